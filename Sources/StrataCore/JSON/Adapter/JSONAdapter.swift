@@ -31,6 +31,20 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     try check()
   }
 
+  /// An adapter by what the models declare, and by a convention for all fields, of models inside as well, that declare nothing.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping`, as the initializer without a convention.
+  public init(
+    _ type: Root.Type = Root.self, convention: JSONConvention, unknownKeys: JSONUnknownKeys = .ignore
+  ) throws {
+    self.unknownKeys = unknownKeys
+    type.collectSchemas(into: &catalog)
+    for schema in catalog.schemas where !schema.isEnumeration {
+      plans[ObjectIdentifier(schema)] = JSONPlan(schema, mapping: convention.mapping(of: schema))
+    }
+    try check()
+  }
+
   /// An adapter by a mapping of its own. It counts wherever the model is met, inside of itself too.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes: fields that the model does not declare,

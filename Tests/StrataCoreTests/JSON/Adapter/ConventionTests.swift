@@ -1,0 +1,78 @@
+import Foundation
+import Strata
+import Testing
+
+@Model(version: 1)
+private struct Ticket: Equatable {
+  let ticketID: Int
+  var openedAt = Date(timeIntervalSince1970: 0)
+  var closedAt: Date?
+  @Field(json: "meta.HTMLPage") var htmlPage: String?
+  var reportedBy: Reporter?
+  var allWatchers: [Reporter] = []
+  var byTeam: [String: [Reporter]] = [:]
+  var lastStep = Step.notStarted
+}
+
+@Model(version: 1)
+private struct Reporter: Hashable {
+  var fullName = ""
+  @Field(json: .automatic.null(.useDefault)) var openTickets = 0
+  var joinedOn: Date?
+}
+
+@Model(version: 1)
+private enum Step: Equatable {
+  case notStarted
+  case doneBy(fullName: String)
+}
+
+@Suite("Conventions for a model and all models inside")
+struct ConventionTests {
+  private static let text = """
+    {"ticket_id":1,"opened_at":90,"closed_at":null,"meta":{"HTMLPage":"x"},\
+    "reported_by":{"full_name":"Ann","open_tickets":2,"joined_on":60},\
+    "all_watchers":[{"full_name":"Bob","open_tickets":0,"joined_on":null}],\
+    "by_team":{"teamA":[{"full_name":"Cy","open_tickets":1,"joined_on":null}]},\
+    "last_step":{"doneBy":{"fullName":"Ann"}}}
+    """
+
+  private let adapter: JSONAdapter<Ticket>
+
+  init() throws {
+    adapter = try JSONAdapter(
+      convention: .snakeCase.transforming(by: ReversibleTransformer<Double, Date>.secondsSince1970))
+  }
+
+  @Test func readingAndWriting() throws {
+    let ticket = try adapter.decode(Data(Self.text.utf8))
+    #expect(ticket.reportedBy?.fullName == "Ann" && ticket.allWatchers.first?.fullName == "Bob")
+    #expect(ticket.byTeam["teamA"]?.first?.openTickets == 1)
+    #expect(ticket.openedAt == Date(timeIntervalSince1970: 90))
+    #expect(ticket.reportedBy?.joinedOn == Date(timeIntervalSince1970: 60))
+    #expect(ticket.htmlPage == "x" && ticket.lastStep == .doneBy(fullName: "Ann"))
+    #expect(try String(decoding: adapter.encode(ticket), as: UTF8.self) == Self.text)
+  }
+
+  @Test func whatAFieldSaysOfNullStays() throws {
+    let ticket = try adapter.decode(Data(#"{"ticket_id": 1, "reported_by": {"open_tickets": null}}"#.utf8))
+    #expect(ticket.reportedBy?.openTickets == 0)
+  }
+
+  @Test func merging() throws {
+    var ticket = try adapter.decode(Data(Self.text.utf8))
+    try adapter.merge(Data(#"{"reported_by": {"open_tickets": 5}}"#.utf8), into: &ticket)
+    #expect(ticket.reportedBy == Reporter(fullName: "Ann", openTickets: 5, joinedOn: Date(timeIntervalSince1970: 60)))
+  }
+
+  @Test func aListAtTheRoot() throws {
+    let list = try JSONAdapter<[Reporter]>(convention: .snakeCase)
+    #expect(try list.decode(Data(#"[{"full_name": "Ann"}]"#.utf8)).map(\.fullName) == ["Ann"])
+  }
+
+  @Test func twoFieldsOnOneKeyAreAMistake() {
+    #expect { try JSONAdapter<Ticket>(convention: JSONConvention { _ in "x" }) } throws: {
+      ($0 as? ArchiveError)?.code == .invalidMapping
+    }
+  }
+}
