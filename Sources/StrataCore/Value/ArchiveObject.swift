@@ -64,14 +64,37 @@ public struct ArchiveObject: Sendable {
   }
 
   package static func keysAreUnique(_ entries: [Entry]) -> Bool {
-    guard entries.count > 8 else {
+    guard entries.count > 4 else {
       for later in entries.indices {
         for earlier in 0..<later where ExactKey.isSame(entries[earlier].key, entries[later].key) { return false }
       }
       return true
     }
+    if entries.count <= mostHashed, hashesAreUnique(entries) { return true }
     var seen = Set<ExactKey>(minimumCapacity: entries.count)
     return entries.allSatisfy { seen.insert(ExactKey($0.key)).inserted }
+  }
+
+  private static let mostHashed = 4096
+  private static let mostProbes = 16
+
+  /// Whether all keys have different hashes; `false` also if too many are close to each other.
+  private static func hashesAreUnique(_ entries: [Entry]) -> Bool {
+    let mask = (4 &<< (Int.bitWidth &- 1 &- entries.count.leadingZeroBitCount)) &- 1
+    // An empty slot is 0.
+    var slots = [UInt32](repeating: 0, count: mask &+ 1)
+    for entry in entries {
+      let hash = ByteBuffer.withUTF8(of: entry.key) { ByteBuffer.hash($0, seed: 0) } | 1
+      var slot = Int(hash &>> 1) & mask
+      var probes = 0
+      while slots[slot] != 0 {
+        if slots[slot] == hash || probes == mostProbes { return false }
+        slot = (slot &+ 1) & mask
+        probes &+= 1
+      }
+      slots[slot] = hash
+    }
+    return true
   }
 }
 

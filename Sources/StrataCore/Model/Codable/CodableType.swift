@@ -1,38 +1,101 @@
-/// What the library has to know of a type to encode or decode it: asking whether a generic type conforms may take longer than
-/// encoding it.
-struct CodableType {
-  /// The type, where archives know it.
-  let archivable: (any Archivable.Type)?
-  /// The type, where values of it can be put into parts.
-  let inParts: (any FlatPart.Type)?
-  /// The type, where it encodes in the order of hashes.
-  let hashed: (any HashOrdered.Type)?
+import Foundation
 
-  private init(_ type: Any.Type) {
+/// The conformances of a type. Looking up those of a generic type can take longer than encoding a value of it.
+final class CodableType {
+  let archivable: (any Archivable.Type)?
+  private let direct: (any DirectValue.Type)?
+  let hashed: (any HashOrdered.Type)?
+  /// The number of entries that the last value encoded.
+  @exclusivity(unchecked) var entryCount = 0
+
+  init(_ type: Any.Type) {
     archivable = TypeShape.archivable(type)
-    inParts = type as? any FlatPart.Type
-    hashed = type as? any HashOrdered.Type
+    direct = archivable == nil ? nil : type as? any DirectValue.Type
+    hashed = archivable == nil ? type as? any HashOrdered.Type : nil
   }
 
-  /// The types that one encoding or decoding has met. Others may find others: a conformance may belong to an actor.
-  struct Catalog {
-    private var types: [ObjectIdentifier: CodableType] = [:]
+  /// The archived value; `nil` if the type has to encode itself.
+  func value<T>(of value: T) throws -> ArchiveValue? {
+    if let direct, let made = Self.value(of: value, as: direct) { return made }
+    return archivable == nil ? nil : try (value as? any Archivable)?.archivedValue()
+  }
 
-    @inline(__always)
-    mutating func type(_ type: Any.Type) -> CodableType {
-      types[ObjectIdentifier(type)] ?? add(type)
-    }
-
-    @inline(never)
-    private mutating func add(_ type: Any.Type) -> CodableType {
-      let found = CodableType(type)
-      types[ObjectIdentifier(type)] = found
-      return found
-    }
+  private static func value<T, D: DirectValue>(of value: T, as type: D.Type) -> ArchiveValue? {
+    (value as? D)?.directValue
   }
 }
 
-/// What encodes its elements in the order of their hashes, which changes from run to run.
+/// The types that one encoding or decoding has met. It is not shared with others, because a conformance can be isolated
+/// to an actor.
+final class CodableTypes {
+  @exclusivity(unchecked) private var types: [ObjectIdentifier: CodableType] = [:]
+  /// Whether containers were nested too deeply.
+  var isTooDeep = false
+
+  @inline(__always)
+  subscript(type: Any.Type) -> CodableType { types[ObjectIdentifier(type)] ?? add(type) }
+
+  @inline(never)
+  private func add(_ type: Any.Type) -> CodableType {
+    let found = CodableType(type)
+    types[ObjectIdentifier(type)] = found
+    return found
+  }
+}
+
+/// A type that encodes its elements in the order of their hashes, which changes from run to run.
 protocol HashOrdered { static var hasPairs: Bool { get } }
 extension Set: HashOrdered { static var hasPairs: Bool { false } }
 extension Dictionary: HashOrdered { static var hasPairs: Bool { true } }
+
+/// A type whose ``Archivable/archivedValue(includingExcluded:role:)`` is known without writing it first.
+protocol DirectValue: Archivable {
+  /// The archived value; `nil` if it has to be written, which may throw.
+  var directValue: ArchiveValue? { get }
+}
+
+extension DirectValue where Self: FixedWidthInteger { var directValue: ArchiveValue? { .integer(self) } }
+extension Int: DirectValue {}
+extension Int8: DirectValue {}
+extension Int16: DirectValue {}
+extension Int32: DirectValue {}
+extension Int64: DirectValue {}
+extension Int128: DirectValue {}
+extension UInt: DirectValue {}
+extension UInt8: DirectValue {}
+extension UInt16: DirectValue {}
+extension UInt32: DirectValue {}
+extension UInt64: DirectValue {}
+extension UInt128: DirectValue {}
+extension Bool: DirectValue { var directValue: ArchiveValue? { .bool(self) } }
+extension Double: DirectValue { var directValue: ArchiveValue? { .double(self) } }
+extension Float: DirectValue { var directValue: ArchiveValue? { .float(self) } }
+extension String: DirectValue { var directValue: ArchiveValue? { .string(self) } }
+extension Date: DirectValue { var directValue: ArchiveValue? { .date(self) } }
+extension UUID: DirectValue { var directValue: ArchiveValue? { .uuid(self) } }
+extension Data: DirectValue { var directValue: ArchiveValue? { .data(self) } }
+
+extension URL: DirectValue {
+  // A URL that cannot be read again is refused by `archivedValue`.
+  var directValue: ArchiveValue? { baseURL == nil && URL(exactly: absoluteString) != nil ? .url(self) : nil }
+}
+
+extension Optional: DirectValue where Wrapped: DirectValue {
+  var directValue: ArchiveValue? {
+    guard let self else { return .null }
+    // `archivedValue` refuses nil in an optional.
+    return Wrapped.mayBeNull ? nil : self.directValue
+  }
+}
+
+extension Array: DirectValue where Element: DirectValue {
+  var directValue: ArchiveValue? {
+    var elements: [ArchiveValue] = []
+    elements.reserveCapacity(count)
+    for element in self {
+      guard let value = element.directValue else { return nil }
+      elements.append(value)
+    }
+    return .array(elements)
+  }
+}

@@ -2,38 +2,33 @@
 public enum ValueCoding {
   /// The value of anything that can be encoded.
   ///
-  /// - Throws: ``ArchiveError``; what the type's own code throws is its cause.
+  /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
   public static func value<T>(of value: T) throws -> ArchiveValue {
     if let value = value as? any Archivable { return try value.archivedValue() }
-    return try parts(of: value).value()
+    return try encoded(value)
   }
 
-  /// The parts of anything that can be encoded.
-  ///
-  /// - Throws: ``ArchiveError``; what the type's own code throws is its cause.
-  static func parts<T>(of value: T) throws -> FlatValue {
-    if let value = value as? any Archivable { return FlatValue(try value.archivedValue()) }
+  fileprivate static func encoded<T>(_ value: T) throws -> ArchiveValue {
     guard let value = value as? any Encodable else {
       throw ArchiveError(.notEncodable, "the type \(T.self) is neither Archivable nor Encodable")
     }
-    return try FlatEncoder.parts(of: value)
+    return try ValueEncoder.value(of: value)
   }
 
-  /// Makes anything that can be decoded of a value.
+  /// Decodes a value as any type that can be decoded.
   ///
-  /// - Throws: ``ArchiveError``; what the type's own code throws is its cause.
+  /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
   public static func make<T: Decodable>(_ type: T.Type, from value: ArchiveValue, in context: DecodingContext) throws
     -> T
   {
     if let type = TypeShape.archivable(type), let made = try type.make(from: value, in: context) as? T { return made }
-    return try make(type, from: FlatValue(value), in: context)
+    return try decoded(type, from: value, in: context)
   }
 
-  /// Makes a type that archives do not know of the parts of a value.
-  ///
-  /// - Throws: ``ArchiveError``; what the type's own code throws is its cause.
-  static func make<T: Decodable>(_ type: T.Type, from flat: FlatValue, in context: DecodingContext) throws -> T {
-    do { return try FlatDecoder(flat, in: context).make(T.self) } catch { throw ArchiveError(decoding: error) }
+  private static func decoded<T: Decodable>(
+    _ type: T.Type, from value: ArchiveValue, in context: DecodingContext
+  ) throws -> T {
+    do { return try ValueDecoder(value, in: context).make(type) } catch { throw ArchiveError(decoding: error) }
   }
 
   /// Throws what making a value of a type throws.
@@ -44,7 +39,7 @@ public enum ValueCoding {
   /// Makes a value of any type; `nil` for a type that archives and `Codable` do not know.
   private static func make(any type: Any.Type, from value: ArchiveValue, in context: DecodingContext) throws -> Any? {
     if let type = TypeShape.archivable(type) { return try type.make(from: value, in: context) }
-    return try (type as? any Decodable.Type).map { try make($0, from: FlatValue(value), in: context) }
+    return try (type as? any Decodable.Type).map { try decoded($0, from: value, in: context) }
   }
 
   /// A value made in the type of a field, and the value of that: references to objects name those in `referenced`.
@@ -56,6 +51,28 @@ public enum ValueCoding {
     }
     return try type.make(from: value, in: context).archivedValue(
       includingExcluded: true, role: .referenced(referenced))
+  }
+}
+
+extension ArchiveWriter {
+  /// Writes a value of a type that is only `Codable`.
+  ///
+  /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
+  package mutating func write<T>(codable value: T) throws {
+    if let value = value as? any Archivable { return try write(value.archivedValue()) }
+    let value = try ValueCoding.encoded(value)
+    try beginEncoded()
+    try write(value)
+    endValue()
+  }
+}
+
+extension ArchiveReader {
+  /// Reads a value of a type that is only `Codable`.
+  ///
+  /// - Throws: ``ArchiveError``; first if the bytes are damaged. An error of the type's own code is its cause.
+  package mutating func readCodable<T: Decodable>(_ type: T.Type = T.self) throws -> T {
+    try ValueCoding.make(type, from: readValue(), in: context)
   }
 }
 

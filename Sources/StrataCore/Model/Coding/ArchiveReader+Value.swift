@@ -118,6 +118,18 @@ extension ArchiveReader {
       passKey(of: &map, from: start)
       return key
     }
+    if initial == 0xD8, bytes.byteCount &- position >= 2,
+      bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.stringReference)
+    {
+      position &+= 2
+      let number = try readReferenceNumber()
+      if byteStrings[number] == nil {
+        try context.budget.spend(bytes: strings[number].utf8.count)
+        passKey(of: &map, from: start)
+        return strings[number]
+      }
+      position = start
+    }
     let key = try readKey(&map)
     if case .string(let text) = key { return text }
     map.otherKey = key

@@ -35,9 +35,15 @@ extension ArchiveWriter {
       try begin(value)
       try enter()
       beginMap(count: object.count)
-      for entry in object.entries {
-        write(entry.key)
-        do { try write(entry.value) } catch { throw ArchiveError.at(.key(entry.key), error) }
+      // Through a span, an entry is lent and not copied.
+      try object.entries.withUnsafeBufferPointer { buffer in
+        let entries = buffer.span
+        var index = 0
+        while index < entries.count {
+          write(entries[index].key)
+          do { try write(entries[index].value) } catch { throw ArchiveError.at(.key(entries[index].key), error) }
+          index &+= 1
+        }
       }
       leave()
       endValue()
@@ -124,8 +130,13 @@ extension ArchiveWriter {
   }
 
   private mutating func writeAll(_ elements: [ArchiveValue]) throws {
-    for (index, element) in elements.enumerated() {
-      do { try write(element) } catch { throw ArchiveError.at(.index(index), error) }
+    try elements.withUnsafeBufferPointer { buffer in
+      let elements = buffer.span
+      var index = 0
+      while index < elements.count {
+        do { try write(elements[index]) } catch { throw ArchiveError.at(.index(index), error) }
+        index &+= 1
+      }
     }
   }
 }

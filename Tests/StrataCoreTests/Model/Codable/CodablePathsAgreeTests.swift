@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// Codable types by parts, compared with the same by way of values.
+/// The coder of Codable types, compared with a simpler one.
 @Suite("Codable paths agree")
 struct CodablePathsAgreeTests {
   private static let encoder = ArchiveEncoder(compression: .none)

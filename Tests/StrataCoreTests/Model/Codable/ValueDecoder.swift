@@ -1,6 +1,6 @@
 @testable import StrataCore
 
-/// Lets a Codable type decode itself from a value: plainly, as the library did before it had parts.
+/// Lets a Codable type decode itself from a value: like the decoder of the library, but plainly.
 struct ValueDecoder: Decoder {
   let value: ArchiveValue
   let codingPath: [any CodingKey]

@@ -1,6 +1,6 @@
 @testable import StrataCore
 
-/// Turns what a Codable type encodes into a value: plainly, a node for each place, as the library did before it had parts.
+/// Turns what a Codable type encodes into a value: like the encoder of the library, but plainly, with a node for each place.
 struct ValueEncoder: Encoder {
   let node: Node
   let codingPath: [any CodingKey]

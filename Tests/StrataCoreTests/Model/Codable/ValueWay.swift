@@ -2,7 +2,7 @@ import Foundation
 
 @testable import StrataCore
 
-/// The way of Codable types by way of untyped values: slow and simple, so that what takes another can be compared with it.
+/// Encodes and decodes Codable types with a slow and simple coder, to compare the library with it.
 enum ValueWay {
   static func encode<T: Encodable>(_ value: T, with encoder: ArchiveEncoder) throws -> Data {
     let content = try self.value(of: value)

@@ -1,0 +1,263 @@
+/// Builds the value of what a Codable type encodes. Types that archives know (dates, URLs, models) stay what they are.
+///
+/// An encoder is one place in the value: all containers for the place fill the same entries.
+final class ValueEncoder: Encoder {
+  private enum Kind { case empty, single, object, array }
+
+  private let types: CodableTypes
+  private let parent: ValueEncoder?
+  private let key: (any CodingKey)?
+  private let depth: Int
+  @exclusivity(unchecked) private var kind = Kind.empty
+  @exclusivity(unchecked) private var single = ArchiveValue.null
+  /// The entries of an object, or the elements of an array under empty keys.
+  @exclusivity(unchecked) private var entries: [ArchiveObject.Entry] = []
+  /// The encoders of entries that may still change.
+  @exclusivity(unchecked) private var open: [(index: Int, encoder: ValueEncoder)] = []
+
+  var codingPath: [any CodingKey] { sequence(first: self, next: \.parent).compactMap(\.key).reversed() }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  /// Encoded values are nested up to here.
+  private static let mostDepth = ArchiveLimits().depth
+  /// Nested containers, which cannot throw, are dropped from here on, and encoding fails in the end.
+  private static let mostNested = 2048
+  private static let mostReserved = 128
+  private static let empty = ArchiveValue.object(ArchiveObject())
+
+  private init(_ types: CodableTypes, _ key: (any CodingKey)?, in parent: ValueEncoder?) {
+    self.types = types
+    self.key = key
+    self.parent = parent
+    depth = parent.map { $0.depth + 1 } ?? 0
+  }
+
+  /// The value of anything that can be encoded.
+  ///
+  /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
+  static func value(of value: some Encodable) throws -> ArchiveValue {
+    let root = ValueEncoder(CodableTypes(), nil, in: nil)
+    do { try root.encode(value) } catch {
+      // Open encoders and their parents refer to each other.
+      _ = root.finish()
+      if let error = error as? ArchiveError { throw error }
+      var path: [ArchiveError.PathComponent] = []
+      if case EncodingError.invalidValue(_, let context) = error { path = ArchiveError.path(context.codingPath) }
+      throw ArchiveError(.notEncodable, "a Codable type did not encode itself", path: path, underlying: error)
+    }
+    let value = root.finish()
+    if root.types.isTooDeep { throw ArchiveError.tooDeep(mostNested) }
+    return value
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    if kind == .empty { kind = .object }
+    return KeyedEncodingContainer(Keyed<Key>(encoder: self))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    if kind == .empty { kind = .array }
+    return Unkeyed(encoder: self)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { Single(encoder: self) }
+
+  // MARK: Entries
+
+  /// Adds an entry. If the place is not of this kind yet, the entry replaces its content.
+  @inline(__always)
+  private func add(_ key: String, _ value: ArchiveValue = empty, to kind: Kind) {
+    if self.kind != kind { clear(kind) }
+    entries.append(ArchiveObject.Entry(key: key, value: value))
+  }
+
+  @inline(never)
+  private func clear(_ kind: Kind) {
+    self.kind = kind
+    entries = []
+    open = []
+  }
+
+  private func set(_ value: ArchiveValue) {
+    clear(.single)
+    single = value
+  }
+
+  @inline(__always)
+  private func checkDepth(_ depth: Int) throws {
+    if depth > Self.mostDepth { throw ArchiveError.tooDeep(Self.mostDepth) }
+  }
+
+  /// Encodes a value as a new entry, which is an empty object if that fails at once.
+  @inline(__always)
+  private func encode<T: Encodable>(
+    _ value: T, as text: @autoclosure () -> String, to kind: Kind, _ key: @autoclosure () -> any CodingKey
+  ) throws {
+    if let value = ArchiveValue(common: value), depth < Self.mostDepth { return add(text(), value, to: kind) }
+    add(text(), to: kind)
+    try checkDepth(depth &+ 1)
+    try encodeLast(value, key())
+  }
+
+  @inline(never)
+  private func encodeLast<T: Encodable>(_ value: T, _ key: any CodingKey) throws {
+    let index = entries.count - 1
+    // An object of a subclass can be archivable when its superclass is not.
+    let type = types[Swift.type(of: value)]
+    if let known = try type.value(of: value) {
+      if entries.indices.contains(index) { entries[index].value = known }
+      return
+    }
+    defer { closeLast() }
+    try addEncoder(key).encode(value, type)
+  }
+
+  /// An encoder for the last entry.
+  private func addEncoder(_ key: any CodingKey) -> ValueEncoder {
+    let encoder = ValueEncoder(types, key, in: self)
+    if depth < Self.mostNested { open.append((entries.count - 1, encoder)) } else { types.isTooDeep = true }
+    return encoder
+  }
+
+  /// Fills in the entry of the last open encoder, unless its type has kept the encoder or a container.
+  private func closeLast() {
+    guard !open.isEmpty, isKnownUniquelyReferenced(&open[open.count - 1].encoder) else { return }
+    let (index, encoder) = open.removeLast()
+    entries[index].value = encoder.finish()
+  }
+
+  /// The value of the place.
+  private func finish() -> ArchiveValue {
+    for (index, encoder) in open { entries[index].value = encoder.finish() }
+    open = []
+    return switch kind {
+    case .empty: Self.empty
+    case .single: single
+    case .object: .object(ArchiveObject(entries))
+    case .array: .array(entries.map(\.value))
+    }
+  }
+
+  /// Encodes a value in this place.
+  private func encode<T: Encodable>(_ value: T) throws {
+    try checkDepth(depth)
+    let type = types[Swift.type(of: value)]
+    if let known = try type.value(of: value) { set(known) } else { try encode(value, type) }
+  }
+
+  /// Lets a value encode itself in this place.
+  private func encode<T: Encodable>(_ value: T, _ type: CodableType) throws {
+    guard let hashed = type.hashed else {
+      entries.reserveCapacity(min(type.entryCount, Self.mostReserved))
+      try value.encode(to: self)
+      return type.entryCount = entries.count
+    }
+    clear(.empty)
+    try value.encode(to: self)
+    set(try CanonicalOrder.ordered(finish(), pairs: hashed.hasPairs))
+  }
+
+  // MARK: Containers
+
+  private struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let encoder: ValueEncoder
+    var codingPath: [any CodingKey] { encoder.codingPath }
+
+    func encodeNil(forKey key: Key) throws { encoder.add(key.stringValue, .null, to: .object) }
+
+    @inline(__always)
+    func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+      try encoder.encode(value, as: key.stringValue, to: .object, key)
+    }
+
+    private func child(_ key: some CodingKey) -> ValueEncoder {
+      encoder.add(key.stringValue, to: .object)
+      return encoder.addEncoder(key)
+    }
+
+    func nestedContainer<Nested: CodingKey>(
+      keyedBy type: Nested.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<Nested> {
+      child(key).container(keyedBy: type)
+    }
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { child(key).unkeyedContainer() }
+    func superEncoder() -> any Encoder { child(AnyCodingKey("super")) }
+    func superEncoder(forKey key: Key) -> any Encoder { child(key) }
+  }
+
+  private struct Unkeyed: UnkeyedEncodingContainer {
+    let encoder: ValueEncoder
+    var count = 0
+    var codingPath: [any CodingKey] { encoder.codingPath }
+
+    mutating func encodeNil() throws {
+      count += 1
+      encoder.add("", .null, to: .array)
+    }
+
+    @inline(__always)
+    mutating func encode<T: Encodable>(_ value: T) throws {
+      count += 1
+      try encoder.encode(value, as: "", to: .array, AnyCodingKey(intValue: count - 1))
+    }
+
+    private mutating func child() -> ValueEncoder {
+      defer { count += 1 }
+      encoder.add("", to: .array)
+      return encoder.addEncoder(AnyCodingKey(intValue: count))
+    }
+
+    mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
+      child().container(keyedBy: type)
+    }
+    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { child().unkeyedContainer() }
+    mutating func superEncoder() -> any Encoder { child() }
+  }
+
+  private struct Single: SingleValueEncodingContainer {
+    let encoder: ValueEncoder
+    var codingPath: [any CodingKey] { encoder.codingPath }
+
+    func encodeNil() throws { encoder.set(.null) }
+    @inline(__always)
+    func encode<T: Encodable>(_ value: T) throws {
+      if let value = ArchiveValue(common: value), encoder.depth <= ValueEncoder.mostDepth { return encoder.set(value) }
+      try encoder.encode(value)
+    }
+  }
+}
+
+extension ArchiveValue {
+  /// The value of a common scalar; `nil` for any other type. The comparisons vanish where the type is known.
+  @inline(__always)
+  fileprivate init?<T>(common value: T) {
+    if T.self == String.self, let value = value as? String {
+      self = .string(value)
+    } else if T.self == Int.self, let value = value as? Int {
+      self = .int(Int64(value))
+    } else if T.self == Bool.self, let value = value as? Bool {
+      self = .bool(value)
+    } else if T.self == Double.self, let value = value as? Double {
+      self = .double(value)
+    } else {
+      return nil
+    }
+  }
+}
+
+extension CanonicalOrder {
+  /// What a set or a dictionary encoded, with its keys or elements sorted by their encoded bytes.
+  ///
+  /// - Parameter pairs: whether an array alternates keys and values, as a dictionary does whose keys are not strings.
+  fileprivate static func ordered(_ value: ArchiveValue, pairs: Bool) throws -> ArchiveValue {
+    switch value {
+    case .object(let object):
+      return .object(ArchiveObject(uniqueEntries: try sorted(object.entries) { $0.write($1.key) }))
+    case .array(let elements) where pairs:
+      let pairs = stride(from: 0, to: elements.count - 1, by: 2).map { (elements[$0], elements[$0 + 1]) }
+      return .array(try sorted(pairs) { try $0.write($1.0) }.flatMap { [$0.0, $0.1] })
+    case .array(let elements): return .array(try sorted(elements) { try $0.write($1) })
+    default: return value
+    }
+  }
+}
