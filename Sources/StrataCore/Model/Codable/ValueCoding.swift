@@ -1,9 +1,9 @@
 /// The bridge to `Codable`: any Codable type becomes a value, and a value any Codable type.
-public enum ValueCoding {
+package enum ValueCoding {
   /// The value of anything that can be encoded.
   ///
   /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
-  public static func value<T>(of value: T) throws -> ArchiveValue {
+  package static func value<T>(of value: T) throws -> ArchiveValue {
     if let value = value as? any Archivable { return try value.archivedValue() }
     return try encoded(value)
   }
@@ -18,7 +18,7 @@ public enum ValueCoding {
   /// Decodes a value as any type that can be decoded.
   ///
   /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
-  public static func make<T: Decodable>(_ type: T.Type, from value: ArchiveValue, in context: DecodingContext) throws
+  package static func make<T: Decodable>(_ type: T.Type, from value: ArchiveValue, in context: DecodingContext) throws
     -> T
   {
     if let type = TypeShape.archivable(type), let made = try type.make(from: value, in: context) as? T { return made }

@@ -30,8 +30,8 @@ private enum Step: Equatable {
 @Suite("Conventions for a model and all models inside")
 struct ConventionTests {
   private static let text = """
-    {"ticket_id":1,"opened_at":90,"closed_at":null,"meta":{"HTMLPage":"x"},\
-    "reported_by":{"full_name":"Ann","open_tickets":2,"joined_on":60},\
+    {"ticket_id":1,"opened_at":90.0,"closed_at":null,"meta":{"HTMLPage":"x"},\
+    "reported_by":{"full_name":"Ann","open_tickets":2,"joined_on":60.0},\
     "all_watchers":[{"full_name":"Bob","open_tickets":0,"joined_on":null}],\
     "by_team":{"teamA":[{"full_name":"Cy","open_tickets":1,"joined_on":null}]},\
     "last_step":{"doneBy":{"fullName":"Ann"}}}
@@ -51,7 +51,8 @@ struct ConventionTests {
     #expect(ticket.openedAt == Date(timeIntervalSince1970: 90))
     #expect(ticket.reportedBy?.joinedOn == Date(timeIntervalSince1970: 60))
     #expect(ticket.htmlPage == "x" && ticket.lastStep == .doneBy(fullName: "Ann"))
-    #expect(try String(decoding: adapter.encode(ticket), as: UTF8.self) == Self.text)
+    let written = try String(decoding: adapter.encode(ticket), as: UTF8.self)
+    #expect(written == Self.text)
   }
 
   @Test func whatAFieldSaysOfNullStays() throws {
