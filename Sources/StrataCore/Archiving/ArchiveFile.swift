@@ -16,6 +16,7 @@ internal import Synchronization
 public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   /// A value and how it was found.
   public struct Loaded {
+    /// The value, of today's version.
     public let value: Value
     /// The file that the value was read from.
     public let origin: Origin
@@ -63,7 +64,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   ///
   /// If the file is damaged, the value is that of the file of the older version, if there is one. ``Loaded/origin`` has the damage.
   ///
-  /// - Throws: ``ArchiveError`` as ``ArchiveDecoder/decode(_:from:)-(T.Type,URL)``. After `newerModel`, ``loadPrevious()`` has the state
+  /// - Throws: ``ArchiveError`` as ``ArchiveDecoder`` does when it reads a file. After `newerModel`, ``loadPrevious()`` has the state
   ///   from before the program was updated.
   public func load() throws -> Loaded? {
     try known.withLock { known in

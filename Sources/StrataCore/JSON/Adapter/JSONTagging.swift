@@ -35,7 +35,7 @@ public struct JSONTagging: Sendable {
   }
 
   /// The tag beside the associated values: `{"type": "card", "value": {"number": "1"}}`. One associated value without
-  /// a label is the value itself. A field whose JSON is ``JSONField/whole`` finds both in its model's own object.
+  /// a label is the value itself. A field whose JSON is ``JSONField/entireObject`` finds both in its model's own object.
   public static func adjacent(
     _ key: String, _ content: String, names: KeyValuePairs<String, String> = [:]
   ) -> JSONTagging {

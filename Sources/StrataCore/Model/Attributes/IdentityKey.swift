@@ -7,12 +7,15 @@ public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, Expre
   /// At least one key.
   public let keys: [String]
 
+  /// An identity of several keys together.
+  ///
   /// - Precondition: `keys` is not empty.
   public init(_ keys: [String]) {
     precondition(!keys.isEmpty, "an identity needs at least one key")
     self.keys = keys
   }
 
+  /// An identity of one key.
   public init(_ key: String) { keys = [key] }
 
   public init(stringLiteral key: String) { self.init(key) }
