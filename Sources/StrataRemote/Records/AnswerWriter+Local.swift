@@ -125,7 +125,8 @@ extension AnswerWriter {
     }
     let merging = type.merging(isWhole: false)
     let merged = try merging.merged(server, into: local, base: known)
-    let completed = try merging.merged(server, into: known)
+    // What the server has now: the keys that it no longer lists are gone, as in the merge with the base.
+    let completed = try merging.merged(server, into: known, base: known).record
     for attribute in said {
       let declared = type.attributes[attribute]
       let column = table.columns[declared.slot].name
