@@ -86,7 +86,7 @@ public struct ArchiveEncoder: Sendable {
 
   /// The body of an archive alone: plain CBOR, for a transport that compresses and checks on its own.
   ///
-  /// - Throws: as for an archive in memory, and where references stand for more than ``ArchiveLimits/maxWorkPerByte`` allows for
+  /// - Throws: as for an archive in memory, and if references expand to more than ``ArchiveLimits/maxWorkPerByte`` allows for
   ///   the size of the body, which an archive would be filled up for.
   public func encodeBody<T: Archivable>(_ value: T) throws -> Data {
     var writer = ArchiveWriter(limits: limits)

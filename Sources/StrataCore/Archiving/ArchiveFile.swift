@@ -12,7 +12,8 @@ internal import Synchronization
 /// - `NAME.previous`: the last file of an older version, from before the first save of the new one.
 /// - `NAME.damaged`: the last file that could not be read, from before it was replaced.
 ///
-/// One `ArchiveFile` may be used by several tasks at once. Two of one file, in one process or in two, notice each other's saves.
+/// Several tasks can use one `ArchiveFile` at once. Another writer's save is noticed by the next ``save(_:)``. That is no lock: if two
+/// processes save at the same moment, the last one wins.
 public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   /// A value and how it was found.
   public struct Loaded {
@@ -62,7 +63,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
 
   /// The value in the file, upgraded if an older version wrote it; `nil` if there is no file.
   ///
-  /// If the file is damaged, the value is that of the file of the older version, if there is one. ``Loaded/origin`` has the damage.
+  /// If the file is damaged, this returns the value of ``previousURL``, and ``Loaded/origin`` has the error.
   ///
   /// - Throws: ``ArchiveError`` as ``ArchiveDecoder`` does when it reads a file. After `newerModel`, ``loadPrevious()`` has the state
   ///   from before the program was updated.

@@ -20,7 +20,7 @@ extension VersionedModel {
   ///     let report = try issue.mergePreview(.json(body), base: before)
   ///     if !report.conflicts.isEmpty { ask(report) }
   ///
-  /// Hooks and rules of the models do not run, so the report lacks what they change, and the merge may still be refused by them.
+  /// Hooks and rules of the models do not run. The report lacks the changes of hooks, and a rule can still refuse the merge.
   ///
   /// - Parameters: as for `merge(_:base:options:)`.
   /// - Throws: as `merge(_:base:options:)`, except for hooks and rules.

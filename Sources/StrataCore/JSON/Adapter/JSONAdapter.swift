@@ -31,7 +31,8 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     try check()
   }
 
-  /// An adapter by what the models declare, and by a convention for all fields, of models inside as well, that declare nothing.
+  /// An adapter by what the models declare, and by a convention for the fields that declare nothing. The convention also applies to models
+  /// inside.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping`, as the initializer without a convention.
   public init(

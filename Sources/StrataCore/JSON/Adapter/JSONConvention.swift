@@ -1,9 +1,9 @@
-/// How JSON holds the fields of a model, and of all models inside, that say nothing about JSON themselves.
+/// How JSON holds the fields of a model and of all models inside it, unless a field declares `json:` itself.
 ///
 ///     let convention = JSONConvention.snakeCase.transforming(by: ReversibleTransformer.secondsSince1970)
 ///     let adapter = try JSONAdapter<Issue>(convention: convention)
 ///
-/// What a field declares (`json:`) wins. Payloads of enums keep their labels.
+/// The associated values of an enum keep their labels.
 public struct JSONConvention: Sendable {
   private let key: @Sendable (String) -> String
   private var transforms: [(isFor: @Sendable (Any.Type) -> Bool, transform: FieldTransform)] = []
@@ -17,7 +17,7 @@ public struct JSONConvention: Sendable {
   /// Every field under its own key.
   public static let identity = JSONConvention { $0 }
 
-  /// This convention with a transformer for every field of a type, or of an optional of it. Of several for one type the last one counts.
+  /// This convention with a transformer for every field of a type, or of an optional of it. If two are for one type, the last one is used.
   public func transforming<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONConvention {

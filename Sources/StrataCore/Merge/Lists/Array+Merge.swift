@@ -5,7 +5,7 @@ extension Array where Element: VersionedModel {
   /// comes in, and the order is the server's, with what was inserted or moved here in its place.
   ///
   /// The same as merging models that hold the lists in a field with ``MergePolicy/byID(_:unlisted:)``, but models that
-  /// did not change cost no more than being compared. Instances of classes stay themselves. All or nothing.
+  /// did not change cost no more than being compared, if one key identifies them. Instances of classes stay themselves. All or nothing.
   ///
   ///     let report = try issues.mergeValues(from: refreshed, by: "number")
   ///

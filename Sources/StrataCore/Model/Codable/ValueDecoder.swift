@@ -10,7 +10,7 @@ final class ValueDecoder: Decoder {
   @exclusivity(unchecked) private var isKeyed = false
   /// Whether all keys are ASCII. Other keys can be equal without having the same bytes.
   @exclusivity(unchecked) private var isASCII = true
-  /// The index after that of the last key found. Most types decode keys in the order in which they encoded them.
+  /// The index at which the next key is looked for first: most types decode their keys in the order in which they encoded them.
   @exclusivity(unchecked) private var next = 0
   @exclusivity(unchecked) private var table: [String: Int]?
 

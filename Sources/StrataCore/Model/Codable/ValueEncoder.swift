@@ -246,7 +246,7 @@ extension ArchiveValue {
 }
 
 extension CanonicalOrder {
-  /// What a set or a dictionary encoded, with its keys or elements sorted by their encoded bytes.
+  /// Sorts the elements or keys of an encoded set or dictionary by their encoded bytes.
   ///
   /// - Parameter pairs: whether an array alternates keys and values, as a dictionary does whose keys are not strings.
   fileprivate static func ordered(_ value: ArchiveValue, pairs: Bool) throws -> ArchiveValue {
