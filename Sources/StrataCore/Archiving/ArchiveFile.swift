@@ -29,9 +29,9 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   public enum Origin: Sendable {
     /// The file itself.
     case file
-    /// The file of the older version, since the file itself could not be read, for this reason. Everything that was saved since the
-    /// program was updated is missing.
-    case previous(damage: ArchiveError)
+    /// The file of the older version. Everything that was saved since the program was updated is missing. If ``load()`` returned it, `damage`
+    /// is the error of the file itself.
+    case previous(damage: ArchiveError?)
   }
 
   /// Where the file is.
@@ -75,8 +75,8 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
         known = found
         return loaded
       } catch let damage as ArchiveError where damage.isDamage {
-        guard let previous = try loadPrevious() else { throw damage }
-        return Loaded(value: previous.value, origin: .previous(damage: damage), report: previous.report)
+        guard let previous = try read(previousURL, .previous(damage: damage)) else { throw damage }
+        return previous
       }
     }
   }
@@ -84,12 +84,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   /// The value in the file of the older version; `nil` if there is no such file.
   ///
   /// - Throws: as ``load()``.
-  public func loadPrevious() throws -> Loaded? {
-    guard try Self.isThere(previousURL) else { return nil }
-    var report = DecodingReport()
-    let value = try decoder.decode(Value.self, from: previousURL, report: &report)
-    return Loaded(value: value, origin: .file, report: report)
-  }
+  public func loadPrevious() throws -> Loaded? { try read(previousURL, .previous(damage: nil)) }
 
   /// Replaces the file.
   ///
@@ -115,8 +110,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
         } catch let damage as ArchiveError where damage.isDamage { try copy(to: damagedURL) }
       case (_, false): break
       }
-      try AtomicFile.write(data, to: url)
-      known = Known(status: try OpenFile(reading: url).status(), isOfOlderVersion: false)
+      known = Known(status: try AtomicFile.write(data, to: url), isOfOlderVersion: false)
     }
   }
 
@@ -124,15 +118,22 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     guard try Self.isThere(url) else { return nil }
     // Before the content, so that a replacement in between is noticed by the next save.
     let status = try OpenFile(reading: url).status()
-    var report = DecodingReport()
-    let value = try decoder.decode(Value.self, from: url, report: &report)
-    let isOlder = !report.upgrades.isEmpty || !report.typesWithOtherFields.isEmpty
-    return (
-      Loaded(value: value, origin: .file, report: report), Known(status: status, isOfOlderVersion: isOlder)
-    )
+    guard let loaded = try read(url, .file) else { return nil }
+    let isOlder = !loaded.report.upgrades.isEmpty || !loaded.report.typesWithOtherFields.isEmpty
+    return (loaded, Known(status: status, isOfOlderVersion: isOlder))
   }
 
-  private func copy(to other: URL) throws { try AtomicFile.write(Data(AtomicFile.read(url)), to: other) }
+  private func read(_ file: URL, _ origin: Origin) throws -> Loaded? {
+    guard try Self.isThere(file) else { return nil }
+    var report = DecodingReport()
+    let value = try decoder.decode(Value.self, from: file, report: &report)
+    return Loaded(value: value, origin: origin, report: report)
+  }
+
+  private func copy(to other: URL) throws {
+    let bytes = try AtomicFile.read(url)
+    try AtomicFile.write(bytes.span.bytes, to: other)
+  }
 
   private static func isThere(_ url: URL) throws -> Bool { try FileStatus(ofPath: OpenFile.path(of: url)) != nil }
 }

@@ -14,15 +14,24 @@ package enum AtomicFile {
   private static let mostLinks = 40
 
   /// Replaces the content of the file at `url`. See ``replace(_:writing:)``.
-  package static func write(_ bytes: RawSpan, to url: URL) throws {
+  ///
+  /// - Returns: the status of the new file, even if another writer has replaced it since.
+  @discardableResult
+  package static func write(_ bytes: RawSpan, to url: URL) throws -> FileStatus {
     // The span cannot be captured, so the steps of `replace` are taken here one by one.
     let replacement = try Replacement(of: url)
-    do { try replacement.temporary.file.writeAll(bytes) } catch { throw replacement.abandon(error) }
+    let status: FileStatus
+    do {
+      try replacement.temporary.file.writeAll(bytes)
+      status = try replacement.temporary.file.status()
+    } catch { throw replacement.abandon(error) }
     try replacement.commit()
+    return status
   }
 
   /// Replaces the content of the file at `url`. See ``replace(_:writing:)``.
-  package static func write(_ data: Data, to url: URL) throws {
+  @discardableResult
+  package static func write(_ data: Data, to url: URL) throws -> FileStatus {
     try write(data.bytes, to: url)
   }
 
