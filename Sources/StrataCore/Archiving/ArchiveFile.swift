@@ -132,7 +132,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
 
   private func copy(to other: URL) throws {
     let bytes = try AtomicFile.read(url)
-    try AtomicFile.write(bytes.span.bytes, to: other)
+    try AtomicFile.write(bytes.bytes, to: other)
   }
 
   private static func isThere(_ url: URL) throws -> Bool { try FileStatus(ofPath: OpenFile.path(of: url)) != nil }
