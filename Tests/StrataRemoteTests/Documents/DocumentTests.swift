@@ -76,4 +76,34 @@ struct DocumentTests {
     #expect(try await remote.changes().isEmpty)
     #expect(try await remote.conflicts().isEmpty)
   }
+
+  @Test("A key that the server no longer lists is gone there: an edit in it is a conflict, which is resolved and sent")
+  func droppedKeys() async throws {
+    try await remote.refresh(Document.self)
+    try await set("1") { try $0.set(5, at: "meta.size") }
+    server.set("documents", #"[{"id": "1", "value": {"title": "Milk"}}]"#)
+    try await remote.refresh(Document.self)
+    let conflict = try #require(try await remote.conflicts().first)
+    #expect(conflict.path == "value.meta")
+    #expect(
+      (conflict.base, conflict.local, conflict.server) == (["by": "ann", "size": 2], ["by": "ann", "size": 5], .null))
+    try await remote.resolve(conflict, .local)
+    #expect(try await remote.send().sent == 1)
+    #expect(server.json("documents", "1")?["value"]?["meta"] == ["by": "ann", "size": 5])
+    #expect(try await remote.changes().isEmpty)
+    #expect(try await remote.conflicts().isEmpty)
+  }
+
+  @Test("A key that the server drops and lists again is there again, though another one was edited")
+  func returningKeys() async throws {
+    try await remote.refresh(Document.self)
+    try await set("1") { $0["title"] = "Oat milk" }
+    let parts = [#"{"title": "Milk"}"#, #"{"title": "Milk", "meta": {"size": 3}}"#]
+    for part in parts {
+      server.set("documents", "[{\"id\": \"1\", \"value\": \(part)}]")
+      try await remote.refresh(Document.self)
+    }
+    let value = try #require(try await remote.cached(Document.all()).first?.value)
+    #expect(value == ["title": "Oat milk", "meta": ["size": 3]])
+  }
 }
