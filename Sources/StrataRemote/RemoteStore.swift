@@ -91,21 +91,13 @@ public final class RemoteStore: Sendable {
   public func fetch<E: Entity>(
     _ request: QueryInterfaceRequest<E>, from remote: RemoteRequest = .all
   ) -> AsyncThrowingStream<[E], any Error> {
-    stream({ [entities] in $0.yield(try await entities.fetchAll(request)) }) { [self] in
-      try await refresh(E.self, remote)
-    }
-  }
-
-  /// - Parameter give: gives what is kept to whoever reads the stream.
-  private func stream<Value>(
-    _ give: @escaping @Sendable (AsyncThrowingStream<Value, any Error>.Continuation) async throws -> Void,
-    _ refresh: @escaping @Sendable () async throws -> RemoteRefresh
-  ) -> AsyncThrowingStream<Value, any Error> {
     AsyncThrowingStream { continuation in
-      let task = Task {
+      let task = Task { [self] in
         do {
-          try await give(continuation)
-          if try await refresh().outcome == .merged { try await give(continuation) }
+          continuation.yield(try await entities.fetchAll(request))
+          if try await refresh(E.self, remote).outcome == .merged {
+            continuation.yield(try await entities.fetchAll(request))
+          }
           continuation.finish()
         } catch { continuation.finish(throwing: error) }
       }

@@ -91,8 +91,9 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   /// Before that, a file of an older version is copied to ``previousURL``, and a damaged one to ``damagedURL``. A file that was neither
   /// loaded nor saved here is read first, to find out.
   ///
-  /// - Throws: ``ArchiveError``, after which the file is as it was: the errors of encoding; `fileInUse` if another writer has replaced the
-  ///   file since it was loaded or saved here; `newerModel` if a newer program wrote it; `fileSystem`.
+  /// - Throws: ``ArchiveError``: the errors of encoding; `fileInUse` if another writer has replaced the file since it was loaded or saved
+  ///   here; `newerModel` if a newer program wrote it; `fileSystem`. The file is as it was before, with one exception: if only flushing
+  ///   the folder to the disk failed, the new file is in place.
   public func save(_ value: Value) throws {
     try known.withLock { known in
       let data = try encoder.encode(value)

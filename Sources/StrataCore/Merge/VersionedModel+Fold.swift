@@ -7,26 +7,14 @@ extension VersionedModel {
     _ source: MergeSource, _ base: Self?, _ options: MergeOptions, in json: JSONReading = JSONReading.standard
   ) throws -> MergeReport {
     let name = try checkedSchema(options).name
-    var (report, additions) = try Measured.work("merge", name) {
-      try folded(source, base, options, json)
-    }
+    var (report, additions) = try Measured.work("merge", name) { try folded(source, base, options, json) }
     // Nothing of the merge holds the new objects any more.
     report.noteReleased(additions.filter { $0.object == nil }.map(\.path))
     return report
   }
 
-  /// The report of `merge(_:base:options:)`, without merging: no object changes.
-  ///
-  ///     let report = try issue.mergePreview(.json(body), base: before)
-  ///     if !report.conflicts.isEmpty { ask(report) }
-  ///
-  /// Hooks and rules of the models do not run. The report lacks the changes of hooks, and a rule can still refuse the merge.
-  ///
-  /// - Parameters: as for `merge(_:base:options:)`.
-  /// - Throws: as `merge(_:base:options:)`, except for hooks and rules.
-  public func mergePreview(
-    _ source: MergeSource, base: Self? = nil, options: MergeOptions = MergeOptions()
-  ) throws -> MergeReport {
+  /// The report of a fold that changes nothing.
+  func foldPreview(_ source: MergeSource, _ base: Self?, _ options: MergeOptions) throws -> MergeReport {
     _ = try checkedSchema(options)
     var merge = Merge(try MergeSnapshot(self), options, model: self)
     try merge.read(source, base, .standard)

@@ -74,4 +74,19 @@ extension VersionedModel {
   ) throws -> MergeReport {
     try fold(source, base, options)
   }
+
+  /// The report of `merge(_:base:options:)`, without merging: no object changes.
+  ///
+  ///     let report = try issue.mergePreview(.json(body), base: before)
+  ///     if !report.conflicts.isEmpty { ask(report) }
+  ///
+  /// Hooks and rules of the models do not run. The report lacks the changes of hooks, and a rule can still refuse the merge.
+  ///
+  /// - Parameters: as for `merge(_:base:options:)`.
+  /// - Throws: as `merge(_:base:options:)`, except for hooks and rules.
+  public func mergePreview(
+    _ source: MergeSource, base: Self? = nil, options: MergeOptions = MergeOptions()
+  ) throws -> MergeReport {
+    try foldPreview(source, base, options)
+  }
 }

@@ -90,7 +90,7 @@ struct EntityCatalogBuilder {
       try schema.check()
       let table = try table(named: mapping.table)
       numbers[ObjectIdentifier(type)] = types.count
-      types.append(EntityType(type, mapping, name: schema.name, table: table))
+      types.append(EntityType(type, mapping, table: table))
     } catch { return note(error, type) }
     func invalid(_ reason: String) -> EntityError { EntityError(.invalidMapping, reason) }
     if schema.isEnumeration { note(invalid("an enum is no entity; keep it in a column"), type) }

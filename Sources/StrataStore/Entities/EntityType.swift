@@ -71,7 +71,7 @@ package struct EntityType: Sendable {
   package let type: any Entity.Type
   let mapping: EntityMapping
   /// What errors call it.
-  package let name: String
+  package var name: String { schema.name }
   package let table: Int
   package internal(set) var attributes: [Attribute] = []
   package internal(set) var relations: [Relation] = []
@@ -89,10 +89,9 @@ package struct EntityType: Sendable {
   private(set) var recordShape: RecordShape
   private(set) var recordPlaces: (attributes: [Int], relations: [Int], rowBase: Int?) = ([], [], nil)
 
-  init(_ type: any Entity.Type, _ mapping: EntityMapping, name: String, table: Int) {
+  init(_ type: any Entity.Type, _ mapping: EntityMapping, table: Int) {
     self.type = type
     self.mapping = mapping
-    self.name = name
     self.table = table
     merging = (FieldMerging(type, isWhole: true), FieldMerging(type, isWhole: false))
     shape = type.schema.fullShape

@@ -5,7 +5,7 @@ import Testing
 
 /// What writes a file, from one state to another.
 private enum WritingScenario: String, CaseIterable, Sendable {
-  case create, replace, append, recover, write, salvage
+  case create, replace, append, recover, write, file, salvage
 
   /// Prepares the file. The stream of each has the models from 0 up.
   func prepare(_ stream: SessionStream) throws {
@@ -15,7 +15,7 @@ private enum WritingScenario: String, CaseIterable, Sendable {
     case .recover:
       let sizes = try stream.sessions(3)
       try stream.bytes.prefix(sizes[2] - 9).write(to: stream.url)
-    case .write: try ArchiveEncoder().encode(SessionStream.model(0), to: stream.url)
+    case .write, .file: try ArchiveEncoder().encode(SessionStream.model(0), to: stream.url)
     case .salvage:
       let sizes = try stream.sessions(3)
       var bytes = try stream.bytes
@@ -34,6 +34,7 @@ private enum WritingScenario: String, CaseIterable, Sendable {
     case .append: try stream.session(20..<30)
     case .recover: try stream.session(20..<30, recovering: true)
     case .write: try ArchiveEncoder().encode(SessionStream.model(1), to: stream.url)
+    case .file: try ArchiveFile<Address>(stream.url).save(SessionStream.model(1))
     case .salvage: _ = try ArchiveSalvage.salvage(stream.folder.appending(path: "damaged.strata"), to: stream.url)
     }
   }
@@ -42,7 +43,7 @@ private enum WritingScenario: String, CaseIterable, Sendable {
   func content(_ stream: SessionStream) throws -> [Address] {
     guard FileManager.default.fileExists(atPath: stream.url.path) else { return [] }
     switch self {
-    case .write: return [try ArchiveDecoder().decode(Address.self, from: Data(contentsOf: stream.url))]
+    case .write, .file: return [try ArchiveDecoder().decode(Address.self, from: Data(contentsOf: stream.url))]
     case .recover: return try stream.read(.skips).models
     default: return try stream.read().models
     }
@@ -56,7 +57,7 @@ private enum WritingScenario: String, CaseIterable, Sendable {
     case .append: all.union([.read])
     case .recover: all.union([.read, .truncate])
     case .replace, .write: all.union([.rename])
-    case .salvage: all.union([.read, .rename])
+    case .file, .salvage: all.union([.read, .rename])
     }
   }
 
@@ -65,7 +66,7 @@ private enum WritingScenario: String, CaseIterable, Sendable {
     case .create: []
     case .replace, .append: SessionStream.models(0..<20)
     case .recover: SessionStream.models(0..<20)
-    case .write: SessionStream.models(0..<1)
+    case .write, .file: SessionStream.models(0..<1)
     case .salvage: SessionStream.models(0..<10)
     }
   }
@@ -74,7 +75,7 @@ private enum WritingScenario: String, CaseIterable, Sendable {
     switch self {
     case .create, .replace: SessionStream.models(100..<110)
     case .append, .recover: SessionStream.models(0..<30)
-    case .write: SessionStream.models(1..<2)
+    case .write, .file: SessionStream.models(1..<2)
     case .salvage: SessionStream.models(0..<10) + SessionStream.models(20..<30)
     }
   }

@@ -2,8 +2,6 @@
 package struct GzipHeader: Sendable {
   /// The bytes before the extra field, its length included.
   package static let fixedSize = 12
-  /// The longest header that the format allows.
-  package static let largestSize = fixedSize + 0xFFFF + checksumSize
 
   /// The longest header that is written.
   static let largestWritten = fixedSize + Stamp.longestTypeName + 64 + checksumSize

@@ -6,7 +6,7 @@
 /// The associated values of an enum keep their labels.
 public struct JSONConvention: Sendable {
   private let key: @Sendable (String) -> String
-  private var transforms: [(isFor: @Sendable (Any.Type) -> Bool, transform: FieldTransform)] = []
+  private var transforms: [(isFor: @Sendable (FieldInfo) -> Bool, transform: FieldTransform)] = []
 
   /// Every field under a key that is made of its own.
   public init(keys convert: @escaping @Sendable (String) -> String) { key = convert }
@@ -22,8 +22,7 @@ public struct JSONConvention: Sendable {
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONConvention {
     var result = self
-    result.transforms.insert(
-      ({ $0 is Output.Type || $0 is Output?.Type }, FieldTransform(transformer)), at: 0)
+    result.transforms.insert(({ $0.holds(Output.self) }, FieldTransform(transformer)), at: 0)
     return result
   }
 
@@ -36,7 +35,7 @@ public struct JSONConvention: Sendable {
     var json = field.json
     guard json.source == .automatic else { return json }
     json.source = .path(JSONPath(key: key(field.key)))
-    if json.transform == nil { json.transform = transforms.first { $0.isFor(field.type) }?.transform }
+    if json.transform == nil { json.transform = transforms.first { $0.isFor(field) }?.transform }
     return json
   }
 }

@@ -57,7 +57,7 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONMapping {
     var result = self
-    for field in M.schema.fields where field.type is Output.Type || field.type is Output?.Type {
+    for field in M.schema.fields where field.holds(Output.self) {
       guard let json = fields[field.key], json.transform == nil else { continue }
       result.fields[field.key] = json.transformed(by: transformer)
     }

@@ -293,11 +293,8 @@ final class PartReader {
     let slots = try plan.read(json, in: context, suppliesMissing: false)
     let olds = try before.map { try plan.read($0, in: context, suppliesMissing: false).values }
     // Of another object than before, and of an element, all that is there is news.
-    var keepsAll = listDepth > 0
-    for place in schema.mergeTraits.identityPlaces
-    where olds?[place] != slots.values[place] {
-      keepsAll = true
-    }
+    let keepsAll =
+      listDepth > 0 || schema.mergeTraits.identityPlaces.contains { olds?[$0] != slots.values[$0] }
     var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
     var unknownCases: [Int] = []
     for (place, field) in schema.fields.enumerated() {

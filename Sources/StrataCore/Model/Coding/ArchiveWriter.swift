@@ -322,9 +322,6 @@ public struct ArchiveWriter: ~Copyable {
     beginArray(count: count)
   }
 
-  /// Writes a tag; what it is for must follow.
-  package mutating func writeTag(_ tag: UInt64) { buffer.appendHead(CBOR.Major.tag, tag) }
-
   /// Starts a map; `count` pairs of key and value must follow, sorted by the encoded key.
   public mutating func beginMap(count: Int) {
     counts.addCollection(count, valuesPerElement: 2)

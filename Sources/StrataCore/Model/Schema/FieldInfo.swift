@@ -104,6 +104,9 @@ public struct FieldInfo: Sendable {
   /// Whether JSON may leave the field out, or an archive: it has a default or is an optional.
   public var isOptional: Bool { makeDefault != nil || shape.isOptional }
 
+  /// Whether the field holds values of a type, or optionals of it.
+  func holds<T>(_ type: T.Type) -> Bool { self.type is T.Type || self.type is T?.Type }
+
   /// The value of the field in a new object whose key is absent: the default, or null for an optional. Returns `nil` if the key must be there.
   func absentValue() throws -> ArchiveValue? { try makeDefault?() ?? (shape.isOptional ? .null : nil) }
 }
