@@ -14,8 +14,11 @@ let features: [SwiftSetting] = [
 // The cursor over untrusted bytes is a non-escapable type, and returning a span needs this feature.
 let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 
-// The parts that need other packages. Who depends on Strata with `traits: []` resolves none of them, and with `traits: ["Store"]` GRDB
-// alone. All are on unless said otherwise; Docs/Decisions/0015-platforms-and-packages.md tells what each costs.
+// The parts that need other packages. An app that depends on Strata by its address resolves swift-syntax alone, unless it names other
+// traits. A clone has the tool and its tests as well. Docs/Decisions/0015-platforms-and-packages.md gives the reasons and the costs.
+//
+// SwiftPM reads the manifest of a dependency at "/" while it resolves, and in a folder "checkouts" afterwards.
+let isDependency = Context.packageDirectory == "/" || Context.packageDirectory.contains("/checkouts/")
 let macros = TargetDependencyCondition.when(traits: ["Macros"])
 let logging = TargetDependencyCondition.when(traits: ["Logging"])
 let collections = TargetDependencyCondition.when(traits: ["Collections"])
@@ -46,7 +49,7 @@ let packages: KeyValuePairs<String, Package.Dependency> = [
 
 let package = Package(
   name: "Strata",
-  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
   products: [
     .library(name: "Strata", targets: ["Strata"]),
     // Everything but the macro, without and with keyed archives and property lists. Foundation and zlib only.
@@ -62,7 +65,7 @@ let package = Package(
     .executable(name: "strata", targets: ["strata-cli"]),
   ],
   traits: [
-    .default(enabledTraits: ["Macros", "Tool"]),
+    .default(enabledTraits: isDependency ? ["Macros"] : ["Macros", "Tool"]),
     .trait(
       name: "Macros",
       description: "@Model and @Field, of the library Strata. Without it, Strata is StrataCore and StrataLegacy."),
@@ -76,8 +79,11 @@ let package = Package(
   targets: [
     // Without pkgConfig, which would add paths of the machine to builds for simulators; the module map links the library.
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+    // Three inline functions, for platforms older than Swift's Atomic.
+    .systemLibrary(name: "CAtomics"),
     .target(
-      name: "StrataCore", dependencies: ["CZlib", .product(name: "Logging", package: "swift-log", condition: logging)],
+      name: "StrataCore",
+      dependencies: ["CZlib", "CAtomics", .product(name: "Logging", package: "swift-log", condition: logging)],
       swiftSettings: features + lifetimes),
     .target(name: "StrataLegacy", dependencies: ["StrataCore"], swiftSettings: features + lifetimes),
     .target(
@@ -110,10 +116,8 @@ let package = Package(
       swiftSettings: features),
     // Models, generators and helpers that the tests of several modules share.
     .target(
-      name: "StrataTestSupport", dependencies: ["StrataCore", "StrataLegacy", "SanitizedMutex"],
+      name: "StrataTestSupport", dependencies: ["StrataCore", "StrataLegacy"],
       path: "Tests/StrataTestSupport", swiftSettings: features),
-    // Empty unless the thread sanitizer is on.
-    .target(name: "SanitizedMutex", path: "Tests/SanitizedMutex"),
     .testTarget(
       name: "StrataCoreTests",
       dependencies: ["Strata", "StrataCore", "StrataLegacy", "StrataTestSupport", "NeighbourNames"],

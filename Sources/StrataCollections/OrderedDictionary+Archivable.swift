@@ -35,13 +35,13 @@
       return result
     }
 
-    public static func collectSchemas(into catalog: inout SchemaCatalog) {
-      [Key: Value].collectSchemas(into: &catalog)
+    public static func _collectSchemas(into catalog: inout SchemaCatalog) {
+      [Key: Value]._collectSchemas(into: &catalog)
     }
-    public static var archiveTypeName: String { [Key: Value].archiveTypeName }
-    public static var rootSchema: ModelSchema? { Value.rootSchema }
+    public static var _archiveTypeName: String { [Key: Value]._archiveTypeName }
+    public static var _rootSchema: ModelSchema? { Value._rootSchema }
     public static var typeShape: TypeShape { TypeShape(.dictionary(keys: Key.self, values: Value.self)) }
-    public var archivedCount: Int { count }
+    public var _archivedCount: Int { count }
   }
 
   extension OrderedDictionary: DictionaryType {

@@ -19,11 +19,11 @@
       return result
     }
 
-    public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
-    public static var archiveTypeName: String { [Element].archiveTypeName }
-    public static var rootSchema: ModelSchema? { Element.rootSchema }
+    public static func _collectSchemas(into catalog: inout SchemaCatalog) { Element._collectSchemas(into: &catalog) }
+    public static var _archiveTypeName: String { [Element]._archiveTypeName }
+    public static var _rootSchema: ModelSchema? { Element._rootSchema }
     public static var typeShape: TypeShape { TypeShape(.array(Element.self)) }
-    public var archivedCount: Int { count }
+    public var _archivedCount: Int { count }
   }
 
   extension OrderedSet: ArrayType {

@@ -66,7 +66,7 @@ struct ModelName {
         archivable(parameter.inheritedType) || constrained(name, generic?.genericWhereClause)
       return Argument(
         text: "\\(_StrataSchema.argumentName(\(name).self))",
-        former: isArchivable ? "\\(\(name).archiveTypeName)" : "\\(String(describing: \(name).self))")
+        former: isArchivable ? "\\(\(name)._archiveTypeName)" : "\\(String(describing: \(name).self))")
     }
     return Part(name: named.name.text.withoutBackticks, arguments: arguments)
   }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import StrataStore
-internal import Synchronization
+internal import StrataCore
 
 /// What the requests of one ``RemoteStore`` share: accounts, numbers, and who listens.
 final class RemoteSession: Sendable {

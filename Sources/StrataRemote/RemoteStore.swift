@@ -2,7 +2,6 @@ public import Foundation
 public import GRDB
 internal import StrataCore
 public import StrataStore
-internal import Synchronization
 
 /// Keeps entities in step with a server: what is kept answers at once, what the server says is merged into it, and what is changed here
 /// is sent, now or when there is a connection again.

@@ -29,8 +29,8 @@ extension StoreTransaction {
     } check: { definition in
       if !overNewer, let head, head.row.definition != definition.id {
         var catalog = SchemaCatalog()
-        T.collectSchemas(into: &catalog)
-        for subclass in core.options.subclasses { subclass.collectSchemas(into: &catalog) }
+        T._collectSchemas(into: &catalog)
+        for subclass in core.options.subclasses { subclass._collectSchemas(into: &catalog) }
         try checkKnown(head.row, key) { catalog[$0]?.modelVersion }
       }
     }

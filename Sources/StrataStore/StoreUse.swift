@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Synchronization
+internal import StrataCore
 
 /// Whether a store is open, and which threads have a transaction of it: one that waited for another one on its own thread would never
 /// begin, and the database ends the program.

@@ -58,7 +58,7 @@ struct FileTree {
         }
       }
       if bytes == [0x2E] || bytes == [0x2E, 0x2E] { continue }
-      if let name = String(validating: bytes, as: UTF8.self) {
+      if let name = String(validUTF8: bytes) {
         paths.append(start + name)
       } else {
         // Foundation would pass over it, as if it was not there.

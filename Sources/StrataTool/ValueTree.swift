@@ -51,7 +51,7 @@ extension ArchiveValue {
     case .bool(let value): value ? "true" : "false"
     case .int(let value): String(value)
     case .uint(let value): String(value)
-    case .wideInteger(let value): (value.isNegative ? "-" : "") + String(value.magnitude)
+    case .wideInteger(let value): value.description
     case .float(let value): value.description
     case .double(let value): value.description
     case .decimal(let value): value.description

@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import Synchronization
+internal import StrataCore
 
 /// What happens while a server runs, in its order, for the thread of the command: it alone writes to the console.
 final class ServeEvents: Sendable {

@@ -2,7 +2,7 @@ internal import FlyingFox
 internal import FlyingSocks
 internal import Foundation
 internal import StrataRemote
-internal import Synchronization
+internal import StrataCore
 
 #if canImport(Glibc)
   internal import Glibc

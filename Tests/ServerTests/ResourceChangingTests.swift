@@ -1,7 +1,6 @@
 import Foundation
 import StrataCore
 import StrataRemote
-import Synchronization
 import Testing
 
 @testable import strata_serve

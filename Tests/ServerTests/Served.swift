@@ -2,7 +2,6 @@ import Foundation
 import StrataCore
 import StrataRemote
 import StrataTestSupport
-import Synchronization
 import Testing
 
 @testable import strata_serve

@@ -2,7 +2,6 @@ import Foundation
 import StrataCore
 import StrataStore
 import StrataTestSupport
-import Synchronization
 import Testing
 
 @Suite("Status")

@@ -3,7 +3,6 @@ import GRDB
 import StrataCore
 import StrataStore
 import StrataTestSupport
-import Synchronization
 import Testing
 
 /// Run under the thread sanitizer too, by `Tests/Scripts/thread-sanitizer`.
@@ -161,8 +160,8 @@ private final class Acknowledged: Sendable {
 }
 
 private final class Flag: Sendable {
-  private let value = Atomic(false)
+  private let value = Mutex(false)
 
-  var isSet: Bool { value.load(ordering: .relaxed) }
-  func set() { value.store(true, ordering: .relaxed) }
+  var isSet: Bool { value.withLock { $0 } }
+  func set() { value.withLock { $0 = true } }
 }

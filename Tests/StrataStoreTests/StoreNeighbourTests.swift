@@ -2,7 +2,6 @@ import Foundation
 import StrataCore
 import StrataStore
 import StrataTestSupport
-import Synchronization
 import Testing
 
 /// Two processes on one store, and what the system sees of a save.

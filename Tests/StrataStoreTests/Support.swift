@@ -1,7 +1,7 @@
 import Foundation
 import StrataStore
 import StrataTestSupport
-import Synchronization
+import StrataCore
 import Testing
 
 /// The store error with a code that `body` throws. Anything else is recorded as a failure.

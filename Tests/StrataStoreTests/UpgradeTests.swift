@@ -2,7 +2,6 @@ import Foundation
 import StrataCore
 import StrataStore
 import StrataTestSupport
-import Synchronization
 import Testing
 
 /// What a program saved that had a field of another type under the same version.

@@ -1,5 +1,4 @@
 package import StrataCore
-import Synchronization
 
 /// Makes calls to the system of one kind fail, and counts all calls.
 package final class FaultPlan: Sendable {

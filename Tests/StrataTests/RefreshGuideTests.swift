@@ -4,7 +4,7 @@ import Strata
 import StrataRemote
 import StrataStore
 import StrataTestSupport
-import Synchronization
+import StrataCore
 import Testing
 
 // The programs of Docs/Refresh.md. A test compares the two, and runs them.

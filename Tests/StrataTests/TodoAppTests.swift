@@ -4,7 +4,7 @@ import Strata
 import StrataRemote
 import StrataStore
 import StrataTestSupport
-import Synchronization
+import StrataCore
 import Testing
 
 #if canImport(FoundationNetworking)

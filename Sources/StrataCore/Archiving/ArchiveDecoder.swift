@@ -45,9 +45,9 @@ public struct ArchiveDecoder: Sendable {
   /// - Throws: as the first of these methods.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data, report: inout DecodingReport) throws -> T
   {
-    try withBody(of: data, as: T.archiveTypeName, newestVersion: T.rootSchema) { stamp, body in
+    try withBody(of: data, as: T._archiveTypeName, newestVersion: T._rootSchema) { stamp, body in
       let value: T = try decodeModels(body, fileSize: data.count, &report)
-      if let schema = T.rootSchema, schema.hasOtherFields(than: stamp) {
+      if let schema = T._rootSchema, schema.hasOtherFields(than: stamp) {
         report.addOtherFields(of: schema.name)
         Measured.note(report.noteworthy)
       }
@@ -198,7 +198,7 @@ extension ArchiveError {
     var isMismatch = code == .typeMismatch
     if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }
     // An untyped value has no name of its own.
-    guard isMismatch, stamp.typeName != name, stamp.typeName != ArchiveValue.archiveTypeName else { return self }
+    guard isMismatch, stamp.typeName != name, stamp.typeName != ArchiveValue._archiveTypeName else { return self }
     return changed(reason: "found an archive of \(stamp.typeName) where \(name) is expected")
   }
 

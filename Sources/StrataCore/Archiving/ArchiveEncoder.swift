@@ -40,8 +40,8 @@ public struct ArchiveEncoder: Sendable {
 
   package func stamp<T: Archivable>(of value: T) -> Stamp {
     Stamp(
-      typeName: T.archiveTypeName, modelVersion: T.rootSchema?.modelVersion,
-      fingerprint: T.rootSchema?.fingerprint ?? 0, count: UInt64(value.archivedCount))
+      typeName: T._archiveTypeName, modelVersion: T._rootSchema?.modelVersion,
+      fingerprint: T._rootSchema?.fingerprint ?? 0, count: UInt64(value._archivedCount))
   }
 
   /// An archive of a value whose type is only `Codable`.
@@ -118,7 +118,8 @@ extension ArchiveWriter {
     try checkLimits()
     guard stamp.count <= UInt64(buffer.count) else {
       throw ArchiveError(
-        .notEncodable, "\(stamp.count) models are counted in \(buffer.count) bytes; archivedCount is how many there are"
+        .notEncodable,
+        "\(stamp.count) models are counted in \(buffer.count) bytes; _archivedCount is how many there are"
       )
     }
     let least = leastFileSize

@@ -1,5 +1,4 @@
 public import Foundation
-internal import Synchronization
 
 /// A file that holds one value, over many versions of the program.
 ///

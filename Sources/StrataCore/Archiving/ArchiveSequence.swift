@@ -88,7 +88,7 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
         if isFinished { return nil }
         do {
           batch = try ArchiveError.naming(url) {
-            let source = try source ?? Source(url, decoder, Element.rootSchema, damage)
+            let source = try source ?? Source(url, decoder, Element._rootSchema, damage)
             self.source = source
             return try source.nextBatch(Element.self) ?? []
           }
@@ -139,7 +139,7 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
             let models: [T]
             do { models = try archive.readRoots(T.self) } catch let error as ArchiveError {
               guard error.codingPath.count < 2 else { throw error }
-              throw error.naming(stamp, expected: T.archiveTypeName)
+              throw error.naming(stamp, expected: T._archiveTypeName)
             }
             try archive.endBody()
             return models

@@ -90,7 +90,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     guard first.kind != .single, first.typeName == Self.stamp(0).typeName else {
       let found = first.kind == .single ? "an archive of one value" : "a stream of \(first.typeName)"
       throw ArchiveError(
-        .typeMismatch, "the file is \(found), and no stream of \(Element.archiveTypeName) to append to",
+        .typeMismatch, "the file is \(found), and no stream of \(Element._archiveTypeName) to append to",
         typeName: first.typeName)
     }
     var size = try file.status().size
@@ -101,13 +101,13 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     if let tail = try MemberReader.tailEnd(of: file, header, at: size), tail.isProven || !recovering {
       end = tail.stamp
       trailer = try MemberReader.trailer(before: size, in: file)
-      try Element.rootSchema?.check(end)
+      try Element._rootSchema?.check(end)
       if verifying || !tail.isProven { try recovery.check() }
     } else if recovering {
       let found = try recovery.lastEnd()
       trailer = try MemberReader.trailer(before: found.offset, in: file)
       // Nothing is cut off before all this: a stream that is refused stays as it is.
-      try Element.rootSchema?.check(found.stamp)
+      try Element._rootSchema?.check(found.stamp)
       if found.offset < size {
         cut = try CutBytes(of: file, from: found.offset, to: size, beside: url)
         keepsCut = !found.breaksOff
@@ -180,8 +180,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
 
   private static func stamp(_ number: UInt64) -> Stamp {
     Stamp(
-      kind: .member, sequenceNumber: number, typeName: Element.archiveTypeName,
-      modelVersion: Element.rootSchema?.modelVersion, fingerprint: Element.rootSchema?.fingerprint ?? 0)
+      kind: .member, sequenceNumber: number, typeName: Element._archiveTypeName,
+      modelVersion: Element._rootSchema?.modelVersion, fingerprint: Element._rootSchema?.fingerprint ?? 0)
   }
 
   private mutating func beginMember() {

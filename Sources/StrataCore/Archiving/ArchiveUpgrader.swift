@@ -59,7 +59,7 @@ public struct ArchiveUpgrader: Sendable {
     _ data: Data, as type: T.Type, named name: String, _ report: inout DecodingReport
   ) throws -> Data {
     let decoder = ArchiveDecoder(limits: limits, validates: validates, subclasses: subclasses)
-    return try decoder.withBody(of: data, as: name, newestVersion: T.rootSchema) { stamp, body in
+    return try decoder.withBody(of: data, as: name, newestVersion: T._rootSchema) { stamp, body in
       let value: T = try decoder.decodeModels(body, fileSize: data.count, &report)
       let encoder = ArchiveEncoder(compression: compression, limits: limits)
       var today = encoder.stamp(of: value)

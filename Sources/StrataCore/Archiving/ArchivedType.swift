@@ -13,14 +13,14 @@ package struct ArchivedType {
       return
     }
     var catalog = SchemaCatalog()
-    model.collectSchemas(into: &catalog)
-    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
+    model._collectSchemas(into: &catalog)
+    for subclass in subclasses { subclass._collectSchemas(into: &catalog) }
     self = Self.find(name[...], model, catalog, 0)
   }
 
   private init(_ type: any Archivable.Type, name: String? = nil) {
     self.type = type
-    self.name = name ?? type.archiveTypeName
+    self.name = name ?? type._archiveTypeName
   }
 
   /// Names inside of each other beyond this are taken for the root's: a stamp may claim any number.

@@ -1,8 +1,5 @@
 #if Logging
   internal import Logging
-  #if DEBUG
-    internal import Synchronization
-  #endif
 #endif
 #if Signposts && canImport(os)
   internal import os

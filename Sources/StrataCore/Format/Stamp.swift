@@ -186,7 +186,7 @@ extension Stamp {
       throw damage("the stamp has an impossible model version")
     }
     let name = payload.extracting(fixedPayloadSize..<payload.byteCount)
-    guard let typeName = name.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) else {
+    guard let typeName = name.withUnsafeBytes({ String(validUTF8: $0) }) else {
       throw damage("the type name in the stamp is not UTF-8")
     }
     return Stamp(

@@ -77,7 +77,7 @@ public struct JSONReader: Sendable {
 
   func read<T: Archivable>(_ type: T.Type, from data: Data, in context: DecodingContext) throws -> T {
     context.budget.begin(fileSize: data.count)
-    return try Measured.work("read JSON", T.archiveTypeName, bytes: { _ in data.count }) {
+    return try Measured.work("read JSON", T._archiveTypeName, bytes: { _ in data.count }) {
       try withRoot(of: data, depthLimit: ArchiveLimits().depth) { root in
         try context.checked {
           do { return try T.make(fromJSON: root, in: context) } catch { throw root.located(error) }

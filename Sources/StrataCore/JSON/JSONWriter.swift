@@ -60,13 +60,13 @@ public struct JSONWriter: Sendable {
       of: value,
       JSONWriting {
         var catalog = SchemaCatalog()
-        T.collectSchemas(into: &catalog)
+        T._collectSchemas(into: &catalog)
         return catalog
       })
   }
 
   func text<T: Archivable>(of value: T, _ writing: JSONWriting) throws -> Data {
-    try Measured.work("write JSON", T.archiveTypeName, bytes: { $0.count }) {
+    try Measured.work("write JSON", T._archiveTypeName, bytes: { $0.count }) {
       var writer = ArchiveWriter(limits: limits, includesExcluded: true, usesReferences: false, notesSchemas: true)
       writer.classCheck = JSONHierarchy.check
       try value.write(to: &writer)

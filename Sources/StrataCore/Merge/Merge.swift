@@ -118,7 +118,7 @@ struct Merge {
     var types = Set<ObjectIdentifier>()
     for type in graph.referenced.objects.map({ type(of: $0) }) as [any VersionedModel.Type] + graph.parts.map(\.type)
     where types.insert(ObjectIdentifier(type)).inserted {
-      type.collectSchemas(into: &catalog)
+      type._collectSchemas(into: &catalog)
     }
     return matching
   }

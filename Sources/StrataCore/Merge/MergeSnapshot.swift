@@ -26,7 +26,7 @@ struct MergeSnapshot {
       (rootNumber, type, self.schema) = (nil, Swift.type(of: model), schema)
     }
     var catalog = SchemaCatalog()
-    type.collectSchemas(into: &catalog)
+    type._collectSchemas(into: &catalog)
     self.catalog = catalog
   }
 

@@ -17,7 +17,7 @@ public struct Merger: Sendable {
   public init(options: MergeOptions = MergeOptions(), models: [any VersionedModel.Type] = []) {
     self.options = options
     var catalog = SchemaCatalog()
-    for model in models { model.collectSchemas(into: &catalog) }
+    for model in models { model._collectSchemas(into: &catalog) }
     self.catalog = catalog
   }
 

@@ -23,7 +23,7 @@ public protocol VersionedModel: Archivable, SendableMetatype {
   mutating func adoptFields(of other: Self) throws
 
   /// What tells an object from others of its class; `nil` for a value. Nobody needs to write it.
-  var objectIdentity: ObjectIdentifier? { get }
+  var _objectIdentity: ObjectIdentifier? { get }
 
   /// Reads one field again and sets it. Objects that refer to each other in a cycle need it: the first of them is made
   /// before the last. `@Model` writes it for classes; by hand, a class needs it where its references can form cycles.
@@ -69,11 +69,11 @@ extension VersionedModel {
 }
 
 extension VersionedModel where Self: AnyObject {
-  public var objectIdentity: ObjectIdentifier? { ObjectIdentifier(self) }
+  public var _objectIdentity: ObjectIdentifier? { ObjectIdentifier(self) }
 }
 
 extension VersionedModel {
-  public var objectIdentity: ObjectIdentifier? { nil }
+  public var _objectIdentity: ObjectIdentifier? { nil }
 
   public var archivedUnknownFields: UnknownFields { UnknownFields() }
 
@@ -91,19 +91,19 @@ extension VersionedModel {
       .rejected, "the objects refer to each other in a cycle, and the class does not implement readField(_:from:)")
   }
 
-  public static var archiveTypeName: String { schema.name }
+  public static var _archiveTypeName: String { schema.name }
 
-  public static var rootSchema: ModelSchema? { schema }
+  public static var _rootSchema: ModelSchema? { schema }
   public static var typeShape: TypeShape { TypeShape(.model(Self.self)) }
 
-  public static func collectSchemas(into catalog: inout SchemaCatalog) {
+  public static func _collectSchemas(into catalog: inout SchemaCatalog) {
     guard catalog.add(schema) else { return }
     if schema.isObject { catalog.addObjectType(Self.self) }
     for subclass in namedSubclasses {
-      subclass.collectSchemas(into: &catalog)
+      subclass._collectSchemas(into: &catalog)
     }
     for type in schema.fields.map(\.type) + schema.cases.flatMap(\.payload) {
-      TypeShape.archivable(type)?.collectSchemas(into: &catalog)
+      TypeShape.archivable(type)?._collectSchemas(into: &catalog)
     }
   }
 

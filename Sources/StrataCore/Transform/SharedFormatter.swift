@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// One formatter for many threads, which take turns: formatters are objects with state, and expensive to create.
 final class SharedFormatter<F: AnyObject>: Sendable {

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A ready-made check of one value.
 public struct ValidationCheck<Value>: Sendable {
   @usableFromInline let run: @Sendable (Value) throws -> Void

@@ -13,6 +13,16 @@ extension ArchiveValue {
   /// The integer, or `nil` where this is no integer or does not fit. A floating-point number is no integer.
   public var intValue: Int? { integer(as: Int.self) }
 
+  /// The integer, whatever its width; `nil` for any other value.
+  package var wideInteger: WideInteger? {
+    switch self {
+    case .int(let value): WideInteger(value)
+    case .uint(let value): WideInteger(value)
+    case .wideInteger(let value): value
+    default: nil
+    }
+  }
+
   /// The integer as `T`, or `nil` where this is no integer or `T` is too narrow.
   public func integer<T: FixedWidthInteger>(as type: T.Type) -> T? {
     switch self {
@@ -31,7 +41,7 @@ extension ArchiveValue {
     case .float(let value): Double(value)
     case .int(let value): Double(value)
     case .uint(let value): Double(value)
-    case .wideInteger(let value): value.isNegative ? -Double(value.magnitude) : Double(value.magnitude)
+    case .wideInteger(let value): Double(value.description)
     case .decimal(let value): value.isFinite ? Double(value.description) : nil
     case .number(let value): Double(value.text).flatMap { $0.isFinite ? $0 : nil }
     default: nil

@@ -12,7 +12,7 @@ extension ArchiveValue {
     case .bool(let flag): flag ? "true" : "false"
     case .int(let number): String(number)
     case .uint(let number): String(number)
-    case .wideInteger(let number): (number.isNegative ? "-" : "") + String(number.magnitude)
+    case .wideInteger(let number): number.description
     case .double(let number): number.description
     case .float(let number): number.description
     case .decimal(let number): number.description
@@ -28,8 +28,8 @@ extension ArchiveValue {
   package var wholeNumber: ArchiveValue? {
     switch self {
     case .int, .uint, .wideInteger: self
-    case .double(let number): Int128(exactly: number).map { .integer($0) }
-    case .float(let number): Int128(exactly: number).map { .integer($0) }
+    case .double(let number): WideInteger(exactly: number).map { ArchiveValue($0) }
+    case .float(let number): WideInteger(exactly: Double(number)).map { ArchiveValue($0) }
     default: ExactNumber(self)?.integer
     }
   }
@@ -87,5 +87,8 @@ extension Double {
 
 extension URL {
   /// The URL of a text that is one as it is. Foundation would escape what is no URL and call it one.
-  package init?(exactly text: String) { self.init(string: text, encodingInvalidCharacters: false) }
+  package init?(exactly text: String) {
+    self.init(string: text)
+    if relativeString != text { return nil }
+  }
 }

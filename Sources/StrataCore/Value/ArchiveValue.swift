@@ -65,32 +65,12 @@ public enum ArchiveValue: Sendable {
     }
   }
 
-  /// The value of any integer, in the smallest case that holds it.
+  /// The value of an integer, in the smallest case that holds it.
+  ///
+  /// - Precondition: its magnitude has at most 128 bits.
   public static func integer(_ value: some BinaryInteger) -> ArchiveValue {
     if let small = Int64(exactly: value) { return .int(small) }
     if let large = UInt64(exactly: value) { return .uint(large) }
-    return .wideInteger(
-      WideInteger(isNegative: value < 0, magnitude: UInt128(truncatingIfNeeded: value.magnitude)))
-  }
-}
-
-/// An integer of up to 128 bits of magnitude, with a sign.
-public struct WideInteger: Sendable, Hashable {
-  /// Whether it is less than zero.
-  public let isNegative: Bool
-  /// Its distance from zero.
-  public let magnitude: UInt128
-
-  /// An integer; zero is never negative.
-  public init(isNegative: Bool, magnitude: UInt128) {
-    self.isNegative = isNegative && magnitude != 0
-    self.magnitude = magnitude
-  }
-
-  /// The integer as `T`, or `nil` where `T` is too narrow.
-  public func exactly<T: FixedWidthInteger>(_ type: T.Type) -> T? {
-    guard isNegative else { return T(exactly: magnitude) }
-    guard magnitude <= UInt128(1) << 127 else { return nil }
-    return T(exactly: Int128(truncatingIfNeeded: 0 &- magnitude))
+    return .wideInteger(WideInteger(value))
   }
 }

@@ -3,7 +3,7 @@ package import Foundation
 /// A decimal taken apart: ±mantissa × 10^exponent.
 package struct DecimalParts {
   package let isNegative: Bool
-  package let mantissa: UInt128
+  package let mantissa: WideMagnitude
   package let exponent: Int
 
   /// The parts of a finite decimal, with a mantissa that does not end in zeros; `nil` for one that is not a number.
@@ -20,7 +20,7 @@ package struct DecimalParts {
       ).normalized
   }
 
-  package init(isNegative: Bool, mantissa: UInt128, exponent: Int) {
+  package init(isNegative: Bool, mantissa: WideMagnitude, exponent: Int) {
     self.isNegative = isNegative
     self.mantissa = mantissa
     self.exponent = exponent
@@ -28,7 +28,7 @@ package struct DecimalParts {
 
   /// The decimal, or `nil` where Foundation's mantissa of 128 bits and exponents from -128 to 127 do not hold it.
   package var decimal: Decimal? {
-    guard mantissa != 0 else { return 0 }
+    guard mantissa != .zero else { return 0 }
     guard exponent >= -200, exponent <= 200 else { return nil }
     let (mantissa, exponent) = normalized.withinRange
     guard exponent >= -128, exponent <= 127 else { return nil }
@@ -38,18 +38,20 @@ package struct DecimalParts {
 
   /// Mantissa and exponent with the zeros at the end that bring the exponent into a byte, as far as that can be: 1e128 is
   /// 10e127.
-  package var withinRange: (mantissa: UInt128, exponent: Int) {
+  package var withinRange: (mantissa: WideMagnitude, exponent: Int) {
     var (mantissa, exponent) = (mantissa, exponent)
-    while exponent > 127, mantissa <= .max / 10 { (mantissa, exponent) = (mantissa * 10, exponent - 1) }
-    while exponent < -128, mantissa.isMultiple(of: 10), mantissa > 0 {
-      (mantissa, exponent) = (mantissa / 10, exponent + 1)
+    while exponent > 127, let larger = mantissa.multiplied(by: 10) { (mantissa, exponent) = (larger, exponent - 1) }
+    while exponent < -128, mantissa != .zero {
+      let (quotient, remainder) = mantissa.quotientAndRemainder(dividingBy: 10)
+      guard remainder == 0 else { break }
+      (mantissa, exponent) = (quotient, exponent + 1)
     }
     return (mantissa, exponent)
   }
 
   /// The same number with a mantissa that does not end in zeros; 0 has the exponent 0 and no sign.
   private var normalized: DecimalParts {
-    guard mantissa != 0 else { return DecimalParts(isNegative: false, mantissa: 0, exponent: 0) }
+    guard mantissa != .zero else { return DecimalParts(isNegative: false, mantissa: .zero, exponent: 0) }
     var (mantissa, exponent) = (mantissa, exponent)
     // 2 divides a number as often as 10 does, or more often.
     for (zeros, power) in Self.powers where mantissa.trailingZeroBitCount >= zeros {
@@ -59,8 +61,8 @@ package struct DecimalParts {
     return DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: exponent)
   }
 
-  /// Powers of ten that together remove any number of zeros up to 63.
-  private static let powers: [(zeros: Int, power: UInt128)] = [32, 16, 8, 4, 2, 1].map { zeros in
+  /// Powers of ten that together remove any number of zeros up to 47.
+  private static let powers: [(zeros: Int, power: UInt64)] = [16, 16, 8, 4, 2, 1].map { zeros in
     (zeros, (0..<zeros).reduce(1) { power, _ in power * 10 })
   }
 }
@@ -85,10 +87,12 @@ private struct DecimalMemory {
   /// Whether decimals have this layout. Where they have another, they are taken apart and made with text.
   static let isKnown: Bool = {
     guard MemoryLayout<Decimal>.size == MemoryLayout<Self>.size else { return false }
-    let samples: [(Bool, UInt128, Int)] = [
-      (false, 1, 0), (true, 65_537, 3), (false, .max, -128), (true, 12_345_678_901_234_567_891, -7), (false, 10, 127),
+    let samples: [(Bool, UInt64, UInt64, Int)] = [
+      (false, 0, 1, 0), (true, 0, 65_537, 3), (false, .max, .max, -128), (true, 0, 12_345_678_901_234_567_891, -7),
+      (false, 0, 10, 127),
     ]
-    return samples.allSatisfy { isNegative, mantissa, exponent in
+    return samples.allSatisfy { isNegative, high, low, exponent in
+      let mantissa = WideMagnitude(high: high, low: low)
       let parts = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: exponent)
       let made = Self(parts)
       guard let decimal = parts.decimalOfText else { return false }
@@ -108,8 +112,8 @@ private struct DecimalMemory {
     exponent = Int8(parts.exponent)
     flags = length << Self.lengthShift | Self.compact | (parts.isNegative ? Self.negative : 0)
     digits = (
-      UInt32(truncatingIfNeeded: mantissa), UInt32(truncatingIfNeeded: mantissa >> 32),
-      UInt32(truncatingIfNeeded: mantissa >> 64), UInt32(truncatingIfNeeded: mantissa >> 96)
+      UInt32(truncatingIfNeeded: mantissa.low), UInt32(truncatingIfNeeded: mantissa.low >> 32),
+      UInt32(truncatingIfNeeded: mantissa.high), UInt32(truncatingIfNeeded: mantissa.high >> 32)
     )
   }
 
@@ -117,10 +121,14 @@ private struct DecimalMemory {
   var isNegative: Bool { flags & Self.negative != 0 }
 
   /// The digits that count: those after the length may be anything.
-  var mantissa: UInt128 {
+  var mantissa: WideMagnitude {
+    // Of 64 bits those in the lowest `count` digits of 16 bits.
+    func first(_ count: Int, _ high: UInt32, _ low: UInt32) -> UInt64 {
+      let bits = UInt64(high) << 32 | UInt64(low)
+      return count >= 4 ? bits : bits & (1 << UInt64(16 * max(count, 0)) - 1)
+    }
     let length = Int(flags >> Self.lengthShift & 0xF)
-    let all = UInt128(digits.3) << 96 | UInt128(digits.2) << 64 | UInt128(digits.1) << 32 | UInt128(digits.0)
-    return length >= 8 ? all : all & (1 << UInt128(16 * length) - 1)
+    return WideMagnitude(high: first(length - 4, digits.3, digits.2), low: first(length, digits.1, digits.0))
   }
 }
 
@@ -132,14 +140,14 @@ extension DecimalParts {
     let digits = text.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ".") }
     let places = text.firstIndex(of: UInt8(ascii: ".")).map { text.distance(from: $0, to: text.endIndex) - 1 } ?? 0
     let significant = digits.reversed().drop { $0 == UInt8(ascii: "0") }.reversed()
-    guard let mantissa = UInt128("0" + String(decoding: Array(significant), as: UTF8.self)) else { return nil }
+    guard let mantissa = WideMagnitude(digits: [UInt8(ascii: "0")] + significant) else { return nil }
     self.init(
       isNegative: decimal < 0, mantissa: mantissa,
-      exponent: mantissa == 0 ? 0 : digits.count - significant.count - places)
+      exponent: mantissa == .zero ? 0 : digits.count - significant.count - places)
   }
 
   fileprivate var decimalOfText: Decimal? {
-    let text = (isNegative ? "-" : "") + String(mantissa) + "e" + String(exponent)
+    let text = (isNegative ? "-" : "") + mantissa.description + "e" + String(exponent)
     guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), value.isFinite,
       let back = DecimalParts(textOf: value)
     else { return nil }

@@ -62,7 +62,7 @@ struct ExactNumber: Comparable {
     guard kind != .zero else { return .int(0) }
     guard kind == .positive || kind == .negative, power >= Power(digits.count), power <= Power(39) else { return nil }
     let zeros = Array(repeating: UInt8(ascii: "0"), count: power.clamped - digits.count)
-    guard let magnitude = UInt128(String(decoding: digits + zeros, as: UTF8.self)) else { return nil }
+    guard let magnitude = WideMagnitude(digits: digits + zeros) else { return nil }
     return ArchiveValue(WideInteger(isNegative: kind == .negative, magnitude: magnitude))
   }
 
@@ -72,7 +72,7 @@ struct ExactNumber: Comparable {
     guard kind == .positive || kind == .negative, digits.count <= 39, power <= Power(200), power >= Power(-200) else {
       return nil
     }
-    guard let mantissa = UInt128(String(decoding: digits, as: UTF8.self)) else { return nil }
+    guard let mantissa = WideMagnitude(digits: digits) else { return nil }
     return DecimalParts(isNegative: kind == .negative, mantissa: mantissa, exponent: power.clamped - digits.count)
       .decimal
   }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The type name, the model version and the keys that records of one kind share.
 ///
 /// Records of the same kind point to one shape, so a record costs one array of values, and renaming a key is a

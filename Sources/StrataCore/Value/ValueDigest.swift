@@ -191,7 +191,7 @@ package final class ValueDigests {
         state.combine(integer.magnitude)
       } else {
         state = State(.wideInteger, false)
-        state.combine(UInt128(value.integer(as: UInt64.self) ?? 0))
+        state.combine(WideMagnitude(value.integer(as: UInt64.self) ?? 0))
       }
     case .float(let number):
       state = State(.float, number.bitPattern)

@@ -67,8 +67,8 @@ extension ArchiveDecoder {
 
   private func keyedModels<T: Archivable>(of type: T.Type) throws -> KeyedModels {
     var catalog = SchemaCatalog()
-    T.collectSchemas(into: &catalog)
-    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
+    T._collectSchemas(into: &catalog)
+    for subclass in subclasses { subclass._collectSchemas(into: &catalog) }
     return try KeyedModels(catalog)
   }
 

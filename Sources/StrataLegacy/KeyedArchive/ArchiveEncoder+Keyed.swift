@@ -36,7 +36,7 @@ extension ArchiveEncoder {
     writer.subclasses = subclasses
     try writer.writeRoot(value)
     var catalog = SchemaCatalog()
-    T.collectSchemas(into: &catalog)
+    T._collectSchemas(into: &catalog)
     for schema in writer.schemasOfShapes.map({ $0.values.flatMap(\.self) }) ?? [] { _ = catalog.add(schema) }
     var graph: ObjectGraph
     switch try writer.value() {

@@ -11,7 +11,7 @@ extension FoundationValue {
     return .string(
       try fields.required("NS.bytes", "text in UTF-8") {
         switch $0 {
-        case .data(let data): String(validating: data, as: UTF8.self)
+        case .data(let data): String(validUTF8: data)
         case .string(let text): text
         default: nil
         }
@@ -51,12 +51,14 @@ extension FoundationValue {
     }
     // No digits with a sign is how a decimal says that it is not a number.
     guard length > 0 || !isNegative else { return .decimal(.nan) }
-    var mantissa: UInt128 = 0
+    var (high, low) = (UInt64(0), UInt64(0))
     for digit in (0..<length).reversed() {
-      let (first, second) = (UInt128(bytes[2 * digit]), UInt128(bytes[2 * digit + 1]))
-      mantissa = mantissa << 16 | (isBig ? first << 8 | second : second << 8 | first)
+      let (first, second) = (UInt64(bytes[2 * digit]), UInt64(bytes[2 * digit + 1]))
+      (high, low) = (high << 16 | low >> 48, low << 16 | (isBig ? first << 8 | second : second << 8 | first))
     }
-    let parts = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: try fields.integer("NS.exponent"))
+    let parts = DecimalParts(
+      isNegative: isNegative, mantissa: WideMagnitude(high: high, low: low), exponent: try fields.integer("NS.exponent")
+    )
     guard let decimal = parts.decimal else {
       throw ArchiveError(.damaged, "a decimal that is no mantissa of 128 bits with an exponent from -128 to 127")
     }
@@ -66,14 +68,17 @@ extension FoundationValue {
   /// What `NSDecimalNumber` encodes: eight digits to the base of 65,536, the smallest first, in little-endian order.
   static func decimal(_ decimal: Decimal) -> FoundationEncoding {
     // No digits with a sign is how a decimal says that it is not a number.
-    let parts = DecimalParts(decimal) ?? DecimalParts(isNegative: true, mantissa: 0, exponent: 0)
+    let parts = DecimalParts(decimal) ?? DecimalParts(isNegative: true, mantissa: .zero, exponent: 0)
     let (mantissa, exponent) = parts.withinRange
-    let digits = (0..<8).map { UInt16(truncatingIfNeeded: mantissa >> UInt128(16 * $0)) }
+    let digits = [mantissa.low, mantissa.high].flatMap { half in
+      (0..<4).map { UInt16(truncatingIfNeeded: half >> UInt64(16 * $0)) }
+    }
     let length = 8 - digits.reversed().prefix { $0 == 0 }.count
     return FoundationEncoding(
       ["NSDecimalNumber", "NSNumber", "NSValue", "NSObject"],
       [
-        ("NS.exponent", .inlined(.integer(Int128(exponent)))), ("NS.length", .inlined(.integer(Int128(length)))),
+        ("NS.exponent", .inlined(.integer(WideInteger(exponent)))),
+        ("NS.length", .inlined(.integer(WideInteger(length)))),
         ("NS.negative", .inlined(.bool(parts.isNegative))), ("NS.compact", .inlined(.bool(true))),
         ("NS.mantissa", .inlined(.data(Data(digits.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] })))),
         ("NS.mantissa.bo", .inlined(.integer(1))),

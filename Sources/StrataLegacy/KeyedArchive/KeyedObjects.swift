@@ -14,7 +14,7 @@ struct KeyedObjects {
   /// What is compared bit by bit: Swift calls 0 and -0 equal, and two spellings of one text.
   private enum Scalar: Hashable {
     case bool(Bool)
-    case integer(Int128)
+    case integer(WideInteger)
     case float(UInt32)
     case double(UInt64)
     case string(ExactKey)
@@ -71,7 +71,7 @@ struct KeyedObjects {
   /// The whole, with its values under the top keys.
   consuming func finish(top: [(key: String, value: Int)], archiver: String) -> PropertyList {
     let members = [
-      ("$version", add(.integer(Int128(KeyedArchive.knownVersion)))), ("$archiver", add(.string(archiver))),
+      ("$version", add(.integer(WideInteger(KeyedArchive.knownVersion)))), ("$archiver", add(.string(archiver))),
       ("$top", add(dictionary(top))), ("$objects", add(.array(numbers))),
     ]
     list[0] = dictionary(members)

@@ -246,7 +246,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     case 0x10...0x13:
       let size = 1 &<< Int(target.marker & 0xF)
       return .int(Int64(bitPattern: list.unsigned(at: target.offset &+ 1, size: size)))
-    case 0x14: return .integer(list.integer(at: target.offset))
+    case 0x14: return ArchiveValue(list.integer(at: target.offset))
     case 0x22:
       return .float(Float(bitPattern: UInt32(truncatingIfNeeded: list.unsigned(at: target.offset &+ 1, size: 4))))
     case 0x23: return .double(list.double(at: target.offset))

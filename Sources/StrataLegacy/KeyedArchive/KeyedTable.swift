@@ -50,7 +50,7 @@ struct KeyedTable: ~Escapable {
     let archiver = list.offset(of: try member("$archiver"))
     guard let name = Self.string(at: archiver, of: list) else { throw Self.notAnArchive("$archiver is no string") }
     let number = list.offset(of: try member("$version"))
-    guard list.marker(at: number) >> 4 == 0x1, let version = Int(exactly: list.integer(at: number)) else {
+    guard list.marker(at: number) >> 4 == 0x1, let version = list.integer(at: number).exactly(Int.self) else {
       throw Self.notAnArchive("$version is no integer")
     }
     guard version == KeyedArchive.knownVersion else {
@@ -124,7 +124,7 @@ struct KeyedTable: ~Escapable {
     guard list.marker(at: value) >> 4 == 0x1,
       Self.string(at: list.offset(of: list.reference(at: start)), of: list) == "CF$UID"
     else { return nil }
-    return UInt64(exactly: list.integer(at: value))
+    return list.integer(at: value).exactly(UInt64.self)
   }
 
   /// Whether the object under a number of the property list is inlined where that is named, and no reference.

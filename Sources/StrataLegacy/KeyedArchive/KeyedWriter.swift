@@ -90,10 +90,10 @@ struct KeyedWriter {
   private func scalar(_ value: ArchiveValue) throws -> PropertyList.Object? {
     switch value {
     case .bool(let value): .bool(value)
-    case .int(let value): .integer(Int128(value))
-    case .uint(let value): .integer(Int128(value))
+    case .int(let value): .integer(WideInteger(value))
+    case .uint(let value): .integer(WideInteger(value))
     case .wideInteger(let value):
-      if let value = value.exactly(Int128.self) {
+      if value.twosComplement != nil {
         .integer(value)
       } else {
         throw ArchiveError(.notEncodable, "an integer takes more than 128 bits, and property lists have no more")

@@ -103,10 +103,10 @@ struct BinaryPropertyList: ~Escapable {
   }
 
   /// The integer at an offset. Integers of 1, 2 and 4 bytes have no sign; those of 8 and 16 bytes do.
-  func integer(at offset: Int) -> Int128 {
+  func integer(at offset: Int) -> WideInteger {
     let low = Int(marker(at: offset) & 0xF)
-    guard low == 4 else { return Int128(Int64(bitPattern: unsigned(at: offset &+ 1, size: 1 &<< low))) }
-    return Int128(bitPattern: UInt128(word(at: offset &+ 1)) << 64 | UInt128(word(at: offset &+ 9)))
+    guard low == 4 else { return WideInteger(Int64(bitPattern: unsigned(at: offset &+ 1, size: 1 &<< low))) }
+    return WideInteger(twosComplement: WideMagnitude(high: word(at: offset &+ 1), low: word(at: offset &+ 9)))
   }
 
   func double(at offset: Int) -> Double { Double(bitPattern: word(at: offset &+ 1)) }

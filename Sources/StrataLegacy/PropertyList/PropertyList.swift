@@ -1,5 +1,5 @@
 public import Foundation
-internal import StrataCore
+public import StrataCore
 
 /// A property list as a file has it: a table of objects, which refer to each other by number.
 ///
@@ -13,7 +13,7 @@ public struct PropertyList: Sendable, Hashable {
     /// A boolean.
     case bool(Bool)
     /// Integers of up to 128 bits, which binary property lists can hold.
-    case integer(Int128)
+    case integer(WideInteger)
     /// A real number of 32 bits.
     case float(Float)
     /// A real number of 64 bits.

@@ -120,7 +120,7 @@ extension PropertyList.Object {
     switch self {
     case .null: return .null
     case .bool(let value): return .bool(value)
-    case .integer(let value): return .integer(value)
+    case .integer(let value): return ArchiveValue(value)
     case .float(let value): return .float(value)
     case .double(let value): return .double(value)
     case .date(let value): return .date(value)

@@ -80,7 +80,7 @@ public struct PropertyListReader: Sendable {
       let unit = bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self)
       return isBigEndian ? UInt16(bigEndian: unit) : UInt16(littleEndian: unit)
     }
-    return String(validating: units, as: UTF16.self)
+    return String(validUTF16: units)
   }
 }
 

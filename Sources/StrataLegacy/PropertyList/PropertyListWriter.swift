@@ -11,7 +11,8 @@ public struct PropertyListWriter: Sendable {
   /// The same table always gives the same bytes. Every number takes the fewest bytes of 1, 2, 4 and 8; integers that 64
   /// bits with a sign do not hold take 16. Strings are ASCII or UTF-16.
   ///
-  /// - Throws: `ArchiveError` with code `notEncodable` where a number names no object, or a date is not finite.
+  /// - Throws: `ArchiveError` with code `notEncodable` where a number names no object, a date is not finite, or an integer has more
+  ///   than 128 bits with its sign.
   /// - Complexity: linear in the size of the table.
   public func write(_ list: PropertyList) throws -> Data {
     guard list.objects.indices.contains(list.root) else {
@@ -45,7 +46,7 @@ public struct PropertyListWriter: Sendable {
     switch object {
     case .null: buffer.append(0x00)
     case .bool(let value): buffer.append(value ? 0x09 : 0x08)
-    case .integer(let value): append(value, to: &buffer)
+    case .integer(let value): try append(value, to: &buffer)
     case .float(let value): buffer.append(0x22, value.bitPattern)
     case .double(let value): buffer.append(0x23, value.bitPattern)
     case .date(let value):
@@ -82,16 +83,23 @@ public struct PropertyListWriter: Sendable {
     }
   }
 
-  private static func append(_ value: Int128, to buffer: inout ByteBuffer) {
-    if value < 0, let small = Int64(exactly: value) {
-      buffer.append(0x13, small)
-    } else if value >= 0, value <= Int128(Int64.max) {
-      let size = Self.size(of: UInt64(value))
-      buffer.append(0x10 | UInt8(size.trailingZeroBitCount))
-      append(UInt64(value), size: size, to: &buffer)
-    } else {
-      buffer.append(0x14, value)
+  private static func append(_ value: WideInteger, to buffer: inout ByteBuffer) throws {
+    guard let small = value.exactly(Int64.self) else {
+      guard let bits = value.twosComplement else {
+        throw ArchiveError(.notEncodable, "an integer takes more than 128 bits, and property lists have no more")
+      }
+      buffer.append(0x14, bits.high)
+      append(bits.low, size: 8, to: &buffer)
+      return
     }
+    append(small, to: &buffer)
+  }
+
+  private static func append(_ value: Int64, to buffer: inout ByteBuffer) {
+    guard value >= 0 else { return buffer.append(0x13, value) }
+    let size = Self.size(of: UInt64(value))
+    buffer.append(0x10 | UInt8(size.trailingZeroBitCount))
+    append(UInt64(value), size: size, to: &buffer)
   }
 
   /// A marker with a count, which is after it as an integer where four bits are too few.
@@ -100,7 +108,7 @@ public struct PropertyListWriter: Sendable {
       buffer.append(marker | UInt8(count))
     } else {
       buffer.append(marker | 0xF)
-      append(Int128(count), to: &buffer)
+      append(Int64(count), to: &buffer)
     }
   }
 

@@ -137,7 +137,7 @@ struct XMLPropertyList: ~Escapable {
     }
     // XML has no element for the numbers of keyed archives and writes them as a dictionary.
     if done.entries.count == 1, let entry = done.entries.first, case .string("CF$UID") = list.objects[entry.key],
-      case .integer(let value) = list.objects[entry.value], let uid = UInt64(exactly: value)
+      case .integer(let value) = list.objects[entry.value], let uid = value.exactly(UInt64.self)
     {
       list.objects.removeLast(2)
       list.objects[done.number] = .uid(uid)
@@ -158,14 +158,25 @@ enum XMLScalars {
   }
 
   /// Decimal or, after `0x`, hexadecimal digits, with or without a sign.
-  static func integer(_ text: Substring.UTF8View) -> Int128? {
+  static func integer(_ text: Substring.UTF8View) -> WideInteger? {
     let isNegative = text.first == UInt8(ascii: "-")
     var digits = isNegative || text.first == UInt8(ascii: "+") ? text.dropFirst() : text
     let isHexadecimal = digits.starts(with: "0x".utf8) || digits.starts(with: "0X".utf8)
     if isHexadecimal { digits = digits.dropFirst(2) }
-    // A second sign is not a digit.
-    guard let first = digits.first, first != UInt8(ascii: "+"), first != UInt8(ascii: "-") else { return nil }
-    return Int128((isNegative ? "-" : "") + String(Substring(digits)), radix: isHexadecimal ? 16 : 10)
+    guard let magnitude = isHexadecimal ? hexadecimal(digits) : WideMagnitude(digits: digits) else { return nil }
+    let integer = WideInteger(isNegative: isNegative, magnitude: magnitude)
+    return integer.twosComplement == nil ? nil : integer
+  }
+
+  private static func hexadecimal(_ digits: Substring.UTF8View) -> WideMagnitude? {
+    let significant = digits.drop { $0 == UInt8(ascii: "0") }
+    guard !digits.isEmpty, significant.count <= 32 else { return nil }
+    var (high, low) = (UInt64(0), UInt64(0))
+    for digit in significant {
+      guard let value = Character(UnicodeScalar(digit)).hexDigitValue else { return nil }
+      (high, low) = (high << 4 | low >> 60, low << 4 | UInt64(value))
+    }
+    return WideMagnitude(high: high, low: low)
   }
 
   /// A decimal number with or without an exponent, or a word for infinity or no number, in any case.

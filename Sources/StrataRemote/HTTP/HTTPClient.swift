@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Synchronization
+internal import StrataCore
 
 /// Sends requests: with the configured headers, authorized, tried again where that helps, and once for all who ask for the same.
 final class HTTPClient: Sendable {

@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import Foundation
-internal import Synchronization
+internal import StrataCore
 
 #if canImport(FoundationNetworking)
   internal import FoundationNetworking

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import StrataCore
 
 /// One task that several wait for. The cancellation of one of them leaves the others.
 final class SharedTask<Value: Sendable>: Sendable {

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import StrataCore
 
 #if canImport(FoundationNetworking)
   internal import Foundation

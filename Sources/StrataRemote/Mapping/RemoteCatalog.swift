@@ -28,8 +28,6 @@ struct RemoteCatalog: Sendable {
   /// The mapped entity of a type of the store; `nil` where no mapper names it.
   func entity(ofType number: Int) -> MappedEntity? { numbers[number].map { entities[$0] } }
 
-  func index(ofType number: Int) -> Int? { numbers[number] }
-
   /// - Throws: ``RemoteError`` with the code `invalidConfiguration` where no mapper names the entity.
   func known(_ type: any Entity.Type) throws -> MappedEntity {
     guard let number = store.catalog.number(of: type), let entity = entity(ofType: number) else {

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import GRDB
-internal import Synchronization
+internal import StrataCore
 
 #if canImport(Glibc)
   internal import Glibc

@@ -138,7 +138,7 @@ struct ColumnCoding: Sendable {
   private static func digits(of value: ArchiveValue) -> String? {
     switch value {
     case .uint(let number): String(number)
-    case .wideInteger(let number): (number.isNegative ? "-" : "") + String(number.magnitude)
+    case .wideInteger(let number): number.description
     default: nil
     }
   }
@@ -237,8 +237,8 @@ struct ColumnCoding: Sendable {
       guard let integer = Int64(exactly: number) else { throw refused("an integer") }
       return .int(integer)
     case (.integer, .string(let text)):
-      guard let integer = Int128(text) else { throw refused("an integer") }
-      return .integer(integer)
+      guard let integer = WideInteger(text) else { throw refused("an integer") }
+      return ArchiveValue(integer)
     case (.integer, _): throw refused("an integer")
     case (.float, _), (.double, _):
       guard let number = double(stored) else { throw refused("a number") }

@@ -191,7 +191,7 @@ struct EntityCatalogBuilder {
   /// Refuses what loses its identity in a column.
   private func checkValue(_ type: Any.Type) throws {
     var catalog = SchemaCatalog()
-    (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
+    (type as? any Archivable.Type)?._collectSchemas(into: &catalog)
     guard catalog.objectTypes.isEmpty else {
       let names = catalog.objectTypes.keys.sorted().joined(separator: ", ")
       throw EntityError(

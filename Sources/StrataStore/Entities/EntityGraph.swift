@@ -79,7 +79,7 @@ package struct EntityGraph: Sendable, Equatable {
       }
       func make<E: Entity>(_ type: E.Type) throws {
         let object = try E.make(from: object.record, in: context, isObjectFrame: true)
-        if let identity = object.objectIdentity { places[identity] = rootPlaces[number] }
+        if let identity = object._objectIdentity { places[identity] = rootPlaces[number] }
         table.append(object)
       }
       do { try make(type) } catch { throw rootPlaces[number].map { ArchiveError.at(.index($0), error) } ?? error }
@@ -87,7 +87,7 @@ package struct EntityGraph: Sendable, Equatable {
     try table.setWaiting(in: context)
     if context.finishesModels {
       try table.finish(in: context) { object in
-        object.objectIdentity.flatMap { places[$0] }.map { [.index($0)] } ?? []
+        object._objectIdentity.flatMap { places[$0] }.map { [.index($0)] } ?? []
       }
     }
     return (table, context)

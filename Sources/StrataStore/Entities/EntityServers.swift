@@ -1,5 +1,5 @@
 package import GRDB
-internal import Synchronization
+internal import StrataCore
 
 /// The tables whose records a server has as well. `StrataRemote` sets it, and saves follow it.
 package final class EntityServers: Sendable {

@@ -123,13 +123,6 @@ package struct EntityType: Sendable {
   /// The attribute of a field; `nil` where the field is a relation or in no column.
   package func attribute(of slot: Int) -> Attribute? { attributes.first { $0.slot == slot } }
 
-  /// The record of what a row has in the columns of the attributes.
-  ///
-  /// - Throws: ``EntityError`` with the code `notReadable`.
-  func record(of values: [DatabaseValue], in table: EntityTable) throws -> ModelRecord {
-    ModelRecord(shape: shape, values: try attributes.map { try value(of: $0, values[$0.slot], in: table) })
-  }
-
   package func value(of attribute: Attribute, _ stored: DatabaseValue, in table: EntityTable) throws -> ArchiveValue {
     do { return try attribute.coding.value(of: stored) } catch {
       let (column, key) = (table.columns[attribute.slot].name, schema.fields[attribute.place].key)

@@ -18,11 +18,11 @@ public struct EntityValues<E: Entity>: AsyncSequence {
     /// The next value.
     ///
     /// - Throws: as ``EntityStore/fetchAll(_:including:)``. The sequence has then ended.
-    public mutating func next() async throws -> [E]? { try await next(isolation: #isolation) }
-
-    /// As ``next()``.
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> [E]? {
-      try await iterator.next(isolation: actor)?.make(E.self)
+    public mutating func next() async throws -> [E]? {
+      // `next(isolation:)`, which needs no mark, needs macOS 15 and iOS 18. One task at a time can call this mutating function.
+      nonisolated(unsafe) var iterator = iterator
+      defer { self.iterator = iterator }
+      return try await iterator.next()?.make(E.self)
     }
   }
 

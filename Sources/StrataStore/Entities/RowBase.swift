@@ -1,6 +1,5 @@
 internal import GRDB
 public import StrataCore
-internal import Synchronization
 
 /// The row of an object as it was when the object was fetched.
 ///

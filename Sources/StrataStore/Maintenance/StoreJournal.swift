@@ -1,7 +1,6 @@
 internal import Foundation
 internal import GRDB
 internal import StrataCore
-internal import Synchronization
 
 /// The journal (WAL) beside the file of a store: how large it is, and who keeps it from being shortened.
 ///

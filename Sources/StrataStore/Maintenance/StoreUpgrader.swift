@@ -2,7 +2,6 @@ internal import Dispatch
 internal import Foundation
 internal import GRDB
 internal import StrataCore
-internal import Synchronization
 
 /// Goes through the keys of a store and upgrades what is old.
 struct StoreUpgrader {

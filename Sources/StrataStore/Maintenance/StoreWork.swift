@@ -1,12 +1,12 @@
 internal import Dispatch
-internal import Synchronization
+internal import StrataCore
 
 /// Work on a whole store, which takes long: runs beside the tasks of the program, and ends where its task is cancelled.
 final class StoreWork: Sendable {
-  private let isCancelled = Atomic(false)
+  private let isCancelled = Mutex(false)
 
   /// - Throws: `CancellationError` where the task that waits for this was cancelled.
-  func check() throws { if isCancelled.load(ordering: .relaxed) { throw CancellationError() } }
+  func check() throws { if isCancelled.withLock({ $0 }) { throw CancellationError() } }
 
   /// Runs on a thread of its own, since the threads of tasks must not wait for disks and locks.
   static func run<R: Sendable>(_ body: @escaping @Sendable (StoreWork) throws -> R) async throws -> R {
@@ -18,7 +18,7 @@ final class StoreWork: Sendable {
         }
       }
     } onCancel: {
-      work.isCancelled.store(true, ordering: .relaxed)
+      work.isCancelled.withLock { $0 = true }
     }
   }
 

@@ -14,7 +14,7 @@ struct UpgradeTypes: Sendable {
   var mark: String {
     var names: Set<String> = []
     for root in roots {
-      names.insert(root.archiveTypeName)
+      names.insert(root._archiveTypeName)
       for schema in catalog(of: root).schemas { names.insert("\(schema.name)@\(schema.modelVersion)") }
     }
     let digest = SHA256.digest(of: Array(names.sorted().joined(separator: "\n").utf8).bytes)
@@ -23,8 +23,8 @@ struct UpgradeTypes: Sendable {
 
   private func catalog(of root: any (Archivable & SendableMetatype).Type) -> SchemaCatalog {
     var catalog = SchemaCatalog()
-    root.collectSchemas(into: &catalog)
-    for subclass in options.subclasses { subclass.collectSchemas(into: &catalog) }
+    root._collectSchemas(into: &catalog)
+    for subclass in options.subclasses { subclass._collectSchemas(into: &catalog) }
     return catalog
   }
 
@@ -65,7 +65,7 @@ struct UpgradeTypes: Sendable {
     guard let root = root(content.typeName) else { return .unknown }
     let today = ArchivedType(root, options.subclasses, stampedAs: content.typeName)
     var isOld = today.name != content.typeName
-    if let version = content.modelVersion, let now = today.type.rootSchema?.modelVersion {
+    if let version = content.modelVersion, let now = today.type._rootSchema?.modelVersion {
       if version > now { return .newer }
       if version < now { isOld = true }
     }

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Synchronization
+internal import StrataCore
 
 /// Wakes those who wait for a save: at once for one of this store, and after a while in case that another process saved.
 final class StoreSignal: Sendable {

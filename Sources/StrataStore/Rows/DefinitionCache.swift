@@ -1,5 +1,4 @@
 internal import StrataCore
-internal import Synchronization
 
 /// The definitions that were read, for all connections of a store. Only committed ones come in: what a transaction makes
 /// may go again, and its number be given to another.

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import StrataCore
-internal import Synchronization
 
 /// Converts the files of a folder, several at a time.
 struct FolderConversion: Sendable {

@@ -108,7 +108,7 @@ struct LegacyConversion: Sendable {
     {
       return Stamp(typeName: "[\(first.typeName)]", modelVersion: first.modelVersion, count: UInt64(elements.count))
     }
-    return Stamp(typeName: ArchiveValue.archiveTypeName)
+    return Stamp(typeName: ArchiveValue._archiveTypeName)
   }
 
   /// The graph without the objects that its root does not lead to.

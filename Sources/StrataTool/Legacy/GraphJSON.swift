@@ -100,7 +100,7 @@ struct GraphJSON {
     case .bool(let bool): append(bool ? "true" : "false")
     case .int(let integer): append(String(integer))
     case .uint(let integer): append(String(integer))
-    case .wideInteger(let integer): append((integer.isNegative ? "-" : "") + String(integer.magnitude))
+    case .wideInteger(let integer): append(integer.description)
     case .float(let real): append(ScalarText.real(Double(real)))
     case .double(let real): append(ScalarText.real(real))
     case .decimal(let decimal): append(tag: "decimal", ScalarText.decimal(decimal))

@@ -14,8 +14,8 @@ enum ScalarText {
   /// All digits, without an exponent and without zeros that say nothing.
   static func decimal(_ value: Decimal) -> String {
     guard let parts = DecimalParts(value) else { return "nan" }
-    var digits = String(parts.mantissa)
-    if parts.mantissa == 0 { return "0" }
+    var digits = parts.mantissa.description
+    if parts.mantissa == .zero { return "0" }
     if parts.exponent >= 0 {
       digits += String(repeating: "0", count: parts.exponent)
     } else {

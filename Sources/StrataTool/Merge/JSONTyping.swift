@@ -107,7 +107,7 @@ struct JSONTyping {
       }, uniquingKeysWith: { first, _ in first })
     let areIntegers = common(examples.map(\.key))?.kind == ArchiveValue.int(0).kind
     return object.keys.map { text in
-      known[ExactKey(text)] ?? (areIntegers ? Int128(text).map { .integer($0) } : nil) ?? .string(text)
+      known[ExactKey(text)] ?? (areIntegers ? WideInteger(text).map { ArchiveValue($0) } : nil) ?? .string(text)
     }
   }
 

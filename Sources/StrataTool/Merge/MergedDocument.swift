@@ -25,7 +25,7 @@ struct MergedDocument {
     switch (form, format) {
     case (.archive(let stamp), nil), (.archive(let stamp), .strata): return try archive(stamp)
     case (_, .strata):
-      return try ArchiveEncoder().archive(Stamp(typeName: ArchiveValue.archiveTypeName)) { try $0.write(value) }
+      return try ArchiveEncoder().archive(Stamp(typeName: ArchiveValue._archiveTypeName)) { try $0.write(value) }
     case (.json(let isPretty), _): return try text(isPretty: isPretty)
     case (_, .json), (.propertyList, nil): return try text(isPretty: true)
     }

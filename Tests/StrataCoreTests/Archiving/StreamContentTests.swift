@@ -29,7 +29,7 @@ struct BlobStream {
     self.sessions = sessions
     var file: [UInt8] = []
     var stamp = Stamp(
-      typeName: "StreamBlob", modelVersion: 1, fingerprint: StreamBlob.rootSchema?.fingerprint ?? 0)
+      typeName: "StreamBlob", modelVersion: 1, fingerprint: StreamBlob._rootSchema?.fingerprint ?? 0)
     var total: (count: UInt64, size: UInt64) = (0, 0)
     for models in sessions {
       var rest = models[...]

@@ -10,7 +10,7 @@ private struct One<T: Archivable>: VersionedModel {
   static var schema: ModelSchema {
     ModelSchema.cached(One<T>.self) {
       ModelSchema(
-        One<T>.self, name: "FormOf \(T.archiveTypeName)", version: 1, fields: [FieldInfo("x", T.self)])
+        One<T>.self, name: "FormOf \(T._archiveTypeName)", version: 1, fields: [FieldInfo("x", T.self)])
     }
   }
 

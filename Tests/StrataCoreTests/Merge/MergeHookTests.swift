@@ -1,7 +1,6 @@
 import Foundation
 import StrataCore
 import StrataTestSupport
-import Synchronization
 import Testing
 
 /// An element with rules, code of its own and a property that is no field.

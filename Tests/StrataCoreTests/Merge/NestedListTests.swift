@@ -92,8 +92,8 @@ private struct Pile<Element: VersionedModel>: Archivable {
   static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Pile {
     Pile(elements: try [Element].make(from: value, in: context))
   }
-  static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
-  static var rootSchema: ModelSchema? { Element.schema }
+  static func _collectSchemas(into catalog: inout SchemaCatalog) { Element._collectSchemas(into: &catalog) }
+  static var _rootSchema: ModelSchema? { Element.schema }
   static var typeShape: TypeShape { Element.self == Seat.self ? .opaque : .array(of: Element.self) }
 }
 

@@ -14,7 +14,7 @@ struct ArgumentNameTests {
   func names() {
     #expect(ModelSchema.argumentName(Int.self) == "Int")
     #expect(ModelSchema.argumentName(Date.self) == "Date")
-    #expect(ModelSchema.argumentName([Int].self) == [Int].archiveTypeName)
+    #expect(ModelSchema.argumentName([Int].self) == [Int]._archiveTypeName)
     #expect(ModelSchema.argumentName(Item.self) == "ArgumentNameTests.Item")
     #expect(ModelSchema.argumentName(Kind.self) == "ArgumentNameTests.Kind")
     #expect(ModelSchema.argumentName(Box<Item>.self) == "ArgumentNameTests.Box<ArgumentNameTests.Item>")

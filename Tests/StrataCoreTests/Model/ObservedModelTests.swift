@@ -2,7 +2,7 @@ import Foundation
 import Observation
 import Strata
 import StrataTestSupport
-import Synchronization
+import StrataCore
 import Testing
 
 @Observable

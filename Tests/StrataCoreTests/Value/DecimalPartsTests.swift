@@ -27,7 +27,7 @@ struct DecimalPartsTests {
   private func check(_ decimal: Decimal) throws {
     let parts = try #require(DecimalParts(decimal))
     let expected = try #require(self.parts(ofText: decimal))
-    #expect((parts.isNegative, parts.mantissa, parts.exponent) == expected, "\(decimal)")
+    #expect((parts.isNegative, parts.mantissa.number, parts.exponent) == expected, "\(decimal)")
     let back = try #require(parts.decimal)
     #expect(back == decimal && back.description == decimal.description, "\(decimal)")
   }

@@ -25,7 +25,7 @@ import Testing
   func upgrade(place: Int) throws {
     let (name, put, _) = Self.places[place]
     var catalog = SchemaCatalog()
-    Address.collectSchemas(into: &catalog)
+    Address._collectSchemas(into: &catalog)
     let result = try ValueUpgrader(catalog: catalog).upgrade(put(put(Self.address)), DecodingContext())
     // An absent key stays absent.
     let today = ArchiveValue.record(ModelRecord(typeName: "Address", modelVersion: 1, fields: [("street", "a")]))

@@ -14,7 +14,7 @@ indirect enum Plist: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
   static func data(_ bytes: [UInt8]) -> Plist { .plain(.data(Data(bytes))) }
 
   init(stringLiteral value: String) { self = .plain(.string(value)) }
-  init(integerLiteral value: Int64) { self = .plain(.integer(Int128(value))) }
+  init(integerLiteral value: Int64) { self = .plain(.integer(WideInteger(value))) }
   init(floatLiteral value: Double) { self = .plain(.double(value)) }
   init(booleanLiteral value: Bool) { self = .plain(.bool(value)) }
   init(arrayLiteral elements: Plist...) { self = .array(elements) }

@@ -241,8 +241,8 @@ struct KeyedBytesTests {
       [
         "$class": .uid(2), "string": "text",
         "runs": [
-          ["location": 0, "length": .plain(.integer(Int128(Int.max))), "attributes": 1],
-          ["location": .plain(.integer(Int128(Int.max))), "length": 1, "attributes": 1],
+          ["location": 0, "length": .plain(.integer(WideInteger(Int.max))), "attributes": 1],
+          ["location": .plain(.integer(WideInteger(Int.max))), "length": 1, "attributes": 1],
         ],
       ], .type("NSAttributedString"),
     ]

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 import StrataTestSupport
-import Synchronization
+import StrataCore
 import Testing
 
 /// Archives as Mantle wrote them, of bytes that nothing of the library made.
@@ -142,9 +142,9 @@ struct MantleFormTests {
     var memos: [Memo] = []
 
     func write(to writer: inout ArchiveWriter) throws {}
-    static func collectSchemas(into catalog: inout SchemaCatalog) {
-      Pair.collectSchemas(into: &catalog)
-      Memo.collectSchemas(into: &catalog)
+    static func _collectSchemas(into catalog: inout SchemaCatalog) {
+      Pair._collectSchemas(into: &catalog)
+      Memo._collectSchemas(into: &catalog)
     }
     static func make(from value: ArchiveValue, in context: DecodingContext) throws -> PairOrMemo {
       var result = PairOrMemo()

@@ -1,6 +1,6 @@
 import Foundation
 import Strata
-import Synchronization
+import StrataCore
 
 /// How often code of models ran, for tests that must see that it did not.
 enum MantleCount {

@@ -136,7 +136,7 @@ struct PropertyListCorpusTests {
     switch list.objects[number] {
     case .null: return .null
     case .bool(let value): return .bool(value)
-    case .integer(let value): return .integer(value)
+    case .integer(let value): return ArchiveValue(value)
     case .float(let value): return plain(Double(value))
     case .double(let value): return plain(value)
     case .date(let value):

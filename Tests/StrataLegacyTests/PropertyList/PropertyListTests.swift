@@ -10,7 +10,7 @@ let propertyListOfEverything = PropertyList(
     .dictionary([.init(key: 1, value: 2), .init(key: 3, value: 4)]), .string("naïve 🦀"), .array([5, 6, 7, 8, 9, 10]),
     .string("ascii"), .set([11, 12, 13, 14, 15]), .null, .bool(true), .bool(false), .integer(-1), .integer(200),
     .integer(70000), .float(1.5), .double(-2.25), .date(Date(timeIntervalSinceReferenceDate: 12345.5)),
-    .data(Data([1, 2, 3])), .uid(300), .integer(Int128(UInt64.max)),
+    .data(Data([1, 2, 3])), .uid(300), .integer(WideInteger(UInt64.max)),
   ], root: 0)
 
 private let xml = """
@@ -181,8 +181,8 @@ extension SeededRandom {
     switch next() % 12 {
     case 0: return .null
     case 1: return .bool(next() & 1 == 0)
-    case 2: return .integer(Int128(Int64(bitPattern: next())) &* Int128(wide()))
-    case 3: return .integer(Int128(wide()))
+    case 2: return .integer(WideInteger(Int128(Int64(bitPattern: next())) &* Int128(wide())))
+    case 3: return .integer(WideInteger(wide()))
     case 4: return .float(Float.random(in: -1...1, using: &self))
     case 5: return .double(Double.random(in: -1e300...1e300, using: &self))
     case 6: return .date(Date(timeIntervalSinceReferenceDate: Double.random(in: -1e10...1e10, using: &self)))

@@ -4,7 +4,6 @@ import StrataCore
 import StrataRemote
 import StrataStore
 import StrataTestSupport
-import Synchronization
 import Testing
 
 /// What servers said about a resource, one time after the other, refreshed into a store in which it is edited in between.

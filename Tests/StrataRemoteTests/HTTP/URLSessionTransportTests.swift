@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import StrataTestSupport
-import Synchronization
+import StrataCore
 import Testing
 
 @testable import StrataRemote

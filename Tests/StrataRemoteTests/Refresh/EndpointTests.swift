@@ -3,7 +3,6 @@ import GRDB
 import StrataCore
 import StrataStore
 import StrataTestSupport
-import Synchronization
 import Testing
 
 @testable import StrataRemote

@@ -4,7 +4,6 @@ import StrataCore
 import StrataRemote
 import StrataStore
 import StrataTestSupport
-import Synchronization
 import Testing
 
 @Suite("Queues of earlier releases")

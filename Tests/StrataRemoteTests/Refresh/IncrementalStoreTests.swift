@@ -3,7 +3,6 @@ import GRDB
 import StrataCore
 import StrataRemote
 import StrataStore
-import Synchronization
 import Testing
 
 @Suite("What AFIncrementalStore did, and its users wanted")

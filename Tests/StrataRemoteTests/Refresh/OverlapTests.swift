@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import StrataCore
 import StrataStore
-import Synchronization
 import Testing
 
 @testable import StrataRemote

@@ -3,7 +3,6 @@ import GRDB
 import StrataCore
 import StrataRemote
 import StrataStore
-import Synchronization
 import Testing
 
 /// What real servers often are: they have no strong ETag, and do not know a repeated request by its key.

@@ -3,7 +3,6 @@ import GRDB
 import StrataCore
 import StrataRemote
 import StrataStore
-import Synchronization
 import Testing
 
 /// A record that leads to another of its kind.

@@ -3,7 +3,6 @@ import GRDB
 import StrataCore
 import StrataRemote
 import StrataStore
-import Synchronization
 import Testing
 
 @Suite("What a server can do")

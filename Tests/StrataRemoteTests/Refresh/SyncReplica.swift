@@ -3,7 +3,6 @@ import GRDB
 import StrataCore
 import StrataRemote
 import StrataStore
-import Synchronization
 
 /// The app of a client of the simulation: its first version, or the one after an update that renamed a column and added another.
 struct SyncReplica {

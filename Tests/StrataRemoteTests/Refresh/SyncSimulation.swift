@@ -4,7 +4,6 @@ import StrataCore
 import StrataRemote
 import StrataStore
 import StrataTestSupport
-import Synchronization
 
 /// One to three clients, a server, faults and restarts; and an account of every value that anybody ever wrote, kept apart from the library.
 final class SyncSimulation {

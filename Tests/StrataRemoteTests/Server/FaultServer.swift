@@ -1,7 +1,7 @@
 import FlyingFox
 import FlyingSocks
 import Foundation
-import Synchronization
+import StrataCore
 
 /// A well-behaved server on 127.0.0.1, of FlyingFox, whose answers a closure gives. ``RawServer`` breaks the rules of HTTP, this one does not.
 final class FaultServer: Sendable {

@@ -1,7 +1,6 @@
 import Foundation
 import StrataCore
 import StrataRemote
-import Synchronization
 
 /// A server in memory, as plain as can be: lists of JSON objects, each with a version that is its ETag.
 final class ModelServer: HTTPTransport {

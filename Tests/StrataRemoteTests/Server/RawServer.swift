@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import StrataCore
 
 #if canImport(Glibc)
   import Glibc

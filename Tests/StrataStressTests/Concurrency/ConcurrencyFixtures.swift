@@ -37,7 +37,7 @@ struct Onion<Inner: Archivable & Equatable>: VersionedModel, Equatable {
   static var schema: ModelSchema {
     ModelSchema.cached(Onion.self) {
       ModelSchema(
-        Onion.self, name: "Onion<\(Inner.archiveTypeName)>", version: 1,
+        Onion.self, name: "Onion<\(Inner._archiveTypeName)>", version: 1,
         fields: [FieldInfo("inner", Inner.self), FieldInfo("note", String?.self, json: "meta.note")])
     }
   }

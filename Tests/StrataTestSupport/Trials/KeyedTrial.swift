@@ -47,7 +47,7 @@ package enum KeyedTrial {
       try decoder.decode(type, fromKeyed: KeyedArchive(PropertyListReader().read(data)), report: &$0)
     }
     let bytes = try outcome { try decoder.decode(type, fromKeyed: data, report: &$0) }
-    try require(bytes == table, "bytes and table become the same \(T.archiveTypeName)")
+    try require(bytes == table, "bytes and table become the same \(T._archiveTypeName)")
   }
 
   /// An archive of the graph holds what the graph does.

@@ -67,8 +67,9 @@ package enum TableForm {
     switch head & 0xF {
     case 0: return .null
     case 1: return .bool(low & 1 == 1)
-    case 2: return .integer(Int128(low) - 4)
-    case 3: return .integer((0..<min(low, 15) + 1).reduce(Int128(0)) { sum, _ in sum << 8 | Int128(next()) })
+    case 2: return .integer(WideInteger(Int128(low) - 4))
+    case 3:
+      return .integer(WideInteger((0..<min(low, 15) + 1).reduce(Int128(0)) { sum, _ in sum << 8 | Int128(next()) }))
     case 4: return .float(Float(bitPattern: UInt32(truncatingIfNeeded: bits(low, next))))
     case 5: return .double(Double(bitPattern: bits(low, next)))
     case 6:

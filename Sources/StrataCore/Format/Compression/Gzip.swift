@@ -47,12 +47,10 @@ package enum Gzip {
   }
 
   /// Reads the stamp of the member that begins at `offset`, and inflates nothing.
-  ///
-  /// - Parameter fileOffset: Where the member begins in its file, where `bytes` is only a part of that.
   package static func readStamp(
-    at offset: Int, in bytes: RawSpan, fileOffset: Int? = nil
+    at offset: Int, in bytes: RawSpan
   ) throws -> (stamp: Stamp, headerLength: Int) {
-    let header = try GzipHeader(at: offset, in: bytes, fileOffset: fileOffset ?? offset)
+    let header = try GzipHeader(at: offset, in: bytes, fileOffset: offset)
     return (header.stamp, header.length)
   }
 

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// A few idle zlib streams.
 ///
 /// Setting up a stream costs up to 268 KB of memory, more than deflating a small model does; resetting one is

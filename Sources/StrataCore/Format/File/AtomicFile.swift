@@ -145,7 +145,7 @@ package enum AtomicFile {
         return readlink(current, base.assumingMemoryBound(to: CChar.self), bytes.count)
       }
       guard count >= 0 else { throw OpenFile.failure("write", path) }
-      guard count < buffer.count, let link = String(validating: buffer[..<count], as: UTF8.self) else {
+      guard count < buffer.count, let link = String(validUTF8: buffer[..<count]) else {
         throw OpenFile.failure("write", path, ENAMETOOLONG)
       }
       current = link.hasPrefix("/") ? link : folder(of: current) + "/" + link

@@ -21,8 +21,6 @@ package struct FileStatus: Sendable {
   /// What tells the file from all others of the machine, under whatever path.
   package var device: UInt64
   package var inode: UInt64
-  /// How many paths lead to it; 0 where it was removed.
-  package var linkCount: UInt64
 
   init(_ status: stat) {
     size = Int(clamping: status.st_size)
@@ -40,7 +38,6 @@ package struct FileStatus: Sendable {
     modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     device = UInt64(truncatingIfNeeded: status.st_dev)
     inode = UInt64(truncatingIfNeeded: status.st_ino)
-    linkCount = UInt64(truncatingIfNeeded: status.st_nlink)
   }
 
   /// The status of what lies at `path`, of a link itself and not of its target; `nil` where nothing does.

@@ -5,9 +5,8 @@ import Foundation
 /// Of digits beyond 128 bits only their number counts, since neither a double nor a decimal has so many.
 struct JSONNumber {
   var isNegative = false
-  var isInteger = true
   /// The digits, where 128 bits hold them.
-  private(set) var significand: UInt128 = 0
+  private(set) var significand = WideMagnitude.zero
   private(set) var isTooLong = false
   /// How many digits there are from the first to the last that is not zero.
   private(set) var digits = 0
@@ -39,14 +38,12 @@ struct JSONNumber {
         if isAfterPoint { places += 1 }
       case UInt8(ascii: "."):
         isAfterPoint = true
-        isInteger = false
       default: break scan
       }
       place += 1
     }
     var exponent = 0
     if place < end {
-      isInteger = false
       place += 1
       let sign = byte(place)
       if sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") { place += 1 }
@@ -63,16 +60,17 @@ struct JSONNumber {
     if digits > 39 { isTooLong = true }
     guard !isTooLong else { return }
     if digits <= 19 {
-      var small = UInt64(truncatingIfNeeded: significand)
+      var small = significand.low
       for _ in 0..<zeros { small &*= 10 }
-      significand = UInt128(small &* 10 &+ UInt64(digit))
+      significand = WideMagnitude(small &* 10 &+ UInt64(digit))
       return
     }
     for place in 0...zeros {
-      let (product, overflowed) = significand.multipliedReportingOverflow(by: 10)
-      let (sum, carried) = product.addingReportingOverflow(place < zeros ? 0 : UInt128(digit))
-      if overflowed || carried { isTooLong = true }
-      significand = sum
+      guard let longer = significand.appending(digit: place < zeros ? 0 : digit) else {
+        isTooLong = true
+        return
+      }
+      significand = longer
     }
   }
 
@@ -183,14 +181,8 @@ extension ArchiveValue {
 
 extension JSONNumber {
   /// The whole number without its sign, where 128 bits hold it.
-  var magnitude: UInt128? {
+  var magnitude: WideMagnitude? {
     guard !isTooLong, power >= 0, digits + power <= 39 else { return nil }
-    var magnitude = significand
-    for _ in 0..<power {
-      let (product, overflowed) = magnitude.multipliedReportingOverflow(by: 10)
-      if overflowed { return nil }
-      magnitude = product
-    }
-    return magnitude
+    return significand.scaled(byPowerOfTen: power)
   }
 }

@@ -140,7 +140,7 @@ extension JSONAdapter {
   ) throws -> R {
     let context = context(.first)
     context.budget.begin(fileSize: json.count)
-    return try Measured.work("read JSON", Root.archiveTypeName, bytes: { _ in json.count }) {
+    return try Measured.work("read JSON", Root._archiveTypeName, bytes: { _ in json.count }) {
       try reader.withRoot(of: json, depthLimit: ArchiveLimits().depth) { root in
         guard let path else { return try body(root, context) }
         guard let place = try path.place(in: root) else { throw Self.nothing(at: path) }

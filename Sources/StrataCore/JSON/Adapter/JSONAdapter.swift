@@ -27,7 +27,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   ///   models inside. ``ArchiveError/all`` has every one of them.
   public init(_ type: Root.Type = Root.self, unknownKeys: JSONUnknownKeys = .ignore) throws {
     self.unknownKeys = unknownKeys
-    type.collectSchemas(into: &catalog)
+    type._collectSchemas(into: &catalog)
     try check()
   }
 
@@ -39,7 +39,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     _ type: Root.Type = Root.self, convention: JSONConvention, unknownKeys: JSONUnknownKeys = .ignore
   ) throws {
     self.unknownKeys = unknownKeys
-    type.collectSchemas(into: &catalog)
+    type._collectSchemas(into: &catalog)
     for schema in catalog.schemas where !schema.isEnumeration {
       plans[ObjectIdentifier(schema)] = JSONPlan(schema, mapping: convention.mapping(of: schema))
     }
@@ -54,7 +54,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     self.unknownKeys = unknownKeys
     let schema = Root.schema
     plans[ObjectIdentifier(schema)] = JSONPlan(schema, mapping: mapping.fields)
-    Root.collectSchemas(into: &catalog)
+    Root._collectSchemas(into: &catalog)
     try check()
   }
 
@@ -82,7 +82,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
       errors += JSONPlanCheck.substituteProblems(of: plan(of: schema), in: context(.first, finishesModels: false))
       if let problem = schema.jsonTaggingProblem { errors.append(problem) }
     }
-    if unknownKeys == .capture, let root = Root.rootSchema, root.cases.isEmpty, !root.keepsUnknownFields {
+    if unknownKeys == .capture, let root = Root._rootSchema, root.cases.isEmpty, !root.keepsUnknownFields {
       errors.append(
         ArchiveError(
           .invalidMapping, "unknown keys have no place in the model; give it a property of type UnknownFields",

@@ -14,7 +14,7 @@ struct JSONHierarchy: Sendable {
       throw Self.invalid("a class has its tag among its fields; use .internal(…)", type)
     }
     var catalog = SchemaCatalog()
-    type.collectSchemas(into: &catalog)
+    type._collectSchemas(into: &catalog)
     let below = catalog.objectTypes.filter { $0.value.isSubtype(of: type) }
     // What a subclass inherits names the others as well.
     if type.schema.superclasses.isEmpty, let (_, name) = tagging.names.first(where: { below[$0.name] == nil }) {

@@ -195,7 +195,7 @@ package struct FieldMerging {
     schema = type.schema
     self.isWhole = isWhole
     var catalog = SchemaCatalog()
-    type.collectSchemas(into: &catalog)
+    type._collectSchemas(into: &catalog)
     self.catalog = catalog
     let traits = schema.mergeTraits
     hasHooks = traits.hooks != nil
@@ -203,7 +203,7 @@ package struct FieldMerging {
     if let rule = traits.rules?.policy.rule, case .automatic = rule {} else { isRuled = traits.rules != nil }
     isPlain = schema.fields.map { field in
       if field.shape.holdsDictionary { return false }
-      guard TypeShape.archivable(field.type)?.rootSchema == nil else { return false }
+      guard TypeShape.archivable(field.type)?._rootSchema == nil else { return false }
       switch field.merge.rule {
       case .automatic: return !isRuled
       case .server: return true

@@ -88,7 +88,7 @@ final class PartReader {
     if case .optional(let wrapped) = shape.kind {
       return value.isNull ? .null : try part(wrapped, value, before.flatMap { $0.isNull ? nil : $0 })
     }
-    guard archivable?.rootSchema != nil || leavesOutUnknownCases else { return try whole(type, value) }
+    guard archivable?._rootSchema != nil || leavesOutUnknownCases else { return try whole(type, value) }
     guard depth < context.limits.depth else { throw ArchiveError.tooDeep(context.limits.depth) }
     depth += 1
     defer { depth -= 1 }

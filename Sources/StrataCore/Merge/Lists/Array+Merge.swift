@@ -61,7 +61,7 @@ extension Array where Element: VersionedModel {
     _ source: [Element], _ key: IdentityKey, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
   ) throws -> MergeReport? {
     var catalog = SchemaCatalog()
-    Element.collectSchemas(into: &catalog)
+    Element._collectSchemas(into: &catalog)
     let merge = ListMerge(
       Element.schema, catalog, key: key, unlisted: unlisted, isBaseKnown: base != nil, options)
     guard let merge else { return nil }

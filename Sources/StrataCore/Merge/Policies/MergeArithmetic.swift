@@ -8,9 +8,9 @@ enum MergeArithmetic {
     let values = [sides.base, sides.local, sides.server].map { $0.flatMap { $0.isNull ? nil : $0 } }
     let present = values.compactMap(\.self)
     if present.allSatisfy({ $0.integer(as: Int64.self) != nil || $0.integer(as: UInt64.self) != nil }) {
-      let numbers = values.map { $0?.integer(as: Int128.self) ?? 0 }
-      let sum = numbers[1] + numbers[2] - numbers[0]
-      return Int64(exactly: sum) != nil || UInt64(exactly: sum) != nil ? .integer(sum) : nil
+      let numbers = values.map { $0?.wideInteger?.twosComplement ?? .zero }
+      let sum = WideInteger(twosComplement: numbers[1] &+ numbers[2] &+ numbers[0].negated)
+      return sum.exactly(Int64.self) != nil || sum.exactly(UInt64.self) != nil ? ArchiveValue(sum) : nil
     }
     if present.allSatisfy({ if case .decimal(let value) = $0 { value.isFinite } else { false } }) {
       let numbers = values.map { value -> Decimal in if case .decimal(let number)? = value { number } else { 0 } }

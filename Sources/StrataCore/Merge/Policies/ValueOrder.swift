@@ -34,7 +34,7 @@ enum ValueOrder {
 
   /// What the two numbers are to each other, by all of their digits; see ``ExactNumber``.
   private static func compareNumbers(_ left: ArchiveValue, _ right: ArchiveValue) -> Int? {
-    if let left = left.integer(as: Int128.self), let right = right.integer(as: Int128.self) {
+    if let left = left.wideInteger, let right = right.wideInteger {
       return sign(left < right, left == right)
     }
     // Doubles stand in the order of their texts.

@@ -98,7 +98,7 @@ struct ValueMerger {
     incoming: Incoming = Incoming()
   ) throws {
     var catalog = known
-    for part in graph.parts { part.type.collectSchemas(into: &catalog) }
+    for part in graph.parts { part.type._collectSchemas(into: &catalog) }
     var matching = ObjectMatching(graph, catalog, rootStructure: rootStructure)
     try matching.match(root) { _ in [] }
     self.init(

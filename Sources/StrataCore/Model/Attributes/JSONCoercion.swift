@@ -61,7 +61,7 @@ extension JSONCoercion {
   /// an integer with zeros before it.
   private static func number(_ text: String) -> ArchiveValue? {
     guard let first = text.utf8.first, first == UInt8(ascii: "-") || 48...57 ~= first else { return nil }
-    guard NumberText(text) != nil else { return Int128(text).map { .integer($0) } }
+    guard NumberText(text) != nil else { return WideInteger(text).map { ArchiveValue($0) } }
     let isInteger = text.utf8.dropFirst().allSatisfy { 48...57 ~= $0 }
     return ByteBuffer.withUTF8(of: text) { ArchiveValue.number(ofJSON: $0.bytes, isInteger: isInteger) }
   }

@@ -114,7 +114,7 @@ enum MergePolicyCheck {
   }
 
   fileprivate static func name(of type: Any.Type) -> String {
-    TypeShape.archivable(type)?.archiveTypeName ?? "\(type)"
+    TypeShape.archivable(type)?._archiveTypeName ?? "\(type)"
   }
 }
 

@@ -60,12 +60,14 @@ extension Int8: DirectValue {}
 extension Int16: DirectValue {}
 extension Int32: DirectValue {}
 extension Int64: DirectValue {}
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension Int128: DirectValue {}
 extension UInt: DirectValue {}
 extension UInt8: DirectValue {}
 extension UInt16: DirectValue {}
 extension UInt32: DirectValue {}
 extension UInt64: DirectValue {}
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension UInt128: DirectValue {}
 extension Bool: DirectValue { var directValue: ArchiveValue? { .bool(self) } }
 extension Double: DirectValue { var directValue: ArchiveValue? { .double(self) } }
@@ -84,7 +86,7 @@ extension Optional: DirectValue where Wrapped: DirectValue {
   var directValue: ArchiveValue? {
     guard let self else { return .null }
     // `archivedValue` refuses nil in an optional.
-    return Wrapped.mayBeNull ? nil : self.directValue
+    return Wrapped._mayBeNull ? nil : self.directValue
   }
 }
 

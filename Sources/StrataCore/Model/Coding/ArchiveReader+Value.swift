@@ -14,7 +14,10 @@ extension ArchiveReader {
     case CBOR.Major.negative:
       let argument = try readArgument(initial)
       guard argument <= UInt64(Int64.max) else {
-        return try context.shared(WideInteger(isNegative: true, magnitude: UInt128(argument) + 1))
+        return try context.shared(
+          WideInteger(
+            isNegative: true, magnitude: argument < .max ? WideMagnitude(argument + 1) : WideMagnitude(high: 1, low: 0))
+        )
       }
       return .int(~Int64(argument))
     case CBOR.Major.bytes:
@@ -389,11 +392,12 @@ extension ArchiveReader {
     guard data.count <= 16 else {
       throw ArchiveError.damaged("an integer of more than 128 bits", at: start)
     }
-    var magnitude: UInt128 = 0
-    for byte in data { magnitude = magnitude << 8 | UInt128(byte) }
-    let (sum, overflow) = magnitude.addingReportingOverflow(isNegative ? 1 : 0)
-    if overflow { throw ArchiveError.damaged("an integer of more than 128 bits", at: start) }
-    return WideInteger(isNegative: isNegative, magnitude: sum)
+    var (high, low) = (UInt64(0), UInt64(0))
+    for byte in data { (high, low) = (high << 8 | low >> 56, low << 8 | UInt64(byte)) }
+    guard let magnitude = WideMagnitude(high: high, low: low).adding(isNegative ? 1 : 0) else {
+      throw ArchiveError.damaged("an integer of more than 128 bits", at: start)
+    }
+    return WideInteger(isNegative: isNegative, magnitude: magnitude)
   }
 
   private mutating func readDecimalContent(at start: Int) throws -> Decimal {
@@ -407,9 +411,9 @@ extension ArchiveReader {
     switch try readPlainNumber() {
     case .int(let mantissa)?:
       parts = DecimalParts(
-        isNegative: mantissa < 0, mantissa: UInt128(mantissa.magnitude), exponent: Int(exponent))
+        isNegative: mantissa < 0, mantissa: WideMagnitude(mantissa.magnitude), exponent: Int(exponent))
     case .uint(let mantissa)?:
-      parts = DecimalParts(isNegative: false, mantissa: UInt128(mantissa), exponent: Int(exponent))
+      parts = DecimalParts(isNegative: false, mantissa: WideMagnitude(mantissa), exponent: Int(exponent))
     case .wideInteger(let mantissa)?:
       parts = DecimalParts(
         isNegative: mantissa.isNegative, mantissa: mantissa.magnitude, exponent: Int(exponent))

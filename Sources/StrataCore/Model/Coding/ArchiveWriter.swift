@@ -176,22 +176,6 @@ public struct ArchiveWriter: ~Copyable {
     value.withUnsafeBytes { writeUnique($0, major: CBOR.Major.bytes) }
   }
 
-  /// Writes a string whose UTF-8 is elsewhere.
-  @inline(__always)
-  package mutating func write(text: RawSpan) { text.withUnsafeBytes { writeUnique($0, major: CBOR.Major.text) } }
-
-  /// Writes a string in UTF-8.
-  package mutating func write(text: [UInt8]) { text.withUnsafeBytes { writeUnique($0, major: CBOR.Major.text) } }
-
-  /// Writes data that is elsewhere.
-  package mutating func write(bytes: RawSpan) { bytes.withUnsafeBytes { writeUnique($0, major: CBOR.Major.bytes) } }
-
-  /// Writes a URL without a base by its text.
-  package mutating func write(url text: RawSpan) {
-    buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.url))
-    write(text: text)
-  }
-
   @inline(__always)
   private mutating func writeUnique(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
     if bytes.count > longestInPlace { return writeContent(bytes, major: major) }
@@ -290,9 +274,9 @@ public struct ArchiveWriter: ~Copyable {
   /// Writes an integer; beyond 64 bits as a bignum (tags 2 and 3).
   public mutating func write(_ value: WideInteger) {
     // A negative CBOR integer stores -1 minus its value.
-    let argument = value.isNegative ? value.magnitude - 1 : value.magnitude
-    if let small = UInt64(exactly: argument) {
-      buffer.appendHead(value.isNegative ? CBOR.Major.negative : CBOR.Major.unsigned, small)
+    let argument = value.isNegative ? value.magnitude.predecessor : value.magnitude
+    if argument.high == 0 {
+      buffer.appendHead(value.isNegative ? CBOR.Major.negative : CBOR.Major.unsigned, argument.low)
       return
     }
     buffer.append(value.isNegative ? 0xC3 : 0xC2)

@@ -34,7 +34,7 @@ package enum CanonicalOrder {
     _ elements: some Collection<T>, _ what: String, in writer: borrowing ArchiveWriter, by key: (T) -> Key
   ) throws {
     guard Key.self != String.self, !(Key.self is any FixedWidthInteger.Type), !writer.includesExcluded,
-      !(Key.rootSchema?.holdsObjects ?? false)
+      !(Key._rootSchema?.holdsObjects ?? false)
     else { return }
     let items = try encoded(elements, objects: writer.objects, inPlace: writer.objectsInPlace) {
       try key($1).write(to: &$0)

@@ -68,13 +68,6 @@ public final class DecodingContext {
     if notesShapes { shapes = [] }
   }
 
-  /// A context for models that are only made to be taken apart again: nothing runs on them, so that their hooks run
-  /// once, where they are made for good.
-  var unfinished: DecodingContext {
-    guard finishesModels else { return self }
-    return sharing(.never)
-  }
-
   /// A context for models that are made to see whether they can be.
   var trying: DecodingContext { sharing(.gathering(validates: triesRules)) }
 
@@ -134,8 +127,8 @@ public final class DecodingContext {
   func catalog(of type: any VersionedModel.Type) -> SchemaCatalog {
     if let known = catalogs[ObjectIdentifier(type)] { return known }
     var catalog = SchemaCatalog()
-    type.collectSchemas(into: &catalog)
-    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
+    type._collectSchemas(into: &catalog)
+    for subclass in subclasses { subclass._collectSchemas(into: &catalog) }
     catalogs[ObjectIdentifier(type)] = catalog
     return catalog
   }
@@ -268,13 +261,13 @@ public struct DecodingReport: Sendable, Hashable {
   /// Whether everything had today's versions.
   public var isEmpty: Bool { upgrades.isEmpty && details.isEmpty }
 
-  package mutating func addUpgrade(of typeName: String, from: Int, to: Int, count: Int = 1) {
+  package mutating func addUpgrade(of typeName: String, from: Int, to: Int) {
     if let place = upgrades.firstIndex(where: {
       $0.typeName == typeName && $0.fromVersion == from && $0.toVersion == to
     }) {
-      upgrades[place].count += count
+      upgrades[place].count += 1
     } else {
-      upgrades.append(Upgrade(typeName: typeName, fromVersion: from, toVersion: to, count: count))
+      upgrades.append(Upgrade(typeName: typeName, fromVersion: from, toVersion: to, count: 1))
     }
   }
 

@@ -2,12 +2,12 @@ extension Optional: Archivable where Wrapped: Archivable {
   @inlinable
   public func write(to writer: inout ArchiveWriter) throws {
     guard let self else { return writer.writeNull() }
-    if Wrapped.mayBeNull { try Self.checkNull(self) }
+    if Wrapped._mayBeNull { try Self.checkNull(self) }
     try self.write(to: &writer)
   }
 
   @inlinable
-  public static var mayBeNull: Bool { true }
+  public static var _mayBeNull: Bool { true }
 
   /// Makes sure that a value is not written as the nil around it would be.
   @usableFromInline
@@ -27,9 +27,9 @@ extension Optional: Archivable where Wrapped: Archivable {
     value.isNull ? nil : try Wrapped.make(from: value, in: context)
   }
 
-  public static func collectSchemas(into catalog: inout SchemaCatalog) { Wrapped.collectSchemas(into: &catalog) }
-  public static var archiveTypeName: String { Wrapped.archiveTypeName + "?" }
-  public static var rootSchema: ModelSchema? { Wrapped.rootSchema }
+  public static func _collectSchemas(into catalog: inout SchemaCatalog) { Wrapped._collectSchemas(into: &catalog) }
+  public static var _archiveTypeName: String { Wrapped._archiveTypeName + "?" }
+  public static var _rootSchema: ModelSchema? { Wrapped._rootSchema }
   public static var typeShape: TypeShape { TypeShape(.optional(Wrapped.self)) }
 }
 
@@ -86,11 +86,11 @@ extension Array: Archivable where Element: Archivable {
     return elements
   }
 
-  public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
-  public static var archiveTypeName: String { "[\(Element.archiveTypeName)]" }
-  public static var rootSchema: ModelSchema? { Element.rootSchema }
+  public static func _collectSchemas(into catalog: inout SchemaCatalog) { Element._collectSchemas(into: &catalog) }
+  public static var _archiveTypeName: String { "[\(Element._archiveTypeName)]" }
+  public static var _rootSchema: ModelSchema? { Element._rootSchema }
   public static var typeShape: TypeShape { TypeShape(.array(Element.self)) }
-  public var archivedCount: Int { count }
+  public var _archivedCount: Int { count }
 }
 
 /// Archived as an array of the same elements is.
@@ -109,11 +109,11 @@ extension ContiguousArray: Archivable where Element: Archivable {
     ContiguousArray(try [Element].make(fromJSON: element, in: context))
   }
 
-  public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
-  public static var archiveTypeName: String { [Element].archiveTypeName }
-  public static var rootSchema: ModelSchema? { Element.rootSchema }
+  public static func _collectSchemas(into catalog: inout SchemaCatalog) { Element._collectSchemas(into: &catalog) }
+  public static var _archiveTypeName: String { [Element]._archiveTypeName }
+  public static var _rootSchema: ModelSchema? { Element._rootSchema }
   public static var typeShape: TypeShape { TypeShape(.array(Element.self)) }
-  public var archivedCount: Int { count }
+  public var _archivedCount: Int { count }
 }
 
 extension Set: Archivable where Element: Archivable {
@@ -122,7 +122,7 @@ extension Set: Archivable where Element: Archivable {
     writer.beginSet(count: count)
     let items = try CanonicalOrder.encoded(
       self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.write(to: &$0) })
-    if !writer.includesExcluded, !(Element.rootSchema?.holdsObjects ?? false) {
+    if !writer.includesExcluded, !(Element._rootSchema?.holdsObjects ?? false) {
       try CanonicalOrder.checkDifferent(items, "elements of a set") { $0 }
     }
     for item in items {
@@ -166,11 +166,11 @@ extension Set: Archivable where Element: Archivable {
     }
   }
 
-  public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
-  public static var archiveTypeName: String { "Set<\(Element.archiveTypeName)>" }
-  public static var rootSchema: ModelSchema? { Element.rootSchema }
+  public static func _collectSchemas(into catalog: inout SchemaCatalog) { Element._collectSchemas(into: &catalog) }
+  public static var _archiveTypeName: String { "Set<\(Element._archiveTypeName)>" }
+  public static var _rootSchema: ModelSchema? { Element._rootSchema }
   public static var typeShape: TypeShape { TypeShape(.set(Element.self)) }
-  public var archivedCount: Int { count }
+  public var _archivedCount: Int { count }
 }
 
 extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
@@ -180,7 +180,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     // The pairs are sorted and not the keys: a key that is not equal to itself, as NaN, could not be looked up.
     let items = try CanonicalOrder.encoded(
       self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.key.write(to: &$0) })
-    if !writer.includesExcluded, !(Key.rootSchema?.holdsObjects ?? false) {
+    if !writer.includesExcluded, !(Key._rootSchema?.holdsObjects ?? false) {
       try CanonicalOrder.checkDifferent(items, "keys of a dictionary") { $0.key }
     }
     for item in items {
@@ -275,21 +275,21 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     }
   }
 
-  public static func collectSchemas(into catalog: inout SchemaCatalog) {
-    Key.collectSchemas(into: &catalog)
-    Value.collectSchemas(into: &catalog)
+  public static func _collectSchemas(into catalog: inout SchemaCatalog) {
+    Key._collectSchemas(into: &catalog)
+    Value._collectSchemas(into: &catalog)
   }
-  public static var archiveTypeName: String { "[\(Key.archiveTypeName): \(Value.archiveTypeName)]" }
-  public static var rootSchema: ModelSchema? { Value.rootSchema }
+  public static var _archiveTypeName: String { "[\(Key._archiveTypeName): \(Value._archiveTypeName)]" }
+  public static var _rootSchema: ModelSchema? { Value._rootSchema }
   public static var typeShape: TypeShape { TypeShape(.dictionary(keys: Key.self, values: Value.self)) }
-  public var archivedCount: Int { count }
+  public var _archivedCount: Int { count }
 }
 
 extension ArchiveValue {
   /// The integer that a text is, as JSON writes integers.
   fileprivate init?(integerText text: String) {
-    guard let integer = Int128(text).map(Self.integer) ?? UInt128(text).map(Self.integer) else { return nil }
-    self = integer
+    guard let integer = WideInteger(text) else { return nil }
+    self.init(integer)
   }
 }
 

@@ -5,7 +5,8 @@ extension Duration: Archivable {
   public static var typeShape: TypeShape { TypeShape(.scalar(.decimal)) }
 
   public func write(to writer: inout ArchiveWriter) throws {
-    let parts = DecimalParts(isNegative: attoseconds < 0, mantissa: attoseconds.magnitude, exponent: -18)
+    let attoseconds = WideInteger(twosComplement: WideMagnitude(high: UInt64(bitPattern: _high), low: _low))
+    let parts = DecimalParts(isNegative: attoseconds.isNegative, mantissa: attoseconds.magnitude, exponent: -18)
     // A decimal has a mantissa of 128 bits.
     guard let seconds = parts.decimal else { throw ArchiveError(.notEncodable, "a decimal does not hold the duration") }
     writer.write(seconds)
@@ -17,7 +18,7 @@ extension Duration: Archivable {
     if case .array(let words) = value, words.count == 2, let high = words[0].integer(as: Int64.self),
       let low = words[1].integer(as: UInt64.self)
     {
-      return Duration(attoseconds: Int128(high) << 64 | Int128(low))
+      return Duration(_high: high, low: low)
     }
     let seconds: Decimal
     do { seconds = try Decimal.make(from: value, in: context) } catch {
@@ -27,22 +28,16 @@ extension Duration: Archivable {
       throw ArchiveError.mismatch(
         expected: "a whole number of attoseconds, up to 1.7e20 seconds", found: "a number that no duration holds")
     }
-    return Duration(attoseconds: attoseconds)
+    return Duration(_high: Int64(bitPattern: attoseconds.high), low: attoseconds.low)
   }
 }
 
 extension DecimalParts {
-  /// The number times 10^18; `nil` where it is no integer or has more than 127 bits.
-  fileprivate var attoseconds: Int128? {
-    guard mantissa != 0 else { return 0 }
+  /// The number times 10^18 in two's complement; `nil` where it is no integer or has more than 127 bits.
+  fileprivate var attoseconds: WideMagnitude? {
+    guard mantissa != .zero else { return .zero }
     guard exponent >= -18, exponent <= 38 else { return nil }
-    var magnitude = mantissa
-    for _ in 0..<exponent + 18 {
-      let (product, overflows) = magnitude.multipliedReportingOverflow(by: 10)
-      guard !overflows else { return nil }
-      magnitude = product
-    }
-    guard let number = Int128(exactly: magnitude) else { return isNegative && magnitude == 1 << 127 ? .min : nil }
-    return isNegative ? -number : number
+    return mantissa.scaled(byPowerOfTen: exponent + 18)
+      .flatMap { WideInteger(isNegative: isNegative, magnitude: $0).twosComplement }
   }
 }

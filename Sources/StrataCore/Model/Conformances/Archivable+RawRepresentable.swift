@@ -20,7 +20,7 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
     return try Self(rawValue: rawValue) ?? substitute(for: rawValue)
   }
 
-  public static func collectSchemas(into catalog: inout SchemaCatalog) {
+  public static func _collectSchemas(into catalog: inout SchemaCatalog) {
     if Self.self is any CaseAliasing.Type || Self.self is any UnknownCaseRepresentable.Type { catalog.addSubstitutes() }
   }
 

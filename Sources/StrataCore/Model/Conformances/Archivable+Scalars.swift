@@ -10,14 +10,15 @@ extension Archivable where Self: FixedWidthInteger {
     } else if let large = UInt64(exactly: self) {
       writer.write(large)
     } else {
-      writer.write(WideInteger(isNegative: self < 0, magnitude: UInt128(truncatingIfNeeded: magnitude)))
+      writer.write(WideInteger(self))
     }
   }
 
   public static func read(from reader: inout ArchiveReader) throws -> Self {
     if MemoryLayout<Self>.size > 8 { return try make(from: reader.readValue(), in: reader.context) }
     let (isNegative, argument) = try reader.readInteger64()
-    let value = isNegative ? Self(exactly: ~Int128(argument)) : Self(exactly: argument)
+    // A negative CBOR integer stores -1 minus its value.
+    let value = isNegative ? Int64(exactly: argument).flatMap { Self(exactly: ~$0) } : Self(exactly: argument)
     guard let value else { throw tooWide() }
     return value
   }
@@ -55,12 +56,14 @@ extension Int8: Archivable {}
 extension Int16: Archivable {}
 extension Int32: Archivable {}
 extension Int64: Archivable {}
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension Int128: Archivable {}
 extension UInt: Archivable {}
 extension UInt8: Archivable {}
 extension UInt16: Archivable {}
 extension UInt32: Archivable {}
 extension UInt64: Archivable {}
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension UInt128: Archivable {}
 
 extension Bool: Archivable {
@@ -261,7 +264,7 @@ extension ArchiveValue: Archivable {
   }
   public func write(to writer: inout ArchiveWriter) throws { try writer.write(self) }
   /// The name in the stamps of files.
-  public static var archiveTypeName: String { "Value" }
+  public static var _archiveTypeName: String { "Value" }
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> ArchiveValue {
     try context.objects?.withoutReferences(value) ?? value
   }

@@ -31,23 +31,23 @@ public protocol Archivable {
   static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self
 
   /// Adds the schemas of the models inside, for tools that upgrade without building models.
-  static func collectSchemas(into catalog: inout SchemaCatalog)
+  static func _collectSchemas(into catalog: inout SchemaCatalog)
 
   /// The name of the type in stamps and inside a generic model's name.
-  static var archiveTypeName: String { get }
+  static var _archiveTypeName: String { get }
 
   /// The schema of the model that this is or holds as elements; `nil` for anything else.
-  static var rootSchema: ModelSchema? { get }
+  static var _rootSchema: ModelSchema? { get }
 
   /// Whether a value is written as null, as an optional may be: then an optional of it cannot tell that from its own nil.
-  static var mayBeNull: Bool { get }
+  static var _mayBeNull: Bool { get }
 
   /// The shape of the type, by which merging and columns tell types apart. It is ``TypeShape/opaque`` unless the library knows the type.
-  /// A container of models declares its own: ``ModelSchema/check()`` refuses an opaque type whose `rootSchema` names a model.
+  /// A container of models declares its own: ``ModelSchema/check()`` refuses an opaque type whose `_rootSchema` names a model.
   static var typeShape: TypeShape { get }
 
   /// How many models the value is, for stamps: the elements of an array, else 1.
-  var archivedCount: Int { get }
+  var _archivedCount: Int { get }
 }
 
 extension Archivable {
@@ -59,18 +59,18 @@ extension Archivable {
     try make(from: element.value(), in: context)
   }
 
-  public static func collectSchemas(into catalog: inout SchemaCatalog) {}
+  public static func _collectSchemas(into catalog: inout SchemaCatalog) {}
 
-  public static var archiveTypeName: String { String(describing: Self.self) }
+  public static var _archiveTypeName: String { String(describing: Self.self) }
 
-  public static var rootSchema: ModelSchema? { nil }
+  public static var _rootSchema: ModelSchema? { nil }
 
   public static var typeShape: TypeShape { .opaque }
 
-  public var archivedCount: Int { 1 }
+  public var _archivedCount: Int { 1 }
 
   @inlinable
-  public static var mayBeNull: Bool { false }
+  public static var _mayBeNull: Bool { false }
 
   /// The value without its type.
   package func archivedValue(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> ArchiveValue {
@@ -150,16 +150,13 @@ public struct SchemaCatalog: Sendable {
     of root: any Archivable.Type, and subclasses: [any VersionedModel.Type]
   ) throws -> [String: any VersionedModel.Type] {
     var catalog = SchemaCatalog()
-    root.collectSchemas(into: &catalog)
-    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
+    root._collectSchemas(into: &catalog)
+    for subclass in subclasses { subclass._collectSchemas(into: &catalog) }
     for name in catalog.ambiguousNames.sorted() where catalog.objectTypes[name] != nil {
       _ = try catalog.schema(named: name)
     }
     return catalog.objectTypes
   }
-
-  /// Whether a model among them has code that runs on objects that were made.
-  package var finishesModels: Bool { schemas.contains(where: \.finishesModels) }
 
   /// The schema of a type name.
   public subscript(name: String) -> ModelSchema? { schemasByName[name] }

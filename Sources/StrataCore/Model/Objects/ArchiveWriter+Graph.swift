@@ -27,7 +27,7 @@ extension ArchiveWriter {
 
   /// Writes a value that may refer to objects: as it is where it refers to none, else as a graph.
   package mutating func writeRoot<T: Archivable>(_ value: T) throws {
-    guard objects == nil, T.rootSchema?.holdsObjects ?? false else { return try value.write(to: &self) }
+    guard objects == nil, T._rootSchema?.holdsObjects ?? false else { return try value.write(to: &self) }
     let order = try ObjectOrder(of: value, first: sharedCount, limits: limits)
     guard !order.objects.isEmpty else { return try value.write(to: &self) }
     try checkClasses(of: order.objects, in: value)

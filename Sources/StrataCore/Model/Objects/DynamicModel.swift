@@ -1,6 +1,6 @@
 extension VersionedModel {
   /// What tells an object from others. That of a value tells nothing.
-  var identity: ObjectIdentifier { objectIdentity ?? ObjectIdentifier(Self.self) }
+  var identity: ObjectIdentifier { _objectIdentity ?? ObjectIdentifier(Self.self) }
 
   /// The object as one of its own class, where the type at hand is a superclass of it.
   ///

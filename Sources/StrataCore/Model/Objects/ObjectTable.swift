@@ -123,7 +123,7 @@ package final class ObjectTable {
     if M.self == T.self { return unsafeBitCast(object, to: T.self) }
     guard let object = object as? T else {
       throw ArchiveError.mismatch(
-        expected: "an object of \(TypeShape.archivable(T.self)?.archiveTypeName ?? "\(T.self)")",
+        expected: "an object of \(TypeShape.archivable(T.self)?._archiveTypeName ?? "\(T.self)")",
         found: "an object of \(Swift.type(of: object).schema.name)")
     }
     return object

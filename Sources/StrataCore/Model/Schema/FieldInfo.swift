@@ -55,33 +55,15 @@ public struct FieldInfo: Sendable {
   /// The default itself.
   let makeInitial: (@Sendable () -> Any)?
 
-  /// A field without a default: its key must be there.
+  /// A field of a model.
+  ///
+  /// - Parameters:
+  ///   - type: the declared type; that of the default unless it is given.
+  ///   - makeDefault: the value of the field in a new object whose key is absent. Without one, the key of a field that is no optional must be there.
   public init<T>(
-    _ key: String, _ type: T.Type, formerly: [String] = [], archive: ArchiveBehavior = .always,
+    _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
     storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
-    unknown: UnknownCasePolicy = .fail,
-    isConstant: Bool = false
-  ) {
-    self.init(
-      key, type, formerly, archive, storage, merge, json, unknown, isConstant, makeDefault: nil, makeInitial: nil)
-  }
-
-  /// A field whose key may be absent.
-  public init<T>(
-    _ key: String, _ type: T.Type, formerly: [String] = [], archive: ArchiveBehavior = .always,
-    storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
-    unknown: UnknownCasePolicy = .fail,
-    isConstant: Bool = false, default makeDefault: @escaping @Sendable () -> T
-  ) {
-    self.init(
-      key, type, formerly, archive, storage, merge, json, unknown, isConstant,
-      makeDefault: { try ValueCoding.value(of: makeDefault()) }, makeInitial: { makeDefault() })
-  }
-
-  private init(
-    _ key: String, _ type: Any.Type, _ formerly: [String], _ archive: ArchiveBehavior, _ storage: StorageBehavior,
-    _ merge: MergePolicy, _ json: JSONField, _ unknown: UnknownCasePolicy, _ isConstant: Bool,
-    makeDefault: (@Sendable () throws -> ArchiveValue)?, makeInitial: (@Sendable () -> Any)?
+    unknown: UnknownCasePolicy = .fail, isConstant: Bool = false, default makeDefault: (@Sendable () -> T)? = nil
   ) {
     self.key = key
     self.type = type
@@ -94,8 +76,23 @@ public struct FieldInfo: Sendable {
     self.json = isLibraryField ? .none : json
     self.unknown = unknown
     self.isConstant = isConstant
-    self.makeDefault = makeDefault
-    self.makeInitial = makeInitial
+    self.makeDefault = makeDefault.map { make in { try ValueCoding.value(of: make()) } }
+    makeInitial = makeDefault
+  }
+
+  /// A field of a generic model, whose default may name generic parameters.
+  ///
+  /// `initialValue` is that of a stored property. It captures nothing but types, though the compiler cannot know that
+  /// of a parameter's type.
+  public init<T>(
+    _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
+    storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
+    unknown: UnknownCasePolicy = .fail, isConstant: Bool = false, initialValue: @escaping () -> T
+  ) {
+    let value = InitialValue(make: initialValue)
+    self.init(
+      key, type, formerly: formerly, archive: archive, storage: storage, merge: merge, json: json, unknown: unknown,
+      isConstant: isConstant, default: { value.make() })
   }
 
   /// The keys that lead to the field in JSON, as far as they are keys; the key itself where JSON does not hold it.
@@ -109,4 +106,9 @@ public struct FieldInfo: Sendable {
 
   /// The value of the field in a new object whose key is absent: the default, or null for an optional. Returns `nil` if the key must be there.
   func absentValue() throws -> ArchiveValue? { try makeDefault?() ?? (shape.isOptional ? .null : nil) }
+}
+
+/// Unchecked, since an initial value has nothing to share but types.
+private struct InitialValue<T>: @unchecked Sendable {
+  let make: () -> T
 }

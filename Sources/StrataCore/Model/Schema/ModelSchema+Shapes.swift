@@ -16,7 +16,7 @@ extension ModelSchema {
   private func problem(of type: any Archivable.Type, at key: String) -> ArchiveError {
     ArchiveError(
       .invalidSchema,
-      "the type \(type.archiveTypeName) holds models in a coding of its own, and a merge would replace them as a whole; declare its "
+      "the type \(type._archiveTypeName) holds models in a coding of its own, and a merge would replace them as a whole; declare its "
         + "typeShape, which is .array(of:) or .set(of:) for what is archived as an array or a set", path: [.key(key)],
       typeName: name)
   }
@@ -25,7 +25,7 @@ extension ModelSchema {
   private static func opaqueContainer(in shape: TypeShape, _ type: Any.Type) -> (any Archivable.Type)? {
     switch shape.kind {
     case .opaque:
-      guard let type = TypeShape.archivable(type), type.rootSchema != nil else { return nil }
+      guard let type = TypeShape.archivable(type), type._rootSchema != nil else { return nil }
       return type
     case .optional(let inner), .array(let inner), .set(let inner), .dictionary(_, let inner):
       return opaqueContainer(in: TypeShape(of: inner), inner)

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Name, version and fields of a model, made once for each type.
 public final class ModelSchema: Sendable {
   /// The registered name, which archives hold instead of the Swift type's.
@@ -47,9 +45,9 @@ public final class ModelSchema: Sendable {
   private let problem: ArchiveError?
   package let type: Any.Type
   package var typeIdentity: ObjectIdentifier { ObjectIdentifier(type) }
-  private let objectsAnswer = Atomic<Int>(0)
+  private let objectsAnswer = AtomicWord()
   /// Whether the declaration is known to be right.
-  private let isChecked = Atomic<Bool>(false)
+  private let isChecked = AtomicWord()
 
   /// One case of an enum with payloads.
   public struct CaseInfo: Sendable {
@@ -214,15 +212,15 @@ public final class ModelSchema: Sendable {
   ///   do nothing for its field.
   /// - Complexity: that of reading one number, once the declaration was found to be right.
   public func check() throws {
-    if isChecked.load(ordering: .relaxed) { return }
+    if isChecked.load() != 0 { return }
     if let problem = problem ?? problemOfCases ?? problemOfShapes ?? MergePolicyCheck.problem(of: self) {
       throw problem
     }
-    isChecked.store(true, ordering: .relaxed)
+    isChecked.store(1)
   }
 
   /// Whether the declaration is right; what is wrong with it is thrown by whoever uses it.
-  private var isRight: Bool { isChecked.load(ordering: .relaxed) || (try? check()) != nil }
+  private var isRight: Bool { isChecked.load() != 0 || (try? check()) != nil }
 
   /// Whether records of a shape can be read field by field, without looking keys up.
   package func reads(_ shape: RecordShape, includingExcluded: Bool) -> Bool {
@@ -243,7 +241,7 @@ public final class ModelSchema: Sendable {
     if let known = insideCache.withLock({ $0 }) { return known }
     var catalog = SchemaCatalog()
     for type in fields.map(\.type) + cases.flatMap(\.payload) {
-      TypeShape.archivable(type)?.collectSchemas(into: &catalog)
+      TypeShape.archivable(type)?._collectSchemas(into: &catalog)
     }
     insideCache.withLock { $0 = catalog }
     return catalog
@@ -262,13 +260,13 @@ public final class ModelSchema: Sendable {
   /// The answer to a question about the model and all that it may hold.
   ///
   /// Found out at the first question and not at once: models that hold each other are made in no order.
-  func answer(to known: borrowing Atomic<Int>, _ find: (SchemaCatalog) -> Bool) -> Bool {
-    let answer = known.load(ordering: .relaxed)
+  func answer(to known: borrowing AtomicWord, _ find: (SchemaCatalog) -> Bool) -> Bool {
+    let answer = known.load()
     guard answer == 0 else { return answer == 2 }
     var catalog = SchemaCatalog()
-    TypeShape.archivable(type)?.collectSchemas(into: &catalog)
+    TypeShape.archivable(type)?._collectSchemas(into: &catalog)
     let found = find(catalog)
-    known.store(found ? 2 : 1, ordering: .relaxed)
+    known.store(found ? 2 : 1)
     return found
   }
 

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// What a folder above has found out about models, made once for each and kept with its schema. The schema itself knows no
 /// format and no merging.
 package protocol SchemaNotes: AnyObject, Sendable {
@@ -15,8 +13,18 @@ package enum SchemaNotesSlot: Sendable { case json, merging }
 ///
 /// Unchecked, since a reference to any object does not say that it is `Sendable`; only notes are kept, which are.
 struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
-  private let json = AtomicLazyReference<AnyObject>()
-  private let merging = AtomicLazyReference<AnyObject>()
+  /// The addresses of the notes, which this store retains; zero before they are made.
+  private let json = AtomicWord()
+  private let merging = AtomicWord()
+
+  deinit {
+    for address in [json.load(), merging.load()] { Self.reference(address)?.release() }
+  }
+
+  @inline(__always)
+  private static func reference(_ address: UInt) -> Unmanaged<AnyObject>? {
+    UnsafeRawPointer(bitPattern: address).map { Unmanaged.fromOpaque($0) }
+  }
 
   @inline(__always)
   borrowing func notes<Notes: SchemaNotes>(_ type: Notes.Type, of schema: ModelSchema) -> Notes {
@@ -28,11 +36,22 @@ struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
 
   @inline(__always)
   private static func notes<Notes: SchemaNotes>(
-    _ type: Notes.Type, of schema: ModelSchema, in slot: borrowing AtomicLazyReference<AnyObject>
+    _ type: Notes.Type, of schema: ModelSchema, in slot: borrowing AtomicWord
   ) -> Notes {
-    // Made outside of any lock: a model's own declaration may ask for its schema. Of two that are made at once one is kept.
+    let known = reference(slot.load()) ?? make(Notes.self, of: schema, in: slot)
     // A slot has the notes of one type, and a checked cast would cost more than what they are asked for.
-    unsafeDowncast(slot.load() ?? slot.storeIfNil(Notes(schema)), to: type)
+    return unsafeDowncast(known.takeUnretainedValue(), to: type)
+  }
+
+  /// Makes the notes outside of any lock, since a model's own declaration may ask for its schema. Of two that are made at once one is kept.
+  private static func make<Notes: SchemaNotes>(
+    _ type: Notes.Type, of schema: ModelSchema, in slot: borrowing AtomicWord
+  ) -> Unmanaged<AnyObject> {
+    let made = Unmanaged<AnyObject>.passRetained(Notes(schema))
+    let own = UInt(bitPattern: made.toOpaque())
+    let kept = slot.storeIfZero(own)
+    if kept != own { made.release() }
+    return reference(kept) ?? made
   }
 }
 

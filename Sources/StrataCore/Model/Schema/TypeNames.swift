@@ -5,7 +5,7 @@ extension ModelSchema {
   /// The module is left out, as in the names of models, and so is a function around the type: it has no name that stays.
   public static func argumentName<T>(_ type: T.Type) -> String {
     let plain = String(describing: type)
-    if let type = TypeShape.archivable(type), type.archiveTypeName != plain { return type.archiveTypeName }
+    if let type = TypeShape.archivable(type), type._archiveTypeName != plain { return type._archiveTypeName }
     var reader = QualifiedName(String(reflecting: type))
     let qualified = reader.withoutModules()
     // A type beside no other keeps the name that it always had.

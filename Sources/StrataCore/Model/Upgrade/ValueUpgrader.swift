@@ -22,7 +22,7 @@ struct ValueUpgrader {
     for (index, field) in schema.fields.enumerated() where field.archive != .excluded {
       guard var value = values[index] else { continue }
       // A hook may answer in any form that the field is read of.
-      if schema.hook != nil, TypeShape.archivable(field.type)?.rootSchema == nil {
+      if schema.hook != nil, TypeShape.archivable(field.type)?._rootSchema == nil {
         do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
           as ArchiveError where field.acceptsUnknownCase(error)
         {

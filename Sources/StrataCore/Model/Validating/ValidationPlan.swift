@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The rules of a model in the order in which they run, found with the first object.
 ///
 /// Not with the schema: a rule may name it.

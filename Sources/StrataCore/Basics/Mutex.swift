@@ -1,0 +1,32 @@
+internal import Foundation
+
+/// A value that one thread at a time reads or changes.
+///
+/// The `Mutex` of the module Synchronization needs macOS 15 and iOS 18.
+///
+/// Unchecked, since the compiler does not know that the lock guards the value.
+package struct Mutex<Value>: @unchecked Sendable {
+  /// The lock in memory that does not move.
+  private final class Storage: ManagedBuffer<Value, pthread_mutex_t> {
+    deinit { _ = withUnsafeMutablePointerToElements { pthread_mutex_destroy($0) } }
+  }
+
+  private let storage: ManagedBuffer<Value, pthread_mutex_t>
+
+  package init(_ value: sending Value) {
+    storage = Storage.create(minimumCapacity: 1) { storage in
+      _ = storage.withUnsafeMutablePointerToElements { pthread_mutex_init($0, nil) }
+      return value
+    }
+  }
+
+  /// Runs a function that holds the lock. A thread that holds the lock must not ask for it again.
+  package func withLock<R, Failure: Error>(
+    _ body: (inout sending Value) throws(Failure) -> sending R
+  ) throws(Failure) -> sending R {
+    let (value, lock) = storage.withUnsafeMutablePointers { ($0, $1) }
+    pthread_mutex_lock(lock)
+    defer { pthread_mutex_unlock(lock) }
+    return try body(&value.pointee)
+  }
+}

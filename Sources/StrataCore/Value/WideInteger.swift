@@ -1,0 +1,183 @@
+/// An integer of up to 128 bits of magnitude, with a sign.
+public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertible, ExpressibleByIntegerLiteral {
+  /// Whether it is less than zero.
+  public let isNegative: Bool
+  /// Its distance from zero.
+  public let magnitude: WideMagnitude
+
+  /// An integer; zero is never negative.
+  public init(isNegative: Bool, magnitude: WideMagnitude) {
+    self.isNegative = isNegative && magnitude != .zero
+    self.magnitude = magnitude
+  }
+
+  public init(integerLiteral value: Int64) { self.init(value) }
+
+  /// The same integer.
+  ///
+  /// - Precondition: its magnitude has at most 128 bits.
+  public init(_ integer: some BinaryInteger) {
+    let magnitude = integer.magnitude
+    precondition(magnitude.bitWidth <= 128 || magnitude >> 128 == 0, "the integer has more than 128 bits")
+    self.init(
+      isNegative: integer < 0,
+      magnitude: WideMagnitude(
+        high: UInt64(truncatingIfNeeded: magnitude >> 64), low: UInt64(truncatingIfNeeded: magnitude)))
+  }
+
+  /// The integer of two's complement.
+  package init(twosComplement bits: WideMagnitude) {
+    let isNegative = bits.high >> 63 == 1
+    self.init(isNegative: isNegative, magnitude: isNegative ? bits.negated : bits)
+  }
+
+  /// The integer in two's complement; `nil` if that takes more than 128 bits.
+  package var twosComplement: WideMagnitude? {
+    let bits = isNegative ? magnitude.negated : magnitude
+    return (bits.high >> 63 == 1) == isNegative ? bits : nil
+  }
+
+  /// The integer that a floating-point number is; `nil` for a fraction and beyond 128 bits of magnitude.
+  package init?(exactly number: Double) {
+    let magnitude = number.magnitude
+    guard magnitude < 0x1p128, magnitude == magnitude.rounded(.towardZero) else { return nil }
+    let high = UInt64(magnitude / 0x1p64)
+    self.init(
+      isNegative: number < 0,
+      magnitude: WideMagnitude(high: high, low: UInt64(magnitude - Double(high) * 0x1p64)))
+  }
+
+  /// The integer of decimal digits in ASCII, with a sign or without; `nil` for any other text and beyond 128 bits.
+  package init?(_ text: some StringProtocol) {
+    let isNegative = text.utf8.first == UInt8(ascii: "-")
+    let isSigned = isNegative || text.utf8.first == UInt8(ascii: "+")
+    guard let magnitude = WideMagnitude(digits: text.utf8.dropFirst(isSigned ? 1 : 0)) else { return nil }
+    self.init(isNegative: isNegative, magnitude: magnitude)
+  }
+
+  /// The integer as `T`, or `nil` if `T` is too narrow.
+  public func exactly<T: FixedWidthInteger>(_ type: T.Type) -> T? {
+    guard T.bitWidth > 64 else {
+      guard magnitude.high == 0 else { return nil }
+      guard isNegative else { return T(exactly: magnitude.low) }
+      return magnitude.low <= 1 << 63 ? T(exactly: Int64(truncatingIfNeeded: 0 &- magnitude.low)) : nil
+    }
+    let bits = T(truncatingIfNeeded: magnitude.high) << 64 | T(truncatingIfNeeded: magnitude.low)
+    let value = isNegative ? 0 &- bits : bits
+    return (value < 0) == isNegative ? value : nil
+  }
+
+  public static func < (left: WideInteger, right: WideInteger) -> Bool {
+    guard left.isNegative == right.isNegative else { return left.isNegative }
+    return left.isNegative ? right.magnitude < left.magnitude : left.magnitude < right.magnitude
+  }
+
+  /// The decimal digits, after a minus sign if the integer is negative.
+  public var description: String { (isNegative ? "-" : "") + magnitude.description }
+}
+
+/// 128 bits without a sign, in two halves. The `UInt128` of the standard library needs macOS 15 and iOS 18.
+public struct WideMagnitude: Sendable, Hashable, Comparable, CustomStringConvertible {
+  /// The upper 64 bits.
+  public let high: UInt64
+  /// The lower 64 bits.
+  public let low: UInt64
+
+  /// 128 bits of two halves.
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  package init(_ low: UInt64) { self.init(high: 0, low: low) }
+
+  package static let zero = WideMagnitude(0)
+
+  /// The number of decimal digits in ASCII; `nil` beyond 128 bits, without digits and for any other character.
+  package init?(digits: some Sequence<UInt8>) {
+    var number = WideMagnitude.zero
+    var isEmpty = true
+    for digit in digits {
+      guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= digit, let longer = number.appending(digit: digit & 0xF) else {
+        return nil
+      }
+      number = longer
+      isEmpty = false
+    }
+    if isEmpty { return nil }
+    self = number
+  }
+
+  /// Ten times the number and a digit; `nil` beyond 128 bits.
+  package func appending(digit: UInt8) -> WideMagnitude? { multiplied(by: 10)?.adding(UInt64(digit)) }
+
+  /// The product; `nil` beyond 128 bits.
+  package func multiplied(by factor: UInt64) -> WideMagnitude? {
+    let (carry, low) = low.multipliedFullWidth(by: factor)
+    let (product, overflows) = high.multipliedReportingOverflow(by: factor)
+    let (high, carries) = product.addingReportingOverflow(carry)
+    return overflows || carries ? nil : WideMagnitude(high: high, low: low)
+  }
+
+  /// The sum; `nil` beyond 128 bits.
+  package func adding(_ other: UInt64) -> WideMagnitude? {
+    let (low, carries) = low.addingReportingOverflow(other)
+    guard carries else { return WideMagnitude(high: high, low: low) }
+    return high < .max ? WideMagnitude(high: high + 1, low: low) : nil
+  }
+
+  /// The product with a power of ten; `nil` beyond 128 bits.
+  package func scaled(byPowerOfTen power: Int) -> WideMagnitude? {
+    var product = self
+    for _ in 0..<power {
+      guard let larger = product.multiplied(by: 10) else { return nil }
+      product = larger
+    }
+    return product
+  }
+
+  /// The number less one. The number is not zero.
+  package var predecessor: WideMagnitude { WideMagnitude(high: low == 0 ? high - 1 : high, low: low &- 1) }
+
+  /// 2^128 less the number, or zero for zero.
+  package var negated: WideMagnitude { WideMagnitude(high: low == 0 ? 0 &- high : ~high, low: 0 &- low) }
+
+  package func quotientAndRemainder(dividingBy divisor: UInt64) -> (quotient: WideMagnitude, remainder: UInt64) {
+    let (high, rest) = high.quotientAndRemainder(dividingBy: divisor)
+    let (low, remainder) = divisor.dividingFullWidth((rest, low))
+    return (WideMagnitude(high: high, low: low), remainder)
+  }
+
+  /// The bytes, the highest first.
+  package var bigEndian: (high: UInt64, low: UInt64) { (high.bigEndian, low.bigEndian) }
+
+  /// The sum without what is beyond 128 bits.
+  package static func &+ (left: WideMagnitude, right: WideMagnitude) -> WideMagnitude {
+    let (low, carries) = left.low.addingReportingOverflow(right.low)
+    return WideMagnitude(high: left.high &+ right.high &+ (carries ? 1 : 0), low: low)
+  }
+
+  package var leadingZeroBitCount: Int { high == 0 ? 64 + low.leadingZeroBitCount : high.leadingZeroBitCount }
+  package var trailingZeroBitCount: Int { low == 0 ? 64 + high.trailingZeroBitCount : low.trailingZeroBitCount }
+
+  public static func < (left: WideMagnitude, right: WideMagnitude) -> Bool {
+    left.high == right.high ? left.low < right.low : left.high < right.high
+  }
+
+  /// The decimal digits.
+  public var description: String {
+    guard high > 0 else { return String(low) }
+    let (upper, lower) = quotientAndRemainder(dividingBy: 10_000_000_000_000_000_000)
+    let digits = String(lower)
+    return upper.description + String(repeating: "0", count: 19 - digits.count) + digits
+  }
+}
+
+extension Double {
+  /// The number, if a double holds it exactly.
+  package init?(exactly magnitude: WideMagnitude) {
+    let significantBits = 128 - magnitude.leadingZeroBitCount - magnitude.trailingZeroBitCount
+    guard significantBits <= 53 else { return nil }
+    self = Double(magnitude.high) * 0x1p64 + Double(magnitude.low)
+  }
+}
