@@ -107,7 +107,8 @@ let package = Package(
     .macro(
       name: "StrataMacros",
       dependencies: swiftSyntaxProducts([
-        "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftDiagnostics", "SwiftCompilerPlugin",
+        "SwiftSyntax", "SwiftParser", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftDiagnostics",
+        "SwiftCompilerPlugin",
       ]),
       swiftSettings: features
     ),

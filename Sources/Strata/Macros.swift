@@ -18,6 +18,10 @@
   /// static properties are not archived. A property of type `UnknownFields` is no field: it keeps the keys that the
   /// model does not declare.
   ///
+  /// A struct or a class that is `Codable` as well declares its JSON keys once. The raw value of a case of `CodingKeys` is the JSON key of
+  /// the property, and a property without a case is not in JSON. `@Field(json:)` wins. `CodingKeys` must be in the declaration: the macro
+  /// does not see extensions. Archives do not depend on `CodingKeys`.
+  ///
   /// A struct keeps its memberwise initializer, and a class whose properties all have initial values its `init()`.
   /// Members are as visible as the type; a public model needs `public import Strata` where imports are internal.
   ///
@@ -119,7 +123,8 @@
   ///     optional variable.
   ///   - formerly: keys that the field, or names that the case, had before.
   ///   - merge: what `mergeValues(from:)` does with the field.
-  ///   - json: where JSON holds the field, `"user.login"`, or how: see `JSONField`; under its own name unless set.
+  ///   - json: where JSON holds the field, `"user.login"`, or how: see `JSONField`. Without it, the field is under the key in
+  ///     `CodingKeys`, or under its own name if there are none.
   ///   - unknown: `.useDefault` takes the initial value, or nil, for an enum case that this program does not know; a merge
   ///     leaves the property as it is.
   @attached(peer)

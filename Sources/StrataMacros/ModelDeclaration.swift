@@ -198,7 +198,7 @@ struct ModelDeclaration {
     let given = FieldAttribute.arguments(of: node).first { $0.label?.text == "superclass" }?.expression
     if object == nil, given != nil { diagnostics.append(ModelDiagnostic.superclassOfValue.at(node)) }
     let reader = PropertyReader(declaration.memberBlock.members, lines, isClass: object != nil)
-    diagnostics += reader.diagnostics + CodingKeysCheck.diagnostics(declaration.memberBlock.members, reader.properties)
+    diagnostics += reader.diagnostics
     guard let object else { return .structure(reader.properties) }
     if let given, let problem = checkSuperclass(given, of: object) {
       diagnostics.append(problem)

@@ -41,12 +41,13 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
   case isolated(String)
   case superclass(type: String, superclass: String)
   case modelAbove(type: String, superclass: String)
-  case codingKey(property: String, key: String)
   case noCodingKey(String)
+  case unknownCodingKey(String)
+  case unreadCodingKeys(String)
 
   var severity: DiagnosticSeverity {
     switch self {
-    case .codingKey, .noCodingKey: .warning
+    case .unknownCodingKey, .unreadCodingKeys: .warning
     case .superclass: .note
     default: .error
     }
@@ -120,12 +121,15 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
     case .modelAbove(let type, let superclass):
       "the superclass '\(superclass)' is a model, and '\(type)' takes its fields over; write "
         + "@Model(version: …, superclass: \(superclass).self)"
-    case .codingKey(let property, let key):
-      "CodingKeys count for Codable alone, and '\(property)' is not \(key) in JSON; write @Field(json: \(key)) for that, "
-        + "or @Field(json: \"\(property)\") to keep its own name"
     case .noCodingKey(let property):
-      "CodingKeys count for Codable alone, and '\(property)' is archived and in JSON; write "
-        + "@Field(archive: .excluded, json: .none) to leave it out, or @Field(json: \"\(property)\") to keep it"
+      "CodingKeys has no case for '\(property)', and reading JSON without '\(property)' needs a default; add a case, or make it a var with an "
+        + "initial value, or an optional"
+    case .unknownCodingKey(let property):
+      "CodingKeys has no case for '\(property)', and the type has its own init(from:) or encode(to:); write @Field(json: \(property.literal)) if "
+        + "JSON holds '\(property)', or @Field(json: .none)"
+    case .unreadCodingKeys(let obstacle):
+      "@Model cannot read CodingKeys from \(obstacle), and properties keep their own names in JSON; write @Field(json:) at each property, or "
+        + "an enum with String raw values"
     case .severalCases: "give each case with @Field a line of its own"
     }
   }

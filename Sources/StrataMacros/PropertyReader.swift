@@ -1,13 +1,16 @@
 import SwiftDiagnostics
 import SwiftSyntax
+import SwiftSyntaxBuilder
 
 /// Finds the stored properties of a declaration and what is wrong with them.
 struct PropertyReader {
   private(set) var properties: [StoredProperty] = []
   private(set) var diagnostics: [Diagnostic] = []
+  private let codingKeys: CodingKeyCases?
 
   /// - Parameter isClass: whether the properties are of a class, whose isolated ones no other isolation reaches.
   init(_ members: MemberBlockItemListSyntax, _ lines: SourceLines?, isClass: Bool) {
+    codingKeys = CodingKeyCases(members)
     for member in members {
       if let condition = member.decl.as(IfConfigDeclSyntax.self) { checkCondition(condition) }
       guard let variable = member.decl.as(VariableDeclSyntax.self) else { continue }
@@ -22,6 +25,11 @@ struct PropertyReader {
       diagnostics.append(ModelDiagnostic.severalUnknownFields.at(last.name))
     }
     checkFormerKeys()
+    if let obstacle = codingKeys?.obstacle,
+      properties.contains(where: { $0.role == .field && $0.attribute.json == nil })
+    {
+      diagnostics.append(ModelDiagnostic.unreadCodingKeys(obstacle.name).at(obstacle.node))
+    }
   }
 
   /// A key that a property has today is not a former one of another.
@@ -86,11 +94,12 @@ struct PropertyReader {
 
   private struct Problem: Error { let diagnostic: ModelDiagnostic }
 
-  private func property(
+  private mutating func property(
     _ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax, _ name: TokenSyntax, _ type: TypeSyntax?,
     _ attribute: FieldAttribute, _ place: SourcePlace?
   ) throws(Problem) -> StoredProperty {
     let initialValue = binding.initializer?.value.trimmed
+    var attribute = attribute
     func make(_ role: StoredProperty.Role) -> StoredProperty {
       StoredProperty(
         name: name, type: type, initialValue: initialValue, isConstant: variable.isConstant,
@@ -118,6 +127,16 @@ struct PropertyReader {
       return make(.apart)
     }
     guard type != nil || initialValue != nil, !(type?.isOpaque ?? false) else { throw problem(.typeNeeded(key)) }
+    if attribute.json == nil, let codingKeys {
+      switch codingKeys.key(of: key) {
+      case .automatic: break
+      case .declared(let path): attribute.json = path
+      case .absent:
+        guard initialValue != nil || type?.isOptional ?? false else { throw problem(.noCodingKey(key)) }
+        attribute.json = ".none"
+      case .unknown: diagnostics.append(ModelDiagnostic.unknownCodingKey(key).at(binding.pattern))
+      }
+    }
     let property = make(.field)
     if attribute.isExcluded, property.defaultText == nil { throw problem(.excludedWithoutDefault(key)) }
     if attribute.usesDefaultForUnknown, property.defaultText == nil {

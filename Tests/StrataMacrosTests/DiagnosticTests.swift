@@ -184,37 +184,6 @@ struct Mistake: Sendable {
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}").isEmpty)
   }
 
-  @Test func codingKeysAreForCodable() {
-    func said(_ properties: String, _ cases: String) -> [String] {
-      diagnostics(
-        "@Model(version: 1)\nstruct A: Codable {\n  \(properties)\n  enum CodingKeys: String, CodingKey { case \(cases) }\n}"
-      )
-    }
-    #expect(
-      said("var id = 1, title = \"\"", "id, title = \"headline\"") == [
-        "4:49 CodingKeys count for Codable alone, and 'title' is not \"headline\" in JSON; write @Field(json: "
-          + "\"headline\") for that, or @Field(json: \"title\") to keep its own name"
-      ])
-    #expect(
-      said("var id = 1, title = \"\"", "id") == [
-        "3:15 CodingKeys count for Codable alone, and 'title' is archived and in JSON; write @Field(archive: .excluded, "
-          + "json: .none) to leave it out, or @Field(json: \"title\") to keep it"
-      ])
-    // What says the same, or what the author says otherwise, is no surprise.
-    #expect(said("var id = 1, title = \"\"", "id, title").isEmpty)
-    #expect(said("var id = 1, title = \"\"", "id = \"id\", title").isEmpty)
-    #expect(said("@Field(json: \"headline\") var title = \"\"", "title = \"headline\"").isEmpty)
-    #expect(said("@Field(archive: .excluded) var title = \"\"; var id = 1", "id").isEmpty)
-    #expect(said("@Field(storage: .none) var title = \"\"; var id = 1", "id").isEmpty)
-    // It is a warning, so there is a model.
-    let source = "@Model(version: 1) struct A { var a = 1; enum CodingKeys: String, CodingKey { case a = \"b\" } }"
-    let file = Parser.parse(source: source)
-    let expanded = file.expand(
-      macroSpecs: specs,
-      contextGenerator: { BasicMacroExpansionContext(lexicalContext: $0.allMacroLexicalContexts()) })
-    #expect(expanded.description.contains("encodeFields"))
-  }
-
   @Test func everyMistakeIsNamed() {
     let source = """
       @Model(version: 1)

@@ -1,0 +1,116 @@
+import SwiftParser
+import SwiftSyntax
+import SwiftSyntaxBuilder
+
+/// The cases of the `CodingKeys` in the declaration of a model, which give its properties their keys in JSON.
+struct CodingKeyCases {
+  /// The `json` argument for a property.
+  enum Key {
+    /// The property's own name.
+    case automatic
+    /// A raw value.
+    case declared(ExprSyntax)
+    /// No case, so JSON leaves the property out.
+    case absent
+    /// No case in a type with its own coding, which may read and write the property in another way.
+    case unknown
+  }
+
+  /// The raw value of each case by the name of its property; `nil` inside if the case has no string.
+  private var rawValues: [String: String?] = [:]
+  /// A part of the declaration from which the keys cannot be determined, and where it is.
+  private(set) var obstacle: (name: String, node: Syntax)?
+  /// Whether the declaration of the model has its own `init(from:)` or `encode(to:)`.
+  private let hasOwnCoding: Bool
+
+  /// Returns `nil` if the members include no `CodingKeys`.
+  init?(_ members: MemberBlockItemListSyntax) {
+    let declarations = members.withConditions
+    hasOwnCoding = declarations.contains { $0.decl.isCoding }
+    for (decl, isConditional) in declarations {
+      if let alias = decl.as(TypeAliasDeclSyntax.self), alias.name.text == "CodingKeys" {
+        obstacle = ("a type alias", Syntax(alias.name))
+        return
+      }
+      guard let keys = decl.as(EnumDeclSyntax.self), keys.name.text == "CodingKeys" else { continue }
+      if isConditional { obstacle = ("declarations inside #if", Syntax(keys.name)) }
+      read(keys, Set(declarations.flatMap(\.decl.propertyNames)))
+      return
+    }
+    return nil
+  }
+
+  private mutating func read(_ keys: EnumDeclSyntax, _ properties: Set<String>) {
+    let type = keys.inheritanceClause?.inheritedTypes.first?.type
+    var stored: [String: String?] = [:]
+    let isString = ["String", "Swift.String"].contains(type?.trimmedDescription)
+    for (decl, isConditional) in keys.memberBlock.members.withConditions {
+      if decl.propertyNames.contains("stringValue") { obstacle = ("a 'stringValue' in the enum", Syntax(decl)) }
+      guard let line = decl.as(EnumCaseDeclSyntax.self) else { continue }
+      if isConditional { obstacle = ("cases inside #if", Syntax(line)) }
+      for element in line.elements {
+        let text = element.rawValue?.value.as(StringLiteralExprSyntax.self)
+        if text != nil, !isString {
+          obstacle = ("raw values of the type '\(type?.trimmedDescription ?? "")'", Syntax(element))
+        }
+        let name = element.name.text.withoutBackticks
+        // The compiler refuses a literal with an interpolation.
+        let rawValue = text?.representedLiteralValue
+        rawValues[name] = .some(rawValue)
+        // @Observable stores 'title' in '_title', so Codable needs a case of that name.
+        if name.hasPrefix("_"), !properties.contains(name) { stored[String(name.dropFirst())] = rawValue ?? name }
+      }
+    }
+    rawValues.merge(stored) { own, _ in own }
+  }
+
+  func key(of property: String) -> Key {
+    guard obstacle == nil else { return .automatic }
+    guard let rawValue = rawValues[property] else { return hasOwnCoding ? .unknown : .absent }
+    guard let rawValue else { return .automatic }
+    // A raw value is one key, and the text of a JSON path is several where it has a dot.
+    let path = rawValue.flatMap { ["\\", ".", "["].contains($0) ? ["\\", $0] : [$0] }
+    return .declared(ExprSyntax(StringLiteralExprSyntax(content: String(path))))
+  }
+}
+
+extension MemberBlockItemListSyntax {
+  /// The declarations, each with whether it is inside `#if`.
+  fileprivate var withConditions: [(decl: DeclSyntax, isConditional: Bool)] {
+    flatMap { member -> [(decl: DeclSyntax, isConditional: Bool)] in
+      guard let condition = member.decl.as(IfConfigDeclSyntax.self) else { return [(member.decl, false)] }
+      return condition.clauses.flatMap { clause -> [(decl: DeclSyntax, isConditional: Bool)] in
+        guard case .decls(let members)? = clause.elements else { return [] }
+        return members.withConditions.map { ($0.decl, true) }
+      }
+    }
+  }
+}
+
+extension DeclSyntax {
+  /// Whether the declaration is `init(from:)` of `Decodable` or `encode(to:)` of `Encodable`.
+  fileprivate var isCoding: Bool {
+    if let initializer = self.as(InitializerDeclSyntax.self) {
+      return initializer.signature.isCoding("from", "Decoder")
+    }
+    guard let function = self.as(FunctionDeclSyntax.self), function.name.text == "encode" else { return false }
+    return function.signature.isCoding("to", "Encoder")
+  }
+
+  fileprivate var propertyNames: [String] {
+    guard let variable = self.as(VariableDeclSyntax.self) else { return [] }
+    return variable.bindings.compactMap { binding in
+      binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text.withoutBackticks
+    }
+  }
+}
+
+extension FunctionSignatureSyntax {
+  /// Whether the only parameter has this label and this type, with or without `any`.
+  fileprivate func isCoding(_ label: String, _ type: String) -> Bool {
+    guard let parameter = parameterClause.parameters.first, parameterClause.parameters.count == 1,
+      parameter.firstName.text == label
+    else { return false }
+    return parameter.type.trimmedDescription.split(whereSeparator: { " .".contains($0) }).last == Substring(type)
+  }
+}

@@ -1,0 +1,252 @@
+import SwiftParser
+import SwiftSyntax
+import SwiftSyntaxMacroExpansion
+import SwiftSyntaxMacros
+import Testing
+
+@testable import StrataMacros
+
+@Suite("CodingKeys of models")
+struct CodingKeysTests {
+  /// The lines of the fields in the schema, without the call around the arguments.
+  private func fields(_ members: String, kind: String = "struct", head: String = "@Model(version: 1)") -> [String] {
+    let file = Parser.parse(source: "\(head) \(kind) A: Codable {\n\(members)\n}")
+    let expanded = file.expand(
+      macroSpecs: specs,
+      contextGenerator: { BasicMacroExpansionContext(lexicalContext: $0.allMacroLexicalContexts()) })
+    return expanded.description.split(separator: "\n").compactMap { line in
+      let line = line.drop { $0 == " " }
+      return line.hasPrefix("_StrataField(") ? String(line.dropFirst(13).dropLast(2)) : nil
+    }
+  }
+
+  /// Everything that the macro says about a struct with the members, the first in line 3.
+  private func said(_ members: String) -> [String] {
+    diagnostics("@Model(version: 1)\nstruct A: Codable {\n\(members)\n}")
+  }
+
+  @Test("Fields have what @Field(json:) would give them")
+  func keys() {
+    let source = { (title: String, keys: String) in
+      #"""
+      @Model(version: 1)
+      struct Issue: Codable {
+        let id: Int
+        \#(title)var title: String\#(keys)
+      }
+      """#
+    }
+    let expansion = { (keys: String) in
+      #"""
+      struct Issue: Codable {
+        let id: Int
+        var title: String\#(keys)
+
+        static let schema = _StrataSchema(
+          Issue.self, name: "Issue", version: 1,
+          fields: [
+            _StrataField("id", Int.self),
+            _StrataField("title", String.self, json: "issue_title"),
+          ])
+      }
+
+      nonisolated extension Issue: _StrataModel {
+        init(fields reader: inout _StrataReader) throws {
+          self.id = try reader.field(0)
+          self.title = try reader.field(1)
+        }
+
+        func encodeFields(to writer: inout _StrataWriter) throws {
+          try writer.field(0, self.id)
+          try writer.field(1, self.title)
+        }
+      }
+      """#
+    }
+    let keys = "\n  enum CodingKeys: String, CodingKey {\n    case id, title = \"issue_title\"\n  }"
+    expectExpansion(source("@Field(json: \"issue_title\") ", ""), expansion(""))
+    expectExpansion(source("", keys), expansion(keys))
+  }
+
+  @Test(
+    "The key of a case is its raw value, as text for a path of one key",
+    arguments: [
+      (#"case a = "x""#, #", json: "x""#),
+      (#"case a = "a""#, #", json: "a""#),
+      ("case a", ""),
+      ("case `a`", ""),
+      (#"case `a` = "x""#, #", json: "x""#),
+      (#"case b, a = "x", c"#, #", json: "x""#),
+      (#"case a = """#, #", json: """#),
+      (#"case a = "user.login""#, ##", json: #"user\.login"#"##),
+      (#"case a = "x[0]""#, ##", json: #"x\[0]"#"##),
+      (##"case a = #"x\y"#"##, ##", json: #"x\\y"#"##),
+      (#"case a = "\u{e9}\"""#, ##", json: #"é""#"##),
+      (#"case a = "x\ny""#, #", json: "x\ny""#),
+      ("case a = \"\"\"\n  x\n  y\n  \"\"\"", #", json: "x\ny""#),
+    ])
+  func rawValue(_ line: String, _ argument: String) {
+    let members = "var a = 1\nenum CodingKeys: String, CodingKey { \(line) }"
+    #expect(said(members).isEmpty)
+    #expect(fields(members) == ["\"a\"\(argument), default: { 1 }"])
+  }
+
+  @Test(
+    "Without strings, a case is the name of its property",
+    arguments: ["CodingKey { case a }", "Int, CodingKey { case a = 7 }", "Swift.CodingKey { case a }"])
+  func names(_ keys: String) {
+    let members = "var a = 1, b = 2\nenum CodingKeys: \(keys)"
+    #expect(said(members).isEmpty)
+    #expect(fields(members) == ["\"a\", default: { 1 }", "\"b\", json: .none, default: { 2 }"])
+  }
+
+  @Test("Declarations with more than one property, computed properties, and cases of none")
+  func properties() {
+    #expect(
+      fields(
+        """
+        var a, b: Int
+        var isLarge: Bool { a > 3 }
+        static var c = 3
+        @Field(storage: .none) var d = 4
+        private enum CodingKeys: Swift.String, Swift.CodingKey {
+          case a = "A"
+          case b = "B"
+          case isLarge = "large", c, d = "D", unknown
+        }
+        """) == ["\"a\", Int.self, json: \"A\"", "\"b\", Int.self, json: \"B\""])
+    #expect(
+      fields("let `default`: Int\nenum CodingKeys: String, CodingKey { case `default` = \"x\" }")
+        == ["\"default\", Int.self, json: \"x\""])
+  }
+
+  @Test("@Field(json:) wins, and its other arguments stay")
+  func field() {
+    let keys = "\nenum CodingKeys: String, CodingKey { case a = \"x\" }"
+    #expect(fields("@Field(json: \"y\") var a = 1" + keys) == ["\"a\", json: \"y\", default: { 1 }"])
+    #expect(fields("@Field(json: .automatic) var a = 1" + keys) == ["\"a\", json: .automatic, default: { 1 }"])
+    #expect(
+      fields("@Field(archive: .excluded, formerly: \"b\", merge: .keepLocal) var a = 1" + keys) == [
+        "\"a\", formerly: [\"b\"], archive: .excluded, merge: .keepLocal, json: \"x\", default: { 1 }"
+      ])
+    #expect(
+      fields("@Field(json: \"z\") let b: Int\nvar a = 1" + keys) == [
+        "\"b\", Int.self, json: \"z\"", "\"a\", json: \"x\", default: { 1 }",
+      ])
+    #expect(said("@Field(json: \"z\") let b: Int\nvar a = 1" + keys).isEmpty)
+  }
+
+  @Test("A property without a case is not in JSON, where JSON can be read without it")
+  func noCase() {
+    let keys = "\nenum CodingKeys: String, CodingKey { case a }"
+    for (property, field) in [
+      ("var b = 2", "\"b\", json: .none, default: { 2 }"), ("var b: Int?", "\"b\", Int?.self, json: .none"),
+      ("let b: Int?", "\"b\", Int?.self, json: .none"),
+      ("private(set) var b = 2", "\"b\", json: .none, default: { 2 }"),
+      ("@Field(archive: .excluded) var b = 2", "\"b\", archive: .excluded, json: .none, default: { 2 }"),
+    ] {
+      #expect(fields("var a = 1\n\(property)" + keys) == ["\"a\", default: { 1 }", field])
+      #expect(said("var a = 1\n\(property)" + keys).isEmpty)
+    }
+    let message =
+      "CodingKeys has no case for 'b', and reading JSON without 'b' needs a default; add a case, or make it a var with an initial value, "
+      + "or an optional"
+    #expect(said("var a = 1\nlet b: Int" + keys) == ["4:5 \(message)"])
+    #expect(said("var a = 1\nvar b: Int" + keys) == ["4:5 \(message)"])
+    // Every property is read before the macro gives up.
+    #expect(said("let b: Int\nlet c = 1" + keys).count == 2)
+    #expect(said("@Field(json: .none) var b: Int" + keys).isEmpty)
+  }
+
+  @Test(
+    "A property without a case in a type that codes itself keeps its name, with a warning",
+    arguments: [
+      "init(from decoder: any Decoder) throws {}", "init(from decoder: Swift.Decoder) throws {}",
+      "func encode(to encoder: any Encoder) throws {}",
+      "#if DEBUG\nfunc encode(to encoder: any Encoder) throws {}\n#endif",
+    ])
+  func ownCoding(_ method: String) {
+    func members(_ field: String) -> String {
+      "var a = 1\n\(field)var b = 2\nenum CodingKeys: String, CodingKey { case a = \"x\" }\n\(method)"
+    }
+    #expect(
+      said(members("")) == [
+        "4:5 CodingKeys has no case for 'b', and the type has its own init(from:) or encode(to:); write @Field(json: \"b\") if JSON "
+          + "holds 'b', or @Field(json: .none)"
+      ])
+    #expect(fields(members("")) == ["\"a\", json: \"x\", default: { 1 }", "\"b\", default: { 2 }"])
+    #expect(said(members("@Field(json: .none) ")).isEmpty)
+  }
+
+  @Test("Other initializers and methods are no coding")
+  func otherMethods() {
+    for method in [
+      "init(from other: Date) {}", "init(from decoder: any Decoder, more: Int) {}", "func encode(to text: String) {}",
+      "func decode(to encoder: any Encoder) {}",
+    ] {
+      #expect(said("var a = 1\nvar b = 2\nenum CodingKeys: String, CodingKey { case a }\n\(method)").isEmpty)
+    }
+  }
+
+  @Test(
+    "What leaves the keys open is a warning, until each property has @Field(json:)",
+    arguments: [
+      ("typealias CodingKeys = Keys", "4:11", "a type alias"),
+      ("enum CodingKeys: Keys, CodingKey { case a = \"x\" }", "4:41", "raw values of the type 'Keys'"),
+      ("enum CodingKeys: String, CodingKey {\n#if DEBUG\ncase a = \"x\"\n#endif\n}", "6:1", "cases inside #if"),
+      ("#if DEBUG\nenum CodingKeys: String, CodingKey { case a = \"x\" }\n#endif", "5:6", "declarations inside #if"),
+      (
+        "enum CodingKeys: String, CodingKey {\ncase a = \"x\"\nvar stringValue: String { \"y\" }\n}", "6:1",
+        "a 'stringValue' in the enum"
+      ),
+    ])
+  func open(_ keys: String, _ place: String, _ obstacle: String) {
+    #expect(
+      said("var a = 1\n" + keys) == [
+        "\(place) @Model cannot read CodingKeys from \(obstacle), and properties keep their own names in JSON; write @Field(json:) at "
+          + "each property, or an enum with String raw values"
+      ])
+    #expect(fields("var a = 1\nvar b = 2\n" + keys) == ["\"a\", default: { 1 }", "\"b\", default: { 2 }"])
+    #expect(said("@Field(json: \"x\") var a = 1\n" + keys).isEmpty)
+  }
+
+  @Test("Other types inside of a model, and the CodingKeys of an enum, are not read")
+  func others() {
+    #expect(fields("var a = 1\nstruct CodingKeys: CodingKey {}") == ["\"a\", default: { 1 }"])
+    #expect(
+      fields("var a = 1\nstruct B { enum CodingKeys: String, CodingKey { case a = \"x\" } }") == [
+        "\"a\", default: { 1 }"
+      ])
+    let source =
+      "@Model(version: 1)\nenum A: Codable {\ncase a(b: Int)\nenum CodingKeys: String, CodingKey { case a = \"x\" }\n}"
+    #expect(diagnostics(source).isEmpty)
+  }
+
+  @Test("Classes, and observable ones, whose properties are stored under other names")
+  func classes() {
+    let keys = "enum CodingKeys: String, CodingKey { case _a = \"x\", _b, c = \"z\" }"
+    let all = "var a = 1\nvar b = 2\n@ObservationIgnored var c = 3\n"
+    let found = fields(all + keys, kind: "final class", head: "@Observable @Model(version: 1)")
+    #expect(
+      found == [
+        "\"a\", json: \"x\", default: { 1 }", "\"b\", json: \"_b\", default: { 2 }",
+        "\"c\", json: \"z\", default: { 3 }",
+      ])
+    // A stored property that is called so itself.
+    #expect(
+      fields("var _a = 1\nvar a = 2\nenum CodingKeys: String, CodingKey { case _a = \"x\" }") == [
+        "\"_a\", json: \"x\", default: { 1 }", "\"a\", json: .none, default: { 2 }",
+      ])
+    #expect(
+      fields("var a = 1\nenum CodingKeys: String, CodingKey { case a = \"x\", _a = \"y\" }")
+        == ["\"a\", json: \"x\", default: { 1 }"])
+    let file = Parser.parse(
+      source:
+        "@Model(version: 1, superclass: A.self) class B: A {\nvar b = 1\nenum CodingKeys: String, CodingKey { case b = \"y\" }\n}"
+    )
+    let expanded = file.expand(
+      macroSpecs: subclassSpecs,
+      contextGenerator: { BasicMacroExpansionContext(lexicalContext: $0.allMacroLexicalContexts()) })
+    #expect(expanded.description.contains("_StrataField(\"b\", json: \"y\", default: { 1 })"))
+  }
+}
