@@ -44,10 +44,11 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
   case noCodingKey(String)
   case unknownCodingKey(String)
   case unreadCodingKeys(String)
+  case constantPolicy(String)
 
   var severity: DiagnosticSeverity {
     switch self {
-    case .unknownCodingKey, .unreadCodingKeys: .warning
+    case .unknownCodingKey, .unreadCodingKeys, .constantPolicy: .warning
     case .superclass: .note
     default: .error
     }
@@ -130,6 +131,9 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
     case .unreadCodingKeys(let obstacle):
       "@Model cannot read CodingKeys from \(obstacle), and properties keep their own names in JSON; write @Field(json:) at each property, or "
         + "an enum with String raw values"
+    case .constantPolicy(let property):
+      "'\(property)' of an object cannot change, and a merge that would change it is an error; make it var, or write "
+        + "@Field(merge: .keepLocal)"
     case .severalCases: "give each case with @Field a line of its own"
     }
   }

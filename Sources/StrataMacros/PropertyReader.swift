@@ -25,10 +25,21 @@ struct PropertyReader {
       diagnostics.append(ModelDiagnostic.severalUnknownFields.at(last.name))
     }
     checkFormerKeys()
+    if isClass { checkConstants() }
     if let obstacle = codingKeys?.obstacle,
       properties.contains(where: { $0.role == .field && $0.attribute.json == nil })
     {
       diagnostics.append(ModelDiagnostic.unreadCodingKeys(obstacle.name).at(obstacle.node))
+    }
+  }
+
+  /// A merge sets the properties of an object, or replaces an object whose properties are all constants.
+  private mutating func checkConstants() {
+    let fields = properties.filter { $0.role == .field }
+    guard fields.contains(where: { !$0.isConstant }) else { return }
+    for property in fields where property.isConstant {
+      guard let policy = property.attribute.merge, policy.trimmedDescription != ".keepLocal" else { continue }
+      diagnostics.append(ModelDiagnostic.constantPolicy(property.key).at(policy))
     }
   }
 

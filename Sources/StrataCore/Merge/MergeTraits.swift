@@ -13,6 +13,8 @@ final class MergeTraits: SchemaNotes {
   let stateKeys: Set<String>
   /// The keys of fields that no merge changes, and of those in ``stateKeys``.
   let keptKeys: Set<String>
+  /// Whether no field of an object can change, so that a merge replaces the object.
+  let hasConstantsOnly: Bool
 
   init(_ schema: ModelSchema) {
     rules = (schema.type as? any Mergeable.Type)?.mergeRules
@@ -22,6 +24,7 @@ final class MergeTraits: SchemaNotes {
     fields = Dictionary(schema.fields.map { (ExactKey($0.key), $0) }, uniquingKeysWith: { first, _ in first })
     stateKeys = Set(schema.fields.filter { $0.type is MergeState.Type }.map(\.key))
     keptKeys = stateKeys.union(schema.fields.filter(\.merge.keepsLocal).map(\.key))
+    hasConstantsOnly = schema.fields.allSatisfy(\.isConstant)
   }
 }
 

@@ -58,6 +58,7 @@ extension ValueMerger {
         }
       }
       guard !merged.isSame(as: local) else { continue }
+      if graph.schema(number).mergeTraits.hasConstantsOnly, try canBeReplaced(entity, matching) { replaced.insert(entity) }
       if updates.updateValue(merged, forKey: number) == nil { updated.append(number) }
     }
   }
@@ -88,24 +89,28 @@ extension ValueMerger {
     return result
   }
 
-  // MARK: Objects that become objects of a subclass
+  // MARK: Objects that are replaced
 
-  /// The class of the server's object, where it is a subclass of the local object's and the local object can be replaced: it is not the root,
-  /// and no constant refers to it.
+  /// The class of the server's object, where it is a subclass of the local object's and the local object can be replaced.
   private mutating func subclass(of entity: Int) throws -> (any VersionedModel.Type)? {
     guard let matching, let local = matching.entities[entity][.local].first,
       let number = matching.entities[entity].typeMember
     else { return nil }
     let (own, other) = (graph.type(local), graph.type(number))
     guard other != own, other.isSubtype(of: own), !roots.contains(.reference(local)) else { return nil }
-    let held = try constantEntities ?? entitiesInConstants(matching)
-    constantEntities = held
-    guard held.contains(entity) else { return other }
+    if try canBeReplaced(entity, matching) { return other }
     note(
       sides(nil, .reference(local), .reference(number), isBaseKnown: false), .local,
       "the server's object is of the class \(other.schema.name), and a constant refers to the local one",
       .reference(local))
     return nil
+  }
+
+  /// Whether every reference to the local object can be set: it is not the root, and no constant refers to it.
+  private mutating func canBeReplaced(_ entity: Int, _ matching: ObjectMatching) throws -> Bool {
+    let held = try constantEntities ?? entitiesInConstants(matching)
+    constantEntities = held
+    return !held.contains(entity) && !matching.entities[entity][.local].contains { roots.contains(.reference($0)) }
   }
 
   /// The entities that a constant of a local object refers to.

@@ -105,15 +105,9 @@ public struct Field<Root, Value>: Sendable {
     _ unknown: UnknownCasePolicy = .fail, _ makeDefault: (@Sendable () -> Value)? = nil
   ) {
     let isConstant = Root.self is AnyClass && !(path is ReferenceWritableKeyPath<Root, Value>)
-    if let makeDefault {
-      info = FieldInfo(
-        key, Value.self, formerly: formerly, archive: archive, storage: storage, merge: merge, json: json,
-        unknown: unknown, isConstant: isConstant, default: makeDefault)
-    } else {
-      info = FieldInfo(
-        key, Value.self, formerly: formerly, archive: archive, storage: storage, merge: merge, json: json,
-        isConstant: isConstant)
-    }
+    info = FieldInfo(
+      key, Value.self, formerly: formerly, archive: archive, storage: storage, merge: merge, json: json,
+      unknown: unknown, isConstant: isConstant, default: makeDefault)
     self.path = path
     self.coding = coding
   }

@@ -76,8 +76,12 @@ public struct FieldInfo: Sendable {
     self.json = isLibraryField ? .none : json
     self.unknown = unknown
     self.isConstant = isConstant
-    self.makeDefault = makeDefault.map { make in { try ValueCoding.value(of: make()) } }
     makeInitial = makeDefault
+    guard let makeDefault else {
+      self.makeDefault = nil
+      return
+    }
+    self.makeDefault = { try ValueCoding.value(of: makeDefault()) }
   }
 
   /// A field of a generic model, whose default may name generic parameters.

@@ -1,0 +1,99 @@
+import Foundation
+import Strata
+import StrataTestSupport
+import Testing
+
+@Model(version: 1)
+private final class Author: Sendable {
+  let id: Int
+  let name: String
+
+  init(id: Int, name: String) {
+    self.id = id
+    self.name = name
+  }
+}
+
+@Model(version: 1)
+private struct Post {
+  var id: Int
+  var author: Author
+  var reviewers: [Author] = []
+  @Field(merge: .keepLocal) var draft: String = ""
+}
+
+@Model(version: 1)
+private final class Shelf {
+  var authors: [String: Author] = [:]
+  var first: Author?
+
+  init(_ first: Author) { (authors, self.first) = (["a": first], first) }
+}
+
+@Model(version: 1)
+private final class Signature: Sendable {
+  let id: Int
+  let author: Author
+
+  init(id: Int, author: Author) {
+    self.id = id
+    self.author = author
+  }
+}
+
+@Model(version: 1)
+private struct Letter {
+  var signature: Signature
+  var author: Author
+}
+
+@Suite("Merging: objects whose properties are all constants")
+struct ConstantObjectTests {
+  private func json(_ text: String) -> MergeSource { .json(Data(text.utf8)) }
+
+  @Test("A changed one is replaced wherever something refers to it")
+  func replaced() throws {
+    let old = Author(id: 7, name: "Ann"), other = Author(id: 8, name: "Ben")
+    var post = Post(id: 1, author: old, reviewers: [old, other], draft: "d")
+    let report = try post.merge(json(#"{"id":1,"author":{"id":7,"name":"Anna"}}"#))
+    #expect(post.author.name == "Anna" && post.author !== old && old.name == "Ann")
+    #expect(post.reviewers[0] === post.author && post.reviewers[1] === other && post.draft == "d")
+    #expect(report.entries.contains { "\($0.path)" == "author.name" && $0.outcome == .server }, "\(report)")
+  }
+
+  @Test("In an object, by another object, and in a dictionary")
+  func inObjects() throws {
+    let shelf = Shelf(Author(id: 7, name: "Ann"))
+    try shelf.merge(.model(Shelf(Author(id: 7, name: "Anna"))))
+    #expect(shelf.first?.name == "Anna" && shelf.authors["a"] === shelf.first)
+  }
+
+  @Test("An edit here stays, and both edits are a conflict")
+  func threeWay() throws {
+    let base = Post(id: 1, author: Author(id: 7, name: "Ann"))
+    var post = Post(id: 1, author: Author(id: 7, name: "Anni"))
+    try post.merge(json(#"{"id":1,"author":{"id":7,"name":"Ann"}}"#), base: base)
+    #expect(post.author.name == "Anni")
+    let report = try post.merge(
+      json(#"{"id":1,"author":{"id":7,"name":"Anna"}}"#), base: base, options: MergeOptions())
+    #expect(report.conflicts.count == 1 && report.conflicts.allSatisfy { "\($0.path)" == "author.name" }, "\(report)")
+  }
+
+  @Test("One that does not change stays the same object")
+  func unchanged() throws {
+    let author = Author(id: 7, name: "Ann")
+    var post = Post(id: 1, author: author)
+    let report = try post.merge(json(#"{"id":1,"author":{"id":7,"name":"Ann"}}"#))
+    #expect(post.author === author && report.isEmpty)
+  }
+
+  @Test("The root, and what a constant refers to, cannot be replaced: an error, and nothing changes")
+  func refused() throws {
+    let author = Author(id: 7, name: "Ann")
+    let error = #expect(throws: ArchiveError.self) { try author.merge(json(#"{"id":7,"name":"Anna"}"#)) }
+    #expect(error?.code == .mergeFailed && error?.pathDescription == "name", "\(error as Any)")
+    var letter = Letter(signature: Signature(id: 1, author: author), author: author)
+    #expect(throws: ArchiveError.self) { try letter.merge(json(#"{"author":{"id":7,"name":"Anna"}}"#)) }
+    #expect(letter.author === author && letter.signature.author === author && author.name == "Ann")
+  }
+}

@@ -1,0 +1,32 @@
+import Testing
+
+@testable import StrataMacros
+
+/// A merge sets the properties of an object, or replaces an object whose properties are all constants.
+@Suite struct ConstantPolicyTests {
+  private static let message =
+    "'name' of an object cannot change, and a merge that would change it is an error; make it var, or write "
+    + "@Field(merge: .keepLocal)"
+
+  @Test("A policy for a constant beside variables is a warning")
+  func beside() {
+    let source = """
+      @Model(version: 1) final class Author {
+        var id: Int
+        @Field(merge: .server) let name: String
+      }
+      """
+    #expect(diagnostics(source).contains { $0.hasSuffix(Self.message) })
+  }
+
+  @Test(
+    "Where the object is replaced, or keeps its own, or is a struct, there is no warning",
+    arguments: [
+      "final class Author { let id: Int; @Field(merge: .server) let name: String }",
+      "final class Author { var id: Int; @Field(merge: .keepLocal) let name: String }",
+      "struct Author { var id: Int; @Field(merge: .server) let name: String }",
+    ])
+  func without(declaration: String) {
+    #expect(!diagnostics("@Model(version: 1) \(declaration)").contains { $0.hasSuffix(Self.message) })
+  }
+}
