@@ -106,15 +106,6 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
 
   var reader: JSONReader { .refusingDuplicates(limits: limits) }
 
-  func parsed(_ json: Data) throws -> ArchiveValue { try reader.read(json) }
-
-  /// Reads a text and calls `body` with what it holds. An error that it throws is given its place in the text; the
-  /// others that came with it are not, since looking for the places of many would take long.
-  func withValue<R>(of json: Data, _ body: (ArchiveValue) throws -> R) throws -> R {
-    let value = try parsed(json)
-    do { return try body(value) } catch { throw reader.located(error, in: json) }
-  }
-
   // MARK: Writing
 
   func writer(isPretty: Bool, sortsKeys: Bool) -> JSONWriter {
