@@ -80,7 +80,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
       if let problem = catalog.problem(ofName: schema.name) { throw problem }
       if let problem = plan(of: schema).problem { errors.append(problem) }
       errors += JSONPlanCheck.substituteProblems(of: plan(of: schema), in: context(.first, finishesModels: false))
-      if let problem = schema.jsonTaggingProblem { errors.append(problem) }
+      if case .failure(let problem) = schema.notes(JSONNotes.self).kinds { errors.append(problem) }
     }
     if unknownKeys == .capture, let root = Root.rootSchema, root.cases.isEmpty, !root.keepsUnknownFields {
       errors.append(
@@ -124,7 +124,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   func archived(_ root: Root, _ nulls: JSONNulls?, isInside: Bool = false) throws -> (ArchiveValue, JSONWriting) {
     let writing = writing(nulls)
     var writer = ArchiveWriter(includesExcluded: true, notesSchemas: true, minimumCapacity: 512)
-    writer.classCheck = { try JSONHierarchy.check($0, as: $1, isInside: $2 || isInside) }
+    writer.classCheck = { try JSONKinds.check($0, as: $1, isInside: $2 || isInside) }
     try root.write(to: &writer)
     writing.schemas = writer.schemasOfShapes ?? [:]
     return (try writer.value(), writing)
