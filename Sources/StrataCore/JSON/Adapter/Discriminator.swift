@@ -37,6 +37,9 @@ public struct Discriminator: Sendable {
     }
   }
 
+  /// The place of the tag in a document that another cluster divides, too: a member beside its members.
+  var besideAll: Discriminator { if case .beside(let key, _) = place { .key(JSONPath(key: key)) } else { self } }
+
   /// Whether the tag is the only key of the object.
   var isKey: Bool { if case .onlyKey = place { true } else { false } }
 

@@ -157,7 +157,9 @@ public struct JSONCluster<Result>: Sendable {
   func encoded(_ result: Result, _ seen: [ObjectIdentifier]) throws -> ArchiveValue? {
     guard let seen = adding(to: seen) else { return nil }
     for variant in variants {
-      if let value = try variant.encode(result, seen) { return try discriminator.tagged(value, variant.tag) }
+      guard let value = try variant.encode(result, seen) else { continue }
+      let discriminator = variant.readsDocument ? discriminator.besideAll : discriminator
+      return try discriminator.tagged(value, variant.tag)
     }
     return nil
   }
