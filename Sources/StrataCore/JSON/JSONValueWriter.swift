@@ -95,21 +95,32 @@ struct JSONValueWriter {
       self.graph = graph
       try append(graph.root, &sink)
     default:
+      let reference = openReferences.count
       let (contents, caseName) = try contents(of: value)
       try open(contents, &sink, caseName: caseName)
+      if openReferences.count > reference { frames[frames.count - 1].reference = openReferences.last }
     }
   }
 
   /// Writes the object in the place of a reference to it.
   private mutating func append<Sink: JSONSink & ~Copyable>(reference number: Int, _ sink: inout Sink) throws {
+    if writing.nullsCycles, openReferences.contains(number) {
+      writing.cycleCount += 1
+      return try sink.write(scalar: .null)
+    }
+    let depth = frames.count
+    try append(object(number), &sink)
+    guard frames.count > depth else { return }
+    openReferences.append(number)
+    frames[depth].reference = number
+  }
+
+  /// The object that a reference names.
+  private mutating func object(_ number: Int) throws -> ArchiveValue {
     guard let graph, graph.objects.indices.contains(number) else {
       throw ArchiveError(.notEncodable, "a reference names no object of its graph")
     }
     guard !openReferences.contains(number) else {
-      if writing.nullsCycles {
-        writing.cycleCount += 1
-        return try sink.write(scalar: .null)
-      }
       throw ArchiveError(
         .notEncodable, "an object refers back to itself, for which JSON has no form; leave a reference out")
     }
@@ -121,11 +132,7 @@ struct JSONValueWriter {
     guard expansions <= max(1 << 20, 16 * graph.objects.count) else {
       throw ArchiveError(.limitExceeded, "objects are referred to more than \(expansions - 1) times", limit: .count)
     }
-    let depth = frames.count
-    try append(graph.objects[number], &sink)
-    guard frames.count > depth else { return }
-    openReferences.append(number)
-    frames[depth].reference = number
+    return graph.objects[number]
   }
 
   // MARK: Containers
@@ -202,7 +209,12 @@ struct JSONValueWriter {
       return (.tagged(tagged.objectValue?.entries ?? [], caseName: name), nil)
     }
     do {
-      let (inside, inCase) = try contents(of: content ?? [:])
+      var content = content ?? [:]
+      if case .reference(let number) = content {
+        content = try object(number)
+        openReferences.append(number)
+      }
+      let (inside, inCase) = try contents(of: content)
       guard inCase == nil else { throw JSONFrame.Contents.noPlace() }
       return (try inside.tagged(key, tag, mayHoldTag: false), name)
     } catch { throw ArchiveError.wrap(error).prefixed(by: .key(name), json: []) }

@@ -90,6 +90,7 @@ private class Tool: JSONTagged, ModelHierarchy {
 @Model(version: 1, formerNames: ["Blade"], superclass: Tool.self)
 private final class Saw: Tool {
   var teeth = 2
+  var next: Job?
   override init() { super.init() }
 }
 
@@ -237,7 +238,8 @@ struct HierarchyJSONTests {
 
   @Test("The tag that is written is today's name of the class; former names are read")
   func formerName() throws {
-    #expect(try String(decoding: Saw().jsonData(), as: UTF8.self) == #"{"kind":"Saw","teeth":2,"weight":1}"#)
+    #expect(
+      try String(decoding: Saw().jsonData(), as: UTF8.self) == #"{"kind":"Saw","teeth":2,"next":null,"weight":1}"#)
     #expect(try Tool(fromJSON: Data(#"{"kind":"Blade","teeth":7}"#.utf8)) is Saw)
   }
 
@@ -250,9 +252,17 @@ struct HierarchyJSONTests {
   @Test("The only associated value of a case may be an object with a tag of its own")
   func inCase() throws {
     let text = try String(decoding: Job.cut(Saw()).jsonData(), as: UTF8.self)
-    #expect(text == #"{"type":"cut","kind":"Saw","teeth":2,"weight":1}"#)
+    #expect(text == #"{"type":"cut","kind":"Saw","teeth":2,"next":null,"weight":1}"#)
     guard case .cut(let saw) = try Job(fromJSON: Data(text.utf8)) else { return }
     #expect(saw.teeth == 2)
+    let adapter = try JSONAdapter<[Job]>()
+    let jobs = [Job.cut(saw), .cut(saw)]
+    #expect(try JSONWriter().write(adapter.encodeValue(jobs)) == adapter.encode(jobs))
+    #expect(try String(decoding: adapter.encode(jobs), as: UTF8.self) == "[\(text),\(text)]")
+    // A case that holds the object which holds the case has no end.
+    saw.next = .cut(saw)
+    #expect(archiveError { try adapter.encodeValue(jobs) }?.code == .notEncodable)
+    saw.next = nil
   }
 
   @Test("The tag is no unknown key, and is not written twice")
