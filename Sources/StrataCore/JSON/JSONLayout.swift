@@ -106,7 +106,7 @@ final class JSONLayout: Sendable {
       whole.isEmpty && rests.isEmpty && kinds == nil && !leaves.contains(where: \.isMark)
       && leaves.allSatisfy { leaf in
         (leaf.isPlain || leaf.entry?.json.transform == nil && leaf.entry?.json.nulls == .null)
-          && leaf.path.steps.allSatisfy { if case .key = $0 { true } else { false } }
+          && leaf.path.steps.allSatisfy(\.isKey)
       }
     isFlat =
       isPlain && nodes.count == keys.count

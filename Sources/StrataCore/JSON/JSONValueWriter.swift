@@ -46,8 +46,12 @@ struct JSONValueWriter {
     var writer = JSONValueWriter(writing, limits: limits)
     writer.graph = graph
     writer.openReferences = openReferences
+    return try writer.value(of: value)
+  }
+
+  mutating func value(of value: ArchiveValue) throws -> ArchiveValue {
     var sink = JSONValueSink()
-    try writer.write(value, to: &sink)
+    try write(value, to: &sink)
     return sink.result
   }
 

@@ -41,7 +41,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     self.unknownKeys = unknownKeys
     type.collectSchemas(into: &catalog)
     for schema in catalog.schemas where !schema.isEnumeration {
-      plans[ObjectIdentifier(schema)] = JSONPlan(schema, mapping: convention.mapping(of: schema))
+      plans[ObjectIdentifier(schema)] = JSONPlan(schema, mapping: schema.mapping(convention.json))
     }
     try check()
   }
@@ -141,10 +141,8 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     let (value, writing) = try archived(root, nulls, isInside: isInside)
     writing.keepsContainers = keepsContainers
     writing.marksPaths = marksPaths
-    var sink = JSONValueSink()
     var writer = JSONValueWriter(writing, limits: limits, fields: fields)
-    try writer.write(value, to: &sink)
-    return sink.result
+    return try writer.value(of: value)
   }
 }
 
