@@ -2,10 +2,12 @@
 struct JSONFrame {
   enum Contents {
     case elements([ArchiveValue])
-    case entries([ArchiveObject.Entry])
-    case fields(RecordShape, [ArchiveValue])
+    /// Members, and the type of the record if they are its fields.
+    case entries([ArchiveObject.Entry], typeName: String? = nil)
     case pairs([ArchiveValue.MapEntry])
     case members([Member], JSONLayout)
+    /// The tag of a case, and the associated values under a key of their own.
+    case tagged([ArchiveObject.Entry], caseName: String)
   }
 
   /// A member of the object that a model is, or an element of an array in it.
@@ -14,35 +16,33 @@ struct JSONFrame {
       /// A value and its number among the leaves of the layout.
       case value(ArchiveValue, Int)
       case group([Member])
-      /// An element that nothing is written at, while later ones are.
-      case gap
+      /// A value that is no field's: a tag, or null for an element of an array of which later ones are written.
+      case constant(ArchiveValue)
     }
-    /// The key or the index; `nil` for a gap.
-    let node: JSONPathTree?
+    let step: JSONPath.Step
     let content: Content
 
-    var index: Int { if case .index(let index)? = node?.step { index } else { 0 } }
+    var index: Int { if case .index(let index) = step { index } else { 0 } }
   }
 
   let contents: Contents
   let count: Int
   let isObject: Bool
-  /// The case of an enum that this is.
-  let tag: JSONTagging.Tag?
+  /// The case of an enum whose tag is among the members.
+  let caseName: String?
   /// The object of a graph that this is.
   var reference: Int?
   /// The element that comes next.
   var next = 0
 
-  init(_ contents: Contents, _ tag: JSONTagging.Tag?) {
+  init(_ contents: Contents, caseName: String? = nil) {
     self.contents = contents
-    self.tag = tag
+    self.caseName = caseName
     isObject = contents.isObject
     count =
       switch contents {
       case .elements(let elements): elements.count
-      case .entries(let entries): entries.count
-      case .fields(_, let values): values.count
+      case .entries(let entries, _), .tagged(let entries, _): entries.count
       case .pairs(let pairs): pairs.count
       case .members(let members, _): members.count
       }
@@ -51,20 +51,18 @@ struct JSONFrame {
   /// The error with the path to the element that is being written.
   func located(_ error: ArchiveError) -> ArchiveError {
     guard next > 0 else { return error }
-    let located: ArchiveError
+    var located = error
     switch contents {
     case .elements, .pairs: located = error.prefixed(by: .index(next - 1))
-    case .entries(let entries):
-      let step = ArchiveError.PathComponent.key(entries[next - 1].key)
-      // The case is in the place of the member that holds its values.
-      if let tag, tag.isAround, let name = tag.name { return error.prefixed(by: .key(name), json: [step]) }
-      located = error.prefixed(by: step)
-    case .fields(let shape, _): located = error.prefixed(by: .key(shape.keys[next - 1])).inType(shape.typeName)
+    case .entries(let entries, let typeName):
+      located = error.prefixed(by: .key(entries[next - 1].key))
+      if let typeName { located = located.inType(typeName) }
+    // The case is in the place of the member that holds its values.
+    case .tagged(let entries, let name): located = error.prefixed(by: .key(name), json: [.key(entries[next - 1].key)])
     case .members(let members, let layout):
-      guard case .value(_, let leaf) = members[next - 1].content else { return error }
-      located = layout.located(error, layout.leaves[leaf])
+      if case .value(_, let leaf) = members[next - 1].content { located = layout.located(error, layout.leaves[leaf]) }
     }
-    return tag?.name.map { located.prefixed(by: .key($0), json: []) } ?? located
+    return caseName.map { located.prefixed(by: .key($0), json: []) } ?? located
   }
 }
 
@@ -72,22 +70,41 @@ extension JSONFrame.Contents {
   var isObject: Bool {
     switch self {
     case .elements, .pairs: false
-    case .entries, .fields: true
-    case .members(let members, _): if let first = members.first { first.node?.isKey ?? false } else { true }
+    case .entries, .tagged: true
+    case .members(let members, _): members.first?.step.isKey ?? true
     }
   }
 
-  /// The member under a key: its value, or `.some(nil)` for an object of several fields; `nil` where there is none.
-  func member(_ key: String) -> ArchiveValue?? {
+  /// The contents with a tag before all other members. A field of a class may hold the tag itself.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if there is another value under the key.
+  func tagged(_ key: String, _ tag: String, mayHoldTag: Bool) throws -> JSONFrame.Contents {
+    let found: ArchiveValue??
+    let tagged: JSONFrame.Contents
     switch self {
-    case .elements, .pairs: return nil
-    case .entries(let entries): return entries.first { ExactKey.isSame($0.key, key) }.map { .some($0.value) }
-    case .fields(let shape, let values): return shape.place(of: key).map { .some(values[$0]) }
-    case .members(let members, _):
-      let found = members.first {
-        if case .key(let other)? = $0.node?.step { ExactKey.isSame(other, key) } else { false }
-      }
-      return found.map { if case .value(let value, _) = $0.content { value } else { nil } }
+    case .entries(let entries, let typeName):
+      found = entries.first { ExactKey.isSame($0.key, key) }.map { .some($0.value) }
+      tagged = .entries([.init(key: key, value: .string(tag))] + entries, typeName: typeName)
+    case .members(let members, let layout) where isObject:
+      let member = members.first { if case .key(let other) = $0.step { ExactKey.isSame(other, key) } else { false } }
+      found = member.map { if case .value(let value, _) = $0.content { value } else { nil } }
+      tagged = .members([.init(step: .key(key), content: .constant(.string(tag)))] + members, layout)
+    case .members, .elements, .pairs, .tagged: throw Self.noPlace()
     }
+    guard let found else { return tagged }
+    guard mayHoldTag, case .string(tag)? = found else {
+      throw ArchiveError(
+        .notEncodable,
+        "another value has the key of the tag \(tag); map it elsewhere, or set the field of a class to the tag",
+        path: [.key(key)])
+    }
+    return self
+  }
+
+  static func noPlace() -> ArchiveError {
+    ArchiveError(
+      .notEncodable,
+      "the tag belongs among the members of an object, and there is none; use adjacent tagging for a case, "
+        + "and map the fields of a class to keys")
   }
 }

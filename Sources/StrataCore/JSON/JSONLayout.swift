@@ -36,10 +36,8 @@ final class JSONLayout: Sendable {
   let flatKeys: [[UInt8]]
   /// Whether values are written as they are archived, at paths of keys.
   let isPlain: Bool
-  /// How the cases of an enum are identified; `nil` for a record that is written as the object of its fields.
-  let tagging: JSONTagging?
-  /// What tells the class of an object; `nil` for any other record.
-  let classTag: (key: String, tag: String)?
+  /// The kinds that a tag of the record tells apart; `nil` for a record without a tag.
+  let kinds: JSONKinds?
   /// Why no JSON can be written.
   let problem: ArchiveError?
   let typeName: String
@@ -50,16 +48,16 @@ final class JSONLayout: Sendable {
   ///
   /// - Parameters:
   ///   - plan: the mapping; `nil` where none is known, so that every key is a member.
-  ///   - classTag: what tells the class of an object.
+  ///   - kinds: the kinds that a tag of the record tells apart.
   ///   - writesUnknownKeys: whether keys that no mapping knows are written, after the others.
   ///   - marksPaths: whether the further paths of fields that have several have a mark (``mark``) while the field has a value.
   convenience init(
-    _ shape: RecordShape, _ plan: JSONPlan?, tagging: JSONTagging? = nil,
-    classTag: (key: String, tag: String)? = nil, writesUnknownKeys: Bool = true, marksPaths: Bool = false
+    _ shape: RecordShape, _ plan: JSONPlan?, kinds: JSONKinds? = nil, writesUnknownKeys: Bool = true,
+    marksPaths: Bool = false
   ) {
     self.init(
-      shape.keys, shape.typeName, plan?.entries ?? [], plan?.problem, tagging, classTag,
-      writesUnknownKeys: writesUnknownKeys, marksPaths: marksPaths)
+      shape.keys, shape.typeName, plan?.entries ?? [], plan?.problem, kinds, writesUnknownKeys: writesUnknownKeys,
+      marksPaths: marksPaths)
   }
 
   /// What stands at the further paths of a field, in documents that are compared and thrown away. No document has this text:
@@ -68,8 +66,7 @@ final class JSONLayout: Sendable {
 
   init(
     _ keys: [String], _ typeName: String, _ entries: [JSONPlan.Entry], _ problem: ArchiveError?,
-    _ tagging: JSONTagging? = nil, _ classTag: (key: String, tag: String)? = nil, writesUnknownKeys: Bool = true,
-    marksPaths: Bool = false
+    _ kinds: JSONKinds? = nil, writesUnknownKeys: Bool = true, marksPaths: Bool = false
   ) {
     var leaves: [Leaf] = []
     var whole: [Leaf] = []
@@ -106,10 +103,10 @@ final class JSONLayout: Sendable {
     }
     nodes = JSONPathTree.nodes(leaves.enumerated().map { ($0, $1.path.steps[...]) })
     isPlain =
-      whole.isEmpty && rests.isEmpty && tagging == nil && classTag == nil && !leaves.contains(where: \.isMark)
+      whole.isEmpty && rests.isEmpty && kinds == nil && !leaves.contains(where: \.isMark)
       && leaves.allSatisfy { leaf in
         (leaf.isPlain || leaf.entry?.json.transform == nil && leaf.entry?.json.nulls == .null)
-          && leaf.path.steps.allSatisfy { if case .key = $0 { true } else { false } }
+          && leaf.path.steps.allSatisfy(\.isKey)
       }
     isFlat =
       isPlain && nodes.count == keys.count
@@ -120,7 +117,7 @@ final class JSONLayout: Sendable {
     self.typeName = typeName
     fieldCount = keys.count
     self.problem = problem ?? Self.problem(leaves, nodes, typeName)
-    (self.tagging, self.classTag) = (tagging, classTag)
+    self.kinds = kinds
     self.rests = Dictionary(
       rests.enumerated().map { (ExactKey($1.key), leaves.count + $0) }, uniquingKeysWith: { first, _ in first })
     self.leaves = leaves + rests

@@ -4,36 +4,15 @@ final class JSONNotes: SchemaNotes {
 
   /// How the fields are read and written.
   let plan: JSONPlan
-  /// How the cases of an enum are identified.
-  let tagging: JSONTagging
-  /// How the objects of a class are told from those of its subclasses; `nil` where they are not.
-  let hierarchy: JSONHierarchy?
-  let taggingProblem: ArchiveError?
+  /// The kinds that a tag tells apart.
+  let kinds: Result<JSONKinds, ArchiveError>
 
   init(_ schema: ModelSchema) {
     plan = JSONPlan(schema)
-    let tagged = schema.type as? any JSONTagged.Type
-    tagging = tagged?.jsonTagging ?? .external
-    guard let tagged, schema.isObject else {
-      (hierarchy, taggingProblem) = (nil, tagging.problem(schema))
-      return
-    }
-    do { (hierarchy, taggingProblem) = (try JSONHierarchy(tagged, tagging), nil) } catch {
-      (hierarchy, taggingProblem) = (nil, ArchiveError.wrap(error))
-    }
+    kinds = Result { try JSONKinds(schema) }.mapError(ArchiveError.wrap)
   }
 }
 
 extension ModelSchema {
   package var jsonPlan: JSONPlan { notes(JSONNotes.self).plan }
-  package var jsonTaggingProblem: ArchiveError? { notes(JSONNotes.self).taggingProblem }
-
-  /// How the cases of an enum are identified.
-  ///
-  /// - Throws: ``ArchiveError`` with the code `invalidMapping`.
-  func jsonTagging() throws -> JSONTagging {
-    let notes = notes(JSONNotes.self)
-    if let problem = notes.taggingProblem { throw problem }
-    return notes.tagging
-  }
 }

@@ -13,9 +13,6 @@ final class JSONPathTree: Sendable {
   /// The first number of all paths that end here or below.
   var firstLeaf: Int { min(leaves.first ?? .max, children.lazy.map(\.firstLeaf).min() ?? .max) }
 
-  /// A step with nothing below.
-  convenience init(_ step: JSONPath.Step) { self.init([(0, [step])]) }
-
   private init(_ paths: [Path]) {
     step = paths.first?.steps.first ?? .each
     leaves = paths.filter { $0.steps.count == 1 }.map(\.number)
@@ -63,7 +60,7 @@ final class JSONPathTree: Sendable {
     }
   }
 
-  var isKey: Bool { if case .key = step { true } else { false } }
+  var isKey: Bool { step.isKey }
 
   /// Whether what is here is an object on the way to fields.
   var isObject: Bool { children.first?.isKey ?? false }
@@ -98,4 +95,8 @@ final class JSONPathTree: Sendable {
     let gap = indices.max().flatMap { last in last >= indices.count ? nodes.map(\.firstLeaf).min() : nil }
     return (gap.map { [($0, JSONPath(path))] } ?? []) + nodes.flatMap { gaps(in: $0.children, path + [$0.step]) }
   }
+}
+
+extension JSONPath.Step {
+  var isKey: Bool { if case .key = self { true } else { false } }
 }

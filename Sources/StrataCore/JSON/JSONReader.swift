@@ -86,6 +86,13 @@ public struct JSONReader: Sendable {
     }
   }
 
+  /// Reads a text and calls `body` with what it holds. An error that it throws is given its place in the text; the
+  /// others that came with it are not, since looking for the places of many would take long.
+  func withValue<R>(of json: Data, _ body: (ArchiveValue) throws -> R) throws -> R {
+    let value = try read(json)
+    do { return try body(value) } catch { throw located(error, in: json) }
+  }
+
   /// An error about the value of a text, with its place in the text.
   func located(_ error: any Error, in data: Data) -> ArchiveError {
     let known = ArchiveError.wrap(error)

@@ -2,7 +2,9 @@ extension JSONValueWriter {
   mutating func contents(of record: ModelRecord, _ layout: JSONLayout) throws -> JSONFrame.Contents {
     if let problem = layout.problem { throw problem }
     let fields = frames.isEmpty ? fields : nil
-    if layout.isSame, fields == nil, writing.nulls == .null { return .fields(record.shape, record.values) }
+    if layout.isSame, fields == nil, writing.nulls == .null {
+      return .entries(record.object.entries, typeName: record.typeName)
+    }
     let values = try values(of: record, layout, layout.leaves, fields)
     guard layout.whole.isEmpty else { return try contents(of: record, layout, values, fields) }
     let members = try members(layout.nodes, values, layout) { node in
@@ -76,7 +78,7 @@ extension JSONValueWriter {
         guard !inside.isEmpty || writing.keepsContainers && node.isObject else { continue }
         content = .group(inside)
       }
-      members.append(JSONFrame.Member(node: node, content: content))
+      members.append(JSONFrame.Member(step: node.step, content: content))
     }
     return members
   }
@@ -98,12 +100,12 @@ extension JSONValueWriter {
   }
 
   private static func withGaps(_ members: [JSONFrame.Member]) -> [JSONFrame.Member] {
-    guard let first = members.first?.node, !first.isKey else { return members }
+    guard members.first?.step.isKey == false else { return members }
     // What is left out of an array is null there, since the indices of the others count.
     var elements: [JSONFrame.Member] = []
     for member in members.sorted(by: { $0.index < $1.index }) {
       while elements.count < member.index {
-        elements.append(JSONFrame.Member(node: nil, content: .gap))
+        elements.append(JSONFrame.Member(step: .index(elements.count), content: .constant(.null)))
       }
       elements.append(member)
     }
@@ -120,13 +122,13 @@ extension JSONValueWriter {
     case .object(let object) where indices.isEmpty:
       return object.entries.compactMap { entry in
         if keys.contains(ExactKey(entry.key)) { return nil }
-        return JSONFrame.Member(node: JSONPathTree(.key(entry.key)), content: .value(entry.value, rest.leaf))
+        return JSONFrame.Member(step: .key(entry.key), content: .value(entry.value, rest.leaf))
       }
     case .array(let elements) where keys.isEmpty:
       return elements.enumerated().compactMap { index, element in
         // A null is what a field holds, or a gap; behind them all it is an element.
         if element.isNull && index < elements.count - 1 || indices.contains(index) { return nil }
-        return JSONFrame.Member(node: JSONPathTree(.index(index)), content: .value(element, rest.leaf))
+        return JSONFrame.Member(step: .index(index), content: .value(element, rest.leaf))
       }
     default: throw inTheWay(rest, layout)
     }

@@ -30,7 +30,7 @@ struct JSONValueWriter {
         let place = frames[last].next
         guard place < frames[last].count else {
           let frame = frames.removeLast()
-          sink.close(isObject: frame.isObject, isEmpty: place == 0 && frame.tag == nil)
+          sink.close(isObject: frame.isObject, isEmpty: place == 0)
           if frame.reference != nil { openReferences.removeLast() }
           continue
         }
@@ -46,8 +46,12 @@ struct JSONValueWriter {
     var writer = JSONValueWriter(writing, limits: limits)
     writer.graph = graph
     writer.openReferences = openReferences
+    return try writer.value(of: value)
+  }
+
+  mutating func value(of value: ArchiveValue) throws -> ArchiveValue {
     var sink = JSONValueSink()
-    try writer.write(value, to: &sink)
+    try write(value, to: &sink)
     return sink.result
   }
 
@@ -63,14 +67,11 @@ struct JSONValueWriter {
     case .pairs(let pairs):
       sink.separate(isFirst: place == 0, inObject: false)
       try open(.elements([pairs[place].key, pairs[place].value]), &sink)
-    case .entries(let entries):
+    case .entries(let entries, _), .tagged(let entries, _):
       beginMember(place, entries[place].key, &sink)
       try append(entries[place].value, &sink)
-    case .fields(let shape, let values):
-      beginMember(place, shape.keys[place], &sink)
-      try append(values[place], &sink)
     case .members(let members, let layout):
-      if case .key(let key)? = members[place].node?.step {
+      if case .key(let key) = members[place].step {
         beginMember(place, key, &sink)
       } else {
         sink.separate(isFirst: place == 0, inObject: false)
@@ -78,13 +79,13 @@ struct JSONValueWriter {
       switch members[place].content {
       case .value(let value, _): try append(value, &sink)
       case .group(let group): try open(.members(group, layout), &sink)
-      case .gap: try sink.write(scalar: .null)
+      case .constant(let value): try sink.write(scalar: value)
       }
     }
   }
 
   private func beginMember<Sink: JSONSink & ~Copyable>(_ place: Int, _ key: String, _ sink: inout Sink) {
-    sink.separate(isFirst: place == 0 && frames.last?.tag?.member == nil, inObject: true)
+    sink.separate(isFirst: place == 0, inObject: true)
     sink.write(key: key)
   }
 
@@ -98,21 +99,32 @@ struct JSONValueWriter {
       self.graph = graph
       try append(graph.root, &sink)
     default:
-      let (contents, tag) = try contents(of: value)
-      try open(contents, &sink, tag)
+      let reference = openReferences.count
+      let (contents, caseName) = try contents(of: value)
+      try open(contents, &sink, caseName: caseName)
+      if openReferences.count > reference { frames[frames.count - 1].reference = openReferences.last }
     }
   }
 
   /// Writes the object in the place of a reference to it.
   private mutating func append<Sink: JSONSink & ~Copyable>(reference number: Int, _ sink: inout Sink) throws {
+    if writing.nullsCycles, openReferences.contains(number) {
+      writing.cycleCount += 1
+      return try sink.write(scalar: .null)
+    }
+    let depth = frames.count
+    try append(object(number), &sink)
+    guard frames.count > depth else { return }
+    openReferences.append(number)
+    frames[depth].reference = number
+  }
+
+  /// The object that a reference names.
+  private mutating func object(_ number: Int) throws -> ArchiveValue {
     guard let graph, graph.objects.indices.contains(number) else {
       throw ArchiveError(.notEncodable, "a reference names no object of its graph")
     }
     guard !openReferences.contains(number) else {
-      if writing.nullsCycles {
-        writing.cycleCount += 1
-        return try sink.write(scalar: .null)
-      }
       throw ArchiveError(
         .notEncodable, "an object refers back to itself, for which JSON has no form; leave a reference out")
     }
@@ -124,58 +136,35 @@ struct JSONValueWriter {
     guard expansions <= max(1 << 20, 16 * graph.objects.count) else {
       throw ArchiveError(.limitExceeded, "objects are referred to more than \(expansions - 1) times", limit: .count)
     }
-    let depth = frames.count
-    try append(graph.objects[number], &sink)
-    guard frames.count > depth else { return }
-    openReferences.append(number)
-    frames[depth].reference = number
+    return graph.objects[number]
   }
 
   // MARK: Containers
 
   private mutating func open<Sink: JSONSink & ~Copyable>(
-    _ contents: JSONFrame.Contents, _ sink: inout Sink, _ tag: JSONTagging.Tag? = nil
+    _ contents: JSONFrame.Contents, _ sink: inout Sink, caseName: String? = nil
   ) throws {
-    let frame = JSONFrame(contents, try writtenTag(tag, besides: contents))
+    let frame = JSONFrame(contents, caseName: caseName)
     try sink.open(isObject: frame.isObject)
-    if let member = frame.tag?.member {
-      sink.separate(isFirst: true, inObject: true)
-      sink.write(key: member.key)
-      try sink.write(scalar: .string(member.tag))
-    }
     frames.append(frame)
   }
 
-  /// The tag, unless a field of the object has written it; nothing may be in its place.
-  private func writtenTag(_ tag: JSONTagging.Tag?, besides contents: JSONFrame.Contents) throws -> JSONTagging.Tag? {
-    guard let member = tag?.member, let found = contents.member(member.key) else { return tag }
-    if tag?.name != nil {
-      throw ArchiveError(
-        .notEncodable, "an associated value has the key of the tag; give one of them another", path: [.key(member.key)])
-    }
-    guard case .string(member.tag)? = found else {
-      throw ArchiveError(
-        .notEncodable,
-        "a field has another value than \(member.tag) where the tag of the class belongs; set it, or map the field elsewhere",
-        path: [.key(member.key)])
-    }
-    return nil
-  }
-
-  /// What an array or an object holds.
-  private mutating func contents(of value: ArchiveValue) throws -> (JSONFrame.Contents, JSONTagging.Tag?) {
+  /// The contents of an array or an object, and the case of an enum whose tag is among them.
+  private mutating func contents(of value: ArchiveValue) throws -> (JSONFrame.Contents, caseName: String?) {
     switch value {
     case .array(let elements), .set(let elements): return (.elements(elements), nil)
     case .object(let object): return (.entries(object.entries), nil)
     case .map(let pairs): return (try contents(of: pairs), nil)
     case .record(let record):
       guard let layout = try writing.layout(of: record.shape) else {
-        return (.fields(record.shape, record.values), nil)
+        return (.entries(record.object.entries, typeName: record.typeName), nil)
       }
-      if let tagging = layout.tagging { return try contents(of: record, tagging) }
-      let tag = layout.classTag.map { JSONTagging.Tag(name: nil, member: $0, isAround: false) }
-      return (try contents(of: record, layout), tag)
-    default: throw ArchiveError.mismatch(expected: "an array or an object", found: value.kind)
+      guard let kinds = layout.kinds else { return (try contents(of: record, layout), nil) }
+      guard kinds.isHierarchy else { return try contents(ofCase: record, kinds) }
+      let contents = try contents(of: record, layout)
+      guard let key = kinds.discriminator.key, let tag = kinds.tag(of: record.typeName) else { return (contents, nil) }
+      return (try contents.tagged(key, tag, mayHoldTag: true), nil)
+    default: throw JSONFrame.Contents.noPlace()
     }
   }
 
@@ -212,17 +201,26 @@ struct JSONValueWriter {
     }
   }
 
-  private mutating func contents(of record: ModelRecord, _ tagging: JSONTagging) throws -> (
-    JSONFrame.Contents, JSONTagging.Tag?
-  ) {
-    let (tag, inside) = try tagging.written(record)
-    if case .object(let object) = inside { return (.entries(object.entries), tag) }
-    // The tag is a member among those of the only associated value.
-    guard case .record = inside, case (let contents, nil) = try contents(of: inside), contents.isObject else {
-      throw ArchiveError(
-        .notEncodable, "a case without labels holds no object, so the tag has no place in it; use adjacent tagging",
-        path: tag.name.map { [.key($0)] } ?? [])
+  private mutating func contents(
+    ofCase record: ModelRecord, _ kinds: JSONKinds
+  ) throws -> (JSONFrame.Contents, caseName: String?) {
+    guard let name = record.keys.first, case .object(let payload)? = record[name] else {
+      throw ArchiveError(.notEncodable, "an enum is a record of one case", typeName: record.typeName)
     }
-    return (contents, tag)
+    let (tag, content) = (kinds.tag(of: name) ?? name, kinds.content(of: payload))
+    guard let key = kinds.discriminator.key else {
+      let tagged = try kinds.discriminator.tagged(content, tag)
+      return (.tagged(tagged.objectValue?.entries ?? [], caseName: name), nil)
+    }
+    do {
+      var content = content ?? [:]
+      if case .reference(let number) = content {
+        content = try object(number)
+        openReferences.append(number)
+      }
+      let (inside, inCase) = try contents(of: content)
+      guard inCase == nil else { throw JSONFrame.Contents.noPlace() }
+      return (try inside.tagged(key, tag, mayHoldTag: false), name)
+    } catch { throw ArchiveError.wrap(error).prefixed(by: .key(name), json: []) }
   }
 }

@@ -68,7 +68,7 @@ public struct JSONWriter: Sendable {
   func text<T: Archivable>(of value: T, _ writing: JSONWriting) throws -> Data {
     try Measured.work("write JSON", T._archiveTypeName, bytes: { $0.count }) {
       var writer = ArchiveWriter(limits: limits, includesExcluded: true, usesReferences: false, notesSchemas: true)
-      writer.classCheck = JSONHierarchy.check
+      writer.classCheck = JSONKinds.check
       try value.write(to: &writer)
       return try JSONBodyWriter.text(of: writer, writing, isPretty: isPretty, sortsKeys: sortsKeys)
     }

@@ -59,12 +59,12 @@ final class JSONWriting {
 
   private func makeLayout(_ shape: RecordShape, _ schema: ModelSchema) throws -> JSONLayout {
     let plan = plans[ObjectIdentifier(schema)] ?? schema.jsonPlan
-    if schema.isEnumeration { return try JSONLayout(shape, nil, tagging: schema.jsonTagging().ifNotPlain) }
-    let hierarchy = try schema.jsonHierarchy()
-    let tag = hierarchy.flatMap { hierarchy in
-      TypeShape.model(schema.type).flatMap { hierarchy.tag(of: $0) }.map { (hierarchy.key, $0) }
+    if schema.isEnumeration {
+      let kinds = try schema.jsonKinds()
+      return JSONLayout(shape, nil, kinds: kinds.isPlain ? nil : kinds)
     }
-    if shape == schema.fullShape, !marksPaths, tag == nil { return plan.layout }
-    return JSONLayout(shape, plan, classTag: tag, writesUnknownKeys: writesUnknownKeys, marksPaths: marksPaths)
+    let hierarchy = try schema.jsonHierarchy()
+    if shape == schema.fullShape, !marksPaths, hierarchy == nil { return plan.layout }
+    return JSONLayout(shape, plan, kinds: hierarchy, writesUnknownKeys: writesUnknownKeys, marksPaths: marksPaths)
   }
 }

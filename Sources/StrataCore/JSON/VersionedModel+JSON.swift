@@ -34,7 +34,12 @@ extension VersionedModel {
     guard case .object(let object) = json, let hierarchy = try schema.jsonHierarchy() else {
       return try make(ofOwn: json, in: context)
     }
-    let (type, rest) = try inType { try hierarchy.resolved(object, in: context.json) }
+    let (type, rest) = try inType {
+      guard let found = try hierarchy.tagged(object, in: context.json) else {
+        throw hierarchy.discriminator.absent("a class")
+      }
+      return found
+    }
     guard let made = try type.make(ofOwn: .object(rest), in: context) as? Self else {
       throw ArchiveError.mismatch(expected: "an object of \(schema.name)", found: "an object of \(type.schema.name)")
     }

@@ -133,7 +133,8 @@ struct MergeCommit {
       // A constant may refer to another object here of the same entity; it cannot be set, and stays.
       if !(before[field.key] ?? .null).isSame(as: after[field.key] ?? .null, linking.canonical) {
         throw ArchiveError(
-          .mergeFailed, "a constant of an object cannot change, and the object cannot be replaced; declare the property with var, or merge it with keepLocal",
+          .mergeFailed,
+          "a constant of an object cannot change, and the object cannot be replaced; declare the property with var, or merge it with keepLocal",
           path: [.key(field.key)], typeName: schema.name)
       }
     }

@@ -78,6 +78,37 @@ private struct Canvas {
   var first: Figure?
 }
 
+/// A class with a subclass that had a name before its own in the order of names.
+@Model(version: 1)
+private class Tool: JSONTagged, ModelHierarchy {
+  var weight = 1
+  init() {}
+  class var jsonTagging: JSONTagging { .internal("kind") }
+  class var subclasses: [any VersionedModel.Type] { [Saw.self] }
+}
+
+@Model(version: 1, formerNames: ["Blade"], superclass: Tool.self)
+private final class Saw: Tool {
+  var teeth = 2
+  var next: Job?
+  override init() { super.init() }
+}
+
+/// A class in an array, where no tag has a place.
+@Model(version: 1)
+private class ListedPoint: JSONTagged {
+  @Field(json: "[0]") var first = 1
+  @Field(json: "[1]") var second = 2
+  init() {}
+  class var jsonTagging: JSONTagging { .internal("kind") }
+}
+
+@Model(version: 1)
+private enum Job: JSONTagged {
+  case cut(Saw)
+  static var jsonTagging: JSONTagging { .internal("type") }
+}
+
 @Suite("Hierarchies in JSON")
 struct HierarchyJSONTests {
   private let disc = #"{"kind":"circle","radius":3,"id":1,"label":"a"}"#
@@ -203,6 +234,35 @@ struct HierarchyJSONTests {
     let ring = Ring(id: 1, radius: 1)
     ring.kind = "circle"
     #expect(archiveError { try ring.jsonData() }?.code == .notEncodable)
+  }
+
+  @Test("The tag that is written is today's name of the class; former names are read")
+  func formerName() throws {
+    #expect(
+      try String(decoding: Saw().jsonData(), as: UTF8.self) == #"{"kind":"Saw","teeth":2,"next":null,"weight":1}"#)
+    #expect(try Tool(fromJSON: Data(#"{"kind":"Blade","teeth":7}"#.utf8)) is Saw)
+  }
+
+  @Test("An array has no place for a tag, and is not written")
+  func array() {
+    #expect(archiveError { try ListedPoint().jsonData() }?.code == .notEncodable)
+    #expect(archiveError { try JSONAdapter<[ListedPoint]>().encodeValue([ListedPoint()]) }?.code == .notEncodable)
+  }
+
+  @Test("The only associated value of a case may be an object with a tag of its own")
+  func inCase() throws {
+    let text = try String(decoding: Job.cut(Saw()).jsonData(), as: UTF8.self)
+    #expect(text == #"{"type":"cut","kind":"Saw","teeth":2,"next":null,"weight":1}"#)
+    guard case .cut(let saw) = try Job(fromJSON: Data(text.utf8)) else { return }
+    #expect(saw.teeth == 2)
+    let adapter = try JSONAdapter<[Job]>()
+    let jobs = [Job.cut(saw), .cut(saw)]
+    #expect(try JSONWriter().write(adapter.encodeValue(jobs)) == adapter.encode(jobs))
+    #expect(try String(decoding: adapter.encode(jobs), as: UTF8.self) == "[\(text),\(text)]")
+    // A case that holds the object which holds the case has no end.
+    saw.next = .cut(saw)
+    #expect(archiveError { try adapter.encodeValue(jobs) }?.code == .notEncodable)
+    saw.next = nil
   }
 
   @Test("The tag is no unknown key, and is not written twice")

@@ -39,6 +39,7 @@ private enum Shared: Names {
 private enum Adjacent: Names {
   static var tagging: JSONTagging { .adjacent("type", "value", names: ["a": "card", "wire": "cash"]) }
 }
+private enum OneKey: Names { static var tagging: JSONTagging { .adjacent("type", "type") } }
 private enum Swapped: Names {
   static var tagging: JSONTagging { .internal("type", names: ["cash": "card", "card": "cash", "w": "wire"]) }
 }
@@ -63,6 +64,11 @@ struct JSONEnumTagTests {
       #expect(error?.code == .invalidMapping)
     }
     #expect(throws: ArchiveError.self) { try Paid<Taken>(fromJSON: Data(#"{"type": "cash"}"#.utf8)) }
+  }
+
+  @Test("Tag and content have two keys")
+  func oneKey() throws {
+    #expect(try tags(OneKey.self)?.code == .invalidMapping)
   }
 
   @Test("Cases may swap their tags, and one may have several")

@@ -1,35 +1,166 @@
-/// What identifies the variants of a ``JSONCluster``.
+/// Where JSON has the tag that names the kind of an object: the variant of a ``JSONCluster``, the case of an enum, or the class.
 public struct Discriminator: Sendable {
-  let tag: @Sendable (ArchiveValue) throws -> String?
-  /// Where the tag is written; `nil` where it is not a value of its own.
-  let path: JSONPath?
-  let content: String?
+  enum Place: Sendable {
+    /// The only key of the object. The content is its value.
+    case onlyKey
+    /// A text in the content.
+    case inside(JSONPath)
+    /// A member beside the member with the content.
+    case beside(String, content: String)
+    /// A function determines the tag when reading. No tag is written.
+    case computed(@Sendable (ArchiveValue) throws -> String?)
+  }
+
+  let place: Place
 
   /// The text at a path: `type`, or `meta.kind`. Numbers and booleans count as their text. What is written has the tag
   /// there, first, unless the variant's own mapping has put it. Where that has put something else there, or on the way
   /// there, a null too, writing is an error with the code `notEncodable`.
-  public static func key(_ path: JSONPath) -> Discriminator {
-    Discriminator(tag: { Self.text($0, path) }, path: path, content: nil)
-  }
+  public static func key(_ path: JSONPath) -> Discriminator { Discriminator(place: .inside(path)) }
 
   /// The text under a key beside the one that holds the variant: `{"type": "circle", "payload": {…}}`.
   public static func sibling(_ key: String, content: String) -> Discriminator {
-    let path = JSONPath(key: key)
-    return Discriminator(tag: { Self.text($0, path) }, path: path, content: content)
+    Discriminator(place: .beside(key, content: content))
   }
 
   /// What a function makes of the whole document: the tag of a variant, or `nil` where it knows none.
   public static func custom(_ tag: @escaping @Sendable (ArchiveValue) throws -> String?) -> Discriminator {
-    Discriminator(tag: tag, path: nil, content: nil)
+    Discriminator(place: .computed(tag))
   }
 
-  private static func text(_ value: ArchiveValue, _ path: JSONPath) -> String? {
-    // A document that has nothing of the kind at the path has no tag.
-    switch try? path.value(in: value) {
-    case .string(let text)?: return text
-    case .int(let number)?: return String(number)
-    case .bool(let flag)?: return flag ? "true" : "false"
-    default: return nil
+  /// The path of the tag; `nil` if the tag is not a value of its own.
+  private var path: JSONPath? {
+    switch place {
+    case .inside(let path): path
+    case .beside(let key, _): JSONPath(key: key)
+    case .onlyKey, .computed: nil
+    }
+  }
+
+  /// The place of the tag in a document that another cluster divides, too: a member beside its members.
+  var besideAll: Discriminator { if case .beside(let key, _) = place { .key(JSONPath(key: key)) } else { self } }
+
+  /// Whether the tag is the only key of the object.
+  var isKey: Bool { if case .onlyKey = place { true } else { false } }
+
+  /// The path of the tag for errors.
+  var components: [ArchiveError.PathComponent] { path?.components ?? [] }
+
+  /// The key of a tag among the members of the content; `nil` for a tag elsewhere.
+  var key: String? {
+    if case .inside(let path) = place, case .key(let key)? = path.steps.first, path.steps.count == 1 {
+      key
+    } else {
+      nil
+    }
+  }
+
+  /// Why the place holds no tag.
+  var problems: [String] {
+    if let path, path.readsEach { return ["a tag is one text, and the path \(path) leads to several"] }
+    if case .beside(let key, let content) = place, key == content {
+      return ["the tag and the content have one key, \(key); give them two"]
+    }
+    return []
+  }
+
+  // MARK: Reading
+
+  /// An object divided into its tag and its content.
+  struct Parts {
+    /// `nil` if the object has no tag.
+    var tag: ArchiveValue?
+    /// `nil` if the member for the content is absent. A tag inside of the content is still in it.
+    var content: ArchiveValue?
+    /// The path from the object to the content.
+    var path: [ArchiveError.PathComponent] = []
+  }
+
+  func parts(of object: ArchiveObject) throws -> Parts {
+    let json = ArchiveValue.object(object)
+    switch place {
+    case .onlyKey:
+      guard object.count == 1, let entry = object.entries.first else {
+        throw ArchiveError.mismatch(expected: "an object with the case as its only key", found: "another object")
+      }
+      return Parts(tag: .string(entry.key), content: entry.value, path: [.key(entry.key)])
+    case .inside(let path): return Parts(tag: try? path.value(in: json), content: json)
+    case .beside(let key, let content):
+      return Parts(tag: object[key], content: object[content], path: [.key(content)])
+    case .computed(let tag): return Parts(tag: try tag(json).map { .string($0) }, content: json)
+    }
+  }
+
+  /// The text of a tag that must be a string.
+  ///
+  /// - Parameter kind: What has the tag, for errors.
+  /// - Throws: ``ArchiveError`` with the code `missingValue` or `typeMismatch`.
+  func text(_ tag: ArchiveValue?, of kind: String) throws -> String {
+    guard let tag else { throw absent(kind) }
+    guard case .string(let text) = tag else {
+      throw ArchiveError(
+        .typeMismatch, "found \(tag.kind) where the tag of \(kind) is expected", path: components,
+        extra: .init(input: tag))
+    }
+    return text
+  }
+
+  func absent(_ kind: String) -> ArchiveError {
+    ArchiveError(.missingValue, "the tag of \(kind) is absent", path: components)
+  }
+
+  // MARK: Writing
+
+  /// JSON of an object with its tag, which precedes the members next to it and next to each container on its path. The tag
+  /// replaces nothing.
+  ///
+  /// - Parameter content: `nil` if the member for the content is left out.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the content has another value at the path of the tag.
+  func tagged(_ content: ArchiveValue?, _ tag: String) throws -> ArchiveValue {
+    switch place {
+    case .onlyKey: return [tag: content ?? [:]]
+    case .beside(let key, let contentKey):
+      let members = ArchiveObject.Entry(key: contentKey, value: content ?? .null)
+      return .object(ArchiveObject([.init(key: key, value: .string(tag))] + (content == nil ? [] : [members])))
+    case .inside(let path):
+      let value = content ?? [:]
+      var known: ArchiveValue?
+      do { known = try path.value(in: value) } catch { known = .null }
+      guard let known else { return try Self.tagged(value, tag, at: path.components[...]) }
+      // The mapping of a variant may write the tag itself, in its own spelling.
+      guard known.tagText == tag else {
+        throw ArchiveError(
+          .notEncodable,
+          "the variant has another value than its tag at the path of the tag, or on the way there; set the field, map it "
+            + "elsewhere, or choose another path for the tag", path: path.components)
+      }
+      return value
+    case .computed: return content ?? [:]
+    }
+  }
+
+  private static func tagged(
+    _ value: ArchiveValue, _ tag: String, at steps: ArraySlice<ArchiveError.PathComponent>
+  ) throws -> ArchiveValue {
+    guard let step = steps.first else { return .string(tag) }
+    var result = value.takes(step) ? value : try ArchiveValue.container(value, for: step)
+    if case .key(let key) = step, case .object(let object) = result {
+      // Of two entries with one key, the place of the first and the value of the second count.
+      result = .object(ArchiveObject([.init(key: key, value: .null)] + object.entries))
+    }
+    try result.set(tagged(result[step] ?? .null, tag, at: steps.dropFirst()), at: [step])
+    return result
+  }
+}
+
+extension ArchiveValue {
+  /// The text of a tag that need not be a string; `nil` for a value that is no tag.
+  var tagText: String? {
+    switch self {
+    case .string(let text): text
+    case .int(let number): String(number)
+    case .bool(let flag): flag ? "true" : "false"
+    default: nil
     }
   }
 }

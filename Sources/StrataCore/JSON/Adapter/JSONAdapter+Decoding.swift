@@ -12,7 +12,7 @@ extension JSONAdapter {
   ///   `rejected` where a transformer or the model's own code refuses. ``ArchiveError/codingPath`` names the
   ///   properties, ``ArchiveError/jsonPath`` the place in JSON, ``ArchiveError/input`` the value there.
   public func decode(_ json: Data, at path: JSONPath? = nil, errors: JSONErrors = .first) throws -> Root {
-    if let path, path.readsEach { return try withValue(of: json) { try decode($0, at: path, errors: errors) } }
+    if let path, path.readsEach { return try reader.withValue(of: json) { try decode($0, at: path, errors: errors) } }
     return try withElement(of: json, at: path) { element, context in
       do { return try make(element, in: context, errors) } catch {
         throw ArchiveError.wrap(error).prefixed(by: path?.components ?? [])
@@ -40,7 +40,7 @@ extension JSONAdapter {
     _ json: Data, at path: JSONPath? = nil, onInvalid invalid: InvalidElements = .fail, errors: JSONErrors = .first
   ) throws -> [Root] {
     if let path, path.readsEach {
-      return try withValue(of: json) { try decodeArray($0, at: path, onInvalid: invalid, errors: errors) }
+      return try reader.withValue(of: json) { try decodeArray($0, at: path, onInvalid: invalid, errors: errors) }
     }
     return try withElement(of: json, at: path) { array, context in
       let stops = invalid == .fail && errors == .first
@@ -67,7 +67,9 @@ extension JSONAdapter {
   public func decodeArray(
     _ json: Data, at path: JSONPath? = nil, report: inout JSONArrayReport
   ) throws -> [Root] {
-    if let path, path.readsEach { return try withValue(of: json) { try decodeArray($0, at: path, report: &report) } }
+    if let path, path.readsEach {
+      return try reader.withValue(of: json) { try decodeArray($0, at: path, report: &report) }
+    }
     let (models, failures) = try withElement(of: json, at: path) { array, context in
       try elements(array, path?.components ?? [], stops: false, .collectAll, in: context)
     }
@@ -92,14 +94,11 @@ extension JSONAdapter {
       throw ArchiveError.mismatch(expected: "an array", found: value.kind).about(value).prefixed(by: path)
     }
     let context = context(.first)
-    var models: [Root] = []
-    models.reserveCapacity(elements.count)
     var failures: [ArchiveError] = []
-    for (index, element) in elements.enumerated() {
-      do { models.append(try make(element, in: context, errors)) } catch {
-        failures.append(try Self.failure(error, at: index, path))
-        if stops { break }
-      }
+    let models = try elements.results(of: { try make($0, in: context, errors) }) { error in
+      let error = error.prefixed(by: path)
+      guard error.isOfElement, !stops else { throw error }
+      failures.append(error)
     }
     return (models, failures)
   }
@@ -115,23 +114,13 @@ extension JSONAdapter {
     var place = try array.firstElement()
     while place < array.end {
       do { models.append(try make(array.element(at: place), in: context, errors)) } catch {
-        failures.append(try Self.failure(error, at: models.count + failures.count, path))
-        if stops { break }
+        let error = ArchiveError.at(.index(models.count + failures.count), error).prefixed(by: path)
+        guard error.isOfElement, !stops else { throw error }
+        failures.append(error)
       }
       place = array.place(after: place)
     }
     return (models, failures)
-  }
-
-  /// The error of an element.
-  ///
-  /// - Throws: one that is not the element's alone.
-  private static func failure(
-    _ error: any Error, at index: Int, _ path: [ArchiveError.PathComponent]
-  ) throws -> ArchiveError {
-    let error = ArchiveError.at(.index(index), error).prefixed(by: path)
-    guard error.isOfElement else { throw error }
-    return error
   }
 
   /// Calls `body` with the value at a path of a text, of keys and indices, and with a context to read it in.
@@ -220,5 +209,22 @@ extension JSONArrayReport: CustomStringConvertible {
   public var description: String {
     let errors = failures.map(\.description).joined(separator: "; ")
     return "\(failures.count) of \(count.counting("element")) skipped\(errors.isEmpty ? "" : ": ")\(errors)".onOneLine
+  }
+}
+
+extension Array {
+  /// What `make` returns for each element.
+  ///
+  /// - Parameter failed: Called with the error of an element, whose path begins with the index. The element is skipped unless
+  ///   it throws.
+  func results<Result>(
+    of make: (Element) throws -> Result, failed: (ArchiveError) throws -> Void = { throw $0 }
+  ) throws -> [Result] {
+    var results: [Result] = []
+    results.reserveCapacity(count)
+    for (index, element) in enumerated() {
+      do { results.append(try make(element)) } catch { try failed(ArchiveError.at(.index(index), error)) }
+    }
+    return results
   }
 }

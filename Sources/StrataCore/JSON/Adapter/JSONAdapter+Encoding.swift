@@ -39,10 +39,8 @@ extension JSONAdapter where Root: VersionedModel {
   ///   - record: the values of all fields, in the order of the schema; what is not written can be anything.
   ///   - fields: the keys of the fields that are written.
   package func value(of record: ModelRecord, fields: Set<String>) throws -> ArchiveValue {
-    var sink = JSONValueSink()
     var writer = JSONValueWriter(writing(nil), limits: limits, fields: fields)
-    try writer.write(.record(record), to: &sink)
-    return sink.result
+    return try writer.value(of: .record(record))
   }
 
   /// Where a field is read from and written to, and whether it is either; `nil` for a field that is not declared.

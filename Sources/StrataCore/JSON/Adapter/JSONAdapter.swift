@@ -41,7 +41,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     self.unknownKeys = unknownKeys
     type._collectSchemas(into: &catalog)
     for schema in catalog.schemas where !schema.isEnumeration {
-      plans[ObjectIdentifier(schema)] = JSONPlan(schema, mapping: convention.mapping(of: schema))
+      plans[ObjectIdentifier(schema)] = JSONPlan(schema, mapping: schema.mapping(convention.json))
     }
     try check()
   }
@@ -80,7 +80,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
       if let problem = catalog.problem(ofName: schema.name) { throw problem }
       if let problem = plan(of: schema).problem { errors.append(problem) }
       errors += JSONPlanCheck.substituteProblems(of: plan(of: schema), in: context(.first, finishesModels: false))
-      if let problem = schema.jsonTaggingProblem { errors.append(problem) }
+      if case .failure(let problem) = schema.notes(JSONNotes.self).kinds { errors.append(problem) }
     }
     if unknownKeys == .capture, let root = Root._rootSchema, root.cases.isEmpty, !root.keepsUnknownFields {
       errors.append(
@@ -106,15 +106,6 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
 
   var reader: JSONReader { .refusingDuplicates(limits: limits) }
 
-  func parsed(_ json: Data) throws -> ArchiveValue { try reader.read(json) }
-
-  /// Reads a text and calls `body` with what it holds. An error that it throws is given its place in the text; the
-  /// others that came with it are not, since looking for the places of many would take long.
-  func withValue<R>(of json: Data, _ body: (ArchiveValue) throws -> R) throws -> R {
-    let value = try parsed(json)
-    do { return try body(value) } catch { throw reader.located(error, in: json) }
-  }
-
   // MARK: Writing
 
   func writer(isPretty: Bool, sortsKeys: Bool) -> JSONWriter {
@@ -133,7 +124,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   func archived(_ root: Root, _ nulls: JSONNulls?, isInside: Bool = false) throws -> (ArchiveValue, JSONWriting) {
     let writing = writing(nulls)
     var writer = ArchiveWriter(includesExcluded: true, notesSchemas: true, minimumCapacity: 512)
-    writer.classCheck = { try JSONHierarchy.check($0, as: $1, isInside: $2 || isInside) }
+    writer.classCheck = { try JSONKinds.check($0, as: $1, isInside: $2 || isInside) }
     try root.write(to: &writer)
     writing.schemas = writer.schemasOfShapes ?? [:]
     return (try writer.value(), writing)
@@ -150,10 +141,8 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     let (value, writing) = try archived(root, nulls, isInside: isInside)
     writing.keepsContainers = keepsContainers
     writing.marksPaths = marksPaths
-    var sink = JSONValueSink()
     var writer = JSONValueWriter(writing, limits: limits, fields: fields)
-    try writer.write(value, to: &sink)
-    return sink.result
+    return try writer.value(of: value)
   }
 }
 

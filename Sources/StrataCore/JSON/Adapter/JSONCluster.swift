@@ -25,7 +25,7 @@ public struct JSONCluster<Result>: Sendable {
   private let unknown: Unknown
   private let identity = Identity()
 
-  /// Identifies clusters, so that one that sends a document to itself is found.
+  /// Identifies clusters, so that a cluster that sends a document to itself is found.
   private final class Identity: Sendable {}
 
   /// A cluster of variants.
@@ -38,22 +38,17 @@ public struct JSONCluster<Result>: Sendable {
     self.discriminator = discriminator
     self.variants = variants
     self.unknown = unknown
-    var errors: [ArchiveError] = []
+    var problems: [String] = []
     var tags = Set<String>()
     for variant in variants where !tags.insert(variant.tag).inserted {
-      errors.append(Self.invalid("two variants have the tag \(variant.tag)"))
+      problems.append("two variants have the tag \(variant.tag)")
     }
-    if variants.isEmpty { errors.append(Self.invalid("a cluster has no variants")) }
+    if variants.isEmpty { problems.append("a cluster has no variants") }
     if case .fallback(let tag) = unknown, !tags.contains(tag) {
-      errors.append(Self.invalid("the fallback \(tag) is none of the variants"))
+      problems.append("the fallback \(tag) is none of the variants")
     }
-    if let path = discriminator.path {
-      if path.readsEach { errors.append(Self.invalid("a tag is one text, and the path \(path) leads to several")) }
-      if discriminator.content.map({ JSONPath(key: $0) }) == path {
-        errors.append(Self.invalid("the tag and the content have one key, \(path); give them two"))
-      }
-    }
-    if let error = ArchiveError.combined(errors) { throw error }
+    problems += discriminator.problems
+    if let error = ArchiveError.combined(problems.map { ArchiveError(.invalidMapping, $0) }) { throw error }
   }
 
   // MARK: Reading
@@ -63,20 +58,18 @@ public struct JSONCluster<Result>: Sendable {
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON, or an object in it has a key twice;
   ///   with the code `missingValue` where there is no tag, `unknownCase` where no variant has
   ///   it, `invalidMapping` where clusters send the document to each other without end, and what the variant throws.
-  public func decode(_ json: Data) throws -> Result { try Self.withValue(of: json) { try decode($0) } }
+  public func decode(_ json: Data) throws -> Result { try reader.withValue(of: json, decode) }
 
   /// Reads a document that was parsed before.
-  public func decode(_ json: ArchiveValue) throws -> Result { try decode(json, seen: []) }
+  public func decode(_ json: ArchiveValue) throws -> Result { try decode(json, []) }
 
   /// Reads an array of documents of any kinds, in its order.
-  public func decodeArray(_ json: Data) throws -> [Result] {
-    try Self.withValue(of: json) { try decodeArray($0) }
-  }
+  public func decodeArray(_ json: Data) throws -> [Result] { try reader.withValue(of: json, decodeArray) }
 
   /// Reads an array that was parsed before. Unknown tags are left out where the cluster skips them; any other error is
   /// thrown.
   public func decodeArray(_ json: ArchiveValue) throws -> [Result] {
-    try elements(json) { index, error in
+    try elements(json) { error in
       guard case .skip = unknown, error.code == .unknownCase, error.codingPath.count == 1 else { throw error }
     }
   }
@@ -84,63 +77,57 @@ public struct JSONCluster<Result>: Sendable {
   /// Reads an array and skips elements that cannot be read, which the report lists.
   public func decodeArray(_ json: ArchiveValue, report: inout JSONArrayReport) throws -> [Result] {
     var failures: [ArchiveError] = []
-    let results = try elements(json) { _, error in failures.append(error) }
+    let results = try elements(json) { failures.append($0) }
     report = JSONArrayReport(count: results.count + failures.count, failures: failures)
     return results
   }
 
-  /// Calls `body` with what a text holds. An error that it throws is given its place in the text.
-  private static func withValue<R>(of json: Data, _ body: (ArchiveValue) throws -> R) throws -> R {
-    let reader = JSONReader.refusingDuplicates()
-    let value = try reader.read(json)
-    do { return try body(value) } catch { throw reader.located(error, in: json) }
-  }
+  private var reader: JSONReader { .refusingDuplicates() }
 
-  private func elements(_ json: ArchiveValue, _ failed: (Int, ArchiveError) throws -> Void) throws -> [Result] {
+  private func elements(_ json: ArchiveValue, _ failed: (ArchiveError) throws -> Void) throws -> [Result] {
     guard case .array(let elements) = json else {
       throw ArchiveError.mismatch(expected: "an array", found: json.kind).about(json)
     }
-    var results: [Result] = []
-    for (index, element) in elements.enumerated() {
-      do { results.append(try decode(element)) } catch { try failed(index, ArchiveError.at(.index(index), error)) }
-    }
-    return results
+    return try elements.results(of: decode, failed: failed)
   }
 
-  private func decode(_ json: ArchiveValue, seen: [ObjectIdentifier]) throws -> Result {
-    let variant = try variant(of: json)
-    switch variant.body {
-    case .model(let decode, _):
-      guard let content = discriminator.content else { return try decode(json) }
-      guard let inner = json[content] else {
-        throw ArchiveError(.missingValue, "the content beside the tag is absent", path: [.key(content)])
-      }
-      do { return try decode(inner) } catch { throw ArchiveError.at(.key(content), error) }
-    case .cluster(let make):
-      let next = try make()
-      let seen = seen + [ObjectIdentifier(identity)]
-      guard !seen.contains(ObjectIdentifier(next.identity)), seen.count < 64 else {
-        throw Self.invalid("clusters send a document to each other without end")
-      }
-      return try next.decode(json, seen: seen)
+  /// - Parameter seen: The clusters that sent the document.
+  func decode(_ json: ArchiveValue, _ seen: [ObjectIdentifier]) throws -> Result {
+    guard let seen = adding(to: seen) else {
+      throw ArchiveError(.invalidMapping, "clusters send a document to each other without end")
     }
-  }
-
-  private func variant(of json: ArchiveValue) throws -> JSONVariant<Result> {
-    guard case .object = json else {
+    guard case .object(let object) = json else {
       throw ArchiveError.mismatch(expected: "an object", found: json.kind).about(json)
     }
-    let tag: String?
-    do { tag = try discriminator.tag(json) } catch { throw ArchiveError.wrap(error) }
-    if let variant = variants.first(where: { $0.tag == tag }) { return variant }
-    if case .fallback(let name) = unknown, let variant = variants.first(where: { $0.tag == name }) { return variant }
-    let path = discriminator.path?.components ?? []
-    guard tag != nil else {
-      throw ArchiveError(.missingValue, "the document has no tag that names its kind", extra: .init(jsonPath: path))
-    }
-    throw ArchiveError(
-      .unknownCase, "the tag of the document is none of \(variants.map(\.tag).joined(separator: ", "))",
-      extra: .init(jsonPath: path, input: json))
+    var path: [ArchiveError.PathComponent] = []
+    do {
+      let parts = try discriminator.parts(of: object)
+      let variant = try variant(parts.tag?.tagText, json)
+      if variant.readsDocument { return try variant.decode(json, seen) }
+      path = parts.path
+      guard let content = parts.content else {
+        throw ArchiveError(.missingValue, "the content beside the tag is absent")
+      }
+      return try variant.decode(content, seen)
+    } catch { throw ArchiveError.wrap(error).prefixed(by: path) }
+  }
+
+  private func variant(_ tag: String?, _ json: ArchiveValue) throws -> JSONVariant<Result> {
+    var names = [tag]
+    if case .fallback(let name) = unknown { names.append(name) }
+    for name in names { if let variant = variants.first(where: { $0.tag == name }) { return variant } }
+    let tags = variants.map(\.tag).joined(separator: ", ")
+    throw tag == nil
+      ? ArchiveError(
+        .missingValue, "the document has no tag that names its kind", extra: .init(jsonPath: discriminator.components))
+      : ArchiveError(
+        .unknownCase, "the tag of the document is none of \(tags)",
+        extra: .init(jsonPath: discriminator.components, input: json))
+  }
+
+  /// The clusters with this one; `nil` if they form a cycle. A cluster that is created for each document has a new identity.
+  private func adding(to seen: [ObjectIdentifier]) -> [ObjectIdentifier]? {
+    seen.contains(ObjectIdentifier(identity)) || seen.count >= 64 ? nil : seen + [ObjectIdentifier(identity)]
   }
 
   // MARK: Writing
@@ -155,7 +142,7 @@ public struct JSONCluster<Result>: Sendable {
 
   /// JSON of an object as a value.
   public func encodeValue(_ result: Result) throws -> ArchiveValue {
-    guard let value = try encoded(result, seen: []) else {
+    guard let value = try encoded(result, []) else {
       throw ArchiveError(
         .notEncodable, "no variant has the type \(type(of: result as Any)); add it to the cluster")
     }
@@ -164,70 +151,16 @@ public struct JSONCluster<Result>: Sendable {
 
   /// The JSON text of objects of any variants, in their order.
   public func encodeArray(_ results: [Result], isPretty: Bool = false) throws -> Data {
-    let values = try results.enumerated().map { index, result in
-      do { return try encodeValue(result) } catch { throw ArchiveError.at(.index(index), error) }
-    }
-    return try JSONWriter(isPretty: isPretty).write(.array(values))
+    try JSONWriter(isPretty: isPretty).write(.array(results.results(of: encodeValue)))
   }
 
-  private func encoded(_ result: Result, seen: [ObjectIdentifier]) throws -> ArchiveValue? {
-    let seen = seen + [ObjectIdentifier(identity)]
+  func encoded(_ result: Result, _ seen: [ObjectIdentifier]) throws -> ArchiveValue? {
+    guard let seen = adding(to: seen) else { return nil }
     for variant in variants {
-      switch variant.body {
-      case .model(_, let encode):
-        if let value = try encode(result) { return try tagged(value, variant.tag) }
-      case .cluster(let make):
-        let next = try make()
-        guard !seen.contains(ObjectIdentifier(next.identity)), seen.count < 64 else { continue }
-        if let value = try next.encoded(result, seen: seen) { return try tagged(value, variant.tag) }
-      }
+      guard let value = try variant.encode(result, seen) else { continue }
+      let discriminator = variant.readsDocument ? discriminator.besideAll : discriminator
+      return try discriminator.tagged(value, variant.tag)
     }
     return nil
   }
-
-  private func tagged(_ value: ArchiveValue, _ tag: String) throws -> ArchiveValue {
-    guard let path = discriminator.path else { return value }
-    if let content = discriminator.content, case .key(let key)? = path.steps.first {
-      return .object(ArchiveObject([.init(key: key, value: .string(tag)), .init(key: content, value: value)]))
-    }
-    // The variant's own mapping may hold the tag as a field, spelled in its own way.
-    if let known = try discriminator.tag(value) {
-      guard known == tag else {
-        throw ArchiveError(
-          .notEncodable, "the variant has another tag than its own; set the field, or leave it to the cluster",
-          path: path.components)
-      }
-      return value
-    }
-    return try Self.tagged(value, tag, at: path.components[...], path)
-  }
-
-  /// An object with the tag in it, first among what is beside it and beside each container on the way. Nothing that the
-  /// variant has written is replaced.
-  private static func tagged(
-    _ value: ArchiveValue?, _ tag: String, at steps: ArraySlice<ArchiveError.PathComponent>, _ path: JSONPath
-  ) throws -> ArchiveValue {
-    guard let step = steps.first else {
-      guard value == nil else { throw noPlace("the variant has another value where the tag belongs", path) }
-      return .string(tag)
-    }
-    if let value, !value.takes(step) {
-      throw noPlace("a variant has \(value.kind) on the way to its tag, which has no place in it", path)
-    }
-    var result = try value ?? ArchiveValue.container(.null, for: step)
-    let inner = try tagged(result[step], tag, at: steps.dropFirst(), path)
-    if case .key(let key) = step, case .object(let object) = result {
-      let others = object.entries.filter { !ExactKey.isSame($0.key, key) }
-      return .object(ArchiveObject(uniqueEntries: [.init(key: key, value: inner)] + others))
-    }
-    try result.set(inner, at: [step])
-    return result
-  }
-
-  private static func noPlace(_ reason: String, _ path: JSONPath) -> ArchiveError {
-    ArchiveError(.notEncodable, reason + "; map the field elsewhere, or choose another place for the tag").prefixed(
-      by: path.components)
-  }
-
-  private static func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidMapping, reason) }
 }

@@ -26,12 +26,7 @@ public struct JSONConvention: Sendable {
     return result
   }
 
-  /// The mapping of a model.
-  func mapping(of schema: ModelSchema) -> [String: JSONField] {
-    Dictionary(schema.fields.map { ($0.key, json(of: $0)) }, uniquingKeysWith: { first, _ in first })
-  }
-
-  private func json(of field: FieldInfo) -> JSONField {
+  func json(of field: FieldInfo) -> JSONField {
     var json = field.json
     guard json.source == .automatic else { return json }
     json.source = .path(JSONPath(key: key(field.key)))

@@ -20,7 +20,7 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
 
   /// What the fields of the model declare.
   public static var model: JSONMapping {
-    JSONMapping(Dictionary(M.schema.fields.map { ($0.key, $0.json) }, uniquingKeysWith: { first, _ in first }))
+    JSONMapping(M.schema.mapping(\.json))
   }
 
   /// Every field under its own key.
@@ -31,10 +31,7 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
 
   /// Every field under a key that is made of its own.
   public static func keys(_ convert: (String) -> String) -> JSONMapping {
-    JSONMapping(
-      Dictionary(
-        M.schema.fields.map { ($0.key, .path(JSONPath(key: convert($0.key)))) }, uniquingKeysWith: { first, _ in first }
-      ))
+    JSONMapping(M.schema.mapping { .path(JSONPath(key: convert($0.key))) })
   }
 
   /// This mapping and another one, whose lines win.
@@ -71,6 +68,13 @@ extension JSONMapping where M: DescribedModel {
   /// A property that is no field of the model is a mistake, which an adapter refuses.
   public func setting(_ property: PartialKeyPath<M>, _ json: JSONField) -> JSONMapping {
     merging(JSONMapping([M.fields.key(of: property) ?? String(describing: property): json]))
+  }
+}
+
+extension ModelSchema {
+  /// The mapping with the result of `json` for each field, by key.
+  func mapping(_ json: (FieldInfo) -> JSONField) -> [String: JSONField] {
+    Dictionary(fields.map { ($0.key, json($0)) }, uniquingKeysWith: { first, _ in first })
   }
 }
 

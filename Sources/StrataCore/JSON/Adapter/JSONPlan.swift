@@ -50,7 +50,7 @@ package final class JSONPlan: Sendable {
     /// Where the field is looked for besides the place where it is written: paths of keys.
     var furtherPaths: [JSONPath] {
       guard case .firstOf(let paths) = source else { return [] }
-      return paths.dropFirst().filter { $0.steps.allSatisfy { if case .key = $0 { true } else { false } } }
+      return paths.dropFirst().filter { $0.steps.allSatisfy(\.isKey) }
     }
 
     /// The part of a written value that is at one of the paths; `nil` where nothing is.

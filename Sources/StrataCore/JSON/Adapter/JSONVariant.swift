@@ -1,13 +1,12 @@
 /// One of the types that a ``JSONCluster`` reads and writes.
 public struct JSONVariant<Result>: Sendable {
   let tag: String
-  let body: Body
-
-  enum Body: Sendable {
-    /// `encode` returns `nil` where the object is of another variant.
-    case model(decode: @Sendable (ArchiveValue) throws -> Result, encode: @Sendable (Result) throws -> ArchiveValue?)
-    case cluster(@Sendable () throws -> JSONCluster<Result>)
-  }
+  /// Whether the variant reads the whole document, and not only its content.
+  var readsDocument = false
+  /// The second argument of `decode` and `encode` has the clusters that led to the variant.
+  let decode: @Sendable (ArchiveValue, [ObjectIdentifier]) throws -> Result
+  /// Returns `nil` if the object is of another variant.
+  let encode: @Sendable (Result, [ObjectIdentifier]) throws -> ArchiveValue?
 
   /// A model under a tag, for a protocol or a superclass as the result.
   ///
@@ -39,9 +38,8 @@ public struct JSONVariant<Result>: Sendable {
     unwrap: @escaping @Sendable (Result) -> M?
   ) -> JSONVariant {
     JSONVariant(
-      tag: tag,
-      body: .model(
-        decode: { wrap(try adapter.decode($0)) }, encode: { try unwrap($0).map { try adapter.encodeValue($0) } }))
+      tag: tag, decode: { json, _ in wrap(try adapter.decode(json)) },
+      encode: { result, _ in try unwrap(result).map { try adapter.encodeValue($0) } })
   }
 
   /// Variants of a variant: the document is asked again, by another cluster.
@@ -50,6 +48,8 @@ public struct JSONVariant<Result>: Sendable {
   )
     -> JSONVariant
   {
-    JSONVariant(tag: tag, body: .cluster(cluster))
+    JSONVariant(
+      tag: tag, readsDocument: true, decode: { try cluster().decode($0, $1) }, encode: { try cluster().encoded($0, $1) }
+    )
   }
 }

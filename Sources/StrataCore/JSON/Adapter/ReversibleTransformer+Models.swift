@@ -17,20 +17,13 @@ extension ReversibleTransformer where Input == ArchiveValue {
       guard case .array(let elements) = value else {
         throw ArchiveError.mismatch(expected: "an array", found: value.kind)
       }
-      return try elements.enumerated().map { index, element in
-        do { return element.isNull ? nil : try decode(element) } catch { throw ArchiveError.at(.index(index), error) }
-      }
+      return try elements.results { $0.isNull ? nil : try decode($0) }
     }
     return Self(
       Transformer(
         { try models($0) { try adapter.decode($0) } }, unfinished: { try models($0) { try adapter.unfinished($0) } }),
       reverse: Transformer(ofObjects: { models in
-        .array(
-          try models.enumerated().map { index, model in
-            do { return try model.map { try adapter.value(of: $0, nil, isInside: true) } ?? .null } catch {
-              throw ArchiveError.at(.index(index), error)
-            }
-          })
+        .array(try models.results { try $0.map { try adapter.value(of: $0, nil, isInside: true) } ?? .null })
       }))
   }
 

@@ -36,7 +36,7 @@ extension PartReader {
   ///   - adds: whether the case was added by a merge patch.
   private func payload(
     _ schema: ModelSchema, _ key: String, _ payload: ArchiveObject, _ before: ArchiveObject?,
-    in found: JSONTagging.Found? = nil, adds: Bool = false
+    in found: JSONKinds.Case? = nil, adds: Bool = false
   ) throws -> ArchiveValue? {
     guard let name = schema.caseName(key), let info = schema.cases.first(where: { $0.name == name }),
       info.labels.count == info.payload.count, !info.labels.isEmpty || payload.isEmpty

@@ -58,7 +58,9 @@ extension ValueMerger {
         }
       }
       guard !merged.isSame(as: local) else { continue }
-      if graph.schema(number).mergeTraits.hasConstantsOnly, try canBeReplaced(entity, matching) { replaced.insert(entity) }
+      if graph.schema(number).mergeTraits.hasConstantsOnly, try canBeReplaced(entity, matching) {
+        replaced.insert(entity)
+      }
       if updates.updateValue(merged, forKey: number) == nil { updated.append(number) }
     }
   }

@@ -139,6 +139,19 @@ struct VariantTests {
     #expect(report.failures.map(\.code) == [.unknownCase, .typeMismatch])
   }
 
+  @Test("What a cluster of a cluster writes is read again, whatever the places of the two tags")
+  func nested() throws {
+    for place in [Discriminator.key("kind"), .sibling("kind", content: "value"), .sibling("kind", content: "payload")] {
+      let inner = try JSONCluster<any Shape>(by: place, .model("circle", JSONAdapter<Circle>()) { $0 })
+      for outer in [Discriminator.key("type"), .key("meta.type"), .sibling("type", content: "payload")] {
+        let cluster = try JSONCluster<any Shape>(
+          by: outer, .cluster("round", inner), .model("blob", JSONAdapter<Blob>()) { $0 })
+        let document = try cluster.encode(Circle(radius: 2))
+        #expect(try cluster.decode(document).area == 12, "\(String(decoding: document, as: UTF8.self))")
+      }
+    }
+  }
+
   @Test("U-20: tags deep in the document, among fields of the model, beside the payload, or worked out")
   func discriminators() throws {
     let deep = try JSONCluster<any Shape>(

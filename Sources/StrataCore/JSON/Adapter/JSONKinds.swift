@@ -1,0 +1,159 @@
+/// The kinds of objects that JSON tells apart by a tag: the cases of an enum, or a class and its known subclasses.
+struct JSONKinds: Sendable {
+  let discriminator: Discriminator
+  /// The names of cases or classes by tag.
+  private let names: [String: String]
+  /// The tags that are written, by name.
+  private let tags: [String: String]
+  /// The classes by name; `nil` for an enum, and for a class that does not conform to ``JSONTagged``.
+  private let classes: [String: any VersionedModel.Type]?
+
+  var isHierarchy: Bool { classes != nil }
+
+  /// Whether the cases of an enum are in JSON as they are archived.
+  let isPlain: Bool
+
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` for a form of tags that classes do not have, for names of
+  ///   unknown kinds, and for a tag of two kinds.
+  init(_ schema: ModelSchema) throws {
+    let type = schema.type as? any JSONTagged.Type
+    let tagging = type?.jsonTagging ?? .external
+    discriminator = tagging.discriminator
+    var problems = discriminator.problems
+    var classes: [String: any VersionedModel.Type]?
+    if let type, schema.isObject {
+      var catalog = SchemaCatalog()
+      type._collectSchemas(into: &catalog)
+      classes = catalog.objectTypes.filter { $0.value.isSubtype(of: type) }
+      if discriminator.key == nil { problems.append("a class has its tag among its fields; use .internal(…)") }
+    }
+    let known = classes?.keys.sorted() ?? schema.cases.map(\.name)
+    // Former names are names of the same kind.
+    func kind(_ name: String) -> String? {
+      if let classes { classes[name]?.schema.name } else { schema.caseName(name) }
+    }
+    // A subclass inherits the names of its superclass, which name other subclasses, too.
+    for (_, name) in tagging.names where kind(name) == nil && schema.superclasses.isEmpty {
+      problems.append(
+        classes == nil
+          ? "the enum has no case \(name), which a tag of JSON names"
+          : "there is no class \(name), which a tag of JSON names; let the superclass name it as one of its subclasses")
+    }
+    var (names, tags): ([String: String], [String: String]) = ([:], [:])
+    let unspelled = known.filter { name in !tagging.names.contains { $0.name == name } }
+    for (tag, name) in tagging.names + unspelled.map({ ($0, $0) }) where kind(name) != nil {
+      if let other = names[tag], kind(other) != kind(name) {
+        problems.append("the tag \(tag) is given to \(other) and \(name); give one of them another")
+      }
+      names[tag] = names[tag] ?? name
+      tags[name] = tags[name] ?? tag
+    }
+    isPlain = discriminator.isKey && tagging.names.isEmpty
+    (self.names, self.tags, self.classes) = (names, tags, classes)
+    let errors = problems.map { ArchiveError(.invalidMapping, $0, typeName: schema.name) }
+    if let error = ArchiveError.combined(errors) { throw error }
+  }
+
+  /// The tag that a case or a class is written with; `nil` for an unknown one.
+  func tag(of name: String) -> String? { tags[name] }
+
+  // MARK: Classes
+
+  /// The class of an object, and the object as the class reads it: without the tag, unless a field holds it. `nil` if the
+  /// object has no tag.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `unknownCase` if no class has the tag, and `typeMismatch` if it is no string.
+  func tagged(_ object: ArchiveObject, in reading: JSONReading) throws -> (any VersionedModel.Type, ArchiveObject)? {
+    guard let key = discriminator.key, let value = object[key] else { return nil }
+    let tag = try discriminator.text(value, of: "a class")
+    guard let type = names[tag].flatMap({ classes?[$0] }) else {
+      throw ArchiveError(
+        .unknownCase, "the tag of the class is none of \(names.keys.sorted().joined(separator: ", "))",
+        path: [.key(key)],
+        extra: .init(input: value))
+    }
+    var rest = object
+    if reading.plan(of: type.schema).held.rest(of: .init(key: key, value: value)) != nil { rest[key] = nil }
+    return (type, rest)
+  }
+
+  /// Throws if JSON does not tell an object from one of its superclass, so that reading would lose what its class adds.
+  ///
+  /// - Parameters:
+  ///   - own: The class of the object.
+  ///   - declared: The class that the field, the list or the caller declares.
+  ///   - isInside: Whether the object is a part of a document. The reader of a whole document knows its class.
+  static func check(
+    _ own: any VersionedModel.Type, as declared: any VersionedModel.Type, isInside: Bool
+  ) throws(ArchiveError) {
+    // A class without a description of its own is refused where its fields are written.
+    guard own != declared, own.schema.typeIdentity == ObjectIdentifier(own) else { return }
+    let (name, superclass) = (own.schema.name, declared.schema.name)
+    guard let hierarchy = try declared.schema.jsonHierarchy() else {
+      guard isInside else { return }
+      throw ArchiveError(
+        .notEncodable,
+        "JSON would not tell that this \(superclass) is an object of \(name), and reading it would lose what \(name) adds; "
+          + "let \(superclass) conform to JSONTagged and ModelHierarchy, or use a JSONCluster", typeName: name)
+    }
+    guard hierarchy.classes?[name] != own else { return }
+    throw ArchiveError(
+      .notEncodable,
+      "JSON has no tag for \(name), since \(superclass) does not name it; add it to the subclasses of \(superclass) "
+        + "(ModelHierarchy)", typeName: name)
+  }
+
+  // MARK: Cases
+
+  /// A case of an enum in JSON.
+  struct Case {
+    /// The record of the case, as in archives.
+    let record: ModelRecord
+    /// The path from the object to the associated values.
+    let path: [ArchiveError.PathComponent]
+    /// Whether an associated value without a label is the value at that path, and not a member of it.
+    let isWhole: Bool
+  }
+
+  func found(in object: ArchiveObject, _ schema: ModelSchema) throws -> Case {
+    let parts = try discriminator.parts(of: object)
+    let tag = try discriminator.text(parts.tag, of: "an enum")
+    var payload = parts.content ?? [:]
+    if let key = discriminator.key { try payload.set(nil, at: [.key(key)]) }
+    // A value without a label is the content itself, unless the content has a member for it.
+    let isWhole = !discriminator.isKey && payload["_0"] == nil
+    if isWhole, parts.content != nil {
+      let labelled = payload.objectValue?.entries ?? []
+      payload = .object(ArchiveObject(labelled + [.init(key: "_0", value: payload)]))
+    }
+    let record = ModelRecord(
+      typeName: schema.name, modelVersion: schema.modelVersion,
+      object: ArchiveObject([.init(key: isPlain ? tag : names[tag] ?? tag, value: payload)]))
+    return Case(record: record, path: parts.path, isWhole: isWhole)
+  }
+
+  /// The associated values in JSON; `nil` for none.
+  func content(of payload: ArchiveObject) -> ArchiveValue? {
+    if discriminator.isKey { return .object(payload) }
+    return payload.count == 1 ? payload["_0"] ?? .object(payload) : payload.isEmpty ? nil : .object(payload)
+  }
+}
+
+extension ModelSchema {
+  /// The kinds that JSON tells apart for an enum or a class.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping`.
+  func jsonKinds() throws(ArchiveError) -> JSONKinds { try notes(JSONNotes.self).kinds.get() }
+
+  /// The kinds of a class that JSON tells from its subclasses; `nil` for any other model.
+  func jsonHierarchy() throws(ArchiveError) -> JSONKinds? {
+    guard isObject else { return nil }
+    let kinds = try jsonKinds()
+    return kinds.isHierarchy ? kinds : nil
+  }
+
+  /// The case that a JSON object holds.
+  func jsonCase(in object: ArchiveObject) throws -> JSONKinds.Case {
+    do { return try jsonKinds().found(in: object, self) } catch { throw ArchiveError.wrap(error).inType(name) }
+  }
+}
