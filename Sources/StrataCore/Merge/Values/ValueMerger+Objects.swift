@@ -58,10 +58,12 @@ extension ValueMerger {
         }
       }
       guard !merged.isSame(as: local) else { continue }
+      let before = updates.updateValue(merged, forKey: number)
       if graph.schema(number).mergeTraits.hasConstantsOnly, try canBeReplaced(entity, matching) {
         replaced.insert(entity)
+      } else if before == nil {
+        updated.append(number)
       }
-      if updates.updateValue(merged, forKey: number) == nil { updated.append(number) }
     }
   }
 

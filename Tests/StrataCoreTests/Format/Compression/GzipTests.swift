@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Gzip members")
 struct GzipTests {
-  static let sizes = [0, 1, 2, 3, 63, 64, 255, 1000, 0xFFFF, 0x10000, 0x1FFFE, 0x20001, 200_000]
+  static let sizes = [0, 1, 2, 3, 63, 64, 255, 762, 763, 1000, 3834, 3835, 0xFFFF, 0x10000, 0x1FFFE, 0x20001, 200_000]
 
   @Test("Every size comes back at every level", .tags(.long), arguments: Effort.sample(3, of: -1...9), sizes)
   func roundTrip(rawLevel: Int, size: Int) throws {
