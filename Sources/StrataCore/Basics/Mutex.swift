@@ -26,7 +26,11 @@ package struct Mutex<Value>: @unchecked Sendable {
   ) throws(Failure) -> sending R {
     let (value, lock) = storage.withUnsafeMutablePointers { ($0, $1) }
     pthread_mutex_lock(lock)
-    defer { pthread_mutex_unlock(lock) }
+    defer {
+      pthread_mutex_unlock(lock)
+      // The pointers are used until here.
+      withExtendedLifetime(storage) {}
+    }
     return try body(&value.pointee)
   }
 }
