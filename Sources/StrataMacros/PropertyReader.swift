@@ -33,12 +33,15 @@ struct PropertyReader {
     }
   }
 
+  /// Policies that compute a value. Others may reach the objects that a constant refers to.
+  private static let policiesOfValues: Set<Substring> = ["max", "min", "sumOfDeltas", "lines", "lastWriter"]
+
   /// A merge sets the properties of an object, or replaces an object whose properties are all constants.
   private mutating func checkConstants() {
     let fields = properties.filter { $0.role == .field }
     guard fields.contains(where: { !$0.isConstant }) else { return }
     for property in fields where property.isConstant {
-      guard let policy = property.attribute.merge, policy.trimmedDescription != ".keepLocal" else { continue }
+      guard let policy = property.attribute.merge, Self.policiesOfValues.contains(policy.policyName) else { continue }
       diagnostics.append(ModelDiagnostic.constantPolicy(property.key).at(policy))
     }
   }
@@ -201,5 +204,12 @@ extension VariableDeclSyntax {
       let name = FieldAttribute.name(of: attribute)
       return name != "Field" && (name.first?.isUppercase ?? false)
     }
+  }
+}
+
+extension ExprSyntax {
+  /// `max` of `.max`, `MergePolicy.max` and `.max(…)`.
+  fileprivate var policyName: Substring {
+    trimmedDescription.prefix { $0 != "(" }.split(separator: ".").last ?? ""
   }
 }

@@ -13,7 +13,7 @@ import Testing
     let source = """
       @Model(version: 1) final class Author {
         var id: Int
-        @Field(merge: .server) let name: String
+        @Field(merge: .max) let name: String
       }
       """
     #expect(diagnostics(source).contains { $0.hasSuffix(Self.message) })
@@ -22,9 +22,10 @@ import Testing
   @Test(
     "Where the object is replaced, or keeps its own, or is a struct, there is no warning",
     arguments: [
-      "final class Author { let id: Int; @Field(merge: .server) let name: String }",
-      "final class Author { var id: Int; @Field(merge: .keepLocal) let name: String }",
-      "struct Author { var id: Int; @Field(merge: .server) let name: String }",
+      "final class Author { let id: Int; @Field(merge: .max) let name: String }",
+      "final class Author { var id: Int; @Field(merge: MergePolicy.keepLocal) let name: String }",
+      "struct Author { var id: Int; @Field(merge: .max) let name: String }",
+      "final class Author { var id: Int; @Field(merge: .byID()) let names: [Name] }",
     ])
   func without(declaration: String) {
     #expect(!diagnostics("@Model(version: 1) \(declaration)").contains { $0.hasSuffix(Self.message) })

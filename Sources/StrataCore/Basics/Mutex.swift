@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A value that one thread at a time reads or changes.
 ///
-/// The `Mutex` of the module Synchronization needs macOS 15 and iOS 18.
+/// This type replaces the `Mutex` of the module Synchronization, which needs macOS 15 and iOS 18.
 ///
 /// Unchecked, since the compiler does not know that the lock guards the value.
 package struct Mutex<Value>: @unchecked Sendable {

@@ -24,7 +24,7 @@ final class MergeTraits: SchemaNotes {
     fields = Dictionary(schema.fields.map { (ExactKey($0.key), $0) }, uniquingKeysWith: { first, _ in first })
     stateKeys = Set(schema.fields.filter { $0.type is MergeState.Type }.map(\.key))
     keptKeys = stateKeys.union(schema.fields.filter(\.merge.keepsLocal).map(\.key))
-    hasConstantsOnly = schema.fields.allSatisfy(\.isConstant)
+    hasConstantsOnly = !schema.keepsUnknownFields && schema.fields.allSatisfy(\.isConstant)
   }
 }
 

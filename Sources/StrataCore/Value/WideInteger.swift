@@ -64,7 +64,8 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
     }
     let bits = T(truncatingIfNeeded: magnitude.high) << 64 | T(truncatingIfNeeded: magnitude.low)
     let value = isNegative ? 0 &- bits : bits
-    return (value < 0) == isNegative ? value : nil
+    guard (value < 0) == isNegative, T.bitWidth >= 128 || WideInteger(value) == self else { return nil }
+    return value
   }
 
   public static func < (left: WideInteger, right: WideInteger) -> Bool {

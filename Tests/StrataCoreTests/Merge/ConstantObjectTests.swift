@@ -47,6 +47,59 @@ private struct Letter {
   var author: Author
 }
 
+@Model(version: 1)
+private class Rower: @unchecked Sendable {
+  let id: Int
+  let name: String
+
+  init(id: Int, name: String) { (self.id, self.name) = (id, name) }
+}
+
+@Model(version: 1, superclass: Rower.self)
+private final class Captain: Rower, @unchecked Sendable {
+  let rank: Int
+
+  init(id: Int, name: String, rank: Int) {
+    self.rank = rank
+    super.init(id: id, name: name)
+  }
+}
+
+@Model(version: 1)
+private struct Boat { var captain: Rower }
+
+@Model(version: 1)
+private final class Row {
+  let id: Int
+  let name: String
+  @Field(storage: .none) var isSelected = false
+
+  init(id: Int, name: String) { (self.id, self.name) = (id, name) }
+}
+
+@Model(version: 1)
+private final class Kept {
+  let id: Int
+  let name: String
+  var unknownFields = UnknownFields()
+
+  init(id: Int, name: String) { (self.id, self.name) = (id, name) }
+}
+
+@Model(version: 1)
+private struct RowTable {
+  var row: Row?
+  var kept: Kept?
+}
+
+@Model(version: 1)
+private final class Observer {
+  weak var author: Author?
+  var count = 0
+
+  init(_ author: Author) { self.author = author }
+}
+
 @Suite("Merging: objects whose properties are all constants")
 struct ConstantObjectTests {
   private func json(_ text: String) -> MergeSource { .json(Data(text.utf8)) }
@@ -95,5 +148,43 @@ struct ConstantObjectTests {
     var letter = Letter(signature: Signature(id: 1, author: author), author: author)
     #expect(throws: ArchiveError.self) { try letter.merge(json(#"{"author":{"id":7,"name":"Anna"}}"#)) }
     #expect(letter.author === author && letter.signature.author === author && author.name == "Ann")
+  }
+
+  @Test("Of several objects with one identity none is replaced, so that no edit is lost", arguments: [true, false])
+  func copies(firstIsEdited: Bool) throws {
+    let base = Post(id: 1, author: Author(id: 7, name: "Ann"))
+    let edited = Author(id: 7, name: "Anni"), other = Author(id: 7, name: "Ann")
+    var post = Post(
+      id: 1, author: firstIsEdited ? edited : other, reviewers: [firstIsEdited ? other : edited])
+    let before = post
+    for base in [base, nil] {
+      for name in ["Ann", "Anna", "Anni"] {
+        _ = try? post.merge(json(#"{"id":1,"author":{"id":7,"name":"\#(name)"}}"#), base: base)
+        #expect(post.author === before.author && post.reviewers[0] === before.reviewers[0], "\(name)")
+      }
+    }
+    #expect(edited.name == "Anni" && other.name == "Ann")
+  }
+
+  @Test(
+    "An object of another class, with a property beside the fields, with unknown keys or held by a weak reference is an error"
+  )
+  func kept() throws {
+    var boat = Boat(captain: Captain(id: 7, name: "Ann", rank: 3))
+    let server = Boat(captain: Rower(id: 7, name: "Anna"))
+    #expect(throws: ArchiveError.self) { try boat.merge(.model(server)) }
+    #expect((boat.captain as? Captain)?.rank == 3 && boat.captain.name == "Ann")
+
+    let row = Row(id: 1, name: "a"), kept = Kept(id: 1, name: "a")
+    row.isSelected = true
+    var table = RowTable(row: row, kept: kept)
+    #expect(throws: ArchiveError.self) { try table.merge(json(#"{"row":{"id":1,"name":"b"}}"#)) }
+    #expect(throws: ArchiveError.self) { try table.merge(json(#"{"kept":{"id":1,"name":"b"}}"#)) }
+    #expect(table.row === row && row.isSelected && table.kept === kept)
+
+    let author = Author(id: 7, name: "Ann")
+    let watcher = Observer(author), news = Author(id: 7, name: "Anna")
+    #expect(throws: ArchiveError.self) { try watcher.merge(.model(Observer(news))) }
+    #expect(watcher.author === author)
   }
 }

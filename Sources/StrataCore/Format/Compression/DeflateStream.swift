@@ -8,7 +8,7 @@ internal import CZlib
 ///
 /// Unchecked, since zlib's state is a pointer: whoever takes a stream out of the pool is its only user.
 final class DeflateStream: @unchecked Sendable {
-  private static let pool = StreamPool<DeflateStream>()
+  private static let pools = Memory.allCases.map { _ in StreamPool<DeflateStream>() }
   /// Fixed, so that equal bodies meet equal rooms for output.
   private static let outputStep = 64 << 10
   /// zlib counts input in 32 bits.
@@ -16,14 +16,13 @@ final class DeflateStream: @unchecked Sendable {
 
   private let stream: UnsafeMutablePointer<z_stream>
   private let level: Int
-  private let memory: Memory
 
   /// How much memory a stream has. zlib clears its tables before each body, which takes longer than deflating a small body does.
   ///
   /// The window holds the body and zlib's look-ahead of 262 bytes, and a block has room for each byte (deflate.c: `MIN_LOOKAHEAD`, `lit_bufsize`).
-  /// So a small table changes the bytes only where the hashes of different texts fill the list of candidates for a match: in 2 of 300,000 pieces
-  /// of documents, to others of the same length. Levels below 6 look at few candidates, and always have the full memory.
-  private enum Memory: CaseIterable {
+  /// So the table of hashes alone can change the bytes, where different texts of one hash fill the list of candidates for a match. Of 300,000
+  /// test bodies, 2 gave different bytes, of the same length. Levels below 6 look at few candidates, and always have the full memory.
+  private enum Memory: Int, CaseIterable {
     case small, medium, full
 
     var windowBits: Int { self == .small ? 10 : self == .medium ? 12 : 15 }
@@ -39,7 +38,6 @@ final class DeflateStream: @unchecked Sendable {
     stream = .allocate(capacity: 1)
     stream.initialize(to: z_stream())
     self.level = level
-    self.memory = memory
     guard strata_deflate_init_raw(stream, CInt(level), CInt(memory.windowBits), CInt(memory.level)) == Z_OK else {
       throw InflateStream.noMemory
     }
@@ -59,7 +57,8 @@ final class DeflateStream: @unchecked Sendable {
     _ input: RawSpan, dictionary: RawSpan = RawSpan(), level: Int, to output: inout [UInt8]
   ) throws {
     let memory = dictionary.isEmpty ? Memory(bodySize: input.byteCount, compressionLevel: level) : .full
-    let idle = pool.take { $0.level == level && $0.memory == memory }
+    let pool = pools[memory.rawValue]
+    let idle = pool.take { $0.level == level }
     let stream = try idle ?? DeflateStream(level: level, memory)
     try stream.deflate(input, dictionary, to: &output)
     // A stream that failed is dropped, not given back.

@@ -59,7 +59,7 @@ extension ValueMerger {
       }
       guard !merged.isSame(as: local) else { continue }
       let before = updates.updateValue(merged, forKey: number)
-      if graph.schema(number).mergeTraits.hasConstantsOnly, try canBeReplaced(entity, matching) {
+      if try isReplacedForItsConstants(number, entity, matching) {
         replaced.insert(entity)
       } else if before == nil {
         updated.append(number)
@@ -112,16 +112,38 @@ extension ValueMerger {
 
   /// Whether every reference to the local object can be set: it is not the root, and no constant refers to it.
   private mutating func canBeReplaced(_ entity: Int, _ matching: ObjectMatching) throws -> Bool {
-    let held = try constantEntities ?? entitiesInConstants(matching)
+    let held = try constantEntities ?? entities(matching) { $0.isConstant }
     constantEntities = held
     return !held.contains(entity) && !matching.entities[entity][.local].contains { roots.contains(.reference($0)) }
   }
 
-  /// The entities that a constant of a local object refers to.
-  private func entitiesInConstants(_ matching: ObjectMatching) throws -> Set<Int> {
+  /// Whether a changed object whose properties are all constants is replaced by a new one of its class. Nothing of the object may be lost by that:
+  /// it is the only one of its entity here, each of its stored properties is a field, and the reference to it is not weak.
+  private mutating func isReplacedForItsConstants(
+    _ number: Int, _ entity: Int, _ matching: ObjectMatching
+  ) throws -> Bool {
+    let schema = graph.schema(number), members = matching.entities[entity]
+    guard schema.mergeTraits.hasConstantsOnly, members[.local].count == 1,
+      members.typeMember.map({ graph.type($0) == graph.type(number) }) ?? false,
+      Self.storedPropertyCount(of: graph.referenced.objects[number]) == schema.fields.count
+    else { return false }
+    let weak = try conditionalEntities ?? entities(matching) { $0.archive == .conditional }
+    conditionalEntities = weak
+    return try !weak.contains(entity) && canBeReplaced(entity, matching)
+  }
+
+  private static func storedPropertyCount(of object: any VersionedModel) -> Int {
+    let mirrors = sequence(first: Mirror(reflecting: object.dynamicModel), next: \.superclassMirror)
+    return mirrors.reduce(0) { $0 + $1.children.count }
+  }
+
+  /// The entities that local objects refer to in some of their fields.
+  private func entities(
+    _ matching: ObjectMatching, referredToBy isHolder: (FieldInfo) -> Bool
+  ) throws -> Set<Int> {
     var result = Set<Int>()
     func visit(_ record: ModelRecord, _ schema: ModelSchema?) {
-      for field in schema?.fields ?? [] where field.isConstant {
+      for field in schema?.fields ?? [] where isHolder(field) {
         record[field.key]?.forEachReference { if let entity = matching.entity(of: $0) { result.insert(entity) } }
       }
     }

@@ -15,12 +15,14 @@ struct ValueMerger {
   var matching: ObjectMatching?
   /// What was decided so far, in its order.
   var notes: [MergeNote] = []
-  /// What became of local objects, which stay themselves: their new fields, by number.
+  /// The new fields of local objects, by number.
   var updates: [Int: ModelRecord] = [:]
-  /// The entities whose local objects an object of a subclass replaces. Its fields are among the updates.
+  /// The entities whose local objects a new object replaces. Its fields are among the updates.
   var replaced = Set<Int>()
   /// The entities that constants of local objects refer to, found when an object would be replaced.
   var constantEntities: Set<Int>?
+  /// The entities that conditional fields of local objects refer to, found when an object of constants would be replaced.
+  var conditionalEntities: Set<Int>?
   /// The numbers of the updates in the order in which they came up.
   var updated: [Int] = []
   /// The entities that the server says something about, in the order in which they came up, and which they are.

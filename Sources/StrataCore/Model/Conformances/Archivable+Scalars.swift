@@ -10,6 +10,9 @@ extension Archivable where Self: FixedWidthInteger {
     } else if let large = UInt64(exactly: self) {
       writer.write(large)
     } else {
+      guard bitWidth <= 128 || magnitude >> 128 == 0 else {
+        throw ArchiveError(.notEncodable, "an integer takes more than 128 bits, and archives hold no more")
+      }
       writer.write(WideInteger(self))
     }
   }
