@@ -186,12 +186,10 @@ package final class ValueDigests {
     case .int, .uint, .wideInteger:
       if let integer = value.integer(as: Int64.self) {
         state = State(.int, integer)
-      } else if case .wideInteger(let integer) = value {
+      } else {
+        let integer = value.wideInteger ?? 0
         state = State(.wideInteger, integer.isNegative)
         state.combine(integer.magnitude)
-      } else {
-        state = State(.wideInteger, false)
-        state.combine(WideMagnitude(value.integer(as: UInt64.self) ?? 0))
       }
     case .float(let number):
       state = State(.float, number.bitPattern)

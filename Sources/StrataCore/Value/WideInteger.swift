@@ -112,6 +112,13 @@ public struct WideMagnitude: Sendable, Hashable, Comparable, CustomStringConvert
   /// Ten times the number and a digit; `nil` beyond 128 bits.
   package func appending(digit: UInt8) -> WideMagnitude? { multiplied(by: 10)?.adding(UInt64(digit)) }
 
+  /// The bits moved to the left, with others in their place. Bits beyond 128 are dropped.
+  ///
+  /// - Parameter count: from 1 to 63.
+  package func appending(bits: UInt64, count: UInt64) -> WideMagnitude {
+    WideMagnitude(high: high << count | low >> (64 - count), low: low << count | bits)
+  }
+
   /// The product; `nil` beyond 128 bits.
   package func multiplied(by factor: UInt64) -> WideMagnitude? {
     let (carry, low) = low.multipliedFullWidth(by: factor)

@@ -51,14 +51,12 @@ extension FoundationValue {
     }
     // No digits with a sign is how a decimal says that it is not a number.
     guard length > 0 || !isNegative else { return .decimal(.nan) }
-    var (high, low) = (UInt64(0), UInt64(0))
+    var mantissa = WideMagnitude.zero
     for digit in (0..<length).reversed() {
       let (first, second) = (UInt64(bytes[2 * digit]), UInt64(bytes[2 * digit + 1]))
-      (high, low) = (high << 16 | low >> 48, low << 16 | (isBig ? first << 8 | second : second << 8 | first))
+      mantissa = mantissa.appending(bits: isBig ? first << 8 | second : second << 8 | first, count: 16)
     }
-    let parts = DecimalParts(
-      isNegative: isNegative, mantissa: WideMagnitude(high: high, low: low), exponent: try fields.integer("NS.exponent")
-    )
+    let parts = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: try fields.integer("NS.exponent"))
     guard let decimal = parts.decimal else {
       throw ArchiveError(.damaged, "a decimal that is no mantissa of 128 bits with an exponent from -128 to 127")
     }

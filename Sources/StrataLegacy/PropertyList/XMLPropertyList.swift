@@ -171,12 +171,12 @@ enum XMLScalars {
   private static func hexadecimal(_ digits: Substring.UTF8View) -> WideMagnitude? {
     let significant = digits.drop { $0 == UInt8(ascii: "0") }
     guard !digits.isEmpty, significant.count <= 32 else { return nil }
-    var (high, low) = (UInt64(0), UInt64(0))
+    var magnitude = WideMagnitude.zero
     for digit in significant {
       guard let value = Character(UnicodeScalar(digit)).hexDigitValue else { return nil }
-      (high, low) = (high << 4 | low >> 60, low << 4 | UInt64(value))
+      magnitude = magnitude.appending(bits: UInt64(value), count: 4)
     }
-    return WideMagnitude(high: high, low: low)
+    return magnitude
   }
 
   /// A decimal number with or without an exponent, or a word for infinity or no number, in any case.

@@ -15,6 +15,14 @@ private final class Author: Sendable {
 }
 
 @Model(version: 1)
+private final class Reading: Sendable {
+  let id: Int
+  let value: Double
+
+  init(id: Int, value: Double) { (self.id, self.value) = (id, value) }
+}
+
+@Model(version: 1)
 private struct Post {
   var id: Int
   var author: Author
@@ -119,6 +127,18 @@ struct ConstantObjectTests {
     let shelf = Shelf(Author(id: 7, name: "Ann"))
     try shelf.merge(.model(Shelf(Author(id: 7, name: "Anna"))))
     #expect(shelf.first?.name == "Anna" && shelf.authors["a"] === shelf.first)
+  }
+
+  @Test("In a list; one with NaN on both sides stays the same object")
+  func inLists() throws {
+    let ann = Author(id: 7, name: "Ann"), ben = Author(id: 8, name: "Ben")
+    var authors = [ann, ben]
+    try authors.mergeValues(fromJSON: Data(#"[{"id":7,"name":"Anna"},{"id":8,"name":"Ben"}]"#.utf8), by: "id")
+    #expect(authors.map(\.name) == ["Anna", "Ben"] && authors[0] !== ann && authors[1] === ben)
+    let reading = Reading(id: 1, value: .nan)
+    var readings = [reading]
+    try readings.mergeValues(from: [Reading(id: 1, value: .nan), Reading(id: 2, value: 0)], by: "id")
+    #expect(readings.count == 2 && readings[0] === reading)
   }
 
   @Test("An edit here stays, and both edits are a conflict")

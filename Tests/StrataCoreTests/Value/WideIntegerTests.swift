@@ -31,6 +31,10 @@ struct WideIntegerTests {
       #expect(magnitude.negated.number == 0 &- number)
       if number > 0 { #expect(magnitude.predecessor.number == number - 1) }
       #expect(Double(exactly: magnitude) == Double(exactly: number), "\(number)")
+      for count in [UInt64(1), 4, 8, 16, 63] {
+        #expect(
+          magnitude.appending(bits: 1, count: count).number == number << UInt128(count) | 1, "\(number) << \(count)")
+      }
       for factor in [0, 1, 7, 10, UInt64.max, random.next() >> UInt64(random.below(64))] {
         let (product, overflows) = number.multipliedReportingOverflow(by: UInt128(factor))
         #expect(magnitude.multiplied(by: factor)?.number == (overflows ? nil : product), "\(number) * \(factor)")

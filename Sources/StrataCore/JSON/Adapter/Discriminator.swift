@@ -57,7 +57,7 @@ public struct Discriminator: Sendable {
 
   /// Why the place holds no tag.
   var problems: [String] {
-    if let path, path.readsEach { return ["a tag is one text, and the path \(path) leads to several"] }
+    if let path, path.readsEach { return ["the tag is one text, but the path \(path) matches several values"] }
     if case .beside(let key, let content) = place, key == content {
       return ["the tag and the content have one key, \(key); give them two"]
     }
@@ -84,6 +84,7 @@ public struct Discriminator: Sendable {
         throw ArchiveError.mismatch(expected: "an object with the case as its only key", found: "another object")
       }
       return Parts(tag: .string(entry.key), content: entry.value, path: [.key(entry.key)])
+    // If a step of the path does not fit the document, the document has no tag.
     case .inside(let path): return Parts(tag: try? path.value(in: json), content: json)
     case .beside(let key, let content):
       return Parts(tag: object[key], content: object[content], path: [.key(content)])

@@ -213,7 +213,7 @@ extension JSONArrayReport: CustomStringConvertible {
 }
 
 extension Array {
-  /// What `make` returns for each element.
+  /// Returns the results of `make` for the elements, in their order.
   ///
   /// - Parameter failed: Called with the error of an element, whose path begins with the index. The element is skipped unless
   ///   it throws.

@@ -392,9 +392,8 @@ extension ArchiveReader {
     guard data.count <= 16 else {
       throw ArchiveError.damaged("an integer of more than 128 bits", at: start)
     }
-    var (high, low) = (UInt64(0), UInt64(0))
-    for byte in data { (high, low) = (high << 8 | low >> 56, low << 8 | UInt64(byte)) }
-    guard let magnitude = WideMagnitude(high: high, low: low).adding(isNegative ? 1 : 0) else {
+    let bits = data.reduce(WideMagnitude.zero) { $0.appending(bits: UInt64($1), count: 8) }
+    guard let magnitude = bits.adding(isNegative ? 1 : 0) else {
       throw ArchiveError.damaged("an integer of more than 128 bits", at: start)
     }
     return WideInteger(isNegative: isNegative, magnitude: magnitude)

@@ -58,7 +58,7 @@ public struct FieldInfo: Sendable {
   /// A field of a model.
   ///
   /// - Parameters:
-  ///   - type: the declared type; that of the default unless it is given.
+  ///   - type: the declared type. Without it, the type of the default.
   ///   - makeDefault: the value of the field in a new object whose key is absent. Without one, the key of a field that is no optional must be there.
   public init<T>(
     _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
@@ -86,8 +86,8 @@ public struct FieldInfo: Sendable {
 
   /// A field of a generic model, whose default may name generic parameters.
   ///
-  /// `initialValue` is that of a stored property. It captures nothing but types, though the compiler cannot know that
-  /// of a parameter's type.
+  /// `initialValue` makes the initial value of a stored property. It captures generic types only. The compiler cannot check that, so the
+  /// closure is not `@Sendable`.
   public init<T>(
     _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
     storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
@@ -112,7 +112,7 @@ public struct FieldInfo: Sendable {
   func absentValue() throws -> ArchiveValue? { try makeDefault?() ?? (shape.isOptional ? .null : nil) }
 }
 
-/// Unchecked, since an initial value has nothing to share but types.
+/// Unchecked, since the closure captures types only.
 private struct InitialValue<T>: @unchecked Sendable {
   let make: () -> T
 }
