@@ -182,17 +182,20 @@ let package = Package(
       ],
       swiftSettings: features),
     // A small server of JSON records, to try refreshing with.
-    .executableTarget(
-      name: "strata-serve",
+    .target(
+      name: "StrataServer",
       dependencies: [
         "StrataCore", "StrataRemote",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tool),
       ] + serverProducts,
-      path: "Tests/Server", exclude: ["README.md"], swiftSettings: features),
+      path: "Tests/Server", exclude: ["README.md", "Main"], swiftSettings: features),
+    // A target of its own: SwiftPM does not always build the module of an executable before the tests that import it.
+    .executableTarget(
+      name: "strata-serve", dependencies: ["StrataServer"], path: "Tests/Server/Main", swiftSettings: features),
     .testTarget(
       name: "ServerTests",
       dependencies: [
-        "StrataCore", "StrataRemote", "StrataStore", "StrataTestSupport", "strata-serve", grdbProduct,
+        "StrataCore", "StrataRemote", "StrataStore", "StrataTestSupport", "StrataServer", "strata-serve", grdbProduct,
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tool),
       ],
       swiftSettings: features),

@@ -3,7 +3,11 @@ internal import Foundation
 internal import StrataCore
 
 /// `swift run strata-serve`: the server that refreshing is tried with.
-@main
+package enum StrataServe {
+  /// Reads the arguments of the process, and serves until it is interrupted.
+  package static func main() { ServeCommand.main() }
+}
+
 struct ServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "strata-serve", abstract: "Serve JSON records at a port of this machine, to try refreshing with.",

@@ -3,7 +3,7 @@ import StrataCore
 import StrataRemote
 import Testing
 
-@testable import strata_serve
+@testable import StrataServer
 
 @Suite("Conditions of requests (RFC 9110, section 13)")
 struct PreconditionsTests {

@@ -3,7 +3,7 @@ import StrataCore
 import StrataRemote
 import Testing
 
-@testable import strata_serve
+@testable import StrataServer
 
 @Suite("Changes that are sent twice, and answers that fail by chance")
 struct RepeatedRequestsTests {

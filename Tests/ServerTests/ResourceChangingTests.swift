@@ -3,7 +3,7 @@ import StrataCore
 import StrataRemote
 import Testing
 
-@testable import strata_serve
+@testable import StrataServer
 
 @Suite("What the server does for those who change something")
 struct ResourceChangingTests {

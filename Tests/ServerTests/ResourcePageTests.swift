@@ -3,7 +3,7 @@ import StrataCore
 import StrataRemote
 import Testing
 
-@testable import strata_serve
+@testable import StrataServer
 
 @Suite("Parts of lists")
 struct ResourcePageTests {

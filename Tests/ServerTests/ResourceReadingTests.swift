@@ -3,7 +3,7 @@ import StrataCore
 import StrataRemote
 import Testing
 
-@testable import strata_serve
+@testable import StrataServer
 
 @Suite("What the server answers to those who read")
 struct ResourceReadingTests {

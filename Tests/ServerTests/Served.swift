@@ -4,7 +4,7 @@ import StrataRemote
 import StrataTestSupport
 import Testing
 
-@testable import strata_serve
+@testable import StrataServer
 
 /// A server without a socket, whose time stands still and whose ids are counted.
 final class Served: Sendable {

@@ -5,7 +5,7 @@ import StrataRemote
 import StrataTestSupport
 import Testing
 
-@testable import strata_serve
+@testable import StrataServer
 
 @Suite("Folders that are served")
 struct ServedFolderTests {

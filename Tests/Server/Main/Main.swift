@@ -1,0 +1,6 @@
+internal import StrataServer
+
+@main
+enum Main {
+  static func main() { StrataServe.main() }
+}
