@@ -26,7 +26,7 @@ struct CodingKeyCases {
   /// Returns `nil` if the members include no `CodingKeys`.
   init?(_ members: MemberBlockItemListSyntax) {
     let declarations = members.withConditions
-    hasOwnCoding = declarations.contains { $0.decl.isCoding }
+    hasOwnCoding = declarations.contains { $0.decl.codingMethod != nil }
     for (decl, isConditional) in declarations {
       if let alias = decl.as(TypeAliasDeclSyntax.self), alias.name.text == "CodingKeys" {
         obstacle = ("a type alias", Syntax(alias.name))
@@ -75,6 +75,9 @@ struct CodingKeyCases {
 }
 
 extension MemberBlockItemListSyntax {
+  /// The type's own `init(from:)` and `encode(to:)`, each with its name.
+  var codingMethods: [(name: String, token: TokenSyntax)] { withConditions.compactMap(\.decl.codingMethod) }
+
   /// The declarations, each with whether it is inside `#if`.
   fileprivate var withConditions: [(decl: DeclSyntax, isConditional: Bool)] {
     flatMap { member -> [(decl: DeclSyntax, isConditional: Bool)] in
@@ -88,13 +91,13 @@ extension MemberBlockItemListSyntax {
 }
 
 extension DeclSyntax {
-  /// Whether the declaration is `init(from:)` of `Decodable` or `encode(to:)` of `Encodable`.
-  fileprivate var isCoding: Bool {
+  /// The name of the declaration if it is `init(from:)` of `Decodable` or `encode(to:)` of `Encodable`, and its token.
+  fileprivate var codingMethod: (name: String, token: TokenSyntax)? {
     if let initializer = self.as(InitializerDeclSyntax.self) {
-      return initializer.signature.isCoding("from", "Decoder")
+      return initializer.signature.isCoding("from", "Decoder") ? ("init(from:)", initializer.initKeyword) : nil
     }
-    guard let function = self.as(FunctionDeclSyntax.self), function.name.text == "encode" else { return false }
-    return function.signature.isCoding("to", "Encoder")
+    guard let function = self.as(FunctionDeclSyntax.self), function.name.text == "encode" else { return nil }
+    return function.signature.isCoding("to", "Encoder") ? ("encode(to:)", function.name) : nil
   }
 
   fileprivate var propertyNames: [String] {

@@ -42,14 +42,16 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
   case superclass(type: String, superclass: String)
   case modelAbove(type: String, superclass: String)
   case noCodingKey(String)
-  case unknownCodingKey(String)
+  case unknownCodingKey(String, isReadable: Bool)
   case unreadCodingKeys(String)
+  case codingMethod(String)
   case constantPolicy(String)
 
   var severity: DiagnosticSeverity {
     switch self {
     case .unknownCodingKey, .unreadCodingKeys, .constantPolicy: .warning
     case .superclass: .note
+    case .codingMethod: .remark
     default: .error
     }
   }
@@ -125,12 +127,14 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
     case .noCodingKey(let property):
       "CodingKeys has no case for '\(property)', and reading JSON without '\(property)' needs a default; add a case, or make it a var with an "
         + "initial value, or an optional"
-    case .unknownCodingKey(let property):
+    case .unknownCodingKey(let property, let isReadable):
       "CodingKeys has no case for '\(property)', and the type has its own init(from:) or encode(to:); write @Field(json: \(property.literal)) if "
-        + "JSON holds '\(property)', or @Field(json: .none)"
+        + "JSON holds '\(property)', or @Field(json: .none)" + (isReadable ? "" : " and an initial value of a var")
     case .unreadCodingKeys(let obstacle):
       "@Model cannot read CodingKeys from \(obstacle), and properties keep their own names in JSON; write @Field(json:) at each property, or "
         + "an enum with String raw values"
+    case .codingMethod(let name):
+      "Strata does not call this \(name); JSON is read and written by CodingKeys and by the @Field(json:) of each property"
     case .constantPolicy(let property):
       "'\(property)' of an object cannot change, and a merge that would change it is an error; make it var, or write "
         + "@Field(merge: .keepLocal)"

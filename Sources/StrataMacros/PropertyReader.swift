@@ -7,6 +7,7 @@ struct PropertyReader {
   private(set) var properties: [StoredProperty] = []
   private(set) var diagnostics: [Diagnostic] = []
   private let codingKeys: CodingKeyCases?
+  private var hasFieldWithoutJSON = false
 
   /// - Parameter isClass: whether the properties are of a class, whose isolated ones no other isolation reaches.
   init(_ members: MemberBlockItemListSyntax, _ lines: SourceLines?, isClass: Bool) {
@@ -26,10 +27,12 @@ struct PropertyReader {
     }
     checkFormerKeys()
     if isClass { checkConstants() }
-    if let obstacle = codingKeys?.obstacle,
-      properties.contains(where: { $0.role == .field && $0.attribute.json == nil })
-    {
+    guard hasFieldWithoutJSON else { return }
+    if let obstacle = codingKeys?.obstacle {
       diagnostics.append(ModelDiagnostic.unreadCodingKeys(obstacle.name).at(obstacle.node))
+    }
+    for method in members.codingMethods {
+      diagnostics.append(ModelDiagnostic.codingMethod(method.name).at(method.token))
     }
   }
 
@@ -141,14 +144,17 @@ struct PropertyReader {
       return make(.apart)
     }
     guard type != nil || initialValue != nil, !(type?.isOpaque ?? false) else { throw problem(.typeNeeded(key)) }
-    if attribute.json == nil, let codingKeys {
-      switch codingKeys.key(of: key) {
-      case .automatic: break
+    if attribute.json == nil {
+      hasFieldWithoutJSON = true
+      switch codingKeys?.key(of: key) {
+      case .automatic, nil: break
       case .declared(let path): attribute.json = path
       case .absent:
         guard initialValue != nil || type?.isOptional ?? false else { throw problem(.noCodingKey(key)) }
         attribute.json = ".none"
-      case .unknown: diagnostics.append(ModelDiagnostic.unknownCodingKey(key).at(binding.pattern))
+      case .unknown:
+        let isReadable = initialValue != nil || type?.isOptional ?? false
+        diagnostics.append(ModelDiagnostic.unknownCodingKey(key, isReadable: isReadable).at(binding.pattern))
       }
     }
     let property = make(.field)

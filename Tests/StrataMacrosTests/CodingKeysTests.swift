@@ -161,21 +161,29 @@ struct CodingKeysTests {
   @Test(
     "A property without a case in a type that codes itself keeps its name, with a warning",
     arguments: [
-      "init(from decoder: any Decoder) throws {}", "init(from decoder: Swift.Decoder) throws {}",
-      "func encode(to encoder: any Encoder) throws {}",
-      "#if DEBUG\nfunc encode(to encoder: any Encoder) throws {}\n#endif",
+      ("init(from decoder: any Decoder) throws {}", "init(from:)"),
+      ("init(from decoder: Swift.Decoder) throws {}", "init(from:)"),
+      ("func encode(to encoder: any Encoder) throws {}", "encode(to:)"),
+      ("#if DEBUG\nfunc encode(to encoder: any Encoder) throws {}\n#endif", "encode(to:)"),
     ])
-  func ownCoding(_ method: String) {
-    func members(_ field: String) -> String {
-      "var a = 1\n\(field)var b = 2\nenum CodingKeys: String, CodingKey { case a = \"x\" }\n\(method)"
+  func ownCoding(_ method: String, _ name: String) {
+    func members(_ field: String, _ property: String = "var b = 2") -> String {
+      "var a = 1\n\(field)\(property)\nenum CodingKeys: String, CodingKey { case a = \"x\" }\n\(method)"
     }
-    #expect(
-      said(members("")) == [
-        "4:5 CodingKeys has no case for 'b', and the type has its own init(from:) or encode(to:); write @Field(json: \"b\") if JSON "
-          + "holds 'b', or @Field(json: .none)"
-      ])
+    let remark =
+      "\(method.contains("#if") ? "7:6" : method.contains("func") ? "6:6" : "6:1") Strata does not call this \(name); JSON is read "
+      + "and written by CodingKeys and by the @Field(json:) of each property"
+    let warning =
+      "4:5 CodingKeys has no case for 'b', and the type has its own init(from:) or encode(to:); write @Field(json: \"b\") if JSON "
+      + "holds 'b', or @Field(json: .none)"
+    #expect(said(members("")) == [warning, remark])
+    #expect(said(members("", "let b: Int")) == [warning + " and an initial value of a var", remark])
+    #expect(said(members("", "let b: Int?")) == [warning, remark])
     #expect(fields(members("")) == ["\"a\", json: \"x\", default: { 1 }", "\"b\", default: { 2 }"])
-    #expect(said(members("@Field(json: .none) ")).isEmpty)
+    #expect(said(members("@Field(json: .none) ")) == [remark])
+    // Where every property declares its place in JSON, the author knows.
+    #expect(said("@Field(json: \"x\") var a = 1\n\(method)").isEmpty)
+    #expect(said("var a = 1\n\(method)").count == 1)
   }
 
   @Test("Other initializers and methods are no coding")

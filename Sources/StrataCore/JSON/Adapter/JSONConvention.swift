@@ -1,4 +1,6 @@
-/// How JSON holds the fields of a model and of all models inside it, unless a field declares `json:` itself.
+/// How JSON holds the fields of a model and of all models inside it.
+///
+/// A field that declares a path keeps it, and so does one that declares a transformer. The convention supplies the other.
 ///
 ///     let convention = JSONConvention.snakeCase.transforming(by: ReversibleTransformer.secondsSince1970)
 ///     let adapter = try JSONAdapter<Issue>(convention: convention)
@@ -28,8 +30,12 @@ public struct JSONConvention: Sendable {
 
   func json(of field: FieldInfo) -> JSONField {
     var json = field.json
-    guard json.source == .automatic else { return json }
-    json.source = .path(JSONPath(key: key(field.key)))
+    switch json.source {
+    case .automatic: json.source = .path(JSONPath(key: key(field.key)))
+    case .path, .firstOf: break
+    // The input of a transformer is not the value at one path.
+    case .absent, .entireObject, .paths: return json
+    }
     if json.transform == nil { json.transform = transforms.first { $0.isFor(field) }?.transform }
     return json
   }

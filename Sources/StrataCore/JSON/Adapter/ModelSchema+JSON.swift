@@ -19,7 +19,10 @@ extension FieldInfo {
   func check(_ value: ArchiveValue?, in context: DecodingContext) throws {
     guard let value else {
       guard !isOptional else { return }
-      throw ArchiveError(.missingValue, "the key is absent; give the field a default, or map it to another path")
+      throw ArchiveError(
+        .missingValue,
+        "the key is absent; give the field a default, or another path with @Field(json:) or with CodingKeys in the "
+          + "declaration of the type")
     }
     do { try ValueCoding.check(value, as: type, in: context) } catch let error as ArchiveError
       where acceptsUnknownCase(error)

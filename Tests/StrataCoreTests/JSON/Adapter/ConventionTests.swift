@@ -21,6 +21,23 @@ private struct Reporter: Hashable {
   var joinedOn: Date?
 }
 
+/// Its fields declare a path, a transformer, both, or neither.
+@Model(version: 1)
+private struct Visit: Codable, Equatable {
+  var startedAt = Date(timeIntervalSince1970: 0)
+  var endedAt: Date?
+  @Field(json: "seen.at") var seenAt: Date?
+  @Field(json: .firstOf("paid", "paid_at")) var paidAt: Date?
+  @Field(json: .readOnly("checked")) var checkedAt: Date?
+  @Field(json: .path("day", .date(format: "yyyy-MM-dd"))) var day: Date?
+  @Field(json: .automatic.transformed(by: .date(format: "yyyy"))) var foundedIn: Date?
+  @Field(json: .none) var openedAt: Date?
+
+  enum CodingKeys: String, CodingKey {
+    case startedAt = "start", endedAt, seenAt, paidAt, checkedAt, day, foundedIn, openedAt
+  }
+}
+
 @Model(version: 1)
 private enum Step: Equatable {
   case notStarted
@@ -53,6 +70,23 @@ struct ConventionTests {
     #expect(ticket.htmlPage == "x" && ticket.lastStep == .doneBy(fullName: "Ann"))
     let written = try String(decoding: adapter.encode(ticket), as: UTF8.self)
     #expect(written == Self.text)
+  }
+
+  @Test("A field that declares a path keeps it and takes the transformer of the convention")
+  func declaredPaths() throws {
+    let visits = try JSONAdapter<Visit>(
+      convention: .snakeCase.transforming(by: ReversibleTransformer<Double, Date>.secondsSince1970))
+    let text = """
+      {"start":1.0,"ended_at":2.0,"seen":{"at":3.0},"paid":4.0,"checked":5.0,"day":"1970-01-07","founded_in":"1971"}
+      """
+    let visit = try visits.decode(Data(text.utf8))
+    let dates = [
+      visit.startedAt, visit.endedAt, visit.seenAt, visit.paidAt, visit.checkedAt, visit.day, visit.foundedIn,
+    ]
+    #expect(dates.map { $0?.timeIntervalSince1970 } == [1, 2, 3, 4, 5, 6 * 86_400, 365 * 86_400])
+    let written = try String(decoding: visits.encode(visit), as: UTF8.self)
+    #expect(written == text.replacing(#","checked":5.0"#, with: ""))
+    #expect(try visits.decode(Data(text.replacing(#""paid":"#, with: #""paid_at":"#).utf8)) == visit)
   }
 
   @Test func whatAFieldSaysOfNullStays() throws {
