@@ -112,7 +112,8 @@ public struct ArchiveDecoder: Sendable {
     of data: Data, as name: String?, newestVersion schema: ModelSchema?, _ body: (Stamp, RawSpan) throws -> R
   ) throws -> R {
     let bytes = data.bytes
-    let stamp = try Stamp(of: data)
+    let header = try GzipHeader(of: bytes)
+    let stamp = header.stamp
     // A root that is too new is refused before anything is inflated.
     try schema?.check(stamp)
     guard stamp.kind == .single else {
@@ -120,7 +121,7 @@ public struct ArchiveDecoder: Sendable {
         .typeMismatch, "this archive is a stream of models; read it with ArchiveSequence", typeName: stamp.typeName)
     }
     try stamp.checkCount()
-    let (_, inflated, end) = try Gzip.inflateMember(at: 0, in: bytes, limits: limits)
+    let (inflated, end) = try Gzip.inflateMember(header, at: 0, in: bytes, limits: limits)
     guard end == bytes.byteCount else {
       throw ArchiveError.damaged("\(bytes.byteCount - end) bytes follow the end of the archive", at: end)
     }
@@ -214,10 +215,15 @@ extension Stamp {
   /// The stamp of an archive. Nothing is inflated.
   ///
   /// - Throws: ``ArchiveError`` with the code `notAnArchive`, `newerFormat`, `truncated` or `damaged`.
-  public init(of data: Data) throws {
-    guard !data.isEmpty else {
+  public init(of data: Data) throws { self = try GzipHeader(of: data.bytes).stamp }
+}
+
+extension GzipHeader {
+  /// The header of an archive.
+  fileprivate init(of archive: RawSpan) throws {
+    guard !archive.isEmpty else {
       throw ArchiveError(.notAnArchive, "there are no bytes; an archive has at least a header", byteOffset: 0)
     }
-    self = try Gzip.readStamp(at: 0, in: data.bytes).stamp
+    try self.init(at: 0, in: archive, fileOffset: 0)
   }
 }

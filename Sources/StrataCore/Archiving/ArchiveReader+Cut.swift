@@ -20,14 +20,12 @@ extension ArchiveReader {
 
   /// The next value; `nil`, with nothing passed, where the bytes end before it does.
   private mutating func readWhole() throws -> ArchiveValue? {
-    let start = (position, strings.count, urls.count, definitions.count, depth, context.graph)
+    let start = (position, strings.count, definitions.count, depth, context.graph)
     do { return try readValue() } catch let error as ArchiveError where error.code == .truncated {
       position = start.0
-      strings.removeLast(strings.count - start.1)
-      urls.removeLast(urls.count - start.2)
-      for number in byteStrings.keys where number >= start.1 { byteStrings[number] = nil }
-      definitions.removeLast(definitions.count - start.3)
-      (depth, context.graph) = (start.4, start.5)
+      strings.removeAll(from: start.1)
+      definitions.removeLast(definitions.count - start.2)
+      (depth, context.graph) = (start.3, start.4)
       return nil
     }
   }

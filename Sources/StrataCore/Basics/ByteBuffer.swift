@@ -81,6 +81,15 @@ package struct ByteBuffer: ~Copyable {
     }
   }
 
+  /// How many bytes the head of a CBOR item has.
+  @inline(__always)
+  package static func headLength(_ argument: Int) -> Int {
+    if argument < 24 { return 1 }
+    if argument <= 0xFF { return 2 }
+    if argument <= 0xFFFF { return 3 }
+    return argument <= 0xFFFF_FFFF ? 5 : 9
+  }
+
   package mutating func append(contentsOf bytes: UnsafeRawBufferPointer) {
     guard let source = bytes.baseAddress, bytes.count > 0 else { return }
     reserve(bytes.count)

@@ -12,6 +12,14 @@ struct ReadingCounts {
     (values, expandedBytes, largestCount, longestText) = (0, 0, 0, 0)
   }
 
+  /// Adds what was counted of a part of the body.
+  mutating func add(_ part: ReadingCounts) {
+    values &+= part.values
+    expandedBytes &+= part.expandedBytes
+    largestCount = max(largestCount, part.largestCount)
+    longestText = max(longestText, part.longestText)
+  }
+
   @inline(__always)
   mutating func addCollection(_ count: Int, valuesPerElement: Int = 1) {
     values &+= count &* valuesPerElement &+ 1
@@ -65,6 +73,7 @@ struct ReadingCounts {
   /// Makes sure that a body can be read alone, where no file around it can be made larger.
   func checkAlone(bodySize: Int) throws(ArchiveError) {
     try check(bodySize: bodySize)
+    if values <= WorkBudget.freeValues, expandedBytes <= WorkBudget.freeBytes { return }
     let budget = WorkBudget(limits, fileSize: bodySize)
     guard budget.allows(values: values), budget.allows(bytes: expandedBytes) else {
       throw ArchiveError(

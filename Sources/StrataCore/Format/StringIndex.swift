@@ -4,7 +4,14 @@
 /// Which strings are found decides the bytes, so the whole of this is part of the format (Docs/Format.md, section 5).
 /// The strings themselves stay in the output: a slot holds a place there, so nothing is copied.
 package struct StringIndex: ~Copyable {
-  private struct Slot {
+  /// The strings of bytes that begin many bodies.
+  package struct Contents: Sendable {
+    fileprivate let slots: [Slot]
+    fileprivate let used: Int
+    fileprivate let nextNumber: UInt64
+  }
+
+  fileprivate struct Slot {
     var hash: UInt32 = 0
     /// The number plus one; 0 is a free slot.
     var number: UInt32 = 0
@@ -13,8 +20,11 @@ package struct StringIndex: ~Copyable {
     var key: UInt32 = 0
   }
 
-  private var slots: [Slot]
+  /// The first 16 strings in their order, or a table of 64 slots or more.
+  private var slots: [Slot] = []
   private var used = 0
+  /// What is added to the places of all slots.
+  private var offset = 0
   package private(set) var nextNumber: UInt64 = 0
 
   /// How many slots are looked at. Strings chosen to collide are then written again rather than found slowly.
@@ -24,14 +34,27 @@ package struct StringIndex: ~Copyable {
   /// written once more: with a million strings that costs far less than waiting for memory at each of them.
   private static let mostSlots = 16384
 
-  package init() { slots = Array(repeating: Slot(), count: 64) }
+  package init() {}
+
+  /// Whether no string has a number.
+  var isEmpty: Bool { nextNumber == 0 }
 
   /// Starts anew, with a table as small as the first: its size decides which strings collide, and so the bytes.
-  package mutating func removeAll() {
-    guard nextNumber > 0 else { return }
-    slots = Array(repeating: Slot(), count: 64)
-    used = 0
-    nextNumber = 0
+  package mutating func removeAll() { self = StringIndex() }
+
+  /// The strings that were counted, of which the first bytes are at `start`.
+  func contents(from start: Int) -> Contents {
+    Contents(
+      slots: slots.map { slot in
+        var slot = slot
+        if slot.number > 0 { slot.start -= UInt32(start) }
+        return slot
+      }, used: used, nextNumber: nextNumber)
+  }
+
+  /// Counts the strings of bytes that are about to be written, before all others.
+  mutating func begin(with contents: Contents, at start: Int) {
+    (slots, used, nextNumber, offset) = (contents.slots, contents.used, contents.nextNumber, start)
   }
 
   /// The fewest bytes a string needs to get a number: a reference must not be longer than the string
@@ -55,13 +78,15 @@ package struct StringIndex: ~Copyable {
     let hash = ByteBuffer.hash(bytes, seed: UInt64(major))
     // Longer strings are not kept, so that the length leaves room.
     let key = UInt32(major) &<< 16 | UInt32(truncatingIfNeeded: min(bytes.count, 65535))
+    if slots.count < 64 { return findAmongFew(bytes, hash, key, start: start, in: buffer) }
     let mask = slots.count &- 1
     var place = Int(hash) & mask
     var probe = 0
     while probe < Self.probes {
       let slot = slots[place]
       if slot.number == 0 { break }
-      if slot.hash == hash, slot.key == key, Int(key & 0xFFFF) == bytes.count, buffer.holds(bytes, at: Int(slot.start))
+      if slot.hash == hash, slot.key == key, Int(key & 0xFFFF) == bytes.count,
+        buffer.holds(bytes, at: Int(slot.start) &+ offset)
       {
         return UInt64(slot.number &- 1)
       }
@@ -75,9 +100,26 @@ package struct StringIndex: ~Copyable {
     else {
       return nil
     }
-    slots[place] = Slot(hash: hash, number: UInt32(number) &+ 1, start: UInt32(start), key: key)
+    slots[place] = Slot(hash: hash, number: UInt32(number) &+ 1, start: UInt32(start &- offset), key: key)
     used &+= 1
     if used &* 2 > slots.count { grow() }
+    return nil
+  }
+
+  /// Finds a string among at most 16, which are a list: a table of 64 slots finds each of them within its probes.
+  private mutating func findAmongFew(
+    _ bytes: UnsafeRawBufferPointer, _ hash: UInt32, _ key: UInt32, start: Int, in buffer: borrowing ByteBuffer
+  ) -> UInt64? {
+    for slot in slots where slot.hash == hash && slot.key == key && Int(key & 0xFFFF) == bytes.count {
+      if buffer.holds(bytes, at: Int(slot.start) &+ offset) { return UInt64(slot.number &- 1) }
+    }
+    let number = nextNumber
+    nextNumber &+= 1
+    guard number < UInt64(UInt32.max), start <= Int(UInt32.max), bytes.count <= 65535 else { return nil }
+    if slots.isEmpty { slots.reserveCapacity(Self.probes) }
+    slots.append(Slot(hash: hash, number: UInt32(number) &+ 1, start: UInt32(start &- offset), key: key))
+    used &+= 1
+    if used == Self.probes { spread(slots, among: 64) }
     return nil
   }
 
@@ -88,9 +130,13 @@ package struct StringIndex: ~Copyable {
       used = 0
       return
     }
-    let old = slots
-    slots = Array(repeating: Slot(), count: old.count * 4)
-    let mask = slots.count - 1
+    spread(slots, among: slots.count * 4)
+  }
+
+  /// Puts slots into an empty table.
+  private mutating func spread(_ old: [Slot], among count: Int) {
+    slots = Array(repeating: Slot(), count: count)
+    let mask = count - 1
     for slot in old where slot.number != 0 {
       var place = Int(slot.hash) & mask
       while slots[place].number != 0 { place = (place + 1) & mask }

@@ -10,7 +10,10 @@ package final class RecordShape: Sendable {
   package let levels: [ModelRecord.Superclass]
   /// How many bytes the keys have.
   package let keyBytes: Int
-  private let places: [ExactKey: Int]
+  /// The mark, where it is at hand: most shapes between two versions of a model never need it.
+  private let knownMark: String?
+  /// The places of the keys; `nil` where they are so few that looking at each of them is faster.
+  private let places: [ExactKey: Int]?
   private let changes = Mutex<[Change: RecordShape]>([:])
 
   private enum Change: Hashable {
@@ -21,32 +24,61 @@ package final class RecordShape: Sendable {
     case levels([ModelRecord.Superclass])
   }
 
-  package init(typeName: String, modelVersion: Int?, keys: [String], levels: [ModelRecord.Superclass] = []) {
+  private init(
+    typeName: String, modelVersion: Int?, keys: [String], levels: [ModelRecord.Superclass],
+    knownMark: String?
+  ) {
     self.typeName = typeName
     self.modelVersion = modelVersion
     self.keys = keys
     self.levels = levels
+    self.knownMark = knownMark
     keyBytes = keys.reduce(0) { $0 + $1.utf8.count }
-    places = Dictionary(keys.enumerated().map { (ExactKey($1), $0) }, uniquingKeysWith: { first, _ in first })
+    places =
+      keys.count <= 8
+      ? nil : Dictionary(keys.enumerated().map { (ExactKey($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Whether there are no duplicate keys.
-  package var keysAreUnique: Bool { places.count == keys.count }
-
-  package func place(of key: String) -> Int? { places[ExactKey(key)] }
+  /// - Parameter isOfModel: whether it is the shape of a model, whose mark every body with it needs.
+  package convenience init(
+    typeName: String, modelVersion: Int?, keys: [String], levels: [ModelRecord.Superclass] = [], isOfModel: Bool = false
+  ) {
+    let mark = isOfModel ? Self.mark(typeName, modelVersion, levels) : nil
+    self.init(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels, knownMark: mark)
+  }
 
   /// A shape by its mark.
   package convenience init(mark: String, keys: [String]) {
-    let parts = Self.parse(mark)
-    self.init(typeName: parts.typeName, modelVersion: parts.modelVersion, keys: keys, levels: parts.levels)
+    let (typeName, version, levels) = Self.parse(mark)
+    // A version may have zeros in front, which are not written again.
+    let hasZeros = version.map { mark.utf8.count != typeName.utf8.count + 1 + String($0).utf8.count } ?? false
+    self.init(
+      typeName: typeName, modelVersion: version, keys: keys, levels: levels,
+      knownMark: levels.isEmpty && !hasZeros ? mark : nil)
+  }
+
+  /// Whether there are no duplicate keys.
+  package var keysAreUnique: Bool {
+    guard let places else {
+      return keys.indices.allSatisfy { place in !keys[..<place].contains { ExactKey.isSame($0, keys[place]) } }
+    }
+    return places.count == keys.count
+  }
+
+  package func place(of key: String) -> Int? {
+    guard let places else { return keys.firstIndex { ExactKey.isSame($0, key) } }
+    return places[ExactKey(key)]
   }
 
   /// Type name and version in one string, as the definition of a record holds it: `Issue@3`, or `Issue` where
   /// no version was written. The superclasses of an object follow: `Dog@2 : Animal@1`.
-  package var mark: String {
-    guard let modelVersion else { return typeName }
-    return (["\(typeName)@\(modelVersion)"] + levels.map { "\($0.typeName)@\($0.modelVersion)" })
-      .joined(separator: Self.separator)
+  package var mark: String { knownMark ?? Self.mark(typeName, modelVersion, levels) }
+
+  private static func mark(_ typeName: String, _ version: Int?, _ levels: [ModelRecord.Superclass]) -> String {
+    guard let version else { return typeName }
+    let mark = "\(typeName)@\(version)"
+    if levels.isEmpty { return mark }
+    return ([mark] + levels.map { "\($0.typeName)@\($0.modelVersion)" }).joined(separator: separator)
   }
 
   private static let separator = " : "

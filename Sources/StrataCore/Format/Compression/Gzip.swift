@@ -62,7 +62,15 @@ package enum Gzip {
     at offset: Int, in bytes: RawSpan, limits: ArchiveLimits
   ) throws -> (stamp: Stamp, body: [UInt8], nextOffset: Int) {
     let header = try GzipHeader(at: offset, in: bytes, fileOffset: offset)
-    return try InflateStream.withStream { stream in
+    let (body, nextOffset) = try inflateMember(header, at: offset, in: bytes, limits: limits)
+    return (header.stamp, body, nextOffset)
+  }
+
+  /// Reads the rest of a member whose header was read.
+  static func inflateMember(
+    _ header: GzipHeader, at offset: Int, in bytes: RawSpan, limits: ArchiveLimits
+  ) throws -> (body: [UInt8], nextOffset: Int) {
+    try InflateStream.withStream { stream in
       let rest = bytes.extracting(offset + header.length..<bytes.byteCount)
       var inflater = try BodyInflater(
         stamp: header.stamp, limits: limits, stream: stream, inputHint: rest.byteCount, fileOffset: offset)
@@ -71,7 +79,7 @@ package enum Gzip {
         let size = rest.littleEndian(at: used + 4, as: UInt32.self)
       else { throw truncation(bytes.byteCount) }
       let body = try inflater.finish(crc: crc, size: size)
-      return (header.stamp, body, offset + header.length + used + trailerSize)
+      return (body, offset + header.length + used + trailerSize)
     }
   }
 

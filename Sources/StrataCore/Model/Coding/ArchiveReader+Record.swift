@@ -30,6 +30,11 @@ extension ArchiveReader {
       position = start
       return .other
     }
+    if context.row == nil, let known = schema.definition(includingExcluded: context.includesExcluded),
+      try passDefinition(known, at: start) != nil
+    {
+      return .fields
+    }
     return match(try readDefinition(at: start), schema)
   }
 
@@ -84,7 +89,12 @@ extension ArchiveReader {
     let number = Int(tag) - 57344
     let definition = Definition(number: number, shape: shape, matching: nil)
     context.note(shape)
-    if let place = definitions.firstIndex(where: { $0.number == number }) {
+    return define(definition)
+  }
+
+  /// Adds a definition, or replaces the one with its number, and returns its place.
+  mutating func define(_ definition: Definition) -> Int {
+    if let place = definitions.firstIndex(where: { $0.number == definition.number }) {
       definitions[place] = definition
       return place
     }
@@ -163,6 +173,7 @@ extension ArchiveReader {
       throw ArchiveError.damaged("the body does not begin with tag 256", at: 0)
     }
     usesReferences = true
+    strings = NumberedStrings(areReferred: bytes.mayHoldReference)
     context.graph = GraphReading()
     context.forgetShared()
   }

@@ -126,10 +126,10 @@ extension ArchiveReader {
     {
       position &+= 2
       let number = try readReferenceNumber()
-      if byteStrings[number] == nil {
-        try context.budget.spend(bytes: strings[number].utf8.count)
+      if let text = strings.text(number) {
+        try context.budget.spend(bytes: text.utf8.count)
         passKey(of: &map, from: start)
-        return strings[number]
+        return text
       }
       position = start
     }
@@ -217,12 +217,9 @@ extension ArchiveReader {
 
   /// The string or data with a number.
   private func readReferenced(_ number: Int) throws -> ArchiveValue {
-    if let data = byteStrings[number] {
-      try context.budget.spend(bytes: data.count)
-      return .data(data)
-    }
-    try context.budget.spend(bytes: strings[number].utf8.count)
-    return .string(strings[number])
+    guard let data = strings.data(number) else { return .string(try referredText(number)) }
+    try context.budget.spend(bytes: data.count)
+    return .data(data)
   }
 
   /// The kind of the value at this position, from its head alone: what is inside may be anything.
@@ -242,9 +239,9 @@ extension ArchiveReader {
 
   private mutating func readKind(ofTag tag: UInt64, at start: Int) throws -> String {
     switch tag {
-    case CBOR.Tag.stringReference: return byteStrings[try readReferenceNumber()] == nil ? "string" : "data"
+    case CBOR.Tag.stringReference: return strings.data(try readReferenceNumber()) == nil ? "string" : "data"
     case CBOR.Tag.rowContent where context.row != nil:
-      return byteStrings[try readContent(at: start)] == nil ? "string" : "data"
+      return strings.data(try readContent(at: start)) == nil ? "string" : "data"
     case CBOR.Tag.firstRecord...CBOR.Tag.lastRecord, CBOR.Tag.inlineRecord: return "record"
     case CBOR.Tag.epochDate: return "date"
     case CBOR.Tag.url: return "URL"
@@ -301,6 +298,7 @@ extension ArchiveReader {
   }
 
   private mutating func readDateContent(at start: Int) throws -> Date {
+    if try peekByte() == CBOR.doubleByte { return Date(since1970: try readDouble()) }
     let seconds: Double
     switch try readPlainNumber() {
     case .int(let whole)?: seconds = Double(whole)
@@ -308,7 +306,7 @@ extension ArchiveReader {
     case .float(let fraction)?: seconds = Double(fraction)
     default: throw ArchiveError.damaged("a date that is no number", at: start)
     }
-    return Date(timeIntervalSinceReferenceDate: seconds - Date.timeIntervalBetween1970AndReferenceDate)
+    return Date(since1970: seconds)
   }
 
   private mutating func readGenericDate(_ count: Int, at start: Int) throws -> Date {
@@ -337,23 +335,18 @@ extension ArchiveReader {
   private mutating func readURLContent(at start: Int) throws -> URL {
     if try peekByte() >> 5 == CBOR.Major.tag {
       let number = try readReference(expected: "a string")
-      try context.budget.spend(bytes: strings[number].utf8.count)
-      if number < urls.count, let url = urls[number] { return url }
-      let url = try makeURL(strings[number], at: start)
-      cache(url, number)
+      let text = try referredText(number)
+      if let url = strings.url(number) { return url }
+      let url = try makeURL(text, at: start)
+      strings.remember(url, number)
       return url
     }
     let before = strings.count
     let text = try readString()
     guard strings.count > before else { return try context.sharedURL(text) { try makeURL(text, at: start) } }
     let url = try makeURL(text, at: start)
-    cache(url, before)
+    strings.remember(url, before)
     return url
-  }
-
-  private mutating func cache(_ url: URL, _ number: Int) {
-    while urls.count < number { urls.append(nil) }
-    if urls.count == number { urls.append(url) } else { urls[number] = url }
   }
 
   private func makeURL(_ string: String, at start: Int) throws -> URL {
@@ -430,5 +423,12 @@ extension ArchiveReader {
         "a decimal that is no mantissa of 128 bits with an exponent from -128 to 127", at: start)
     }
     return decimal
+  }
+}
+
+extension Date {
+  /// The date of tag 1.
+  fileprivate init(since1970 seconds: Double) {
+    self.init(timeIntervalSinceReferenceDate: seconds - Date.timeIntervalBetween1970AndReferenceDate)
   }
 }

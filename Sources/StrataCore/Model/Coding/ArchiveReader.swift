@@ -7,9 +7,7 @@ package import Foundation
 public struct ArchiveReader: ~Copyable, ~Escapable {
   package let bytes: RawSpan
   @usableFromInline package var position: Int
-  package var strings: [String] = []
-  package var urls: [URL?] = []
-  package var byteStrings: [Int: Data] = [:]
+  package var strings = NumberedStrings()
   package var definitions: [Definition] = []
   package var depth = 0
   /// The values of the fields of an upgraded record; `nil` while the reader reads bytes, and none of them while it
@@ -78,7 +76,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   @inline(__always)
   package mutating func readByte() throws -> UInt8 {
-    guard position < bytes.byteCount else { throw endOfBytes() }
+    guard position < bytes.byteCount else { throw Self.endOfBytes(at: position) }
     let byte = bytes.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
     position &+= 1
     return byte
@@ -86,20 +84,21 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   @inline(__always)
   package func peekByte() throws -> UInt8 {
-    guard position < bytes.byteCount else { throw endOfBytes() }
+    guard position < bytes.byteCount else { throw Self.endOfBytes(at: position) }
     return bytes.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
   }
 
   @inline(__always)
   private mutating func readInteger<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) throws -> T {
-    guard bytes.byteCount &- position >= MemoryLayout<T>.size else { throw endOfBytes() }
+    guard bytes.byteCount &- position >= MemoryLayout<T>.size else { throw Self.endOfBytes(at: position) }
     let value = bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: position, as: T.self)
     position &+= MemoryLayout<T>.size
     return T(bigEndian: value)
   }
 
+  // A method of the reader would make each caller copy the whole of it.
   @inline(never)
-  private func endOfBytes() -> ArchiveError {
+  private static func endOfBytes(at position: Int) -> ArchiveError {
     ArchiveError(.truncated, "the body ends in the middle of a value", byteOffset: position)
   }
 
@@ -194,10 +193,16 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
       return try readText(byte)
     }
     guard byte >> 5 == CBOR.Major.tag else { throw try mismatch("a string") }
-    let number = try readReference(expected: "a string")
-    if byteStrings[number] != nil { throw ArchiveError.mismatch(expected: "a string", found: "data", at: position) }
-    try context.budget.spend(bytes: strings[number].utf8.count)
-    return strings[number]
+    return try referredText(try readReference(expected: "a string"))
+  }
+
+  /// The text with a number, which a reference named.
+  package func referredText(_ number: Int) throws -> String {
+    guard let text = strings.text(number) else {
+      throw ArchiveError.mismatch(expected: "a string", found: "data", at: position)
+    }
+    try context.budget.spend(bytes: text.utf8.count)
+    return text
   }
 
   /// The content of a string whose initial byte was read.
@@ -207,29 +212,17 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     let string = try makeString(at: position, length: length)
     position &+= length
     if usesReferences, length >= StringIndex.minimumLength(forNumber: UInt64(strings.count)) {
-      return try addNumbered(string)
+      let (text, isNew) = strings.append(string)
+      if isNew { try context.budget.spend(weight: WorkBudget.ofText) }
+      return text
     }
-    return string
-  }
-
-  /// Gives a string a number, by which references name it.
-  ///
-  /// One like the string before it shares its memory: an encoder writes those anew for which its index has no room.
-  @inline(__always)
-  private mutating func addNumbered(_ string: String) throws -> String {
-    if let last = strings.last, last.utf8.count == string.utf8.count, ExactKey.isSame(last, string) {
-      strings.append(last)
-      return last
-    }
-    try context.budget.spend(weight: WorkBudget.ofText)
-    strings.append(string)
     return string
   }
 
   @inline(__always)
   package mutating func readLength(_ initial: UInt8) throws -> Int {
     let argument = try readArgument(initial)
-    guard argument <= UInt64(bytes.byteCount &- position) else { throw endOfBytes() }
+    guard argument <= UInt64(bytes.byteCount &- position) else { throw Self.endOfBytes(at: position) }
     guard argument <= UInt64(lengthLimit) else {
       throw ArchiveError(
         .limitExceeded, "a string of \(argument) bytes is longer than the limit of \(lengthLimit)",
@@ -278,7 +271,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
       throw ArchiveError.damaged("a string reference is no number", at: position)
     }
     let number = try readArgument(initial)
-    guard number < UInt64(strings.count) else {
+    guard strings.isKept, number < UInt64(strings.count) else {
       throw ArchiveError.damaged("a reference names a string that does not exist", at: position)
     }
     return Int(number)
@@ -293,14 +286,13 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
       position &+= length
       if usesReferences, length >= StringIndex.minimumLength(forNumber: UInt64(strings.count)) {
         try context.budget.spend(weight: WorkBudget.ofData)
-        byteStrings[strings.count] = data
-        strings.append("")
+        strings.append(data)
       }
       return data
     }
     guard byte >> 5 == CBOR.Major.tag else { throw try mismatch("data") }
     let number = try readReference(expected: "data")
-    guard let data = byteStrings[number] else {
+    guard let data = strings.data(number) else {
       throw ArchiveError.mismatch(expected: "data", found: "a string", at: position)
     }
     try context.budget.spend(bytes: data.count)
@@ -326,7 +318,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
         .limitExceeded, "a collection of \(count) elements is longer than the limit of \(countLimit)",
         limit: .count, byteOffset: position)
     }
-    guard count <= UInt64((bytes.byteCount &- position) / bytesPerElement) else { throw endOfBytes() }
+    guard count <= UInt64((bytes.byteCount &- position) / bytesPerElement) else { throw Self.endOfBytes(at: position) }
     try context.budget.spend(values: Int(count) &* bytesPerElement &+ 1)
     try context.budget.spend(weight: WorkBudget.ofCollection)
     return Int(count)

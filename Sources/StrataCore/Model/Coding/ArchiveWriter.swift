@@ -12,12 +12,14 @@ public struct ArchiveWriter: ~Copyable {
   /// Whether strings do: not in a row, where a reference would change with every string before it, and be no shorter than
   /// what is deflated.
   private var refersToStrings: Bool
-  /// The schemas that were met, with what their records need: found faster than by content.
+  /// The first schema that was met, with what its records need: found faster than by content.
+  private var firstSchema: KnownSchema?
+  /// The other schemas that were met.
   private var schemas: [KnownSchema] = []
-  /// What each record tag stands for. Equal content has one number, whatever object describes it.
-  private var numbers: [RecordShape: Int] = [:]
+  /// The numbers of the shapes whose definitions stand in the bytes.
+  private var numbers = ShapeNumbers()
   /// The shapes whose definitions stand in the bytes, with their numbers.
-  package var definedShapes: [(number: Int, shape: RecordShape)] { numbers.map { ($0.value, $0.key) } }
+  package var definedShapes: [(number: Int, shape: RecordShape)] { numbers.all }
   /// The schemas of the shapes that were written, where somebody asked for them.
   package private(set) var schemasOfShapes: [RecordShape: [ModelSchema]]?
   var depth = 0
@@ -70,7 +72,7 @@ public struct ArchiveWriter: ~Copyable {
 
   package init(
     limits: ArchiveLimits = ArchiveLimits(), includesExcluded: Bool = false, usesReferences: Bool = true,
-    notesSchemas: Bool = false, minimumCapacity: Int = 4096
+    notesSchemas: Bool = false, minimumCapacity: Int = 1024
   ) {
     buffer = ByteBuffer(minimumCapacity: minimumCapacity)
     depthLimit = limits.depth
@@ -88,8 +90,8 @@ public struct ArchiveWriter: ~Copyable {
   package init(rowWith shapes: [RecordShape], limits: ArchiveLimits) {
     self.init(limits: limits)
     buffer.removeAll()
-    for (number, shape) in shapes.enumerated() {
-      numbers[shape] = number
+    for shape in shapes {
+      _ = numbers.add(shape)
       counts.passDefinition(shape)
     }
     row = RowParts(shapes: shapes)
@@ -118,8 +120,9 @@ public struct ArchiveWriter: ~Copyable {
     buffer.removeAll()
     counts.reset()
     strings.removeAll()
+    firstSchema = nil
     schemas.removeAll(keepingCapacity: true)
-    numbers.removeAll(keepingCapacity: true)
+    numbers.removeAll()
     depth = 0
     openValues = 0
     outermost = nil
@@ -181,7 +184,7 @@ public struct ArchiveWriter: ~Copyable {
     if bytes.count > longestInPlace { return writeContent(bytes, major: major) }
     if refersToStrings {
       // The head has at most nine bytes; the place of the content is only known with its length.
-      let start = buffer.count &+ Self.headLength(bytes.count)
+      let start = buffer.count &+ ByteBuffer.headLength(bytes.count)
       if let number = strings.find(bytes, major: major, start: start, in: buffer) {
         buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.stringReference))
         buffer.appendHead(CBOR.Major.unsigned, number)
@@ -204,14 +207,6 @@ public struct ArchiveWriter: ~Copyable {
     buffer.appendHead(CBOR.Major.bytes, UInt64(digest.count + 1))
     buffer.append(major)
     buffer.append(digest.bytes)
-  }
-
-  @inline(__always)
-  private static func headLength(_ argument: Int) -> Int {
-    if argument < 24 { return 1 }
-    if argument <= 0xFF { return 2 }
-    if argument <= 0xFFFF { return 3 }
-    return argument <= 0xFFFF_FFFF ? 5 : 9
   }
 
   /// Writes a date so that every bit comes back: as whole or fractional seconds since 1970 where that loses
@@ -379,18 +374,31 @@ public struct ArchiveWriter: ~Copyable {
   /// Starts the record of a model: its fields follow, in the order of the schema.
   package mutating func beginRecord(_ schema: ModelSchema) throws {
     let identity = ObjectIdentifier(schema)
-    for known in schemas where known.schema == identity {
-      beginReference(known.number, count: known.count, keyBytes: known.keyBytes)
-      return try enter()
+    if let known = firstSchema {
+      if known.schema == identity { return try beginKnown(known) }
+      for known in schemas where known.schema == identity { return try beginKnown(known) }
     }
+    try beginFirst(schema)
+    try enter()
+  }
+
+  @inline(__always)
+  private mutating func beginKnown(_ known: KnownSchema) throws {
+    beginReference(known.number, count: known.count, keyBytes: known.keyBytes)
+    try enter()
+  }
+
+  /// Starts the first record of a schema.
+  @inline(never)
+  private mutating func beginFirst(_ schema: ModelSchema) throws {
     try schema.check()
     let shape = includesExcluded ? schema.fullShape : schema.archivedShape
-    if let number = try begin(shape) {
-      schemas.append(
-        KnownSchema(schema: identity, number: number, count: shape.keys.count, keyBytes: shape.keyBytes))
-    }
-    note(schema, of: shape)
-    try enter()
+    if schemasOfShapes != nil { note(schema, of: shape) }
+    guard let number = try begin(shape, leading: includesExcluded ? schema.fullDefinition : schema.archivedDefinition)
+    else { return }
+    let known = KnownSchema(
+      schema: ObjectIdentifier(schema), number: number, count: shape.keys.count, keyBytes: shape.keyBytes)
+    if firstSchema == nil { firstSchema = known } else { schemas.append(known) }
   }
 
   /// Remembers whose shape this is, where somebody asked for it.
@@ -419,7 +427,13 @@ public struct ArchiveWriter: ~Copyable {
   ///
   /// - Returns: the number of the definition, or `nil` where none is left: there are 256 record tags, and shapes
   ///   beyond 255 are defined anew each time, under the last tag.
-  private mutating func begin(_ shape: RecordShape) throws -> Int? {
+  private mutating func begin(_ shape: RecordShape, leading definition: LeadingDefinition? = nil) throws -> Int? {
+    if let definition, numbers.isEmpty, strings.isEmpty, refersToStrings {
+      strings.begin(with: definition.strings, at: buffer.count)
+      counts.add(definition.counts)
+      definition.write(to: &buffer)
+      return numbers.add(shape)
+    }
     if let number = numbers[shape] {
       beginReference(number, count: shape.keys.count, keyBytes: shape.keyBytes)
       return number
@@ -431,15 +445,14 @@ public struct ArchiveWriter: ~Copyable {
         foundVersion: shape.modelVersion)
     }
     if row != nil {
-      let number = numbers.count
-      numbers[shape] = number
+      let number = numbers.add(shape)
       row?.shapes.append(shape)
       counts.passDefinition(shape)
       beginReference(number, count: shape.keys.count, keyBytes: shape.keyBytes)
       return number
     }
     let number = min(numbers.count, 255)
-    if number < 255 { numbers[shape] = number }
+    if number < 255 { _ = numbers.add(shape) }
     buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.inlineRecord))
     beginArray(count: shape.keys.count + 2)
     write(CBOR.Tag.firstRecord + UInt64(number))
@@ -448,6 +461,11 @@ public struct ArchiveWriter: ~Copyable {
     write(shape.mark)
     counts.addDefinition(shape)
     return number < 255 ? number : nil
+  }
+
+  /// What was counted of a body, whose first string is behind the given place.
+  borrowing func counted(from start: Int) -> (strings: StringIndex.Contents, counts: ReadingCounts) {
+    (strings.contents(from: start), counts)
   }
 
   @inline(__always)

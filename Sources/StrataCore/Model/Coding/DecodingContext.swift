@@ -2,59 +2,57 @@ import Foundation
 
 /// What one decoding shares: limits, and the report of what was upgraded.
 public final class DecodingContext {
+  // One reader at a time uses the context, and checking each access of it would cost more than reading a small body.
   package let limits: ArchiveLimits
   /// The work that is left, for all readers of the file.
   package let budget: WorkBudget
-  /// What finds duplicates in sets and keys.
-  private(set) lazy var digests = ValueDigests(budget)
   /// Whether records hold the fields that archives leave out, as merging needs.
   package let includesExcluded: Bool
   /// Where the values come from: JSON writes dates, URLs and data as strings.
   package let source: DecodingSource
   /// Whether each record has all keys of its version, as encoders write them: not where a part may come in.
-  package var readsCompleteRecords = false
+  @exclusivity(unchecked) package var readsCompleteRecords = false
   /// What happens to models that were made.
   let finishing: Finishing
   /// The first invalid object, without the way to it.
-  var firstFailure: ArchiveError?
+  @exclusivity(unchecked) var firstFailure: ArchiveError?
   /// What the reader of a format asks for beside this; `nil` where that is nothing.
-  package var options: (any AnyObject & Sendable)?
+  @exclusivity(unchecked) package var options: (any AnyObject & Sendable)?
   /// Whether reading goes on after an error, to find the others.
-  var collectsErrors = false
+  @exclusivity(unchecked) var collectsErrors = false
   /// Whether an element that breaks a rule is none where those that are invalid are skipped; for a context that checks no
   /// rules itself.
-  var triesRules = true
-  // Each record that is upgraded counts, and checking the access would cost more than counting.
+  @exclusivity(unchecked) var triesRules = true
   @exclusivity(unchecked) package var report = DecodingReport()
   /// What is kept beside the bytes where they are those of a row; `nil` for an archive.
-  package var row: RowContents?
+  @exclusivity(unchecked) package var row: RowContents?
   /// The objects of the graph that is being read.
-  package var objects: ObjectTable?
-  package var graph = GraphReading()
+  @exclusivity(unchecked) package var objects: ObjectTable?
+  @exclusivity(unchecked) package var graph = GraphReading()
   /// Classes that may stand where one that they inherit from is expected.
-  package var subclasses: [any VersionedModel.Type] = []
-  /// The classes found for the last root: a stream has a graph for each of its models.
-  private var knownObjectTypes: (root: ObjectIdentifier, types: [String: any VersionedModel.Type])?
+  @exclusivity(unchecked) package var subclasses: [any VersionedModel.Type] = []
   /// Every shape that was met, for tools.
-  package var shapes: [RecordShape]?
-  /// Where the fields of schemas stand in shapes that were met.
-  @exclusivity(unchecked) private var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int])] = []
-
+  @exclusivity(unchecked) package var shapes: [RecordShape]?
   /// Whether a model that was read remembers what a server had.
-  var hasMergeBase = false
-  private var catalogs: [ObjectIdentifier: SchemaCatalog] = [:]
+  @exclusivity(unchecked) var hasMergeBase = false
+  @exclusivity(unchecked) private var ownCaches: DecodingCaches?
 
-  /// The values of a body that repeat without a number of their own, by their content. Equal ones share memory.
-  private var shared: [SharedKey: ArchiveValue] = [:]
-
-  private enum SharedKey: Hashable {
-    case integer(WideInteger)
-    case uuid(UUID)
-    case url(ExactKey, base: ExactKey?)
+  /// What reading found out and may need again, which most small bodies do without.
+  private var caches: DecodingCaches {
+    if let known = ownCaches { return known }
+    let caches = DecodingCaches(budget)
+    ownCaches = caches
+    return caches
   }
 
+  /// What finds duplicates in sets and keys.
+  var digests: ValueDigests { caches.digests }
+
   /// URLs of a JSON text, each in one of a fixed number of slots.
-  var urls: [(text: String, url: URL)?] = []
+  var urls: [(text: String, url: URL)?] {
+    get { caches.urls }
+    _modify { yield &caches.urls }
+  }
 
   package init(
     limits: ArchiveLimits = ArchiveLimits(), source: DecodingSource = .archive, includesExcluded: Bool = false,
@@ -82,7 +80,9 @@ public final class DecodingContext {
   }
 
   /// Forgets the shared values before the next body, since a stream can have any number of bodies.
-  func forgetShared() { if !shared.isEmpty { shared.removeAll(keepingCapacity: true) } }
+  func forgetShared() {
+    if let ownCaches, !ownCaches.shared.isEmpty { ownCaches.shared.removeAll(keepingCapacity: true) }
+  }
 
   /// The value of an integer, of which all that are equal share the memory.
   func shared(_ integer: WideInteger) throws -> ArchiveValue {
@@ -104,12 +104,13 @@ public final class DecodingContext {
     return url
   }
 
-  private func shared(_ key: SharedKey, _ make: () throws -> ArchiveValue) rethrows -> ArchiveValue {
+  private func shared(_ key: DecodingCaches.SharedKey, _ make: () throws -> ArchiveValue) rethrows -> ArchiveValue {
     // One context reads any number of rows, so the table would grow without bound.
     if row != nil { return try make() }
-    if let known = shared[key] { return known }
+    let caches = caches
+    if let known = caches.shared[key] { return known }
     let value = try make()
-    shared[key] = value
+    caches.shared[key] = value
     return value
   }
 
@@ -117,19 +118,19 @@ public final class DecodingContext {
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two of them have one name.
   package func objectTypes<T: Archivable>(of type: T.Type) throws -> [String: any VersionedModel.Type] {
-    if let known = knownObjectTypes, known.root == ObjectIdentifier(T.self) { return known.types }
+    if let known = caches.objectTypes, known.root == ObjectIdentifier(T.self) { return known.types }
     let types = try SchemaCatalog.objectTypes(of: T.self, and: subclasses)
-    knownObjectTypes = (ObjectIdentifier(T.self), types)
+    caches.objectTypes = (ObjectIdentifier(T.self), types)
     return types
   }
 
   /// The schemas of a model, of what it holds and of the subclasses that may stand there, found once for many objects.
   func catalog(of type: any VersionedModel.Type) -> SchemaCatalog {
-    if let known = catalogs[ObjectIdentifier(type)] { return known }
+    if let known = caches.catalogs[ObjectIdentifier(type)] { return known }
     var catalog = SchemaCatalog()
     type._collectSchemas(into: &catalog)
     for subclass in subclasses { subclass._collectSchemas(into: &catalog) }
-    catalogs[ObjectIdentifier(type)] = catalog
+    caches.catalogs[ObjectIdentifier(type)] = catalog
     return catalog
   }
 
@@ -152,13 +153,14 @@ public final class DecodingContext {
   /// - Parameter reports: whether the records are of an older version, so that the report has what no field takes of them, and which
   ///   fields take their defaults.
   package func places(of schema: ModelSchema, in shape: RecordShape, reports: Bool = false) -> [Int] {
-    for known in placements where known.shape === shape && known.schema === schema { return known.places }
+    let caches = caches
+    for known in caches.placements where known.shape === shape && known.schema === schema { return known.places }
     let places = schema.fields.map { field in
       shape.place(of: field.key) ?? field.formerly.lazy.compactMap { shape.place(of: $0) }.first ?? -1
     }
     // Data can hold shapes without end.
-    guard placements.count < 32 else { return places }
-    placements.append((schema, shape, places))
+    guard caches.placements.count < 32 else { return places }
+    caches.placements.append((schema, shape, places))
     if reports {
       for (field, place) in zip(schema.fields, places) where place < 0 && field.archive == .always {
         report.addDefault(field.key, typeName: schema.name)
@@ -167,6 +169,28 @@ public final class DecodingContext {
     }
     return places
   }
+}
+
+/// What a context found out while reading and may need again.
+final class DecodingCaches {
+  enum SharedKey: Hashable {
+    case integer(WideInteger)
+    case uuid(UUID)
+    case url(ExactKey, base: ExactKey?)
+  }
+
+  let digests: ValueDigests
+  /// The values of a body that repeat without a number of their own, by their content. Equal ones share memory.
+  @exclusivity(unchecked) var shared: [SharedKey: ArchiveValue] = [:]
+  /// The classes found for the last root: a stream has a graph for each of its models.
+  @exclusivity(unchecked) var objectTypes: (root: ObjectIdentifier, types: [String: any VersionedModel.Type])?
+  @exclusivity(unchecked) var catalogs: [ObjectIdentifier: SchemaCatalog] = [:]
+  /// Where the fields of schemas stand in shapes that were met.
+  @exclusivity(unchecked) var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int])] = []
+  /// URLs of a JSON text, each in one of a fixed number of slots.
+  @exclusivity(unchecked) var urls: [(text: String, url: URL)?] = []
+
+  init(_ budget: WorkBudget) { digests = ValueDigests(budget) }
 }
 
 /// What happens to a model when all its fields are there.

@@ -83,10 +83,9 @@ extension ArchiveReader {
       guard let text = content.withUnsafeBytes({ ByteBuffer.string($0) }) else {
         throw ArchiveError.damaged("a string is not valid UTF-8", at: start)
       }
-      strings.append(text)
+      _ = strings.append(text)
     case CBOR.Major.bytes:
-      byteStrings[strings.count] = content
-      strings.append("")
+      strings.append(content)
     default: throw ArchiveError.damaged("a reference to content is neither text nor data", at: start)
     }
     return strings.count - 1

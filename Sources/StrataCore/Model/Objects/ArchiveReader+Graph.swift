@@ -63,7 +63,7 @@ extension ArchiveReader {
     position &+= 3
     guard try readString() == CBOR.Generic.graph else {
       position = start.0
-      strings.removeLast(strings.count - start.1)
+      strings.removeAll(from: start.1)
       return nil
     }
     return try readArrayCount()
@@ -208,7 +208,7 @@ extension ArchiveReader {
       throw ArchiveError.damaged("a field waits for an object outside of a graph", at: position)
     }
     position = record.position
-    strings.removeLast(strings.count - record.strings)
+    strings.removeAll(from: record.strings)
     depth = record.depth + 1
     let mark = context.budget.mark
     for field in record.schema.fields[..<place] where field.archive != .excluded { _ = try readValue() }

@@ -22,6 +22,11 @@ public final class ModelSchema: Sendable {
   package let allKeys: [String]
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
+  // Set at the end of the initializer, since they refer to the schema, and never again.
+  /// The definition of ``archivedShape``; `nil` where bodies do not begin with it.
+  private(set) nonisolated(unsafe) var archivedDefinition: LeadingDefinition?
+  /// The definition of ``fullShape``.
+  private(set) nonisolated(unsafe) var fullDefinition: LeadingDefinition?
   package let caseShapes: [String: RecordShape]
   /// Whether the model is a class, whose instances keep their identity.
   package let isObject: Bool
@@ -117,11 +122,12 @@ public final class ModelSchema: Sendable {
     takenKeys = Set(fields.flatMap { [$0.key] + $0.formerly })
     archivedKeys = fields.filter { $0.archive != .excluded }.map(\.key)
     let levels = superclasses.map { ModelRecord.Superclass(typeName: $0.name, modelVersion: $0.modelVersion) }
-    archivedShape = RecordShape(typeName: name, modelVersion: version, keys: archivedKeys, levels: levels)
+    archivedShape = RecordShape(
+      typeName: name, modelVersion: version, keys: archivedKeys, levels: levels, isOfModel: true)
     fingerprint = Self.fingerprint([archivedShape.mark] + archivedKeys + cases.map(\.name))
-    fullShape = RecordShape(typeName: name, modelVersion: version, keys: allKeys, levels: levels)
+    fullShape = archivedShape.limited(to: allKeys)
     caseShapes = Dictionary(
-      cases.map { ($0.name, RecordShape(typeName: name, modelVersion: version, keys: [$0.name])) },
+      cases.map { ($0.name, RecordShape(typeName: name, modelVersion: version, keys: [$0.name], isOfModel: true)) },
       uniquingKeysWith: { first, _ in first })
     formerCases = Dictionary(
       cases.flatMap { info in info.formerly.map { ($0, info.name) } }, uniquingKeysWith: { first, _ in first })
@@ -134,6 +140,10 @@ public final class ModelSchema: Sendable {
       ?? (hook == nil && !keepsUnknownFields
         ? self.migration?.problem(
           ofTargets: takenKeys.union(cases.flatMap { [$0.name] + $0.formerly }), typeName: name) : nil)
+    guard cases.isEmpty, problem == nil else { return }
+    archivedDefinition = LeadingDefinition(of: archivedShape, readBy: ObjectIdentifier(self))
+    fullDefinition =
+      archivedKeys == allKeys ? archivedDefinition : LeadingDefinition(of: fullShape, readBy: ObjectIdentifier(self))
   }
 
   private static func makeHook(
@@ -227,6 +237,12 @@ public final class ModelSchema: Sendable {
     let today = includingExcluded ? fullShape : archivedShape
     return hook == nil && cases.isEmpty && isRight && shape.modelVersion == modelVersion
       && shape.keys == today.keys && isNamed(shape.typeName) && hasTodaysLevels(shape)
+  }
+
+  /// The definition of records that can be read field by field; `nil` where there are none, or the declaration is wrong.
+  func definition(includingExcluded: Bool) -> LeadingDefinition? {
+    guard hook == nil, isRight else { return nil }
+    return includingExcluded ? fullDefinition : archivedDefinition
   }
 
   private func hasTodaysLevels(_ shape: RecordShape) -> Bool {

@@ -1,0 +1,137 @@
+/// The definition of a schema's records as the first one of a body, made once for each type.
+///
+/// Most bodies begin with it. A writer copies the bytes, and a reader that finds them has nothing to parse. Where it is not the
+/// first one, its keys have the same bytes, or are references to strings before it.
+package final class LeadingDefinition: Sendable {
+  let shape: RecordShape
+  /// From the tag of the record to the end of the keys.
+  private let bytes: [UInt8]
+  /// Where the low byte of the number is.
+  let numberPlace: Int
+  /// Where each key ends, and the mark after them. The first key begins at ``keysStart``.
+  let ends: [Int]
+  let keysStart: Int
+  /// The keys and the mark.
+  let texts: [String]
+  /// Those that get a number where the definition is the first of a body.
+  let numbered: [String]
+  /// The strings that a writer refers to behind it.
+  let strings: StringIndex.Contents
+  /// What a reader counts of it.
+  let counts: ReadingCounts
+  /// What a reader of it knows when it is the first.
+  let definitions: [ArchiveReader.Definition]
+
+  /// Writes the definition of a shape; `nil` if a writer refuses it, or if its mark is also one of its keys.
+  init?(of shape: RecordShape, readBy schema: ObjectIdentifier) {
+    var writer = ArchiveWriter(minimumCapacity: 256)
+    let start = writer.buffer.count
+    // A schema whose shape cannot be written has a mistake, which check() throws.
+    guard (try? writer.beginRecord(shape)) != nil else { return nil }
+    self.shape = shape
+    bytes = writer.buffer.array(from: start)
+    (strings, counts) = writer.counted(from: start)
+    texts = shape.keys + [shape.mark]
+    numberPlace = 3 + ByteBuffer.headLength(texts.count + 1) + 2
+    keysStart = numberPlace + 1 + ByteBuffer.headLength(texts.count)
+    var (ends, numbered): ([Int], [String]) = ([], [])
+    for text in texts {
+      let count = text.utf8.count
+      ends.append((ends.last ?? keysStart) + ByteBuffer.headLength(count) + count)
+      if count >= StringIndex.minimumLength(forNumber: UInt64(numbered.count)) { numbered.append(text) }
+    }
+    (self.ends, self.numbered) = (ends, numbered)
+    definitions = [ArchiveReader.Definition(number: 0, shape: shape, matching: schema)]
+    // A reference is shorter than the text.
+    guard ends.last == bytes.count else { return nil }
+  }
+
+  func write(to buffer: inout ByteBuffer) { bytes.withUnsafeBytes { buffer.append(contentsOf: $0) } }
+
+  /// Whether the bytes between two places stand at a place of a body.
+  @inline(__always)
+  func stands(from start: Int = 0, to end: Int? = nil, at position: Int, of body: RawSpan) -> Bool {
+    bytes.withUnsafeBytes { bytes in
+      let part = UnsafeRawBufferPointer(rebasing: bytes[start..<(end ?? bytes.count)])
+      return body.byteCount &- position >= part.count && part.bytes.stands(at: position, in: body)
+    }
+  }
+
+  var byteCount: Int { bytes.count }
+}
+
+extension ArchiveReader {
+  /// Passes the definition of a schema's records as they are written today.
+  ///
+  /// - Parameter start: where the tag of the record is.
+  /// - Returns: its place among the definitions; `nil`, with nothing passed, where there is another one, or one in longer heads.
+  mutating func passDefinition(_ known: LeadingDefinition, at start: Int) throws -> Int? {
+    guard known.texts.count < countLimit, known.shape.keyBytes < lengthLimit else { return nil }
+    if strings.count == 0, definitions.isEmpty, known.stands(at: start, of: bytes) {
+      position = start &+ known.byteCount
+      strings.begin(with: known.numbered)
+      definitions = known.definitions
+      try passed(known, numbered: strings.count)
+      return 0
+    }
+    return try passLaterDefinition(known, at: start)
+  }
+
+  @inline(never)
+  private mutating func passLaterDefinition(_ known: LeadingDefinition, at start: Int) throws -> Int? {
+    let numberPlace = start &+ known.numberPlace
+    guard known.stands(to: known.numberPlace, at: start, of: bytes),
+      known.stands(from: known.numberPlace &+ 1, to: known.keysStart, at: numberPlace &+ 1, of: bytes)
+    else { return nil }
+    let before = strings.count
+    var place = start &+ known.keysStart
+    var (keyStart, referred) = (known.keysStart, 0)
+    for (text, end) in zip(known.texts, known.ends) {
+      if known.stands(from: keyStart, to: end, at: place, of: bytes) {
+        place &+= end &- keyStart
+        if text.utf8.count >= StringIndex.minimumLength(forNumber: UInt64(strings.count)) { _ = strings.append(text) }
+      } else {
+        guard let end = endOfReference(to: text, at: place) else {
+          strings.removeAll(from: before)
+          return nil
+        }
+        referred &+= text.utf8.count
+        place = end
+      }
+      keyStart = end
+    }
+    position = place
+    try context.budget.spend(bytes: referred)
+    try passed(known, numbered: strings.count &- before)
+    let number = Int(bytes.unsafeLoad(fromUncheckedByteOffset: numberPlace, as: UInt8.self))
+    return define(Definition(number: number, shape: known.shape, matching: known.definitions[0].matching))
+  }
+
+  /// Counts a definition that was passed as if its parts had been read.
+  private mutating func passed(_ known: LeadingDefinition, numbered: Int) throws {
+    let keyCount = known.shape.keys.count
+    try context.budget.spend(values: 2 &* keyCount &+ 5 &+ WorkBudget.values(ofDefinition: keyCount))
+    try context.budget.spend(weight: 2 &* WorkBudget.ofCollection &+ numbered &* WorkBudget.ofText)
+    context.note(known.shape)
+  }
+
+  /// The end of a reference to a text in its shortest form; `nil` where there is something else.
+  private func endOfReference(to text: String, at start: Int) -> Int? {
+    guard bytes.byteCount &- start >= 5, byte(start) == 0xD8, byte(start &+ 1) == UInt8(CBOR.Tag.stringReference) else {
+      return nil
+    }
+    let (number, end): (Int, Int)
+    switch byte(start &+ 2) {
+    case let small where small < 24: (number, end) = (Int(small), start &+ 3)
+    case 24: (number, end) = (Int(byte(start &+ 3)), start &+ 4)
+    case 25: (number, end) = (Int(byte(start &+ 3)) << 8 | Int(byte(start &+ 4)), start &+ 5)
+    default: return nil
+    }
+    guard strings.isKept, number < strings.count, let referred = strings.text(number),
+      ExactKey.isSame(referred, text)
+    else { return nil }
+    return end
+  }
+
+  private func byte(_ place: Int) -> UInt8 { bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) }
+}

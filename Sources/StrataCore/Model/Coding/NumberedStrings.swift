@@ -1,0 +1,130 @@
+import Foundation
+
+/// The strings of a body by the numbers under which references name them (Docs/Format.md, section 5).
+package struct NumberedStrings {
+  /// How many strings were counted of a body without references, where none is kept; -1 where they are.
+  private var countAlone = -1
+  private var texts: [String] = []
+  private var others: Others?
+
+  /// What few bodies have. A class, so that the reader stays small.
+  private final class Others {
+    var data: [Int: Data] = [:]
+    var urls: [URL?] = []
+  }
+
+  init() {}
+
+  /// - Parameter areReferred: whether references may name the strings; otherwise they are only counted.
+  init(areReferred: Bool) { countAlone = areReferred ? -1 : 0 }
+
+  /// Whether references may name the strings.
+  var isKept: Bool { countAlone < 0 }
+
+  var count: Int { countAlone < 0 ? texts.count : countAlone }
+
+  /// The text with a number that was given; `nil` where data has it.
+  @inline(__always)
+  func text(_ number: Int) -> String? { data(number) == nil ? texts[number] : nil }
+
+  @inline(__always)
+  func data(_ number: Int) -> Data? { others?.data[number] }
+
+  /// The URL that was made of the text with a number.
+  func url(_ number: Int) -> URL? {
+    guard let others, number < others.urls.count else { return nil }
+    return others.urls[number]
+  }
+
+  /// Gives a text the next number.
+  ///
+  /// - Returns: the text to use, and whether it takes memory of its own. One like the text before it shares its memory: an encoder
+  ///   writes those anew for which its index has no room.
+  @inline(__always)
+  mutating func append(_ text: String) -> (text: String, isNew: Bool) {
+    guard isKept else {
+      countAlone &+= 1
+      return (text, true)
+    }
+    if let last = texts.last, last.utf8.count == text.utf8.count, ExactKey.isSame(last, text) {
+      texts.append(last)
+      return (last, false)
+    }
+    texts.append(text)
+    return (text, true)
+  }
+
+  /// Gives data the next number.
+  mutating func append(_ content: Data) {
+    guard isKept else { return countAlone &+= 1 }
+    kept.data[count] = content
+    texts.append("")
+  }
+
+  /// Gives the first texts of a body their numbers.
+  mutating func begin(with first: [String]) {
+    if isKept { texts = first } else { countAlone = first.count }
+  }
+
+  /// Remembers the URL of the text with a number.
+  mutating func remember(_ url: URL, _ number: Int) {
+    guard isKept else { return }
+    let kept = kept
+    while kept.urls.count <= number { kept.urls.append(nil) }
+    kept.urls[number] = url
+  }
+
+  private var kept: Others {
+    mutating get {
+      if let others { return others }
+      let new = Others()
+      others = new
+      return new
+    }
+  }
+
+  /// Forgets all strings from a number on.
+  mutating func removeAll(from number: Int) {
+    guard count > number else { return }
+    guard isKept else { return countAlone = number }
+    texts.removeLast(texts.count - number)
+    guard let others else { return }
+    if others.urls.count > number { others.urls.removeLast(others.urls.count - number) }
+    for known in others.data.keys where known >= number { others.data[known] = nil }
+  }
+}
+
+extension RawSpan {
+  /// Whether a reference to a string may be among the bytes of a body: its tag, 25, has that byte behind the head of a
+  /// tag, in any of its encodings. Most bytes are looked at eight at a time.
+  package var mayHoldReference: Bool {
+    let tag = UInt8(truncatingIfNeeded: CBOR.Tag.stringReference)
+    let pattern = UInt64(tag) &* 0x0101_0101_0101_0101
+    var place = 0
+    while byteCount &- place >= 8 {
+      let difference =
+        UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self)) ^ pattern
+      // Has the highest bit of each byte that is the tag, and perhaps of bytes above one.
+      var hits = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
+      while hits != 0 {
+        if isReference(at: place &+ hits.trailingZeroBitCount / 8) { return true }
+        hits &= hits &- 1
+      }
+      place &+= 8
+    }
+    while place < byteCount {
+      if isReference(at: place) { return true }
+      place &+= 1
+    }
+    return false
+  }
+
+  /// Whether the number of the tag is at a place, behind the head of a tag or a zero byte of one.
+  private func isReference(at place: Int) -> Bool {
+    guard place > 0, unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) == CBOR.Tag.stringReference else {
+      return false
+    }
+    let before = unsafeLoad(fromUncheckedByteOffset: place &- 1, as: UInt8.self)
+    return before == 0xD8 || before == 0
+  }
+}

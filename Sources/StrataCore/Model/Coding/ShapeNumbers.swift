@@ -1,0 +1,32 @@
+/// The numbers of the shapes of a body, in the order in which their definitions were written.
+///
+/// Equal shapes have one number. Most bodies have one shape, which needs no table.
+struct ShapeNumbers {
+  private var first: RecordShape?
+  private var others: [RecordShape: Int] = [:]
+
+  var isEmpty: Bool { first == nil }
+  var count: Int { first == nil ? 0 : others.count + 1 }
+
+  /// All shapes with their numbers, in no order.
+  var all: [(number: Int, shape: RecordShape)] {
+    (first.map { [(0, $0)] } ?? []) + others.map { ($0.value, $0.key) }
+  }
+
+  subscript(shape: RecordShape) -> Int? {
+    guard let first else { return nil }
+    return first == shape ? 0 : others.isEmpty ? nil : others[shape]
+  }
+
+  /// Gives a shape that has none the next number.
+  mutating func add(_ shape: RecordShape) -> Int {
+    let number = count
+    if number == 0 { first = shape } else { others[shape] = number }
+    return number
+  }
+
+  mutating func removeAll() {
+    first = nil
+    if !others.isEmpty { others.removeAll(keepingCapacity: true) }
+  }
+}
