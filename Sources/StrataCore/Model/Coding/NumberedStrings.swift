@@ -4,6 +4,8 @@ import Foundation
 package struct NumberedStrings {
   /// How many strings were counted of a body without references, where none is kept; -1 where they are.
   private var countAlone = -1
+  /// The last text of a body without references.
+  private var lastAlone = ""
   private var texts: [String] = []
   private var others: Others?
 
@@ -42,16 +44,16 @@ package struct NumberedStrings {
   ///   writes those anew for which its index has no room.
   @inline(__always)
   mutating func append(_ text: String) -> (text: String, isNew: Bool) {
-    guard isKept else {
+    let last = isKept ? texts.last : lastAlone
+    let isNew = last.map { $0.utf8.count != text.utf8.count || !ExactKey.isSame($0, text) } ?? true
+    let text = isNew ? text : last ?? text
+    if isKept {
+      texts.append(text)
+    } else {
       countAlone &+= 1
-      return (text, true)
+      if isNew { lastAlone = text }
     }
-    if let last = texts.last, last.utf8.count == text.utf8.count, ExactKey.isSame(last, text) {
-      texts.append(last)
-      return (last, false)
-    }
-    texts.append(text)
-    return (text, true)
+    return (text, isNew)
   }
 
   /// Gives data the next number.
