@@ -35,7 +35,7 @@ package final class RecordShape: Sendable {
     self.knownMark = knownMark
     keyBytes = keys.reduce(0) { $0 + $1.utf8.count }
     places =
-      keys.count <= 8
+      keys.count <= 24
       ? nil : Dictionary(keys.enumerated().map { (ExactKey($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
 

@@ -44,16 +44,20 @@ package struct NumberedStrings {
   ///   writes those anew for which its index has no room.
   @inline(__always)
   mutating func append(_ text: String) -> (text: String, isNew: Bool) {
-    let last = isKept ? texts.last : lastAlone
-    let isNew = last.map { $0.utf8.count != text.utf8.count || !ExactKey.isSame($0, text) } ?? true
-    let text = isNew ? text : last ?? text
-    if isKept {
-      texts.append(text)
-    } else {
-      countAlone &+= 1
-      if isNew { lastAlone = text }
+    guard isKept else { return appendAlone(text) }
+    if let last = texts.last, last.utf8.count == text.utf8.count, ExactKey.isSame(last, text) {
+      texts.append(last)
+      return (last, false)
     }
-    return (text, isNew)
+    texts.append(text)
+    return (text, true)
+  }
+
+  private mutating func appendAlone(_ text: String) -> (text: String, isNew: Bool) {
+    countAlone &+= 1
+    if lastAlone.utf8.count == text.utf8.count, ExactKey.isSame(lastAlone, text) { return (lastAlone, false) }
+    lastAlone = text
+    return (text, true)
   }
 
   /// Gives data the next number.
