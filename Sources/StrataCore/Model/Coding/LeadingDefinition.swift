@@ -66,7 +66,7 @@ extension ArchiveReader {
   /// - Parameter start: where the tag of the record is.
   /// - Returns: its place among the definitions; `nil`, with nothing passed, where there is another one, or one in longer heads.
   mutating func passDefinition(_ known: LeadingDefinition, at start: Int) throws -> Int? {
-    guard known.texts.count < countLimit, known.shape.keyBytes < lengthLimit else { return nil }
+    guard known.texts.count < countLimit, known.byteCount < lengthLimit else { return nil }
     if strings.count == 0, definitions.isEmpty, known.stands(at: start, of: bytes) {
       position = start &+ known.byteCount
       strings.begin(with: known.numbered)
