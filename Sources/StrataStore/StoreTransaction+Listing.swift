@@ -103,14 +103,15 @@ extension StoreTransaction {
     try Self.checkText(prefix, "a prefix")
     let index = columns.split(separator: ",").count
     // SQLite seeks by one lower bound and compares each row with others, so that a page would read all pages before it.
-    let isAfter = last.map { Data(prefix.utf8).lexicographicallyPrecedes($0) || Data(prefix.utf8) == $0 } ?? false
+    let beginning = Data(prefix.utf8)
+    let isAfter = last.map { !$0.lexicographicallyPrecedes(beginning) } ?? false
     // Text is compared by its bytes, and any blob is more than any text.
     let sql = """
       SELECT \(columns), \(StoredKey.columns) FROM \(from)
       WHERE k.name \(isAfter ? ">" : ">=") CAST(?1 AS TEXT) AND k.name < ?2 AND \(condition) ORDER BY k.name LIMIT ?3
       """
-    let first = isAfter ? last ?? Data() : Data(prefix.utf8)
-    let rows = try Row.fetchAll(statement(sql), arguments: [first, prefix.endOfPrefix ?? Data(), limit])
+    let rows = try Row.fetchAll(
+      statement(sql), arguments: [isAfter ? last : beginning, prefix.endOfPrefix ?? Data(), limit])
     var before = last ?? Data()
     return try rows.map { row in
       let key = try StoredKey(row, at: index)

@@ -159,6 +159,23 @@ struct StoreTests {
     }
   }
 
+  @Test("Iterating begins after a key, wherever that key stands beside the prefix")
+  func iterationAfterAKey() async throws {
+    let store = try SnapshotStore()
+    let keys = ["a", "item", "item/", "item/1", "item/2", "item/é", "item0", "z"]
+    try await store.write { transaction in for key in keys { _ = try transaction.save(1, as: key) } }
+    for prefix in ["", "item", "item/", "item/2", "none"] {
+      for last in [nil, ""] + keys + ["item/11", "item.", "zz", "\u{10FFFF}"] {
+        var found: [String] = []
+        for try await entry in store.entries(Int.self, prefix: prefix, after: last) { found.append(entry.key) }
+        let expected = keys.filter { key in
+          key.utf8.starts(with: prefix.utf8) && last.map { $0.utf8.lexicographicallyPrecedes(key.utf8) } ?? true
+        }
+        #expect(found == expected, "\(prefix) after \(last ?? "nothing")")
+      }
+    }
+  }
+
   @Test("Iterating takes time in proportion to the keys: a page does not read the pages before it")
   func iterationIsLinear() throws {
     func steps(_ count: Int) throws -> Int {
