@@ -35,7 +35,7 @@ func member(
 /// A member whose header was exchanged for one that says something else.
 func member(_ body: [UInt8], claiming stamp: Stamp) throws -> [UInt8] {
   let honest = try member(body)
-  let length = try Gzip.readStamp(at: 0, in: honest.bytes).headerLength
+  let length = try GzipHeader(at: 0, in: honest.bytes, fileOffset: 0).length
   return try GzipHeader.bytes(for: stamp) + honest[length...]
 }
 

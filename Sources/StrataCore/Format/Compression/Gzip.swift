@@ -46,14 +46,6 @@ package enum Gzip {
     }
   }
 
-  /// Reads the stamp of the member that begins at `offset`, and inflates nothing.
-  package static func readStamp(
-    at offset: Int, in bytes: RawSpan
-  ) throws -> (stamp: Stamp, headerLength: Int) {
-    let header = try GzipHeader(at: offset, in: bytes, fileOffset: offset)
-    return (header.stamp, header.length)
-  }
-
   /// Reads the member that begins at `offset`, and tells where the next one would begin.
   ///
   /// - Throws: ``ArchiveError`` with the code `notAnArchive`, `newerFormat`, `truncated`, `damaged` or

@@ -70,7 +70,7 @@ struct GzipDamageTests {
     #expect(error?.limit == .inflatedSize)
     let lie = try Array(
       GzipHeader.bytes(for: .sample(plainSize: 10))
-        + bytes[Gzip.readStamp(at: 0, in: bytes.bytes).headerLength...])
+        + bytes[GzipHeader(at: 0, in: bytes.bytes, fileOffset: 0).length...])
     archiveError(.damaged) { _ = try inflate(lie, limits: limits) }
     limits.inflatedSize = 1 << 30
     limits.inflationRatio = 100
