@@ -4,7 +4,7 @@
 /// Which strings are found decides the bytes, so the whole of this is part of the format (Docs/Format.md, section 5).
 /// The strings themselves stay in the output: a slot holds a place there, so nothing is copied.
 package struct StringIndex: ~Copyable {
-  /// The strings of bytes that begin many bodies.
+  /// The strings that the first bytes of many bodies hold.
   package struct Contents: Sendable {
     fileprivate let slots: [Slot]
     fileprivate let used: Int
@@ -23,7 +23,7 @@ package struct StringIndex: ~Copyable {
   /// The first 16 strings in their order, or a table of 64 slots or more.
   private var slots: [Slot] = []
   private var used = 0
-  /// What is added to the places of all slots.
+  /// Every slot stores its place relative to this one.
   private var offset = 0
   package private(set) var nextNumber: UInt64 = 0
 

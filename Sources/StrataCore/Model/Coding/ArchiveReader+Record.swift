@@ -31,7 +31,7 @@ extension ArchiveReader {
       return .other
     }
     if context.row == nil, let known = schema.definition(includingExcluded: context.includesExcluded),
-      try passDefinition(known, at: start) != nil
+      try passDefinition(known, at: start)
     {
       return .fields
     }

@@ -463,7 +463,7 @@ public struct ArchiveWriter: ~Copyable {
     return number < 255 ? number : nil
   }
 
-  /// What was counted of a body, whose first string is behind the given place.
+  /// The strings and counts of this body. The places of the strings are relative to `start`.
   borrowing func counted(from start: Int) -> (strings: StringIndex.Contents, counts: ReadingCounts) {
     (strings.contents(from: start), counts)
   }

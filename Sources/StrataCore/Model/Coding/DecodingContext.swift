@@ -37,7 +37,7 @@ public final class DecodingContext {
   @exclusivity(unchecked) var hasMergeBase = false
   @exclusivity(unchecked) private var ownCaches: DecodingCaches?
 
-  /// What reading found out and may need again, which most small bodies do without.
+  /// The caches, created when they are first needed. Most small bodies need none.
   private var caches: DecodingCaches {
     if let known = ownCaches { return known }
     let caches = DecodingCaches(budget)
@@ -45,7 +45,7 @@ public final class DecodingContext {
     return caches
   }
 
-  /// What finds duplicates in sets and keys.
+  /// Finds duplicates in sets and keys.
   var digests: ValueDigests { caches.digests }
 
   /// URLs of a JSON text, each in one of a fixed number of slots.
@@ -171,7 +171,7 @@ public final class DecodingContext {
   }
 }
 
-/// What a context found out while reading and may need again.
+/// Results that a context keeps while it reads, because later values may need them again.
 final class DecodingCaches {
   enum SharedKey: Hashable {
     case integer(WideInteger)

@@ -17,9 +17,9 @@ package final class LeadingDefinition: Sendable {
   let numbered: [String]
   /// The strings that a writer refers to behind it.
   let strings: StringIndex.Contents
-  /// What a reader counts of it.
+  /// The values and bytes that a reader counts for it.
   let counts: ReadingCounts
-  /// What a reader of it knows when it is the first.
+  /// The definitions of a reader that has passed this one alone.
   let definitions: [ArchiveReader.Definition]
 
   /// Writes the definition of a shape; `nil` if a writer refuses it, or if its mark is also one of its keys.
@@ -64,25 +64,26 @@ extension ArchiveReader {
   /// Passes the definition of a schema's records as they are written today.
   ///
   /// - Parameter start: where the tag of the record is.
-  /// - Returns: its place among the definitions; `nil`, with nothing passed, where there is another one, or one in longer heads.
-  mutating func passDefinition(_ known: LeadingDefinition, at start: Int) throws -> Int? {
-    guard known.texts.count < countLimit, known.byteCount < lengthLimit else { return nil }
+  /// - Returns: whether it was passed. Nothing is passed where there is another one, or the same in longer heads.
+  mutating func passDefinition(_ known: LeadingDefinition, at start: Int) throws -> Bool {
+    // Near a limit, reading it part by part finds out what is too long.
+    guard known.texts.count < countLimit, known.byteCount < lengthLimit else { return false }
     if strings.count == 0, definitions.isEmpty, known.stands(at: start, of: bytes) {
       position = start &+ known.byteCount
       strings.begin(with: known.numbered)
       definitions = known.definitions
       try passed(known, numbered: strings.count)
-      return 0
+      return true
     }
     return try passLaterDefinition(known, at: start)
   }
 
   @inline(never)
-  private mutating func passLaterDefinition(_ known: LeadingDefinition, at start: Int) throws -> Int? {
+  private mutating func passLaterDefinition(_ known: LeadingDefinition, at start: Int) throws -> Bool {
     let numberPlace = start &+ known.numberPlace
     guard known.stands(to: known.numberPlace, at: start, of: bytes),
       known.stands(from: known.numberPlace &+ 1, to: known.keysStart, at: numberPlace &+ 1, of: bytes)
-    else { return nil }
+    else { return false }
     let before = strings.count
     var place = start &+ known.keysStart
     var (keyStart, referred) = (known.keysStart, 0)
@@ -93,7 +94,7 @@ extension ArchiveReader {
       } else {
         guard let end = endOfReference(to: text, at: place) else {
           strings.removeAll(from: before)
-          return nil
+          return false
         }
         referred &+= text.utf8.count
         place = end
@@ -104,7 +105,8 @@ extension ArchiveReader {
     try context.budget.spend(bytes: referred)
     try passed(known, numbered: strings.count &- before)
     let number = Int(bytes.unsafeLoad(fromUncheckedByteOffset: numberPlace, as: UInt8.self))
-    return define(Definition(number: number, shape: known.shape, matching: known.definitions[0].matching))
+    _ = define(Definition(number: number, shape: known.shape, matching: known.definitions[0].matching))
+    return true
   }
 
   /// Counts a definition that was passed as if its parts had been read.

@@ -9,10 +9,11 @@ package struct NumberedStrings {
   private var texts: [String] = []
   private var others: Others?
 
-  /// What few bodies have. A class, so that the reader stays small.
+  /// Data and URLs, which few bodies hold. A class keeps the reader small.
   private final class Others {
-    var data: [Int: Data] = [:]
-    var urls: [URL?] = []
+    // Only the reader has it, and checking each access would cost more than the access.
+    @exclusivity(unchecked) var data: [Int: Data] = [:]
+    @exclusivity(unchecked) var urls: [URL?] = []
   }
 
   init() {}
