@@ -23,7 +23,7 @@ private struct DescribedTable {
     next += 1
     guard let free else { return nil }
     slots[free] = (content, next - 1)
-    if slots.count { $0 != nil } * 2 > slots.count {
+    if slots.count(where: { $0 != nil }) * 2 > slots.count {
       let old = slots
       slots = Array(repeating: nil, count: old.count * 4)
       for slot in old.compactMap(\.self) {
