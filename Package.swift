@@ -173,6 +173,8 @@ let package = Package(
         "StrataCore", "StrataLegacy", "StrataStore",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tool),
       ],
+      // Links to Fixtures/json/tour: the program runs where the repository is not.
+      resources: [.embedInCode("Tour/Responses")],
       swiftSettings: features),
     .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
     .testTarget(

@@ -40,7 +40,7 @@ struct TourTests {
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: source.path).sorted() == TourFixtures.responses.map(\.name))
     for response in TourFixtures.responses {
-      #expect(try String(contentsOf: source.appending(path: response.name), encoding: .utf8) == response.text)
+      #expect(try Data(contentsOf: source.appending(path: response.name)) == response.text)
     }
     let files = TourFixtures.responses.map { source.appending(path: $0.name).path }
     let named = Run(["tour"] + files + ["-o", folder])

@@ -25,7 +25,7 @@ struct TourCommand: ToolCommand {
     let responses =
       try files.isEmpty
       ? TourFixtures.responses.enumerated().map {
-        try IssueResponse(path: $1.name, Data($1.text.utf8), isFirst: $0 == 0)
+        try IssueResponse(path: $1.name, $1.text, isFirst: $0 == 0)
       }
       : files.enumerated().map { try IssueResponse(path: $1, DataFile($1).read(console), isFirst: $0 == 0) }
     // All of it is worked out first, so that a failure leaves nothing behind.

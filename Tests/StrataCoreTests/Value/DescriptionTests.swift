@@ -64,14 +64,6 @@ struct DescriptionTests {
     #expect("\(MergeState())" == "nothing was merged")
   }
 
-  @Test("Reports of arrays")
-  func arrays() throws {
-    var report = JSONArrayReport()
-    #expect("\(report)" == "0 of 0 elements skipped")
-    _ = try JSONAdapter<Memo>().decodeArray(Data(#"[{"text": 1}, {}, {"text": "secret"}]"#.utf8), report: &report)
-    #expect("\(report)".hasPrefix("1 of 3 elements skipped: ") && "\(report)".contains("[0].text"))
-  }
-
   @Test("Keys that no field took")
   func unknown() {
     #expect("\(UnknownFields(["a": "secret", "b": 1]))" == "2 unknown keys: a, b")

@@ -28,99 +28,52 @@ extension JSONAdapter {
     }
   }
 
-  /// Reads an array, in its order. All or nothing, unless invalid elements are skipped: those that cannot be read, that a
-  /// hook refuses, or that break a rule. A limit that is reached is an error in any case.
+  /// Reads an array, in its order. All or nothing, unless the caller takes the errors of elements.
+  ///
+  ///     let issues = try adapter.decodeArray(data, at: "data.items") { skipped.append($0) }
   ///
   /// - Parameters:
   ///   - json: the text, in UTF-8.
   ///   - path: where in the document: `data.items`.
-  ///   - invalid: what happens to an element that cannot be read.
-  ///   - errors: whether the errors of all elements are collected; by default the first one is thrown.
+  ///   - errors: whether all errors are collected; by default the first one is thrown.
+  ///   - onInvalid: called with the error of each element that cannot be read, that a hook refuses, or that breaks a rule. The path
+  ///     of the error begins with the index, and the element is left out. A limit that is reached is an error in any case.
+  /// - Throws: as ``decode(_:at:errors:)``, and `typeMismatch` where the value is no array.
   public func decodeArray(
-    _ json: Data, at path: JSONPath? = nil, onInvalid invalid: InvalidElements = .fail, errors: JSONErrors = .first
+    _ json: Data, at path: JSONPath? = nil, errors: JSONErrors = .first,
+    onInvalid: ((ArchiveError) -> Void)? = nil
   ) throws -> [Root] {
     if let path, path.readsEach {
-      return try reader.withValue(of: json) { try decodeArray($0, at: path, onInvalid: invalid, errors: errors) }
+      return try reader.withValue(of: json) { try decodeArray($0, at: path, errors: errors, onInvalid: onInvalid) }
     }
     return try withElement(of: json, at: path) { array, context in
-      let stops = invalid == .fail && errors == .first
-      let (models, failures) = try elements(array, path?.components ?? [], stops: stops, errors, in: context)
-      if invalid == .fail, let error = ArchiveError.combined(failures) { throw error }
-      return models
+      guard array.kind == .array else { throw array.mismatch("an array").prefixed(by: path?.components ?? []) }
+      var failures = ElementFailures(errors, path?.components ?? [], onInvalid)
+      var models: [Root] = []
+      models.reserveCapacity(array.elementCount)
+      var place = try array.firstElement()
+      while place < array.end {
+        do { models.append(try make(array.element(at: place), in: context, failures.errors)) } catch {
+          try failures.add(ArchiveError.at(.index(models.count + failures.count), error))
+        }
+        place = array.place(after: place)
+      }
+      return try failures.check(models)
     }
   }
 
   /// Reads an array that was parsed before.
   public func decodeArray(
-    _ json: ArchiveValue, at path: JSONPath? = nil, onInvalid invalid: InvalidElements = .fail,
-    errors: JSONErrors = .first
+    _ json: ArchiveValue, at path: JSONPath? = nil, errors: JSONErrors = .first,
+    onInvalid: ((ArchiveError) -> Void)? = nil
   ) throws -> [Root] {
     let (value, path) = try found(json, path)
-    let (models, failures) = try elements(value, path, stops: invalid == .fail && errors == .first, errors)
-    if invalid == .fail, let error = ArchiveError.combined(failures) { throw error }
-    return models
-  }
-
-  /// Reads an array and skips elements that cannot be read, which the report lists.
-  ///
-  /// - Throws: ``ArchiveError`` where the text is no JSON, or no array.
-  public func decodeArray(
-    _ json: Data, at path: JSONPath? = nil, report: inout JSONArrayReport
-  ) throws -> [Root] {
-    if let path, path.readsEach {
-      return try reader.withValue(of: json) { try decodeArray($0, at: path, report: &report) }
-    }
-    let (models, failures) = try withElement(of: json, at: path) { array, context in
-      try elements(array, path?.components ?? [], stops: false, .collectAll, in: context)
-    }
-    report = JSONArrayReport(count: models.count + failures.count, failures: failures)
-    return models
-  }
-
-  /// Reads an array that was parsed before, and skips elements that cannot be read.
-  public func decodeArray(
-    _ json: ArchiveValue, at path: JSONPath? = nil, report: inout JSONArrayReport
-  ) throws -> [Root] {
-    let (value, path) = try found(json, path)
-    let (models, failures) = try elements(value, path, stops: false, .collectAll)
-    report = JSONArrayReport(count: models.count + failures.count, failures: failures)
-    return models
-  }
-
-  private func elements(
-    _ value: ArchiveValue, _ path: [ArchiveError.PathComponent], stops: Bool, _ errors: JSONErrors
-  ) throws -> ([Root], [ArchiveError]) {
     guard case .array(let elements) = value else {
       throw ArchiveError.mismatch(expected: "an array", found: value.kind).about(value).prefixed(by: path)
     }
     let context = context(.first)
-    var failures: [ArchiveError] = []
-    let models = try elements.results(of: { try make($0, in: context, errors) }) { error in
-      let error = error.prefixed(by: path)
-      guard error.isOfElement, !stops else { throw error }
-      failures.append(error)
-    }
-    return (models, failures)
-  }
-
-  private func elements(
-    _ array: JSONElement, _ path: [ArchiveError.PathComponent], stops: Bool, _ errors: JSONErrors,
-    in context: DecodingContext
-  ) throws -> ([Root], [ArchiveError]) {
-    guard array.kind == .array else { throw array.mismatch("an array").prefixed(by: path) }
-    var models: [Root] = []
-    models.reserveCapacity(array.elementCount)
-    var failures: [ArchiveError] = []
-    var place = try array.firstElement()
-    while place < array.end {
-      do { models.append(try make(array.element(at: place), in: context, errors)) } catch {
-        let error = ArchiveError.at(.index(models.count + failures.count), error).prefixed(by: path)
-        guard error.isOfElement, !stops else { throw error }
-        failures.append(error)
-      }
-      place = array.place(after: place)
-    }
-    return (models, failures)
+    var failures = ElementFailures(errors, path, onInvalid)
+    return try failures.check(elements.results(of: { try make($0, in: context, failures.errors) }) { try failures.add($0) })
   }
 
   /// Calls `body` with the value at a path of a text, of keys and indices, and with a context to read it in.
@@ -183,32 +136,32 @@ extension JSONAdapter {
   }
 }
 
-/// What happens to elements of an array that cannot be read.
-public enum InvalidElements: String, Sendable, Hashable {
-  /// The first one is thrown.
-  case fail
-  /// They are left out.
-  case skip
-}
+/// The errors of the elements of an array, until one of them ends reading.
+private struct ElementFailures {
+  /// Which errors of an element are looked for.
+  let errors: JSONErrors
+  private(set) var count = 0
+  private let path: [ArchiveError.PathComponent]
+  private let onInvalid: ((ArchiveError) -> Void)?
+  private var collected: [ArchiveError] = []
 
-/// Which elements of an array were skipped, and why.
-public struct JSONArrayReport: Sendable {
-  /// How many elements the array had.
-  public let count: Int
-  /// An error for each element that was skipped; its path begins with the index that the element had.
-  public let failures: [ArchiveError]
+  init(_ errors: JSONErrors, _ path: [ArchiveError.PathComponent], _ onInvalid: ((ArchiveError) -> Void)?) {
+    (self.errors, self.path, self.onInvalid) = (errors, path, onInvalid)
+  }
 
-  /// The report of an array without elements.
-  public init() { (count, failures) = (0, []) }
+  mutating func add(_ error: ArchiveError) throws {
+    let error = error.prefixed(by: path)
+    guard error.isOfElement else { throw error }
+    count += 1
+    if let onInvalid { return onInvalid(error) }
+    guard errors == .collectAll else { throw error }
+    collected.append(error)
+  }
 
-  init(count: Int, failures: [ArchiveError]) { (self.count, self.failures) = (count, failures) }
-}
-
-extension JSONArrayReport: CustomStringConvertible {
-  /// One line: how many elements were skipped, and the error of each.
-  public var description: String {
-    let errors = failures.map(\.description).joined(separator: "; ")
-    return "\(failures.count) of \(count.counting("element")) skipped\(errors.isEmpty ? "" : ": ")\(errors)".onOneLine
+  /// - Throws: what was collected.
+  func check<Root>(_ models: [Root]) throws -> [Root] {
+    if let error = ArchiveError.combined(collected) { throw error }
+    return models
   }
 }
 

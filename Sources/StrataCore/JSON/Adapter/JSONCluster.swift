@@ -64,32 +64,27 @@ public struct JSONCluster<Result>: Sendable {
   public func decode(_ json: ArchiveValue) throws -> Result { try decode(json, []) }
 
   /// Reads an array of documents of any kinds, in its order.
-  public func decodeArray(_ json: Data) throws -> [Result] { try reader.withValue(of: json, decodeArray) }
+  ///
+  /// - Parameters:
+  ///   - json: the text, in UTF-8.
+  ///   - onInvalid: called with the error of each element that cannot be read. The path of the error begins with the index, and the
+  ///     element is left out. Without it, unknown tags are left out where the cluster skips them, and any other error is thrown.
+  public func decodeArray(_ json: Data, onInvalid: ((ArchiveError) -> Void)? = nil) throws -> [Result] {
+    try reader.withValue(of: json) { try decodeArray($0, onInvalid: onInvalid) }
+  }
 
-  /// Reads an array that was parsed before. Unknown tags are left out where the cluster skips them; any other error is
-  /// thrown.
-  public func decodeArray(_ json: ArchiveValue) throws -> [Result] {
-    try elements(json) { error in
+  /// Reads an array that was parsed before.
+  public func decodeArray(_ json: ArchiveValue, onInvalid: ((ArchiveError) -> Void)? = nil) throws -> [Result] {
+    guard case .array(let elements) = json else {
+      throw ArchiveError.mismatch(expected: "an array", found: json.kind).about(json)
+    }
+    return try elements.results(of: decode) { error in
+      if let onInvalid { return onInvalid(error) }
       guard case .skip = unknown, error.code == .unknownCase, error.codingPath.count == 1 else { throw error }
     }
   }
 
-  /// Reads an array and skips elements that cannot be read, which the report lists.
-  public func decodeArray(_ json: ArchiveValue, report: inout JSONArrayReport) throws -> [Result] {
-    var failures: [ArchiveError] = []
-    let results = try elements(json) { failures.append($0) }
-    report = JSONArrayReport(count: results.count + failures.count, failures: failures)
-    return results
-  }
-
   private var reader: JSONReader { .refusingDuplicates() }
-
-  private func elements(_ json: ArchiveValue, _ failed: (ArchiveError) throws -> Void) throws -> [Result] {
-    guard case .array(let elements) = json else {
-      throw ArchiveError.mismatch(expected: "an array", found: json.kind).about(json)
-    }
-    return try elements.results(of: decode, failed: failed)
-  }
 
   /// - Parameter seen: The clusters that sent the document.
   func decode(_ json: ArchiveValue, _ seen: [ObjectIdentifier]) throws -> Result {
