@@ -73,7 +73,8 @@ extension JSONAdapter {
     }
     let context = context(.first)
     var failures = ElementFailures(errors, path, onInvalid)
-    return try failures.check(elements.results(of: { try make($0, in: context, failures.errors) }) { try failures.add($0) })
+    let models = try elements.results(of: { try make($0, in: context, failures.errors) }) { try failures.add($0) }
+    return try failures.check(models)
   }
 
   /// Calls `body` with the value at a path of a text, of keys and indices, and with a context to read it in.

@@ -9,6 +9,7 @@ extension ArchiveReader {
 
   /// Reads the field that has this place in the schema and must be there; an optional may be absent.
   @inlinable
+  @inline(never)
   public mutating func field<T: Archivable>(_ place: Int, _ type: T.Type = T.self) throws -> T {
     do {
       return isPositional
@@ -20,6 +21,7 @@ extension ArchiveReader {
 
   /// Reads a field that takes a default where its key is absent.
   @inlinable
+  @inline(never)
   public mutating func field<T: Archivable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T
   ) throws -> T {
@@ -33,6 +35,7 @@ extension ArchiveReader {
 
   /// Reads a field that takes a default where its key is absent, and may accept cases that this program does not know.
   @inlinable
+  @inline(never)
   public mutating func field<T: Archivable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy
   ) throws -> T {

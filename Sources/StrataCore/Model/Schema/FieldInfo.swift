@@ -84,6 +84,14 @@ public struct FieldInfo: Sendable {
     self.makeDefault = { try ValueCoding.value(of: makeDefault()) }
   }
 
+  /// A field of a model that is treated as fields are by default. A call needs less code than one of the initializer above.
+  public init<T>(_ key: String, _ type: T.Type = T.self) { self.init(key, type, formerly: []) }
+
+  /// As above, with a default.
+  public init<T>(_ key: String, _ type: T.Type = T.self, default makeDefault: @escaping @Sendable () -> T) {
+    self.init(key, type, formerly: [], default: makeDefault)
+  }
+
   /// A field of a generic model, whose default may name generic parameters.
   ///
   /// `initialValue` makes the initial value of a stored property. It captures generic types only. The compiler cannot check that, so the
