@@ -4,7 +4,8 @@ public struct RemoteSending: Sendable, Hashable {
   public internal(set) var sent = 0
   /// The number of changes that the server refused. They stay in the queue.
   public internal(set) var refused = 0
-  /// The number of changes that still wait: for another record, for a conflict to be resolved, or for a later time.
+  /// The number of unsent changes that were not refused. They wait for another record, for a conflict to be resolved,
+  /// for an uncertain outcome to be settled, or for a later time.
   public internal(set) var waiting = 0
   /// The number of conflicts: values that both sides changed and that no merge policy resolves.
   public internal(set) var conflicts = 0

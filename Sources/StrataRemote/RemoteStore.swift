@@ -257,7 +257,8 @@ public final class RemoteStore: Sendable {
 
   /// Resolves a conflict. If it has been resolved already, or the server's next answer ended it, nothing happens.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` if the column cannot hold the value.
+  /// - Throws: ``RemoteError`` with the code `store` if the column cannot hold the value, if a reference is resolved by
+  ///   `.value`, or if the server's reference is to a record that does not exist locally.
   public func resolve(_ conflict: RemoteConflict, _ resolution: RemoteConflict.Resolution) async throws {
     let catalog = session.catalog
     try await session.write { db in
