@@ -2,7 +2,7 @@ internal import StrataStore
 
 /// The result of a refresh.
 public struct RemoteRefresh: Sendable, Hashable {
-  /// What became of the question.
+  /// The outcome of the request.
   public enum Outcome: String, Sendable, Hashable, CaseIterable {
     /// The cached copy is still fresh by `Cache-Control` or `Expires`; no request was sent.
     case fresh
@@ -12,7 +12,7 @@ public struct RemoteRefresh: Sendable, Hashable {
     case merged
   }
 
-  /// What became of the question.
+  /// The outcome of the request.
   public let outcome: Outcome
   /// The ids of the records in the answer, in its order, as the server spells them. Empty unless the answer was merged.
   public internal(set) var ids: [String] = []

@@ -1,6 +1,6 @@
 /// A request for records of an entity.
 public struct RemoteRequest: Sendable {
-  /// How what is kept of an earlier answer counts.
+  /// How a stored copy of an earlier answer is used.
   public enum Policy: String, Sendable, Hashable, CaseIterable {
     /// No request is sent while the cached copy is fresh. Otherwise the request is conditional on the copy's
     /// validators.
@@ -17,7 +17,7 @@ public struct RemoteRequest: Sendable {
   }
 
   let target: Target
-  /// How what is kept of an earlier answer counts.
+  /// How a stored copy of an earlier answer is used.
   public var policy = Policy.useCache
   /// Headers of this request. They replace those of the configuration.
   public var headers: HTTPHeaders = [:]

@@ -54,7 +54,7 @@ extension RemoteStore {
   /// - Parameters:
   ///   - change: one of ``changes()``. If it is no longer uncertain, nothing happens.
   ///   - id: the server's id, as it occurs in a URL path.
-  /// - Throws: ``RemoteError`` with the code `invalidBody` where the property cannot hold the id.
+  /// - Throws: ``RemoteError`` with the code `invalidBody` if the property cannot hold the id.
   public func confirm(_ change: RemoteChange, id: String) async throws {
     let (catalog, answered) = (session.catalog, session.nextNumber())
     try await session.write { db in

@@ -209,7 +209,6 @@ public final class RemoteStore: Sendable {
   ///
   /// - Throws: the first error of ``send()`` and ``refresh(_:_:replacing:)``: at once if there is no connection, no
   ///   valid token, or another account; otherwise after all lists were requested.
-  ///   after all lists were asked for.
   @discardableResult
   public func sync() async throws -> RemoteSync {
     var (sync, failure) = (RemoteSync(), nil as RemoteError?)

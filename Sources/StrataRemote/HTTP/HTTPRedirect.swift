@@ -12,6 +12,7 @@ enum HTTPRedirect {
   /// with 307 and 308 and within one origin, because it would otherwise change its method, or be sent to a server that
   /// was not meant. If the scheme, host or port changes, all headers are dropped except `Accept`, `Accept-Language` and
   /// `User-Agent`, which do not identify the sender.
+  ///
   /// - Throws: ``RemoteError`` with the code `redirected` if the redirection must not be followed.
   static func next(after request: HTTPRequest, response: HTTPResponse) throws -> HTTPRequest? {
     guard [301, 302, 303, 307, 308].contains(response.status),

@@ -13,6 +13,7 @@ public struct RemoteAuthentication: Sendable {
   /// whatever its method, because the server has not processed it. A second 401 is the error `unauthorized`. Cancelling
   /// the waiting callers does not cancel a renewal. If the renewal fails, all of them get `unauthorized` with its error
   /// as the cause.
+  ///
   /// - Parameters:
   ///   - token: returns the token before each attempt. If it returns `nil`, the request is sent without a token. An
   ///     error that it throws becomes the cause of `unauthorized`.

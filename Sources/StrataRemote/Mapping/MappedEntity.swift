@@ -65,7 +65,7 @@ struct MappedEntity: Sendable {
     case .attribute(let place): return try text(of: type.attributes[place], stored)
     case .relation:
       guard let target = field.target.flatMap({ catalog.entity(ofType: $0) }) else { return nil }
-      // The record may have been deleted locally, so its row is not needed here.
+      // The record may have been deleted locally, so the id is read without its row if possible.
       if target.idIsKey { return try target.idText(stored) }
       return try target.row(stored, db).flatMap { try target.idText($0[target.id.slot]) }
     }

@@ -29,7 +29,7 @@ extension UnsentChange {
         UPDATE strata_remote_changes SET verb = ?, body = ?, headers = ?, idempotency_key = ?, request = ?,
           code = NULL, reason = NULL, status = NULL WHERE number = ?
         """, [content.verb, content.body, lines, UUID().uuidString, request, number])
-    // For a deletion, values that were sent before it are kept: the server may have them.
+    // For a deletion, the values sent before it are kept, because the server may have them.
     if content.verb != "DELETE" {
       try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
     }
@@ -50,9 +50,9 @@ extension UnsentChange {
 
   // MARK: sending → waiting
 
-  /// Forgets the request, so that the next try makes a new one.
+  /// Forgets the request, so that the next attempt creates a new one.
   ///
-  /// - Parameter keepsSent: whether the values that were sent are kept, since they may have arrived.
+  /// - Parameter keepsSent: whether the sent values are kept, because they may have arrived.
   func thaw(_ db: Database, keepsSent: Bool = false) throws {
     try db.execute(
       cached: """
@@ -125,7 +125,7 @@ extension UnsentChange {
       [entity.name, record])
   }
 
-  // MARK: What it is about
+  // MARK: Kind and record
 
   /// Turns the change into the insertion of a new record.
   func becomeNew(_ db: Database) throws {

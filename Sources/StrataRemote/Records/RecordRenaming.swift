@@ -92,7 +92,7 @@ struct RecordRenaming {
     let new: DatabaseValue
     switch record.storage {
     case .int64:
-      // Servers count up from zero.
+      // Servers assign nonnegative numbers, so the new key is negative.
       let least = try Int64.fetchOne(db, sql: "SELECT min(\(key)) FROM \(entity.quotedTable)") ?? 0
       new = (min(least, 0) - 1).databaseValue
     case .blob: new = UUID().databaseValue

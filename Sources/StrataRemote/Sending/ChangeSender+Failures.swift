@@ -67,6 +67,7 @@ extension ChangeSender {
   ///
   /// After `notConnected`, `cutOff`, `timedOut` and `unauthorized` there is no delay, because the app knows when to
   /// call `send()` again.
+  ///
   /// - Parameter thaws: whether this was the first attempt, so that a request that certainly had no effect can be
   ///   dropped without fetching the record first.
   func postpone(
