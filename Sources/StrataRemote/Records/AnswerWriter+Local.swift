@@ -46,7 +46,7 @@ extension AnswerWriter {
     let kind = try changes.kind(entity, record)
     guard let kind, kind != .delete, let row = try entity.row(record, db) else { return }
     let sent = try SentValues(entity, record, db)
-    // The base of a new record that was sent is the sent values.
+    // A new record that was sent has the sent values as its base.
     let bases = try kind == .insert ? sent.values : changes.bases(entity, record)
     guard kind == .update || !bases.isEmpty else { return }
     try mergeAttributes(place, entity, record, row, bases, sent)
@@ -165,7 +165,7 @@ extension AnswerWriter {
     nodes.nodes[place].isMerged = true
   }
 
-  /// Keeps local moves into and out of a list that the server's list does not contain.
+  /// Keeps unsent local moves into and out of lists, although the server's lists do not contain them.
   mutating func keepLists() throws {
     for place in nodes.nodes.indices {
       guard let entity = entity(place), let owner = records[place] else { continue }

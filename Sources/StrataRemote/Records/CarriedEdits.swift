@@ -6,7 +6,7 @@ internal import StrataStore
 ///
 /// Edits name columns. If an app update renames a column, its edits follow the property, by the renames of the model's
 /// migration and by `formerly`. Values follow the conversions of the migration. An edit whose property no longer exists
-/// cannot be sent: it throws an error that names it.
+/// cannot be sent: `run` throws an error that names the column.
 struct CarriedEdits {
   private let entity: MappedEntity
   private let db: Database

@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// The values of a record in a request without an answer. It is unknown whether the server has them.
+/// The sent values of a record whose request has not been answered. It is unknown whether the server has them.
 struct SentValues {
   /// The values by column; empty without such a request.
   let values: [String: DatabaseValue]

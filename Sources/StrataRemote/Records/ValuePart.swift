@@ -7,7 +7,7 @@ internal import StrataStore
 struct ValuePart: Sendable, Hashable {
   let keys: [String]
 
-  /// The part in which a conflict is: the keys at the start of its path, so a list is in conflict as a whole.
+  /// The conflicting part: the keys at the start of the conflict's path, so a list is in conflict as a whole.
   init(_ path: MergePath) {
     var keys: [String] = []
     for component in path.components.dropFirst() {
