@@ -42,7 +42,7 @@ public struct RemoteError: Error, Sendable {
     case uncertain
     /// The account was changed while the call ran.
     case accountChanged
-    /// The database or a validation rule of a model rejected the data; see ``underlyingError``.
+    /// The database or a validation rule of a model rejected the data; see ``RemoteError/underlyingError``.
     case store
   }
 
