@@ -3,53 +3,55 @@ internal import StrataCore
 
 /// A record with changes that have not been sent.
 public struct RemoteChange: Sendable, Hashable {
-  /// What was done to a record here.
+  /// The kind of change to the local record.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// It was made.
+    /// The record was created.
     case insert
-    /// Properties of it were changed.
+    /// Properties of the record were changed.
     case update
-    /// It was deleted.
+    /// The record was deleted.
     case delete
   }
 
-  /// Where a change is on its way.
+  /// The sending state of a change.
   public enum State: String, Sendable, Hashable, CaseIterable {
-    /// It goes out with the next ``RemoteStore/send()``, unless it waits for another record or for a conflict to be resolved.
+    /// The next ``RemoteStore/send()`` sends it, unless it waits for another record or for a conflict to be resolved.
     case waiting
     /// It was sent, and its outcome is unknown. The next ``RemoteStore/send()`` asks the server.
     case sending
-    /// It is a new record that was sent with an unknown outcome, and the server cannot be asked: it ignores `Idempotency-Key` and chooses
-    /// the ids (``ServerTraits``). ``RemoteStore/confirm(_:id:)`` tells the id of the record if the server has it,
-    /// ``RemoteStore/retry(_:asNew:)`` sends it again, and ``RemoteStore/discard(_:)`` removes it here.
+    /// A new record was sent, the outcome is unknown, and the server cannot be asked: it ignores `Idempotency-Key` and
+    /// chooses the ids (``ServerTraits``).
+    /// ``RemoteStore/confirm(_:id:)`` sets the record's id if the server has it, ``RemoteStore/retry(_:asNew:)`` sends
+    /// the record again, and ``RemoteStore/discard(_:)`` deletes it locally.
     case uncertain
-    /// The server refuses it.
+    /// The server refused it.
     case refused
   }
 
-  /// Its place in the queue. It stays the same until the change has been sent.
+  /// The position in the queue. It stays the same until the change has been sent.
   public let number: Int64
-  /// The account that it is for.
+  /// The account that made the change.
   public let account: String
   /// The name of the entity.
   public let entity: String
-  /// The primary key of the record here.
+  /// The primary key of the local record.
   public let record: String
-  /// The server's id; `nil` for a record that it does not have yet.
+  /// The server's id; `nil` if the server does not have the record yet.
   public let id: String?
-  /// What was done to the record.
+  /// The kind of change.
   public let kind: Kind
-  /// Where it is on its way.
+  /// The sending state.
   public let state: State
-  /// The columns that were changed, for an update.
+  /// The changed columns of an update.
   public let columns: [String]
-  /// How often it was sent.
+  /// The number of times it was sent.
   public let attempts: Int
-  /// Why the server refuses it, or why the last try failed: the code of a ``RemoteError``; `nil` for one that waits for others.
+  /// The code of the ``RemoteError`` with which the server refused it or the last attempt failed; `nil` if the change
+  /// waits for others.
   public let code: RemoteError.Code?
-  /// The reason of that error, or what a change waits for, in words.
+  /// The reason of that error, or a description of what the change waits for.
   public let reason: String?
-  /// The status of the answer; `nil` where there was none.
+  /// The status of the answer; `nil` without an answer.
   public let status: Int?
 
   init(_ change: UnsentChange, columns: [String]) {
@@ -69,7 +71,7 @@ public struct RemoteChange: Sendable, Hashable {
 }
 
 extension RemoteChange: CustomStringConvertible {
-  /// One line: the number, what was done to which record, and where it is on its way, without the values.
+  /// One line: the number, the kind of change, the record, and the sending state, without values.
   public var description: String {
     let columns = columns.isEmpty ? "" : " (\(columns.joined(separator: ", ")))"
     let tries = attempts > 0 ? ", \(attempts.counting("attempt"))" : ""

@@ -1,38 +1,39 @@
 public import StrataCore
 
-/// A value that both sides changed and no rule decides. The row has the value from here, which is not sent until it is resolved.
+/// A value that both sides changed and that no merge policy resolves. The row keeps the local value, which is not sent
+/// until the conflict is resolved.
 public struct RemoteConflict: Sendable, Hashable {
-  /// What names the conflict when it is resolved.
+  /// The number that identifies the conflict when it is resolved.
   public let number: Int64
   /// The account that it belongs to.
   public let account: String
   /// The name of the entity.
   public let entity: String
-  /// The primary key of the record here.
+  /// The primary key of the local record.
   public let record: String
-  /// The property.
+  /// The key of the property.
   public let key: String
-  /// Where both sides changed something: the property, or what is in it where it holds a model or a dictionary.
+  /// The path of the changed value: the property, or a path inside it if it holds a model or a dictionary.
   public let path: String
-  /// What both sides last agreed on, what is here, and what the server has; null where there is nothing.
+  /// The last value that both sides agreed on; null if there was none.
   public let base: ArchiveValue
-  /// What is here.
+  /// The local value; null if there is none.
   public let local: ArchiveValue
-  /// What the server has.
+  /// The server's value; null if there is none.
   public let server: ArchiveValue
 
-  /// How a conflict ends.
+  /// How a conflict is resolved.
   public enum Resolution: Sendable, Hashable {
-    /// The value here is sent, over the server's.
+    /// The local value is sent and replaces the server's.
     case local
-    /// The server's value counts.
+    /// The server's value replaces the local one.
     case server
-    /// Another value counts, and is sent.
+    /// Another value replaces both, and is sent.
     case value(ArchiveValue)
   }
 }
 
 extension RemoteConflict: CustomStringConvertible {
-  /// One line: the number, and which value of which record it is, without the values.
+  /// One line: the number, the path, and the record, without values.
   public var description: String { "conflict \(number): \(path) of \(entity) \(record)".onOneLine }
 }

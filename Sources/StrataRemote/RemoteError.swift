@@ -1,71 +1,72 @@
 public import Foundation
 internal import StrataStore
 
-/// What went wrong between the entities here and a server, and where.
+/// An error of synchronizing entities with a server.
 ///
-/// Messages name entities, methods, paths of URLs and columns; never values, queries or headers.
+/// Messages contain entities, methods, URL paths and columns, but never values, queries or headers.
 public struct RemoteError: Error, Sendable {
-  /// The kind of failure. ``description`` words it; only the code is part of the interface.
+  /// The kind of failure. Only the code is part of the interface; the text of ``description`` may change.
   public enum Code: String, Sendable, Hashable, CaseIterable {
-    /// Mappers, models and tables do not fit together; found when the configuration is checked.
+    /// Mappers, models and tables do not match. Found when the configuration is checked.
     case invalidConfiguration
     /// The server could not be reached.
     case notConnected
-    /// The time for an answer ran out.
+    /// No complete answer arrived within the timeout.
     case timedOut
-    /// The connection ended before the answer did, or the answer is shorter than it says.
+    /// The connection ended before the answer was complete, or the answer is shorter than its `Content-Length`.
     case cutOff
     /// The answer is larger than the limit.
     case tooLarge
-    /// The answer is no HTTP, or breaks a rule of it.
+    /// The answer is not HTTP, or violates a rule of HTTP.
     case invalidResponse
-    /// The server redirects where no request may follow: in a cycle, too often, or with a method that must not be repeated.
+    /// The server redirects in a way that is not followed: in a cycle, too often, or with a method that must not be
+    /// repeated.
     case redirected
-    /// The server asks who it is (401), and the authentication has no better answer.
+    /// The server requires authentication (401), and the authentication has no other token to try.
     case unauthorized
     /// The server forbids it (403).
     case forbidden
-    /// There is no such resource (404, 410).
+    /// The resource does not exist (404, 410).
     case notFound
     /// The server refuses the request (another 4xx).
     case refused
-    /// The record has changed at the server since (409, 412).
+    /// The record has been changed at the server meanwhile (409, 412).
     case conflict
     /// The server failed, or asks to try later (408, 425, 429, 5xx), and all retries are used up.
     case unavailable
-    /// The body is not what the mapper reads: no JSON, no such entity inside, a record without its id.
+    /// The mapper cannot read the body: it is not JSON, does not contain the entity, or has a record without an id.
     case invalidBody
-    /// The server says that it took a change, and its record does not have it.
+    /// The server reported success for a change, but its record does not contain the change.
     case notApplied
     /// The answer to a new record was lost, and the server cannot be asked whether it has the record.
     case uncertain
-    /// The account was changed while it ran.
+    /// The account was changed while the call ran.
     case accountChanged
-    /// The database refused, or a rule of a model did; the cause says why.
+    /// The database or a validation rule of a model rejected the data; see ``RemoteError/underlyingError``.
     case store
   }
 
   /// The kind of failure.
   public let code: Code
-  /// What is wrong, and then what would be right, without entity, request, status and cause, which ``description`` adds.
+  /// The problem and the remedy, without entity, request, status and cause, which ``description`` adds.
   public let reason: String
-  /// The name of the entity; `nil` where the error is of none.
+  /// The name of the entity; `nil` if the error concerns none.
   public internal(set) var entity: String?
-  /// The method of the request; `nil` where there was none.
+  /// The method of the request; `nil` without a request.
   public internal(set) var method: String?
-  /// The URL of the request, without its query and fragment; `nil` where there was none.
+  /// The URL of the request, without user, password, query and fragment; `nil` without a request.
   public internal(set) var url: String?
-  /// The status of the answer; `nil` where there was none.
+  /// The status of the answer; `nil` without an answer.
   public let status: Int?
-  /// The first 64 KiB of the body of the answer, which often names the field that is wrong. It may contain values of the user, so
-  /// ``description`` does not contain it.
+  /// The first 64 KiB of the answer's body, which often names the invalid field. It may contain the user's values, so
+  /// ``description`` omits it.
   public internal(set) var body: Data?
-  /// The wait that the server asks for with `Retry-After`; `nil` if it does not.
+  /// The wait that the server requests with `Retry-After`; `nil` without that field.
   public internal(set) var retryAfter: Duration?
-  /// What caused it.
+  /// The error that caused it.
   public let underlyingError: (any Error)?
 
-  /// An error as a transport of your own throws it.
+  /// Creates an error for a custom ``HTTPTransport``.
   public init(_ code: Code, _ reason: String, underlying: (any Error)? = nil) {
     self.init(code, reason, entity: nil, underlying: underlying)
   }
@@ -83,14 +84,14 @@ public struct RemoteError: Error, Sendable {
     underlyingError = underlying
   }
 
-  /// A URL without what may be private in it: user, query and fragment.
+  /// The URL without user, password, query and fragment, which may be private.
   static func shown(_ url: URL) -> String {
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url.path }
     (parts.user, parts.password, parts.query, parts.fragment) = (nil, nil, nil, nil)
     return parts.string ?? url.path
   }
 
-  /// The same error with what it lacks.
+  /// A copy in which missing details are filled in.
   func located(entity: String? = nil, method: String? = nil, url: URL? = nil) -> RemoteError {
     var error = self
     error.entity = self.entity ?? entity
@@ -101,7 +102,7 @@ public struct RemoteError: Error, Sendable {
 }
 
 extension RemoteError: CustomStringConvertible, LocalizedError {
-  /// One line: what is wrong, where, and what would be right. The wording may change between releases.
+  /// One line: the problem, the remedy, the place and the cause. The wording may change between releases.
   public var description: String {
     var place: [String] = []
     if let entity { place.append(entity) }
@@ -115,7 +116,8 @@ extension RemoteError: CustomStringConvertible, LocalizedError {
 
   public var errorDescription: String? { description }
 
-  /// What a cause says; of an error of a session what is innermost, without the values that it carries.
+  /// The message of a cause. For an error of `URLSession`, the message of the innermost underlying error, without the
+  /// values in its `userInfo`.
   private static func wording(of error: any Error) -> String {
     var cause = error as NSError
     guard cause.domain == NSURLErrorDomain else { return StoreError.wording(of: error) }

@@ -1,36 +1,37 @@
 internal import StrataStore
 
-/// What a refresh came to.
+/// The result of a refresh.
 public struct RemoteRefresh: Sendable, Hashable {
-  /// What became of the question.
+  /// The outcome of the request.
   public enum Outcome: String, Sendable, Hashable, CaseIterable {
-    /// The copy here may still be used by what the server said of it; nothing was asked.
+    /// The cached copy is still fresh by `Cache-Control` or `Expires`; no request was sent.
     case fresh
-    /// The server says that nothing has changed (304); no row was read or written.
+    /// The server answered 304; no row was read or written.
     case notModified
     /// The answer was merged.
     case merged
   }
 
-  /// What became of the question.
+  /// The outcome of the request.
   public let outcome: Outcome
-  /// The ids of the records in the answer, in its order, as the server spells them; empty unless it was merged.
+  /// The ids of the records in the answer, in its order, as the server spells them. Empty unless the answer was merged.
   public internal(set) var ids: [String] = []
-  /// The numbers of rows, of all tables that the answer is about.
+  /// The number of inserted rows, in all tables that the answer concerns.
   public internal(set) var inserted = 0
-  /// Rows in which columns were set.
+  /// The number of updated rows.
   public internal(set) var updated = 0
-  /// Rows that the answer said nothing new about.
+  /// The number of rows that the answer did not change.
   public internal(set) var unchanged = 0
-  /// Rows that were deleted.
+  /// The number of deleted rows.
   public internal(set) var deleted = 0
-  /// Records that were left alone, since a newer answer counts or they were deleted here.
+  /// The number of skipped records: a newer answer has been merged already, or the record was deleted locally.
   public internal(set) var passedOver = 0
-  /// Records that the server no longer has and that stay here: something of them has not been sent, or other rows lead to them.
+  /// The number of rows kept although the server no longer has the records: they have unsent changes, or other rows
+  /// refer to them.
   public internal(set) var kept = 0
-  /// Values that both sides changed and no rule decides.
+  /// The number of conflicts: values that both sides changed and that no merge policy resolves.
   public internal(set) var conflicts = 0
-  /// The records that the model cannot read, and that were skipped (``EntityMapper/Invalid/skip``).
+  /// The records that the model cannot read and that were skipped (``EntityMapper/Invalid/skip``).
   public internal(set) var invalid: [RemoteInvalid] = []
   /// The number of pages.
   public internal(set) var pages = 0
@@ -56,7 +57,7 @@ public struct RemoteInvalid: Sendable, Hashable {
 }
 
 extension RemoteRefresh: CustomStringConvertible {
-  /// One line: `2 inserted, 1 updated, 3 unchanged`, or why nothing was.
+  /// One line: `2 inserted, 1 updated, 3 unchanged`, or the reason why no row was changed.
   public var description: String {
     switch outcome {
     case .fresh: return "still fresh, not asked"

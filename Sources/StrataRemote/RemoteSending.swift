@@ -1,12 +1,13 @@
-/// What a ``RemoteStore/send()`` came to.
+/// The result of ``RemoteStore/send()``.
 public struct RemoteSending: Sendable, Hashable {
-  /// Changes that the server has now.
+  /// The number of changes that the server accepted.
   public internal(set) var sent = 0
-  /// Changes that it refuses, and that stay in the queue.
+  /// The number of changes that the server refused. They stay in the queue.
   public internal(set) var refused = 0
-  /// Changes that still wait: for another record, for a conflict to be resolved, or for a later time.
+  /// The number of unsent changes that were not refused. They wait for another record, for a conflict to be resolved,
+  /// for an uncertain outcome to be settled, or for a later time.
   public internal(set) var waiting = 0
-  /// Values that both sides changed and no rule decides.
+  /// The number of conflicts: values that both sides changed and that no merge policy resolves.
   public internal(set) var conflicts = 0
 
   mutating func add(_ other: RemoteSending) {
@@ -17,7 +18,7 @@ public struct RemoteSending: Sendable, Hashable {
 }
 
 extension RemoteSending: CustomStringConvertible {
-  /// One line: `2 sent, 1 waiting`, or that there was nothing to send.
+  /// One line: `2 sent, 1 waiting`, or `nothing to send`.
   public var description: String {
     let parts = [(sent, "sent"), (refused, "refused"), (waiting, "waiting"), (conflicts, "in conflict")]
       .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }

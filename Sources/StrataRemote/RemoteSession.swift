@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataStore
 internal import StrataCore
 
-/// What the requests of one ``RemoteStore`` share: accounts, numbers, and who listens.
+/// The state that the requests of one ``RemoteStore`` share: account, request numbers and event listeners.
 final class RemoteSession: Sendable {
   let catalog: RemoteCatalog
   let lease = SendingLease()
@@ -16,11 +16,12 @@ final class RemoteSession: Sendable {
     var number: Int64
     var listeners: [Int: AsyncStream<RemoteEvent>.Continuation] = [:]
     var lastListener = 0
-    /// By entity, when its rows were last compared with what is known of the server.
+    /// For each entity, the database state at the last comparison of its rows with the stored copies.
     var checks: [String: DatabaseState] = [:]
   }
 
-  /// What changes when another connection writes, or a table is made anew.
+  /// Values that change when another connection writes, or when the schema changes, for instance when a table is
+  /// recreated.
   private struct DatabaseState: Equatable {
     let data: Int?
     let schema: Int?
@@ -39,7 +40,8 @@ final class RemoteSession: Sendable {
 
   func setAccount(_ account: String) { state.withLock { $0.account = account } }
 
-  /// The number of a request that begins now: greater than all before, also of other processes as far as their clocks agree.
+  /// Returns the number of a new request. It is greater than all earlier ones, including those of other processes if
+  /// their clocks agree.
   func nextNumber() -> Int64 {
     let now = Int64(clamping: Int((clock.now().timeIntervalSince1970 * 1_000_000).rounded()))
     return state.withLock { state in
@@ -48,7 +50,7 @@ final class RemoteSession: Sendable {
     }
   }
 
-  /// What sends requests of an account, and of no other.
+  /// Returns the client that sends requests of this account only.
   func client(_ account: String) -> HTTPClient {
     state.withLock { state in
       if let known = state.clients[account] { return known }
@@ -92,16 +94,17 @@ final class RemoteSession: Sendable {
 
   // MARK: Database
 
-  /// Writes in one transaction, after it was asked whether the task is cancelled; from then on it is not.
+  /// Writes in one transaction. Throws `CancellationError` if the task is already cancelled; later cancellation has no
+  /// effect.
   func write<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
     try Task.checkCancellation()
     do {
-      // A task of its own: a cancellation would interrupt the transaction between commit and event.
+      // A separate task: cancellation must not interrupt the transaction between commit and event.
       return try await Task { [writer] in try await writer.write { db in try body(db) } }.value
     } catch { throw Self.located(error) }
   }
 
-  /// Forgets what is kept of answers about an entity where rows are gone that nobody deleted through this connection.
+  /// Forgets the stored copies of an entity if rows have disappeared without a delete through this connection.
   func checkRows(_ entity: MappedEntity) async throws {
     do {
       try await writer.writeWithoutTransaction { [self] db in

@@ -5,7 +5,7 @@ internal import StrataStore
 
 /// The changes that have not been sent.
 extension RemoteStore {
-  /// The unsent changes of all accounts in their order: now, and after each change of the queue.
+  /// The unsent changes of all accounts, in queue order: once at the start, and after each change of the queue.
   public func observeChanges() -> AsyncThrowingStream<[RemoteChange], any Error> {
     ValueObservation.tracking { db in try Self.changes(db) }.removeDuplicates()
       .newest(in: entities.writer) { RemoteSession.located($0) }
@@ -15,17 +15,17 @@ extension RemoteStore {
     try UnsentChange.fetchAll(account: nil, db).map { try RemoteChange($0, columns: $0.columns(db)) }
   }
 
-  /// The unsent changes of all accounts, in their order.
+  /// The unsent changes of all accounts, in queue order.
   public func changes() async throws -> [RemoteChange] {
     try await session.read { db in try Self.changes(db) }
   }
 
-  /// Lets a change that the server refused, or that waits for a later time, go out with the next ``send()``.
+  /// Makes the next ``send()`` send a change that was refused, or that waits for a later time.
   ///
   /// - Parameters:
-  ///   - change: one of ``changes()``; one that has been sent meanwhile is left alone. One that is uncertain is sent again, and can make a
-  ///     record twice.
-  ///   - asNew: sends the record as one that the server does not have, where it no longer does.
+  ///   - change: one of ``changes()``. If it has been sent meanwhile, nothing happens. If it is uncertain, it is sent
+  ///     again, which can create a duplicate record.
+  ///   - asNew: sends an update as a new record, if the server no longer has the record.
   public func retry(_ change: RemoteChange, asNew: Bool = false) async throws {
     let catalog = session.catalog
     try await session.write { db in
@@ -47,14 +47,14 @@ extension RemoteStore {
     }
   }
 
-  /// Resolves an ``RemoteChange/State/uncertain`` change: the server has the new record under this id.
+  /// Resolves an ``RemoteChange/State/uncertain`` change for which the server has the new record under this id.
   ///
-  /// The record here gets the id. The next ``send()`` sends later edits of it.
+  /// The local record gets the id. The next ``send()`` sends later edits of it.
   ///
   /// - Parameters:
-  ///   - change: one of ``changes()``; one that is no longer uncertain is left alone.
-  ///   - id: the server's id, as a path has it.
-  /// - Throws: ``RemoteError`` with the code `invalidBody` where the property cannot hold the id.
+  ///   - change: one of ``changes()``. If it is no longer uncertain, nothing happens.
+  ///   - id: the server's id, as it occurs in a URL path.
+  /// - Throws: ``RemoteError`` with the code `invalidBody` if the property cannot hold the id.
   public func confirm(_ change: RemoteChange, id: String) async throws {
     let (catalog, answered) = (session.catalog, session.nextNumber())
     try await session.write { db in
@@ -69,8 +69,8 @@ extension RemoteStore {
     }
   }
 
-  /// Takes a change back: an edit becomes what the server last said, a record that was made here is deleted, and one that was deleted
-  /// comes back with the next refresh.
+  /// Reverts a change: edited columns get the server's last known values back, a record that was created locally is
+  /// deleted, and a deleted record comes back with the next refresh.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if other rows refer to the new record.
   public func discard(_ change: RemoteChange) async throws {
@@ -92,7 +92,8 @@ extension RemoteStore {
         return try known.remove(db)
       }
       if known.kind == .insert, known.request != nil {
-        // The server may have it: it is noted as deleted, and is deleted there as soon as its id is known.
+        // The server may have the record. The triggers note the deletion, and the record is deleted there as soon as
+        // its id is known.
         return try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
       }
       try ChangeTriggers.passed(db) {
@@ -112,7 +113,7 @@ extension RemoteStore {
             arguments: [known.entity, known.record])
         }
       }
-      // What the server has is asked for anew.
+      // The next refresh must fetch the server's values again.
       try StoredCopies.forget(entity, db)
       try known.remove(db)
     }

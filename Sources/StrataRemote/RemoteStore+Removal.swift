@@ -2,12 +2,12 @@ public import GRDB
 internal import StrataCore
 public import StrataStore
 
-/// Removing rows here that the server keeps.
+/// Removing local rows without deleting the records at the server.
 extension RemoteStore {
-  /// Removes rows here, and nothing at the server: the next refresh brings them back.
+  /// Removes local rows without deleting the records at the server. The next refresh brings them back.
   ///
-  /// A row stays if it has unsent changes, if a record with unsent changes refers to it, or if the database would not let go of it because
-  /// of a foreign key.
+  /// A row stays if it has unsent changes, if a record with unsent changes refers to it, or if a foreign key prevents
+  /// its deletion.
   ///
   /// - Returns: the number of rows that were removed.
   /// - Throws: ``RemoteError`` with the code `store` if the database fails.
@@ -33,8 +33,8 @@ extension RemoteStore {
     }
   }
 
-  /// Removes all rows of the entities here, and nothing at the server: for an app whose user logs out. Answers to requests that are under way
-  /// are dropped.
+  /// Removes all rows of the entities without deleting the records at the server, for a user who logs out. Answers to
+  /// running requests are dropped.
   ///
   /// - Parameter discardingChanges: also removes unsent changes. Without it, they are an error.
   /// - Throws: ``RemoteError`` with the code `store` if there are unsent changes, or if a row of another table refers to one of the rows.

@@ -3,18 +3,19 @@ public import GRDB
 internal import StrataCore
 public import StrataStore
 
-/// Keeps entities in step with a server: what is kept answers at once, what the server says is merged into it, and what is changed here
-/// is sent, now or when there is a connection again.
+/// Synchronizes entities with a server. It returns stored rows at once, merges the server's answers into them, and
+/// sends local changes, now or when there is a connection again.
 ///
 ///     let remote = try await RemoteStore(
 ///       entities, RemoteConfiguration(baseURL: url, mappers: EntityMapper(Project.self), EntityMapper(Todo.self)))
-///     for try await todos in remote.fetch(Todo.order(Column("title"))) { show(todos) }  // what is kept, then what the server says
-///     try await entities.save(todo)  // edited as ever
+///     for try await todos in remote.fetch(Todo.order(Column("title"))) { show(todos) }  // stored rows, then the merged rows
+///     try await entities.save(todo)  // an ordinary edit
 ///     try await remote.send()
 ///
-/// Whatever writes the tables through the database of the `EntityStore` is noted, by models, GRDB or SQL. Docs/Refresh.md is the guide.
+/// Every write to the tables through the database of the `EntityStore` is recorded, by models, GRDB or SQL.
+/// Docs/Refresh.md is the guide.
 public final class RemoteStore: Sendable {
-  /// What reads and writes the rows.
+  /// The store that reads and writes the rows.
   public let entities: EntityStore
   let session: RemoteSession
   private let running = Mutex(Shared())
@@ -32,13 +33,15 @@ public final class RemoteStore: Sendable {
     let headers: HTTPHeaders
   }
 
-  /// Compares the mappers with entities and tables, makes the tables for what is not sent yet, and notes changes from now on.
+  /// Compares the mappers with entities and tables, creates the tables of the change queue, and records changes from
+  /// now on.
   ///
   /// - Parameters:
-  ///   - entities: the entities, which have to name all that mappers name.
-  ///   - configuration: the server.
-  ///   - account: who uses it, whose changes are sent with that one's token only. Any text that stays the same.
-  /// - Throws: ``RemoteError`` with the code `invalidConfiguration`, whose reason has all that is wrong; `store`.
+  ///   - entities: the entities. They must include every entity that a mapper names.
+  ///   - configuration: the server's configuration.
+  ///   - account: the current account, a text that stays the same for one user. Its changes are sent with its token
+  ///     only.
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration`, whose reason lists every mistake; `store`.
   public init(_ entities: EntityStore, _ configuration: RemoteConfiguration, account: String = "") async throws {
     self.entities = entities
     do {
@@ -64,29 +67,30 @@ public final class RemoteStore: Sendable {
 
   // MARK: Accounts
 
-  /// Who uses it.
+  /// The current account.
   public var account: String { session.account }
 
-  /// Changes who uses it. What the one before has not sent stays in the queue, and is sent when that one is back; answers to requests
-  /// that still run are dropped. The rows stay as they are: who must not see another's rows needs a database of their own.
+  /// Changes the current account. Unsent changes of the previous account stay in the queue until that account is
+  /// current again. Answers to its running requests are dropped. The rows stay as they are: if accounts must not see
+  /// each other's rows, give each its own database.
   public func use(account: String) async throws {
     try await session.write { [session] db in
       try db.execute(sql: "UPDATE temp.strata_remote_session SET account = ?", arguments: [account])
-      // Both or neither: what is noted as one account's must not wait for another's call.
+      // Runs on commit, so that the triggers and the session change the account together.
       db.afterNextTransaction { _ in session.setAccount(account) }
     }
   }
 
   // MARK: Fetching
 
-  /// What is kept, at once, and then what it has become by the server's answer.
+  /// Returns a stream of the stored entities, and then of the entities after the server's answer.
   ///
-  /// The first element always comes; the second one where the server had something to say. A refresh that fails is thrown after the
-  /// first. Whoever ends the loop before cancels the refresh, unless others wait for it.
+  /// The first element always comes; the second one only if an answer was merged. If the refresh fails, its error is
+  /// thrown after the first element. Ending the loop early cancels the refresh, unless other callers wait for it.
   ///
   /// - Parameters:
-  ///   - request: the entities, from what is kept.
-  ///   - remote: what the server is asked for.
+  ///   - request: the entities to read from the database.
+  ///   - remote: the records to request from the server.
   public func fetch<E: Entity>(
     _ request: QueryInterfaceRequest<E>, from remote: RemoteRequest = .all
   ) -> AsyncThrowingStream<[E], any Error> {
@@ -104,12 +108,12 @@ public final class RemoteStore: Sendable {
     }
   }
 
-  /// What is kept. It does not ask the server, and never fails for the network.
+  /// Returns the stored entities, without a request to the server. It never fails because of the network.
   public func cached<E: Entity>(_ request: QueryInterfaceRequest<E>) async throws -> [E] {
     try await entities.fetchAll(request)
   }
 
-  /// The entities after the server's answer.
+  /// Refreshes from the server, and returns the entities after its answer was merged.
   public func refreshed<E: Entity>(
     _ request: QueryInterfaceRequest<E>, from remote: RemoteRequest = .all
   ) async throws -> [E] {
@@ -117,15 +121,17 @@ public final class RemoteStore: Sendable {
     return try await entities.fetchAll(request)
   }
 
-  /// Asks the server for records and merges its answer, in one transaction.
+  /// Requests records from the server and merges its answer, in one transaction.
   ///
-  /// Equal refreshes at the same time are one; cancelling one of them leaves the others.
+  /// Equal refreshes at the same time share one request. Cancelling one of them does not cancel the others. A refresh
+  /// with `replacing` is not shared.
   ///
   /// - Parameters:
   ///   - type: the entity.
-  ///   - remote: the records asked for.
-  ///   - replacing: the rows that the answer is the whole of, where it is a part of all: of these, what it does not have is deleted.
-  /// - Throws: ``RemoteError``, after which no row was changed; `CancellationError`.
+  ///   - remote: the records to request.
+  ///   - replacing: the rows that the answer replaces, if it is complete for a part of the records: those that are
+  ///     missing from the answer are deleted.
+  /// - Throws: ``RemoteError``, and no row was changed; `CancellationError`.
   @discardableResult
   public func refresh<E: Entity>(
     _ type: E.Type, _ remote: RemoteRequest = .all, replacing: QueryInterfaceRequest<E>? = nil
@@ -143,7 +149,7 @@ public final class RemoteStore: Sendable {
     return try await shared(refreshing)
   }
 
-  /// One refresh for all who ask the same at the same time.
+  /// Runs one refresh for all callers that request the same at the same time.
   private func shared(_ refreshing: Refreshing) async throws -> RemoteRefresh {
     let (account, entity, remote) = (refreshing.account, refreshing.entity, refreshing.request)
     let key = RefreshKey(
@@ -151,12 +157,12 @@ public final class RemoteStore: Sendable {
     return try await share(\.refreshes, key) { try await refreshing.run() }
   }
 
-  /// Merges what a server has pushed: by a web socket, a notification or a file. The same counts as for an answer.
+  /// Merges JSON that a server has pushed, by a web socket, a notification or a file, by the same rules as an answer.
   ///
   /// - Parameters:
-  ///   - json: a list of records or one, as an answer would have them.
+  ///   - json: one record or a list of records, in the form of an answer.
   ///   - type: the entity.
-  /// - Throws: ``RemoteError`` with the codes `invalidBody` and `store`, after which no row was changed.
+  /// - Throws: ``RemoteError`` with the codes `invalidBody` and `store`, and no row was changed.
   @discardableResult
   public func apply<E: Entity>(_ json: Data, to type: E.Type) async throws -> RemoteRefresh {
     try await apply(json, session.catalog.known(type))
@@ -183,11 +189,12 @@ public final class RemoteStore: Sendable {
 
   // MARK: Sending
 
-  /// Sends what has not been sent, in the order in which it was changed, each record after those that it leads to.
+  /// Sends the unsent changes in the order in which they were made, each record after the records that it refers to.
   ///
-  /// What the server refuses stays in the queue and holds up only what leads to it. Calls at the same time are one.
+  /// A change that the server refuses stays in the queue and blocks only the changes that depend on it. Calls at the
+  /// same time share one run.
   ///
-  /// - Throws: ``RemoteError`` where the server cannot be reached, or asks to wait: what was not sent is sent by a later call.
+  /// - Throws: ``RemoteError`` if the server cannot be reached, or asks to wait. A later call sends the rest.
   @discardableResult
   public func send() async throws -> RemoteSending {
     let account = session.account
@@ -195,18 +202,18 @@ public final class RemoteStore: Sendable {
     return try await share(\.sending, account) { try await sender.run() }
   }
 
-  /// Sends what has not been sent, and then refreshes the lists of all entities, in the order of the mappers: what an
-  /// app does when there is a connection again, when it comes to the foreground, and from time to time.
+  /// Sends the unsent changes, and then refreshes the lists of all entities, in the order of the mappers. Call it when
+  /// a connection is back, when the app comes to the foreground, and from time to time.
   ///
-  /// Cancelling it leaves what was done.
+  /// Cancelling it keeps what was done so far.
   ///
-  /// - Throws: as ``send()`` and ``refresh(_:_:replacing:)``: the first error, at once if there is no connection or no valid token, else
-  ///   after all lists were asked for.
+  /// - Throws: the first error of ``send()`` and ``refresh(_:_:replacing:)``: at once if there is no connection, no
+  ///   valid token, or another account; otherwise after all lists were requested.
   @discardableResult
   public func sync() async throws -> RemoteSync {
     var (sync, failure) = (RemoteSync(), nil as RemoteError?)
     func note(_ error: RemoteError) throws {
-      // No other request would do better.
+      // Every other request would fail too.
       if [.notConnected, .unauthorized, .accountChanged].contains(error.code) { throw failure ?? error }
       failure = failure ?? error
     }
@@ -222,21 +229,22 @@ public final class RemoteStore: Sendable {
     return sync
   }
 
-  /// The guarantees for the records of each entity, by its name.
+  /// The guarantees for the records of each entity, by the entity's name.
   public var guarantees: [String: Set<RemoteGuarantee>] {
     Dictionary(
       session.catalog.entities.map { ($0.name, $0.mapper.guarantees) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// A number for a record that is made here and whose primary key is the server's number, until that is known.
+  /// Returns a temporary primary key for a new local record whose primary key is the server's numeric id.
   ///
-  /// The number is negative, and servers use positive ones. A positive number could belong to another record at the server, and saving an
-  /// object with it would overwrite that record. The number has at most 53 bits, as JSON numbers in JavaScript do.
+  /// The number is negative, because servers use positive ones. A positive number could belong to another record at the
+  /// server, and saving an object with it would overwrite that record. It has at most 53 bits, the limit of integers in
+  /// JavaScript.
   public func newKey() -> Int64 { -Int64.random(in: 1...(1 << 53) - 1) }
 
   // MARK: Conflicts
 
-  /// What both sides changed and no rule decides, oldest first.
+  /// The unresolved conflicts, oldest first.
   public func conflicts() async throws -> [RemoteConflict] {
     let catalog = session.catalog
     return try await session.read { db in
@@ -246,9 +254,10 @@ public final class RemoteStore: Sendable {
     }
   }
 
-  /// Ends a conflict. One that has been resolved, or that the server's next answer ended, is left alone.
+  /// Resolves a conflict. If it has been resolved already, or the server's next answer ended it, nothing happens.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` where the column cannot hold the value.
+  /// - Throws: ``RemoteError`` with the code `store` if the column cannot hold the value, if a reference is resolved by
+  ///   `.value`, or if the server's reference is to a record that does not exist locally.
   public func resolve(_ conflict: RemoteConflict, _ resolution: RemoteConflict.Resolution) async throws {
     let catalog = session.catalog
     try await session.write { db in
@@ -261,7 +270,8 @@ public final class RemoteStore: Sendable {
 
   // MARK: Ids
 
-  /// The primary key that a record has now which was made here with another one, before the server gave it its own.
+  /// Returns the current primary key of a record that was created locally with another one, before the server assigned
+  /// its id. Returns the key unchanged if it was not replaced.
   public func currentKey<E: Entity>(of key: some DatabaseValueConvertible & Sendable, _ type: E.Type) async throws
     -> DatabaseValue
   {
@@ -277,7 +287,7 @@ public final class RemoteStore: Sendable {
 
   // MARK: Events
 
-  /// What is done from now on, for one reader. Whoever is slow misses what is older than the last 1,024.
+  /// A stream of the events from now on, for one reader. Only the last 1,024 unread events are kept.
   public func events() -> AsyncStream<RemoteEvent> { session.events() }
 
   // MARK: Sharing

@@ -1,18 +1,18 @@
-/// The token that requests carry, and its renewal, which happens once for all whom it concerns.
+/// The token that requests carry. It is renewed once for all requests that it was rejected for.
 actor BearerToken {
   typealias Refresh = @Sendable (_ rejected: String) async throws -> String?
 
-  /// What a request was sent with.
+  /// The token that a request was sent with.
   struct Credential: Sendable {
     let token: String
-    /// How many renewals had failed by then: one that fails later was meant for this request too.
+    /// The number of renewals that had failed when the request was sent. A later failure applies to this request too.
     let failures: Int
   }
 
   private let token: @Sendable () async throws -> String?
   private let refresh: Refresh?
   private var running: [String: SharedTask<String>] = [:]
-  /// Tokens that were replaced, the latest last, and what replaced them. The application may not know it yet.
+  /// Replaced tokens, the latest last. The application may still return them. `latest` is the token that replaced them.
   private var retired: [String] = []
   private var latest: String?
   private var failures = 0
@@ -22,23 +22,23 @@ actor BearerToken {
     (self.token, self.refresh) = (token, refresh)
   }
 
-  /// The token for a request; `nil` where there is none.
+  /// Returns the token for a request; `nil` if the application has none.
   func credential() async throws -> Credential? {
     guard let given = try await token() else { return nil }
     return Credential(token: newer(than: given) ?? given, failures: failures)
   }
 
-  /// Another token than the one that the server rejected.
+  /// Returns a token other than the rejected one.
   ///
-  /// - Throws: ``RemoteError`` with the code `unauthorized` where there is none; `CancellationError` where the caller is cancelled, which
-  ///   leaves the renewal to the others.
+  /// - Throws: ``RemoteError`` with the code `unauthorized` if there is none; `CancellationError` if the caller is
+  ///   cancelled, while the renewal continues for the other callers.
   func renewed(_ rejected: Credential) async throws -> String {
     if let newer = newer(than: rejected.token) { return newer }
     if let failure, failure.token == rejected.token, failure.number > rejected.failures { throw failure.error }
     if let running = running[rejected.token], let place = running.reserve() {
       return try await running.value(at: place)
     }
-    // Not cancelled with the last one who waits: a token for renewal often is good for one use.
+    // Not cancelled with the last waiting caller, because a refresh token can often be used only once.
     let renewal = SharedTask<String>(isCancelledWithTheLast: false)
     guard let place = renewal.reserve() else { throw CancellationError() }
     running[rejected.token] = renewal
@@ -66,7 +66,8 @@ actor BearerToken {
     }
   }
 
-  /// Tells this actor's own failure from what the closures throw, which is the cause of one whatever its type is.
+  /// Distinguishes this actor's own failure from errors that the closures throw, which become its cause, whatever their
+  /// type is.
   private struct Failed: Error { let error: RemoteError }
 
   private func remember(failureOf rejected: String, cause: (any Error)?) -> Failed {
@@ -85,7 +86,7 @@ actor BearerToken {
   private func retire(_ rejected: String, for new: String) {
     retired.removeAll { $0 == new || $0 == rejected }
     if rejected != new { retired.append(rejected) }
-    // Enough for answers that come late; more would grow as long as the process lives.
+    // Eight cover late answers; an unbounded list would grow for the lifetime of the process.
     if retired.count > 8 { retired.removeFirst() }
     latest = new
   }

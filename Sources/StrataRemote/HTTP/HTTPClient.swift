@@ -1,7 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// Sends requests: with the configured headers, authorized, tried again where that helps, and once for all who ask for the same.
+/// Sends requests with the configured headers and authorization. It retries them if that can help, and sends equal
+/// requests once.
 final class HTTPClient: Sendable {
   private let transport: any HTTPTransport
   private let retry: RemoteRetry
@@ -18,9 +19,9 @@ final class HTTPClient: Sendable {
   }
 
   /// - Parameters:
-  ///   - headers: fields for every request; the fields that a request has itself win.
-  ///   - sizeLimit: the greatest number of bytes of an answer's content.
-  ///   - timeout: how long each attempt may take.
+  ///   - headers: fields for every request. A request's own fields replace them.
+  ///   - sizeLimit: the maximum number of bytes of an answer's content.
+  ///   - timeout: the timeout of each attempt.
   init(
     transport: any HTTPTransport, retry: RemoteRetry = .init(), authentication: RemoteAuthentication? = nil,
     headers: HTTPHeaders = [:], sizeLimit: Int, timeout: Duration, clock: RemoteClock = .system
@@ -29,17 +30,18 @@ final class HTTPClient: Sendable {
     (self.headers, self.sizeLimit, self.timeout, self.clock) = (headers, sizeLimit, timeout, clock)
   }
 
-  /// How many requests are being sent, or wait for their next attempt, those that nobody waits for any more included.
+  /// The number of requests that are in flight or wait for their next attempt, including those that no caller waits for
+  /// any more.
   var inFlight: Int { state.withLock { $0.running } }
 
-  /// How many requests can be joined.
+  /// The number of requests that new callers can join.
   var shared: Int { state.withLock { $0.shared.count } }
 
-  /// Sends a request and returns its answer with a status of 200 to 299, or 304.
+  /// Sends a request and returns its answer if the status is 200 to 299, or 304.
   ///
-  /// - Throws: as ``answer(to:scope:coalesces:varyingBy:)``, and ``RemoteError`` for every other status: `redirected` (3xx),
-  ///   `unauthorized` (401), `forbidden` (403), `notFound` (404, 410), `conflict` (409, 412), `refused` (another 4xx), `unavailable`
-  ///   (408, 425, 429, 5xx), `invalidResponse` (everything else).
+  /// - Throws: the errors of ``answer(to:scope:coalesces:varyingBy:)``, and ``RemoteError`` for every other status:
+  ///   `redirected` (3xx), `unauthorized` (401), `forbidden` (403), `notFound` (404, 410), `conflict` (409, 412),
+  ///   `refused` (another 4xx), `unavailable` (408, 425, 429, 5xx), `invalidResponse` (everything else).
   func send(
     _ request: HTTPRequest, scope: String = "", coalesces: Bool = false, varyingBy: [String] = []
   ) async throws -> HTTPResponse {
@@ -48,19 +50,22 @@ final class HTTPClient: Sendable {
     return response
   }
 
-  /// Sends a request and returns its last answer, whatever its status but 401 after a renewal: for who needs the headers and the
-  /// content of a refusal.
+  /// Sends a request and returns its last answer, whatever its status, for callers that need the headers and the
+  /// content of a refusal. Only a 401 after a renewal is an error.
   ///
-  /// It is tried again as ``RemoteRetry`` says. With `coalesces`, a GET without content is sent once for all who ask for the same at
-  /// the time: the same scope, URL, `Accept`, fields named in `varyingBy`, and conditions (RFC 9110, section 13.1) and ranges, without
-  /// which an answer would go to somebody it is none for. It ends when the last one who waits is cancelled.
+  /// It is retried as ``RemoteRetry`` describes. With `coalesces`, a GET without content is sent once for all
+  /// concurrent callers with the same scope, URL, `Accept`, fields named in `varyingBy`, conditions (RFC 9110, section
+  /// 13.1) and ranges: an answer to a condition or a range is valid only for the same condition or range. The request
+  /// is cancelled when the last waiting caller is cancelled.
   ///
   /// - Parameters:
-  ///   - scope: what requests are joined within, such as an account: nobody gets an answer that is another's.
+  ///   - scope: requests are joined only within one scope, such as an account, so that no caller gets another account's
+  ///     answer.
   ///   - varyingBy: names of fields that make requests different.
-  ///   - isRepeatable: whether it may be sent twice; as ``RemoteRetry`` says unless given.
-  /// - Throws: ``RemoteError`` with the codes of ``HTTPTransport/send(_:sizeLimit:timeout:)``, with `unauthorized` where the authentication fails
-  ///   or a renewed token is rejected too; `CancellationError`. What else a transport throws is the cause of `notConnected`.
+  ///   - isRepeatable: whether it may be sent twice; decided as ``RemoteRetry`` describes unless given.
+  /// - Throws: ``RemoteError`` with the codes of ``HTTPTransport/send(_:sizeLimit:timeout:)``, with `unauthorized` if
+  ///   the authentication fails or a renewed token is rejected too; `CancellationError`. Any other error of a transport
+  ///   is the cause of `notConnected`.
   func answer(
     to request: HTTPRequest, scope: String = "", coalesces: Bool = false, varyingBy: [String] = [],
     isRepeatable: Bool? = nil
@@ -81,7 +86,7 @@ final class HTTPClient: Sendable {
     guard let place else { throw CancellationError() }
     if isNew {
       task.start {
-        // Before the answer is handed out: who asks after that wants a newer one.
+        // Removed before the answer is returned: a later caller must get a newer answer.
         defer { self.state.withLock { if $0.shared[key] === new { $0.shared[key] = nil } } }
         return try await self.counted(complete, isRepeatable)
       }
@@ -131,7 +136,7 @@ final class HTTPClient: Sendable {
           (renewed, wasRenewed) = (token, true)
           continue
         }
-        // The server has not processed a request that it answers with 429 (RFC 6585, section 4).
+        // A 429 means that the server has not processed the request (RFC 6585, section 4).
         guard isRepeatable || answer.status == 429, RemoteRetry.isTransient(answer.status) else { return answer }
         response = answer
         guard let delay = delay(after: attempt, response: answer) else { return answer }
@@ -148,14 +153,14 @@ final class HTTPClient: Sendable {
 
   /// Sends a request once.
   ///
-  /// - Throws: ``RemoteError``; `CancellationError` where this task is cancelled, and nowhere else.
+  /// - Throws: ``RemoteError``; `CancellationError` only if this task is cancelled.
   private func carried(_ request: HTTPRequest) async throws -> HTTPResponse {
     do { return try await transport.send(request, sizeLimit: sizeLimit, timeout: timeout) } catch let error
       as RemoteError
     {
       throw error
     } catch {
-      // Whatever a transport of the app's own throws then, that of a session above all.
+      // If the task is cancelled, any error of a custom transport or of `URLSession` becomes `CancellationError`.
       try Task.checkCancellation()
       throw RemoteError(.notConnected, "the request could not be sent", underlying: error)
     }

@@ -1,18 +1,19 @@
 internal import Foundation
 
-/// What is remembered of a complete answer so that a later request can be left out or made conditional (RFC 9111).
+/// The stored metadata of a complete answer, with which a later request is omitted or made conditional (RFC 9111).
 ///
-/// It is the memory of a private cache, kept for each account and URL by its owner. It holds the fields that decide, not the content.
+/// It is the entry of a private cache. The owner keeps one for each account and URL. It has the relevant header fields
+/// but not the content.
 ///
-/// Freshness is what the server says and never guessed: there is no heuristic freshness (section 4.2.2), so an answer without
-/// `max-age` and `Expires` is stale at once. `stale-while-revalidate`, `stale-if-error` and `immutable` change nothing.
+/// Freshness is explicit only. There is no heuristic freshness (section 4.2.2), so an answer without `max-age` and
+/// `Expires` is stale at once. `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
 struct HTTPCopy: Sendable, Hashable {
-  /// The entity tag as it was sent, weak or strong; `nil` where there was none.
+  /// The entity tag as the server sent it, weak or strong; `nil` without one.
   let etag: String?
-  /// The text of `Last-Modified` as it was sent; `nil` where there was none.
+  /// The text of `Last-Modified` as the server sent it; `nil` without one.
   let lastModified: String?
-  /// `Last-Modified` where nothing can have been changed at the server later in the same second: `Date` has to be at least one second
-  /// after it (RFC 9110, section 8.8.2.2).
+  /// `Last-Modified` if it is a strong validator: `Date` must be at least one second later, so that the record cannot
+  /// have changed again in the same second (RFC 9110, section 8.8.2.2).
   var strongLastModified: String? {
     guard let lastModified,
       let date = fields["date"]?.first.flatMap({ HTTPDate(Self.trimmed($0), now: receivedAt)?.date }),
@@ -20,32 +21,35 @@ struct HTTPCopy: Sendable, Hashable {
     else { return nil }
     return lastModified
   }
-  /// When the answer was there, or the one that confirmed it.
+  /// The time at which the answer, or the 304 that confirmed it, was received.
   let receivedAt: Date
-  /// The seconds that the answer was old when it came: the greater of the apparent age and of `Age` with the delay of the answer
-  /// (section 4.2.3).
+  /// The age of the answer at receipt, in seconds: the greater of the apparent age, and of `Age` plus the response
+  /// delay (section 4.2.3).
   let ageAtReceipt: Double
-  /// The seconds that it is fresh for, from its origin on: `max-age`, else `Expires` minus `Date` (section 4.2.1), 0 with `no-cache`;
-  /// `nil` where the server says nothing.
+  /// The freshness lifetime in seconds from the answer's origin: `max-age`, else `Expires` minus `Date` (section
+  /// 4.2.1), 0 with `no-cache`; `nil` if the server specifies none.
   let freshFor: Double?
-  /// Whether it must not be used once it is stale: `must-revalidate`, `no-cache`, or `Pragma: no-cache` without `Cache-Control`
-  /// (section 5.4).
+  /// Whether a stale copy must not be used: `must-revalidate`, `no-cache`, or `Pragma: no-cache` without
+  /// `Cache-Control` (section 5.4).
   let mustRevalidate: Bool
-  /// The values that the request had for the fields of `Vary`, by their names in lower case; `nil` for one that it did not have.
+  /// The request's values for the fields of `Vary`, by their lowercase names; `nil` for a field that the request did
+  /// not have.
   ///
-  /// `Authorization`, `Proxy-Authorization` and `Cookie` are left out, although servers name them: they are secrets that do not
-  /// belong into a database, and copies are kept for each account anyway.
+  /// `Authorization`, `Proxy-Authorization` and `Cookie` are omitted even if `Vary` names them: they are secrets, which
+  /// must not be stored in a database, and copies are kept for each account anyway.
   let vary: [String: String?]
-  /// Where the answer came from, where that is another place than was asked: by a redirection, which may lead elsewhere tomorrow.
+  /// The answer's URL if the request was redirected, because the redirection may have another target later; otherwise
+  /// `nil`.
   let redirectedTo: String?
-  /// The fields that the rest was read from, by their names in lower case, a line each: a 304 replaces some of them.
+  /// The header fields from which the other properties are derived, by their lowercase names, one value for each line.
+  /// A 304 replaces some of them.
   private let fields: [String: [String]]
   private let requestedAt: Date
 
-  /// Remembers an answer.
+  /// Creates a copy of an answer.
   ///
-  /// `nil` where the answer is none with status 200 to a GET, where one of the two says `no-store` (section 5.2), and with
-  /// `Vary: *`, which nothing matches (section 4.1).
+  /// `nil` unless the answer has status 200 and the method is GET, if the request or the answer has `no-store` (section
+  /// 5.2), and with `Vary: *`, which no request matches (section 4.1).
   init?(request: HTTPRequest, response: HTTPResponse, requestedAt: Date, receivedAt: Date) {
     guard request.method == "GET", response.status == 200, !CacheControl(request.headers).isNoStore,
       !CacheControl(response.headers).isNoStore
@@ -85,7 +89,7 @@ struct HTTPCopy: Sendable, Hashable {
     mustRevalidate = isNoCache || control.isMustRevalidate
     let date = headers["date"].flatMap { HTTPDate(Self.trimmed($0), now: receivedAt)?.date }
     let apparent = date.map { max(0, receivedAt.timeIntervalSince($0)) } ?? 0
-    // Of several ages the first one counts, and one that is no number does not (section 5.1).
+    // The first of several ages counts, and an age that is not a number is ignored (section 5.1).
     let first = headers["age"].flatMap { $0.split(separator: ",").first }.map { Self.trimmed(String($0)) }
     let delay = max(0, receivedAt.timeIntervalSince(requestedAt))
     ageAtReceipt = max(apparent, Double(first.flatMap(HTTPFieldParser.seconds) ?? 0) + delay)
@@ -94,7 +98,7 @@ struct HTTPCopy: Sendable, Hashable {
     } else if let maxAge = control.maxAge {
       freshFor = Double(maxAge)
     } else if let expires = headers["expires"] {
-      // A date that cannot be read, `0` above all, is one of the past (section 5.3).
+      // An invalid date, such as `0`, counts as a date in the past (section 5.3).
       let end = HTTPDate(Self.trimmed(expires), now: receivedAt)?.date
       freshFor = end.map { max(0, $0.timeIntervalSince(date ?? receivedAt)) } ?? 0
     } else {
@@ -102,19 +106,20 @@ struct HTTPCopy: Sendable, Hashable {
     }
   }
 
-  /// Whether a request can be left out at a time (section 4.2).
+  /// Whether the copy is fresh at a time, so that no request is needed (section 4.2).
   ///
-  /// Never with `no-cache`, never where the server gave no time, and never before the answer was received: a clock that went
-  /// backwards must not make a copy fresh for ever.
+  /// It is never fresh with `no-cache`, without a freshness lifetime, and before it was received: a clock that was set
+  /// back must not keep a copy fresh forever.
   func isFresh(at time: Date) -> Bool {
     let resident = time.timeIntervalSince(receivedAt)
     guard let freshFor, resident >= 0 else { return false }
     return freshFor > ageAtReceipt + resident
   }
 
-  /// Whether a request can be left out at a time, by what it says itself (RFC 9111, section 5.2.1): `no-cache`, `max-age`, `min-fresh`.
+  /// Whether a request can be omitted at a time, given its own `no-cache`, `max-age` and `min-fresh` (RFC 9111, section
+  /// 5.2.1).
   ///
-  /// Never where a redirection led to the answer: that one would have to be fresh as well.
+  /// Never if the answer was redirected, because the redirection would have to be fresh as well.
   func isFresh(at time: Date, for request: HTTPRequest) -> Bool {
     guard isFresh(at: time), redirectedTo == nil, let freshFor else { return false }
     let control = CacheControl(request.headers)
@@ -125,15 +130,15 @@ struct HTTPCopy: Sendable, Hashable {
     return freshFor - age >= Double(control.minFresh)
   }
 
-  /// Whether a 304 is about this answer: it names no other entity tag, by weak comparison, and comes from the same place. Of another one
-  /// nothing may be updated (section 4.3.4).
+  /// Whether a 304 confirms this answer: it has no different entity tag, by weak comparison, and comes from the same
+  /// URL. A 304 for another answer must not update the copy (section 4.3.4).
   func isConfirmed(by notModified: HTTPResponse, to request: HTTPRequest) -> Bool {
     let tag = notModified.headers.values(of: "ETag").first.map(Self.trimmed)
     let isSame = tag == nil || etag == nil || tag.map(Self.opaque) == etag.map(Self.opaque)
     return isSame && Self.place(of: notModified, to: request) == redirectedTo
   }
 
-  /// The URL of an answer; `nil` where it is the one of the request.
+  /// The URL of an answer; `nil` if it is the request's URL.
   private static func place(of response: HTTPResponse, to request: HTTPRequest) -> String? {
     func text(_ url: URL) -> String {
       let text = url.absoluteString.prefix { $0 != "#" }
@@ -142,35 +147,37 @@ struct HTTPCopy: Sendable, Hashable {
     return text(response.url) == text(request.url) ? nil : text(response.url)
   }
 
-  /// Whether the answer is one to this request too, by the fields that `Vary` named (section 4.1). Method and URL are the owner's to
-  /// compare.
+  /// Whether the answer is valid for this request, by the fields that `Vary` named (section 4.1). The owner compares
+  /// method and URL.
   func matches(_ request: HTTPRequest) -> Bool {
     vary.allSatisfy { name, value in request.headers[name].map(Self.trimmed) == value }
   }
 
-  /// What makes a request conditional (RFC 9110, section 13.1): `If-None-Match` with the entity tag, else `If-Modified-Since` with
-  /// the date as the server wrote it; empty where there is neither.
+  /// The fields that make a request conditional (RFC 9110, section 13.1): `If-None-Match` with the entity tag, else
+  /// `If-Modified-Since` with the server's own text of the date; empty without either.
   ///
-  /// Only one: a server must ignore the date where there is a tag (section 13.1.3), and the date, which is exact to a second only, would
-  /// decide alone at a server that knows no tags, though it sent one.
+  /// Only one field is sent. A server must ignore the date if there is a tag (section 13.1.3), but a server that
+  /// ignores tags would decide by the date alone, which is exact only to a second.
   var conditions: HTTPHeaders {
     if let etag { return ["If-None-Match": etag] }
     if let lastModified { return ["If-Modified-Since": lastModified] }
     return [:]
   }
 
-  /// Whether the entity tag is a strong one, which `If-Match` needs (RFC 9110, section 8.8.1).
+  /// Whether the entity tag is strong, as `If-Match` requires (RFC 9110, section 8.8.1).
   var isStrong: Bool { etag.map { $0.hasPrefix("\"") && $0.hasSuffix("\"") && $0.utf8.count >= 2 } ?? false }
 
-  /// The copy after a 304, with the fields that it brought in place of the old ones, and the age reckoned anew (section 4.3.4).
+  /// Returns the copy after a 304. The 304's fields replace the old ones, and the age is computed again (section
+  /// 4.3.4).
   ///
-  /// `ETag` and `Last-Modified` are replaced only where the tag is the same by weak comparison (RFC 9110, section 8.8.3.2), or where
-  /// neither has one: a tag of other content would confirm the old content from then on. `Vary` stays, as the values of the request do. With `no-store` the copy is never fresh again.
+  /// `ETag` and `Last-Modified` are replaced only if the tags are equal by weak comparison (RFC 9110, section 8.8.3.2),
+  /// or if the 304 has no tag: the tag of other content would later confirm the old content. `Vary` and the request's
+  /// values stay. With `no-store`, the copy is never fresh again.
   func updated(by notModified: HTTPResponse, requestedAt: Date, receivedAt: Date) -> HTTPCopy {
     var fields = fields
     let newTag = notModified.headers.values(of: "etag").first.map(Self.trimmed)
     let isSame = newTag.map(Self.opaque) == etag.map(Self.opaque) || newTag == nil
-    // An age and a date are of the answer that they came with.
+    // `Age` and `Date` belong to the answer that carried them.
     fields["age"] = nil
     fields["date"] = nil
     for name in Self.remembered where isSame || (name != "etag" && name != "last-modified") {
@@ -192,7 +199,7 @@ struct HTTPCopy: Sendable, Hashable {
 extension HTTPCopy: Codable {
   private enum Key: String, CodingKey { case fields, vary, redirectedTo, requestedAt, receivedAt }
 
-  /// Throws `DecodingError` where a part is missing or of another type.
+  /// Throws `DecodingError` if a part is missing or has another type.
   init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: Key.self)
     self.init(

@@ -1,20 +1,21 @@
 package import Foundation
 
-/// A date as HTTP writes it, to the second (RFC 9110, section 5.6.7).
+/// An HTTP date, with a resolution of one second (RFC 9110, section 5.6.7).
 ///
-/// Reads the three forms that a recipient must read: IMF-fixdate (`Sun, 06 Nov 1994 08:49:37 GMT`), RFC 850
-/// (`Sunday, 06-Nov-94 08:49:37 GMT`) and asctime (`Sun Nov  6 08:49:37 1994`). It knows no locale and no time zone.
+/// It parses the three forms that a recipient must accept: IMF-fixdate (`Sun, 06 Nov 1994 08:49:37 GMT`), RFC 850
+/// (`Sunday, 06-Nov-94 08:49:37 GMT`) and asctime (`Sun Nov  6 08:49:37 1994`). It uses no locale and no time zone.
 package struct HTTPDate: Sendable, Hashable {
   package let date: Date
 
   package init(_ date: Date) { self.date = date }
 
-  /// Reads one of the three forms; case does not matter (RFC 9111, section 4.2).
+  /// Parses one of the three forms, ignoring case (RFC 9111, section 4.2).
   ///
-  /// `nil` for every other text: other spaces or digits, a day that does not exist, a name of the weekday that is not the day's.
-  /// The second 60 is the first of the next minute.
+  /// Returns `nil` for any other text, including other spacing or digits, a nonexistent day, and a weekday that does
+  /// not match the date. Second 60 is the first second of the next minute.
   ///
-  /// - Parameter now: of the years that two digits may mean, RFC 850 means the last one that is not more than 50 years after this.
+  /// - Parameter now: determines the century of an RFC 850 year: the date is the latest one that is at most 50 years
+  ///   after `now`.
   package init?(_ text: String, now: Date = .now) {
     var reader = Reader(text.utf8.map { 65...90 ~= $0 ? $0 + 32 : $0 })
     guard let parsed = reader.imfFixdate() ?? reader.rfc850(now: now) ?? reader.asctime() else { return nil }
@@ -22,7 +23,8 @@ package struct HTTPDate: Sendable, Hashable {
     self.date = date
   }
 
-  /// As IMF-fixdate, which is the form to send. Years outside 0 to 9999 have no such form: the nearest second that has one is written.
+  /// The date as IMF-fixdate, the form to send. For a date outside the years 0 to 9999, it is the nearest second within
+  /// them.
   package var text: String {
     let (least, greatest) = (
       Self.days(year: 0, month: 1, day: 1) * 86_400, Self.days(year: 10_000, month: 1, day: 1) * 86_400 - 1
@@ -71,7 +73,7 @@ package struct HTTPDate: Sendable, Hashable {
   }
 }
 
-/// The numbers of a date, before they are checked.
+/// The unchecked numbers of a date.
 private struct Fields {
   var weekday = 0
   var (year, month, day) = (0, 0, 0)
@@ -80,13 +82,13 @@ private struct Fields {
   var date: Date? {
     guard 1...31 ~= day, 0...23 ~= hour, 0...59 ~= minute, 0...60 ~= second else { return nil }
     let days = HTTPDate.days(year: year, month: month, day: day)
-    // The thirtieth of February is a day of March, which the way back shows.
+    // Converting back detects nonexistent days: February 30 would come back as a day in March.
     guard HTTPDate.civil(days: days) == (year, month, day), HTTPDate.weekday(days: days) == weekday else { return nil }
     return Date(timeIntervalSince1970: Double(days * 86_400 + hour * 3600 + minute * 60 + second))
   }
 }
 
-/// Reads the forms, each from the start of the text to its end.
+/// Parses each form from the start of the text to its end.
 private struct Reader {
   let bytes: [UInt8]
   private var place = 0
@@ -99,7 +101,7 @@ private struct Reader {
     return true
   }
 
-  /// The index of the name that stands here.
+  /// The index of the name at the current position, which is consumed.
   private mutating func take(oneOf names: [String]) -> Int? { names.indices.first { take(names[$0]) } }
 
   private mutating func digits(_ count: Int) -> Int? {
@@ -140,7 +142,7 @@ private struct Reader {
     let bounded = max(-1e11, min(1e11, now.timeIntervalSince1970))
     let today = HTTPDate.civil(days: Int((bounded / 86_400).rounded(.down)))
     fields.year = today.year / 100 * 100 + short
-    // By the whole date and not by the year alone: a day less than 50 years ahead is in the future.
+    // Compares whole dates, not years: a date less than 50 years ahead is in the future.
     func isBeyond(_ year: Int) -> Bool {
       let limit = HTTPDate.days(year: today.year + 50, month: today.month, day: today.day)
       return HTTPDate.days(year: year, month: fields.month, day: fields.day) > limit
@@ -163,6 +165,6 @@ private struct Reader {
 }
 
 extension StringProtocol {
-  /// The first letter as a capital, without a locale.
+  /// The text with its first letter capitalized, without a locale.
   fileprivate var capitalizedASCII: String { prefix(1).uppercased() + dropFirst() }
 }

@@ -6,7 +6,8 @@ internal import StrataCore
   internal import FoundationNetworking
 #endif
 
-/// One request on its way, and what has come of its answer. It ends once: with the answer, an error, the end of its time, or cancellation.
+/// One request in flight, with the answer received so far. It ends once: with the answer, an error, a timeout, or
+/// cancellation.
 final class HTTPExchange: Sendable {
   private struct State {
     var continuation: CheckedContinuation<HTTPResponse, any Error>?
@@ -21,14 +22,15 @@ final class HTTPExchange: Sendable {
   private let worker: DispatchQueue
   private let state = Mutex(State())
 
-  /// - Parameter worker: where the task is made, started and cancelled, which waits for a queue of the session. Where that reads a fast
-  ///   answer, it waits long, and would keep the threads that all tasks of the process share; and whoever cancels may hold locks of the
-  ///   runtime (swift-corelibs-foundation#5412).
+  /// - Parameter worker: the queue on which the task is created, started and cancelled. These calls block on a queue of
+  ///   the session. While the session reads a fast answer, they block for long, which must not occupy the shared
+  ///   threads of the concurrency runtime, and a cancelling caller may hold locks of the runtime
+  ///   (swift-corelibs-foundation#5412).
   init(_ request: HTTPRequest, sizeLimit: Int, worker: DispatchQueue) {
     (self.request, self.sizeLimit, self.worker) = (request, sizeLimit, worker)
   }
 
-  /// Makes the task and lets it run, unless the exchange has ended before.
+  /// Creates and starts the task, unless the exchange has already ended.
   func start(
     _ continuation: CheckedContinuation<HTTPResponse, any Error>, timeout: Duration,
     task make: @escaping @Sendable () throws -> URLSessionDataTask
@@ -53,25 +55,26 @@ final class HTTPExchange: Sendable {
       return $0.outcome != nil
     }
     task.resume()
-    // Only a task that was started tells its end.
+    // A task reports its end only if it was started.
     if isOver { task.cancel() }
   }
 
-  /// Ends the exchange when its time is over.
+  /// Ends the exchange at the timeout.
   private func watch(until end: ContinuousClock.Instant) async {
     #if canImport(FoundationNetworking)
       guard await redirectionEnds(until: end) else { return }
     #endif
-    // Only cancellation ends the sleep early, and then there is nothing to do.
+    // Only cancellation ends the sleep early, and then the exchange has ended.
     guard (try? await Task.sleep(until: end, clock: .continuous)) != nil else { return }
     finish(
       .failure(RemoteError(.timedOut, "the answer was not there in time; a faster one or a longer timeout is needed")))
   }
 
   #if canImport(FoundationNetworking)
-    /// Looks after the content of a redirection, which the session keeps for itself and tells when it is whole, until another head is told.
+    /// Limits the content of a redirection until the next head arrives. The session buffers that content and reports it
+    /// only when it is complete.
     ///
-    /// - Returns: whether there is anything left to wait for.
+    /// - Returns: whether the timeout still has to be watched.
     private func redirectionEnds(until end: ContinuousClock.Instant) async -> Bool {
       var began: ContinuousClock.Instant?
       while ContinuousClock.now.duration(to: end) > Self.lookingInterval {
@@ -80,7 +83,7 @@ final class HTTPExchange: Sendable {
         let (task, isTold) = state.withLock { ($0.task, $0.response != nil || $0.outcome != nil) }
         if isTold { return true }
         let expected = task?.countOfBytesExpectedToReceive ?? 0
-        // 0 is that of a task that has no head yet, and -1 that of content without a length.
+        // The count is 0 before a head arrived, and -1 for content without a length.
         guard expected != 0 else { continue }
         let start = began ?? .now
         began = start
@@ -93,11 +96,11 @@ final class HTTPExchange: Sendable {
     }
 
     private static let lookingInterval = Duration.milliseconds(100)
-    /// How long the content of a redirection may take, which nobody can count.
+    /// The time limit for the content of a redirection, whose bytes cannot be counted.
     private static let longestRedirection = Duration.seconds(3)
   #endif
 
-  /// Ends the exchange; later calls change nothing.
+  /// Ends the exchange. Later calls have no effect.
   func finish(_ outcome: Result<HTTPResponse, any Error>) {
     let ended = state.withLock { state -> State? in
       guard state.outcome == nil else { return nil }
@@ -114,7 +117,7 @@ final class HTTPExchange: Sendable {
 
   private func cancel(_ task: URLSessionDataTask) { worker.async { task.cancel() } }
 
-  /// The head of the answer is there.
+  /// Receives the head of the answer.
   func receive(_ response: URLResponse) {
     guard let http = response as? HTTPURLResponse else {
       return finish(.failure(RemoteError(.invalidResponse, "the answer is no HTTP; one of HTTP is needed")))
@@ -125,11 +128,11 @@ final class HTTPExchange: Sendable {
     }
     let head = HTTPResponse(http.statusCode, headers: headers, url: http.url ?? request.url)
     state.withLock { if $0.outcome == nil { $0.response = head } }
-    // No need to read what is announced as too much.
+    // The content is not read if its announced length exceeds the limit.
     if let length = announcedLength(of: head), length > sizeLimit { finish(.failure(tooLarge)) }
   }
 
-  /// A part of the content is there.
+  /// Receives a part of the content.
   func receive(_ data: Data) {
     let isTooLarge = state.withLock {
       guard let count = $0.response?.body.count else { return false }
@@ -140,10 +143,10 @@ final class HTTPExchange: Sendable {
     if isTooLarge { finish(.failure(tooLarge)) }
   }
 
-  /// The task of the session is over.
+  /// Ends the exchange after the session's task has ended.
   ///
-  /// - Parameter head: the head of the answer as the task has it. On Linux nothing else tells of a redirection that names no place, whose
-  ///   content is lost.
+  /// - Parameter head: the answer's head from the task. On Linux, a redirection without `Location` is reported in no
+  ///   other way, and its content is lost.
   func complete(_ error: (any Error)?, head: URLResponse? = nil) {
     let isUntold = state.withLock { $0.response == nil && $0.outcome == nil }
     if error == nil, isUntold, let head { receive(head) }
@@ -168,15 +171,15 @@ final class HTTPExchange: Sendable {
     RemoteError(.tooLarge, "the answer has more than \(sizeLimit) bytes; a smaller one or a greater limit is needed")
   }
 
-  /// The number of bytes that the decoded content will have; `nil` where nothing says so (RFC 9110, section 8.6).
+  /// The number of bytes of the decoded content; `nil` if it is not announced (RFC 9110, section 8.6).
   private func contentLength(of response: HTTPResponse) -> Int? {
     response.headers["Content-Encoding"] == nil ? encodedLength(of: response) : nil
   }
 
-  /// The number of bytes that the decoded content will have at least.
+  /// The minimum number of bytes of the decoded content.
   private func announcedLength(of response: HTTPResponse) -> Int? {
     guard let length = encodedLength(of: response) else { return nil }
-    // Coding makes content longer that cannot be made shorter: a head, and a few bytes for each block.
+    // Incompressible content grows when it is encoded: by a header, and by a few bytes for each block.
     return response.headers["Content-Encoding"] == nil ? length : length - length / 64 - 1024
   }
 
@@ -187,7 +190,8 @@ final class HTTPExchange: Sendable {
     return Self.length(text)
   }
 
-  /// Whether `Content-Length` is one number, without which nobody knows where the content ends (RFC 9112, section 6.3).
+  /// Whether `Content-Length` is absent or one number. Otherwise the end of the content is unknown (RFC 9112, section
+  /// 6.3).
   private func hasValidLength(_ response: HTTPResponse) -> Bool {
     guard response.headers["Transfer-Encoding"] == nil, let text = response.headers["Content-Length"] else {
       return true
@@ -195,7 +199,7 @@ final class HTTPExchange: Sendable {
     return Self.length(text) != nil
   }
 
-  /// A list of equal numbers counts as one of them.
+  /// Returns the length; a list of equal numbers counts as one number.
   private static func length(_ text: String) -> Int? {
     let lengths = Set(text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
     return lengths.count == 1 ? lengths.first.flatMap(HTTPFieldParser.seconds) : nil

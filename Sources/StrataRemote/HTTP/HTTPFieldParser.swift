@@ -1,6 +1,7 @@
-/// Reads the values of fields that are made of tokens, quoted strings and separators (RFC 9110, section 5.6).
+/// Parses field values that consist of tokens, quoted strings and separators (RFC 9110, section 5.6).
 ///
-/// It reads bytes, since a value may hold anything: what is no token and no quoted string is for the caller to skip.
+/// It works on bytes, because a value may contain anything. The caller skips bytes that are neither a token nor a
+/// quoted string.
 struct HTTPFieldParser {
   private let bytes: [UInt8]
   private var place = 0
@@ -13,21 +14,22 @@ struct HTTPFieldParser {
     while place < bytes.count, bytes[place] == 0x20 || bytes[place] == 0x09 { place += 1 }
   }
 
-  /// Whether the byte stands here, which is then behind.
+  /// Consumes the byte if it is at the current position, and returns whether it was.
   mutating func take(_ byte: Character) -> Bool {
     guard place < bytes.count, bytes[place] == byte.asciiValue else { return false }
     place += 1
     return true
   }
 
-  /// A token as it is; `nil` where none begins here.
+  /// Consumes a token; `nil` if none begins at the current position.
   mutating func token() -> String? {
     let start = place
     while place < bytes.count, Self.isTokenByte(bytes[place]) { place += 1 }
     return place > start ? String(decoding: bytes[start..<place], as: UTF8.self) : nil
   }
 
-  /// A quoted string without its quotes and backslashes; `nil` where none begins here. One that does not end ends with the text.
+  /// Consumes a quoted string and returns it without quotes and escaping backslashes; `nil` if none begins at the
+  /// current position. An unterminated string ends with the text.
   mutating func quoted() -> String? {
     guard take("\"") else { return nil }
     var content: [UInt8] = []
@@ -40,7 +42,7 @@ struct HTTPFieldParser {
     return String(decoding: content, as: UTF8.self)
   }
 
-  /// What stands before one of these bytes or the end, without the space around it.
+  /// Consumes the text before one of these bytes or the end, and returns it without surrounding space.
   mutating func upTo(_ ends: String) -> String {
     let start = place
     while place < bytes.count, !ends.utf8.contains(bytes[place]) { place += 1 }
@@ -57,7 +59,7 @@ struct HTTPFieldParser {
     }
   }
 
-  /// A number of seconds as RFC 9111, section 1.2.2, writes it: digits alone. One that is too great is the greatest `Int`.
+  /// A number of seconds (RFC 9111, section 1.2.2): digits only. A number beyond `Int` becomes `Int.max`.
   static func seconds(_ text: String) -> Int? {
     guard !text.isEmpty, text.utf8.allSatisfy({ 48...57 ~= $0 }) else { return nil }
     return Int(text) ?? .max

@@ -1,27 +1,27 @@
-/// The fields of a header, in their order; names are compared without regard to case (RFC 9110, section 5.1).
+/// Header fields in order. Names are case-insensitive (RFC 9110, section 5.1).
 public struct HTTPHeaders: Sendable, Hashable {
-  /// The fields, as they were given.
+  /// The fields as specified.
   public private(set) var fields: [Field]
 
-  /// One line of a header.
+  /// One header field line.
   public struct Field: Sendable, Hashable {
-    /// The name, as it was given.
+    /// The name as specified.
     public let name: String
-    /// The value, as it was given.
+    /// The value as specified.
     public let value: String
 
-    /// A line of a header.
+    /// Creates a header field line.
     public init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
     }
   }
 
-  /// A header of these lines, in their order.
+  /// Creates a header with these lines, in order.
   public init(_ fields: [Field] = []) { self.fields = fields }
 
-  /// All values of a name as one, separated by commas (RFC 9110, section 5.3); `nil` where there is none. Setting replaces all, and
-  /// `nil` removes them.
+  /// All values of a name, joined by commas (RFC 9110, section 5.3); `nil` if there is none. Setting a value replaces
+  /// all lines of the name; setting `nil` removes them.
   public subscript(name: String) -> String? {
     get {
       let found = values(of: name)
@@ -33,13 +33,13 @@ public struct HTTPHeaders: Sendable, Hashable {
     }
   }
 
-  /// The values of a name, a line each.
+  /// The values of a name, one for each line.
   public func values(of name: String) -> [String] { fields.filter { Self.isSame($0.name, name) }.map(\.value) }
 
-  /// Adds a line, beside those of the same name.
+  /// Adds a line and keeps existing lines of the same name.
   public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
 
-  /// Names are ASCII (RFC 9110, section 5.6.2), so nothing else is folded.
+  /// Compares ASCII letters case-insensitively, because names are ASCII (RFC 9110, section 5.6.2).
   static func isSame(_ one: String, _ other: String) -> Bool {
     func folded(_ byte: UInt8) -> UInt8 { 65...90 ~= byte ? byte + 32 : byte }
     return one.utf8.lazy.map(folded).elementsEqual(other.utf8.lazy.map(folded))

@@ -1,13 +1,13 @@
 /// One link of the field `Link` (RFC 8288, section 3).
 struct HTTPLink: Sendable, Hashable {
-  /// What stands between the angle brackets.
+  /// The text between the angle brackets.
   let target: String
-  /// The relations of the first `rel`, in lower case; others are ignored (section 3.3).
+  /// The lowercase relations of the first `rel`. Further `rel` parameters are ignored (section 3.3).
   let relations: [String]
-  /// Whether it is a link of another resource than the answer's (section 3.2).
+  /// Whether the link's context is another resource than the answer (section 3.2).
   let hasAnchor: Bool
 
-  /// The links of all lines (appendix B.2). What follows something that cannot be read is left out, up to the end of the line.
+  /// The links of all lines (appendix B.2). A malformed part ends the parsing of its line.
   static func links(in headers: HTTPHeaders) -> [HTTPLink] {
     headers.values(of: "Link").flatMap(links(inLine:))
   }

@@ -4,14 +4,14 @@ public import Foundation
 public struct HTTPRequest: Sendable, Hashable {
   /// The method, in capitals: `GET`, `POST`, `PATCH`, `PUT`, `DELETE`.
   public var method: String
-  /// Where it goes.
+  /// The target URL.
   public var url: URL
-  /// Its header.
+  /// The header fields.
   public var headers: HTTPHeaders
-  /// `nil` for a request without content.
+  /// The content; `nil` for a request without content.
   public var body: Data?
 
-  /// A request; a GET without content unless said.
+  /// Creates a request; by default a GET without content.
   public init(_ method: String = "GET", _ url: URL, headers: HTTPHeaders = [:], body: Data? = nil) {
     self.method = method
     self.url = url
@@ -20,18 +20,18 @@ public struct HTTPRequest: Sendable, Hashable {
   }
 }
 
-/// What a server answered, whole.
+/// A complete answer of a server.
 public struct HTTPResponse: Sendable, Hashable {
   /// The status code, 100 to 599.
   public var status: Int
-  /// Its header.
+  /// The header fields.
   public var headers: HTTPHeaders
-  /// The content, decoded from its transfer coding and content coding.
+  /// The content after decoding its transfer coding and content coding.
   public var body: Data
-  /// Where it came from, after redirects.
+  /// The URL that sent it, after redirects.
   public var url: URL
 
-  /// An answer, for transports and tests.
+  /// Creates an answer, for transports and tests.
   public init(_ status: Int, headers: HTTPHeaders = [:], body: Data = Data(), url: URL) {
     self.status = status
     self.headers = headers
@@ -40,16 +40,16 @@ public struct HTTPResponse: Sendable, Hashable {
   }
 }
 
-/// What carries requests to a server: ``URLSessionTransport``, or whatever a test needs.
+/// Sends requests to a server: ``URLSessionTransport``, or a transport for tests.
 public protocol HTTPTransport: Sendable {
-  /// Sends one request, once, and returns the whole answer, whatever its status.
+  /// Sends one request, once, and returns the complete answer, whatever its status.
   ///
-  /// It keeps no cache, and asks nobody who it is. Cancellation of the task ends the request at once.
+  /// It keeps no cache, and never asks for credentials. Cancellation of the task ends the request at once.
   ///
   /// - Parameters:
   ///   - request: the request, with all its headers.
-  ///   - sizeLimit: the greatest number of bytes that the decoded content may have; what is beyond is not read.
-  ///   - timeout: how long the whole may take.
+  ///   - sizeLimit: the maximum number of bytes of the decoded content. Bytes beyond it are not read.
+  ///   - timeout: the timeout of the whole exchange.
   /// - Throws: ``RemoteError`` with the codes `notConnected`, `timedOut`, `cutOff`, `tooLarge`, `invalidResponse`, `redirected`;
   ///   `CancellationError`.
   func send(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse

@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// Scheme, host and port of a URL: what a token is for (RFC 9110, section 4.3.1).
+/// The scheme, host and port of a URL, within which a token is valid (RFC 9110, section 4.3.1).
 struct HTTPOrigin: Sendable, Hashable {
   let scheme: String
   let host: String
   let port: Int
 
-  /// `nil` where the URL is not an absolute one of `http` or `https` with a host.
+  /// Returns `nil` unless the URL is an absolute `http` or `https` URL with a host.
   init?(_ url: URL) {
     let absolute = url.absoluteURL
     guard let scheme = absolute.scheme?.lowercased(), let host = absolute.host(percentEncoded: true), !host.isEmpty

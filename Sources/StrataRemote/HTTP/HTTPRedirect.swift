@@ -1,18 +1,19 @@
 internal import Foundation
 
-/// Where a redirection leads, by the rules of this package, which are narrower than those of RFC 9110, section 15.4.
+/// The rules for following redirections. They are stricter than RFC 9110, section 15.4.
 enum HTTPRedirect {
-  /// How many are followed for one request.
+  /// The maximum number of redirections followed for one request.
   static let limit = 5
 
-  /// The request that follows an answer; `nil` where the answer is no redirection: another status than 301, 302, 303, 307 and 308, or no
-  /// `Location`.
+  /// Returns the request that follows a redirection; `nil` if the answer is none: a status other than 301, 302, 303,
+  /// 307 and 308, or no `Location`.
   ///
-  /// GET and HEAD are followed within the same scheme, and from `http` to `https`. Every other method is followed only with 307 and 308 and within
-  /// one origin, since it would have to change, or be sent to somebody who was not meant. Where scheme, host or port change, all
-  /// headers are dropped but `Accept`, `Accept-Language` and `User-Agent`, which say nothing about who asks.
+  /// GET and HEAD are followed within the same scheme, and from `http` to `https`. Any other method is followed only
+  /// with 307 and 308 and within one origin, because it would otherwise change its method, or be sent to a server that
+  /// was not meant. If the scheme, host or port changes, all headers are dropped except `Accept`, `Accept-Language` and
+  /// `User-Agent`, which do not identify the sender.
   ///
-  /// - Throws: ``RemoteError`` with the code `redirected` where it must not be followed.
+  /// - Throws: ``RemoteError`` with the code `redirected` if the redirection must not be followed.
   static func next(after request: HTTPRequest, response: HTTPResponse) throws -> HTTPRequest? {
     guard [301, 302, 303, 307, 308].contains(response.status),
       let location = response.headers.values(of: "Location").first

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What two requests must have in common to share one answer.
+/// The properties that two requests must have in common to share one answer.
 struct HTTPRequestKey: Sendable, Hashable {
   private let scope: String
   private let method: String
@@ -15,7 +15,8 @@ struct HTTPRequestKey: Sendable, Hashable {
     self.values = values
   }
 
-  /// An answer to a condition, or of a part, is one for nobody else (RFC 9110, sections 13.1 and 14.2).
+  /// An answer to a condition or a range is valid only for the same condition or range (RFC 9110, sections 13.1 and
+  /// 14.2).
   private static let always = [
     "accept", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range",
   ]

@@ -1,4 +1,4 @@
-/// How requests say who sends them.
+/// How requests are authenticated.
 public struct RemoteAuthentication: Sendable {
   enum Kind: Sendable {
     case bearer(BearerToken, canRefresh: Bool)
@@ -9,15 +9,16 @@ public struct RemoteAuthentication: Sendable {
 
   /// Sends `Authorization: Bearer` with a token (RFC 6750, section 2.1).
   ///
-  /// After an answer with status 401 the token is renewed, once for all requests that it was rejected for, and each of them is repeated
-  /// once, whatever its method: the server has not processed it. A second 401 is the error `unauthorized`. Renewing goes on where
-  /// those who wait for it are cancelled, and when it fails, all who wait get `unauthorized` with its error as the cause.
+  /// After a 401, the token is renewed once for all requests that it was rejected for. Each of them is repeated once,
+  /// whatever its method, because the server has not processed it. A second 401 is the error `unauthorized`. Cancelling
+  /// the waiting callers does not cancel a renewal. If the renewal fails, all of them get `unauthorized` with its error
+  /// as the cause.
   ///
   /// - Parameters:
-  ///   - token: the token, asked for before each attempt; without one the request is sent without it. What it throws becomes the
-  ///     cause of `unauthorized`.
-  ///   - refresh: gets a new token in place of the rejected one, and stores it; `nil` as its result where there is none. Not called
-  ///     where `token` meanwhile has another one.
+  ///   - token: returns the token before each attempt. If it returns `nil`, the request is sent without a token. An
+  ///     error that it throws becomes the cause of `unauthorized`.
+  ///   - refresh: gets a new token to replace the rejected one, and stores it. It returns `nil` if there is none. It is
+  ///     not called if `token` returns another token meanwhile.
   public static func bearer(
     token: @Sendable @escaping () async throws -> String?,
     refresh: (@Sendable (_ rejected: String) async throws -> String?)? = nil
@@ -25,14 +26,15 @@ public struct RemoteAuthentication: Sendable {
     RemoteAuthentication(kind: .bearer(BearerToken(token: token, refresh: refresh), canRefresh: refresh != nil))
   }
 
-  /// Lets a closure change each request before it is sent, each attempt anew. What it throws becomes the cause of `unauthorized`.
+  /// Lets a closure modify each request before every attempt. An error that it throws becomes the cause of
+  /// `unauthorized`.
   public static func custom(_ authorize: @Sendable @escaping (inout HTTPRequest) async throws -> Void)
     -> RemoteAuthentication
   {
     RemoteAuthentication(kind: .custom(authorize))
   }
 
-  /// Puts what is needed into a request, and returns what can be renewed if it is rejected; `nil` where nothing can.
+  /// Authorizes a request, and returns the credential to renew if it is rejected; `nil` if it cannot be renewed.
   ///
   /// - Throws: ``RemoteError`` with the code `unauthorized`; `CancellationError`.
   func authorize(_ request: inout HTTPRequest) async throws -> BearerToken.Credential? {
@@ -47,14 +49,15 @@ public struct RemoteAuthentication: Sendable {
         return canRefresh ? credential : nil
       }
     } catch {
-      // Of the caller alone: one of the app's own is a failure like any other.
+      // Only a cancellation of the caller is rethrown. A `CancellationError` of the app's closure is an ordinary
+      // failure.
       try Task.checkCancellation()
       throw RemoteError(
         .unauthorized, "the request could not be authorized; what it needs for that must be there", underlying: error)
     }
   }
 
-  /// Gets another token in place of a rejected one.
+  /// Returns a token to replace a rejected one; `nil` if renewal is not supported.
   func renew(_ rejected: BearerToken.Credential) async throws -> String? {
     guard case .bearer(let bearer, true) = kind else { return nil }
     return try await bearer.renewed(rejected)

@@ -1,15 +1,15 @@
 public import Foundation
 
-/// Time and chance, as retries and the age of copies need them. A test injects its own.
+/// The source of time and randomness for retries and the age of copies. Tests inject their own.
 public struct RemoteClock: Sendable {
   /// The time of day.
   public var now: @Sendable () -> Date
-  /// Waits; throws `CancellationError` where the task is cancelled meanwhile.
+  /// Waits. Throws `CancellationError` if the task is cancelled meanwhile.
   public var sleep: @Sendable (Duration) async throws -> Void
-  /// A number from 0 up to 1, without 1.
+  /// Returns a random number from 0 up to but not including 1.
   public var random: @Sendable () -> Double
 
-  /// A clock of these three, for tests.
+  /// Creates a clock from these closures, for tests.
   public init(
     now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (Duration) async throws -> Void,
     random: @escaping @Sendable () -> Double
@@ -19,7 +19,7 @@ public struct RemoteClock: Sendable {
     self.random = random
   }
 
-  /// The system's.
+  /// The system clock and random number generator.
   public static let system = RemoteClock(
     now: { Date.now }, sleep: { try await Task.sleep(for: $0) }, random: { Double.random(in: 0..<1) })
 }

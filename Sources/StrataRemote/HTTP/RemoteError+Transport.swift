@@ -5,14 +5,14 @@ internal import Foundation
 #endif
 
 extension RemoteError {
-  /// What an error of a session means.
+  /// Creates the error for an error of a session.
   ///
-  /// - Parameter hasHead: whether the head of an answer had come.
+  /// - Parameter hasHead: whether the head of an answer had been received.
   init(transport error: any Error, hasHead: Bool) {
     let cutOff = "the connection ended before the answer did; the whole answer is needed"
     let (code, reason): (Code, String)
     switch (error as? URLError)?.code {
-    // On Linux, it says that nothing came; what is no HTTP is `unsupportedURL` there.
+    // On Linux, this code means that no answer was received. An answer that is not HTTP has `unsupportedURL` there.
     case .badServerResponse where !hasHead && Self.isEmptyBad: (code, reason) = (.cutOff, cutOff)
     case .timedOut: (code, reason) = (.timedOut, "the server was silent for too long; a faster answer is needed")
     case .networkConnectionLost: (code, reason) = (.cutOff, cutOff)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// How the pages of a list follow each other.
+/// How the next page of a list is found.
 public struct RemotePagination: Sendable {
   enum Kind: Sendable {
     case none
@@ -12,21 +12,23 @@ public struct RemotePagination: Sendable {
 
   let kind: Kind
 
-  /// The list is one answer.
+  /// The list has one page.
   public static let none = RemotePagination(kind: .none)
 
-  /// The answer names the next page in `Link` with the relation `next` (RFC 8288); one without such a link is the last.
+  /// The answer links the next page in `Link` with the relation `next` (RFC 8288). A page without such a link is the
+  /// last.
   ///
-  /// A relative URL is one relative to the answer's. A link of another context (`anchor`) is not the list's, and is ignored. One to another
-  /// origin than the request's is refused with `invalidResponse`, because the request would carry the token there.
+  /// A relative URL is resolved against the answer's. A link with another context (`anchor`) is ignored. A link to
+  /// another origin than the request's is refused with `invalidResponse`, because the request would send the token
+  /// there.
   public static let linkHeader = RemotePagination(kind: .linkHeader)
 
-  /// Pages with numbers. A page with fewer than `count` elements is the last.
+  /// Numbered pages. A page with fewer than `count` elements is the last.
   ///
   /// - Parameters:
-  ///   - name: the name of the query item with the number.
-  ///   - size: the name of the one with the number of elements; `nil` where the server does not take it.
-  ///   - count: how many elements a whole page has, at least 1; the server must not have a lower limit of its own.
+  ///   - name: the query item for the page number.
+  ///   - size: the query item for the number of elements in a page; `nil` if the server does not accept it.
+  ///   - count: the number of elements in a full page, at least 1. The server must not have a lower limit.
   ///   - first: the number of the first page.
   public static func page(_ name: String = "page", size: String? = "per_page", of count: Int = 100, first: Int = 1)
     -> RemotePagination
@@ -35,23 +37,23 @@ public struct RemotePagination: Sendable {
   /// Pages by the number of elements before them. A page with fewer than `count` elements is the last.
   ///
   /// - Parameters:
-  ///   - name: the name of the query item with the number of elements before; 0 is not sent.
-  ///   - limit: the name of the one with the number of elements.
-  ///   - count: how many elements a whole page has, at least 1; the server must not have a lower limit of its own.
+  ///   - name: the query item for the number of elements before the page. An offset of 0 is not sent.
+  ///   - limit: the query item for the number of elements in a page.
+  ///   - count: the number of elements in a full page, at least 1. The server must not have a lower limit.
   public static func offset(_ name: String = "offset", limit: String = "limit", of count: Int = 100) -> RemotePagination
   {
     RemotePagination(kind: .offset(name: name, limit: limit, count: max(1, count)))
   }
 
-  /// The next page's URL as a closure reads it from the answer; `nil` after the last page.
+  /// A closure that returns the next page's URL for an answer; `nil` after the last page.
   ///
-  /// A URL without a scheme is relative to the answer's. One to another origin than the request's is refused with `invalidResponse`, as
-  /// with ``linkHeader``. What the closure throws goes on to the caller.
+  /// A URL without a scheme is resolved against the answer's. A URL of another origin than the request's is refused
+  /// with `invalidResponse`, as with ``linkHeader``. Errors of the closure are rethrown.
   public static func cursor(_ next: @Sendable @escaping (HTTPResponse) throws -> URL?) -> RemotePagination {
     RemotePagination(kind: .cursor(next))
   }
 
-  /// The URL of the first page: its query stays, but for the items of the pagination, which are put in or replaced.
+  /// Returns the URL of the first page. Its query stays, except that the pagination's items are set or replaced.
   func first(_ url: URL) -> URL {
     switch kind {
     case .none, .linkHeader, .cursor: url
@@ -61,17 +63,17 @@ public struct RemotePagination: Sendable {
     }
   }
 
-  /// The URL of the page after another; `nil` where that was the last.
+  /// Returns the URL of the next page; `nil` after the last page.
   ///
-  /// It may be one of a page that was fetched before: a server can lead in a cycle, which is the caller's to detect.
+  /// It may be the URL of an earlier page, because a server's links can form a cycle. The caller must detect that.
   ///
   /// - Parameters:
-  ///   - url: what was asked for.
-  ///   - response: the answer to it.
-  ///   - elements: how many elements the answer had.
-  ///   - total: how many all answers had together.
-  /// - Throws: ``RemoteError`` with the code `invalidResponse` for a link that is no URL of HTTP, or one to another origin; what the closure of
-  ///   ``cursor(_:)`` throws.
+  ///   - url: the URL of the current page.
+  ///   - response: its answer.
+  ///   - elements: the number of elements in the answer.
+  ///   - total: the number of elements in all answers so far.
+  /// - Throws: ``RemoteError`` with the code `invalidResponse` for a link that is not an HTTP URL, or that has another
+  ///   origin; errors of the closure of ``cursor(_:)``.
   func next(after url: URL, response: HTTPResponse, count elements: Int, received total: Int) throws -> URL? {
     switch kind {
     case .none: return nil
@@ -99,7 +101,7 @@ public struct RemotePagination: Sendable {
     }
   }
 
-  /// Whether an answer names a next page in `Link`, wherever that is.
+  /// Whether an answer links a next page in `Link`, even one of another origin.
   static func hasNext(_ response: HTTPResponse) -> Bool { nextLink(response) != nil }
 
   private static func nextLink(_ response: HTTPResponse) -> HTTPLink? {
@@ -123,8 +125,8 @@ public struct RemotePagination: Sendable {
 }
 
 extension URL {
-  /// The same URL with query items put in the place of those of the same name, or at the end; `nil` removes. The rest of the query stays
-  /// as it is written.
+  /// Returns the URL with query items replaced in place, or appended; a `nil` value removes the item. The rest of the
+  /// query keeps its spelling.
   func settingQuery(_ items: [(name: String, value: String?)]) -> URL {
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
     var query = (parts.percentEncodedQuery ?? "").split(separator: "&", omittingEmptySubsequences: true).map(
@@ -149,13 +151,14 @@ extension URL {
 
   private static func name(of item: String) -> String { decoded(String(item.prefix { $0 != "=" })) }
 
-  /// As forms write it (WHATWG URL, section 5.1), where a plus is a space.
+  /// Decodes a form-encoded text (WHATWG URL, section 5.1), in which a plus is a space.
   private static func decoded(_ text: String) -> String {
     let spaced = text.replacingOccurrences(of: "+", with: " ")
     return spaced.removingPercentEncoding ?? spaced
   }
 
-  /// Only what is unreserved stays (RFC 3986, section 2.3): a plus or an ampersand in a value would be read as something else.
+  /// Encodes every byte except unreserved characters (RFC 3986, section 2.3), because a plus or an ampersand in a value
+  /// has another meaning.
   private static func encoded(_ text: String) -> String {
     text.utf8.map { byte -> String in
       switch byte {

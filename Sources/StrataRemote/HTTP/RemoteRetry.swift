@@ -1,20 +1,22 @@
 internal import Foundation
 
-/// How often a request is tried, and how long is waited in between.
+/// How often a request is attempted, and how long the waits in between are.
 ///
-/// Tried again is what may be sent twice: GET, HEAD, PUT, DELETE, and every request with an `Idempotency-Key`; after the codes `notConnected`,
-/// `timedOut` and `cutOff`, and after the statuses 429 and 5xx without 501. After 429, any other request is tried again, too. A change of a record is
-/// tried again only if it can be repeated (Docs/Refresh.md, Sending). The wait is drawn at random between 0 and a bound that
-/// doubles with each attempt, so that many clients do not come back at the same moment.
+/// A request is retried if it may be sent twice: GET, HEAD, PUT, DELETE, and every request with an `Idempotency-Key`.
+/// It is retried after the codes `notConnected`, `timedOut` and `cutOff`, and after the statuses 429 and 5xx except
+/// 501. After 429, any other request is retried too. A change of a record is retried only if it can be repeated
+/// (Docs/Refresh.md, Sending). The wait is random between 0 and a bound that doubles with each attempt, so that many
+/// clients do not return at the same moment.
 public struct RemoteRetry: Sendable, Hashable {
-  /// How often a request is sent in all; a number below 1 counts as 1. The repeat with a renewed token is not counted.
+  /// The maximum number of attempts; a number below 1 counts as 1. The repetition with a renewed token is not counted.
   public var attempts: Int
   /// The bound of the first wait.
   public var baseDelay: Duration
-  /// The greatest wait. A server that asks for a longer one with `Retry-After` is not asked again: the error is `unavailable`.
+  /// The maximum wait. If a server requests a longer one with `Retry-After`, the request is not retried: the error is
+  /// `unavailable`.
   public var maximumDelay: Duration
 
-  /// How often, and how long between: four times, at most half a second at first, never more than 30 s, unless set.
+  /// Creates a retry policy: by default four attempts, a first wait of at most 0.5 s, and no wait over 30 s.
   public init(attempts: Int = 4, baseDelay: Duration = .milliseconds(500), maximumDelay: Duration = .seconds(30)) {
     (self.attempts, self.baseDelay, self.maximumDelay) = (attempts, baseDelay, maximumDelay)
   }
@@ -22,21 +24,21 @@ public struct RemoteRetry: Sendable, Hashable {
   /// Each request is sent once.
   public static let none = RemoteRetry(attempts: 1)
 
-  /// How long to wait before the next attempt; `nil` where there is none.
+  /// Returns the wait before the next attempt; `nil` if there is none.
   ///
-  /// It is a random part of the bound, and not less than `Retry-After`. There is no next attempt once all are used up, and where
-  /// `Retry-After` is more than ``maximumDelay``.
+  /// The wait is a random part of the bound, but at least `Retry-After`. There is no next attempt when all attempts are
+  /// used up, or if `Retry-After` exceeds ``maximumDelay``.
   ///
   /// - Parameters:
   ///   - attempt: the number of the attempt that failed, from 1.
-  ///   - response: its answer; `nil` where there was none.
+  ///   - response: its answer; `nil` without one.
   ///   - now: the time of day, for a `Retry-After` that is a date.
   ///   - random: from 0 up to 1.
   func delay(afterAttempt attempt: Int, response: HTTPResponse?, now: Date, random: Double) -> Duration? {
     guard attempt < attempts else { return nil }
     let cap = max(.zero, maximumDelay)
     var bound = min(cap, max(.zero, baseDelay))
-    // Doubled step by step, since a power may be beyond what a duration holds.
+    // Doubled step by step, because a power of two could overflow `Duration`.
     var doublings = attempt - 1
     while doublings > 0, bound > .zero, bound < cap {
       bound = bound > cap - bound ? cap : bound * 2
@@ -47,11 +49,11 @@ public struct RemoteRetry: Sendable, Hashable {
     return asked <= cap ? max(asked, jitter) : nil
   }
 
-  /// How long `Retry-After` asks to wait (RFC 9110, section 10.2.3): a number of seconds, or a date in one of its three forms, which is zero
-  /// where it is past. `nil` where there is none, or it is neither.
+  /// The wait that `Retry-After` requests (RFC 9110, section 10.2.3): a number of seconds, or a date in one of its
+  /// three forms. A past date is zero. `nil` if the field is absent or invalid.
   static func retryAfter(_ headers: HTTPHeaders, now: Date) -> Duration? {
     guard let text = headers.values(of: "Retry-After").first?.trimmingCharacters(in: .whitespaces) else { return nil }
-    // A century, far beyond every bound, and far below what a duration cannot hold.
+    // A century: far beyond every bound, and far below the limit of `Duration`.
     let greatest = 3_155_760_000
     if let seconds = HTTPFieldParser.seconds(text) { return .seconds(min(seconds, greatest)) }
     guard let date = HTTPDate(text, now: now)?.date else { return nil }
@@ -63,7 +65,7 @@ public struct RemoteRetry: Sendable, Hashable {
     ["GET", "HEAD", "PUT", "DELETE"].contains(request.method) || request.headers["Idempotency-Key"] != nil
   }
 
-  /// Whether the status is one that may be another soon.
+  /// Whether a later attempt may get another status.
   static func isTransient(_ status: Int) -> Bool { status == 429 || (500...599 ~= status && status != 501) }
 
   static func isTransient(_ code: RemoteError.Code) -> Bool {

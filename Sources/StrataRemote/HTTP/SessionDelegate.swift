@@ -6,11 +6,11 @@ internal import StrataCore
   internal import FoundationNetworking
 #endif
 
-/// Hands what the session says to the exchange that it is about. The session keeps it until it is invalidated, so it keeps nothing but the
-/// exchanges that run.
+/// Forwards the session's callbacks to the exchange of each task. The session retains its delegate until it is
+/// invalidated, so the delegate holds only the running exchanges.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private let exchanges = Mutex<[Int: HTTPExchange]>([:])
-  /// Where all is done that waits for a queue of the session. It has a thread of its own.
+  /// The queue for calls that block on a queue of the session. It has its own thread.
   let worker = DispatchQueue(label: "StrataRemote.SessionDelegate.worker")
 
   var count: Int { exchanges.withLock { $0.count } }
@@ -34,7 +34,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
     exchange(of: dataTask)?.receive(response)
-    // What is not wanted is cancelled, since the disposition means nothing on Linux.
+    // Unwanted content is cancelled instead, because Linux ignores the disposition.
     completionHandler(.allow)
   }
 
@@ -46,22 +46,23 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.complete(error, head: task.response)
   }
 
-  /// Nobody is asked who it is: the 401 is the answer.
+  /// Answers no challenge: the 401 is the answer.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
     #if canImport(FoundationNetworking)
-      // Comes after the whole answer, and without a credential the default handling never ends the task.
+      // Called after the whole answer. Without a credential, the default handling never ends the task.
       exchange(of: task)?.complete(nil)
-      // It waits for the queue of the session, which makes this call.
+      // The handler blocks on the session's queue, which makes this call.
       worker.async { completionHandler(.cancelAuthenticationChallenge, nil) }
     #else
       completionHandler(.performDefaultHandling, nil)
     #endif
   }
 
-  /// Never by the session, which would send all headers along: the redirection is the answer, and the transport follows it.
+  /// Refuses every redirection, because the session would send all headers along. The redirection is the answer, and
+  /// the transport follows it.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void

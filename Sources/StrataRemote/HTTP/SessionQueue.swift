@@ -1,10 +1,11 @@
 internal import Foundation
 
-/// Where a session calls its delegate: one call after the other.
+/// The serial queue on which a session calls its delegate.
 ///
-/// On Linux a session reads on while calls wait in a queue, and reads without an end what comes faster than it reads; nothing can cancel it
-/// meanwhile. So the calls are made at once, by who reads: what is counted is what was read, none of it waits in memory, and what is no longer
-/// wanted is read at the greatest speed, which gives the cancellation its turn.
+/// On Linux, a session reads on while its delegate calls wait in a queue. If data arrives faster than the delegate
+/// handles it, the session reads forever and cannot be cancelled. This queue therefore runs the calls at once, on the
+/// reading thread. So the byte count matches the bytes read, no data accumulates in memory, and unwanted data is read
+/// at full speed, so that the cancellation gets its turn.
 final class SessionQueue: OperationQueue, @unchecked Sendable {
   #if canImport(FoundationNetworking)
     private let lock = NSRecursiveLock()

@@ -1,9 +1,9 @@
 internal import StrataCore
 
-/// One task that several wait for. The cancellation of one of them leaves the others.
+/// One task for several waiting callers. Cancelling one caller does not affect the others.
 final class SharedTask<Value: Sendable>: Sendable {
   private struct State {
-    /// Those who want the value and have not been cancelled.
+    /// The callers that want the value and have not been cancelled.
     var places: Set<Int> = []
     var last = 0
     var waiting: [Int: CheckedContinuation<Value, any Error>] = [:]
@@ -15,10 +15,12 @@ final class SharedTask<Value: Sendable>: Sendable {
   private let state = Mutex(State())
   private let isCancelledWithTheLast: Bool
 
-  /// - Parameter isCancelledWithTheLast: whether the task is cancelled when the last one who waits is; otherwise it goes on alone.
+  /// - Parameter isCancelledWithTheLast: whether the task is cancelled with its last waiting caller; otherwise it
+  ///   continues.
   init(isCancelledWithTheLast: Bool) { self.isCancelledWithTheLast = isCancelledWithTheLast }
 
-  /// A place among those who wait, which must then call ``value(at:)``; `nil` where the task was cancelled for want of them.
+  /// Reserves a place for a caller, which must then call ``value(at:)``; `nil` if the task has been cancelled because
+  /// all callers were.
   func reserve() -> Int? {
     state.withLock {
       guard !$0.isAbandoned else { return nil }
@@ -28,14 +30,14 @@ final class SharedTask<Value: Sendable>: Sendable {
     }
   }
 
-  /// Starts the task; to be called once.
+  /// Starts the task. Call it once.
   func start(_ operation: @Sendable @escaping () async throws -> Value) {
     let task = Task {
       let result: Result<Value, any Error>
       do { result = .success(try await operation()) } catch { result = .failure(error) }
       let waiting = self.state.withLock { state in
         state.result = result
-        // The task holds this object, and must not be held in turn once it is over.
+        // Breaks the cycle: the task retains this object.
         state.task = nil
         defer { state.waiting = [:] }
         return state.waiting
@@ -49,7 +51,7 @@ final class SharedTask<Value: Sendable>: Sendable {
     if isAbandoned { task.cancel() }
   }
 
-  /// Waits for the value. Throws what the task throws; `CancellationError`, at once, where the caller is cancelled.
+  /// Waits for the value. Throws the task's error; throws `CancellationError` at once if the caller is cancelled.
   func value(at place: Int) async throws -> Value {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in

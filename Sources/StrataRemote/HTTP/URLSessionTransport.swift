@@ -7,17 +7,19 @@ internal import StrataCore
   public import Foundation
 #endif
 
-/// Carries requests with one `URLSession` that lives as long as this object.
+/// Sends requests with one `URLSession` that lives as long as this object.
 ///
-/// It has no cache, no cookies and no stored credentials. Redirections are followed as ``send(_:sizeLimit:timeout:)`` says.
+/// It has no cache, no cookies and no stored credentials. ``send(_:sizeLimit:timeout:)`` describes which redirections
+/// are followed.
 public final class URLSessionTransport: HTTPTransport {
   private let delegate = SessionDelegate()
   let session: URLSession
-  /// Guards the making of tasks: a session that was invalidated ends the process when it is asked for one.
+  /// Guards the creation of tasks: creating one in an invalidated session crashes the process.
   private let isInvalid = Mutex(false)
 
-  /// - Parameter configuration: what the session is made with, such as a proxy or a limit of connections, beside cache, cookies, credentials and
-  ///   timeouts, which are set here; it is copied. `nil` for the system's, without anything on disk.
+  /// - Parameter configuration: the session's configuration, for instance with a proxy or a limit of connections. It is
+  ///   copied, its cache, cookies and credentials are replaced, and each request sets its own timeout. `nil` for the
+  ///   system's ephemeral configuration, which stores nothing on disk.
   public init(configuration: URLSessionConfiguration? = nil) {
     let copy = configuration.flatMap { $0.copy() as? URLSessionConfiguration } ?? URLSessionConfiguration.ephemeral
     copy.urlCache = nil
@@ -31,31 +33,33 @@ public final class URLSessionTransport: HTTPTransport {
 
   deinit { invalidate() }
 
-  /// Ends all requests that run, with the code `notConnected`, and closes all connections; every later request fails so too.
+  /// Ends all running requests with the code `notConnected`, and closes all connections. Every later request fails with
+  /// the same code.
   public func invalidate() {
     let isFirst = isInvalid.withLock { isInvalid in
       defer { isInvalid = true }
       return !isInvalid
     }
     guard isFirst else { return }
-    // Before the session, whose delegate may hear nothing of its tasks after that.
+    // Before the session is invalidated, because the delegate may not hear of its tasks after that.
     delegate.failAll(Self.invalidated)
     delegate.worker.async { [session] in session.invalidateAndCancel() }
   }
 
-  /// How many tasks of the session have not ended.
+  /// The number of tasks of the session that have not ended.
   var inFlight: Int { delegate.count }
 
   /// Sends one request and follows its redirections.
   ///
-  /// A GET or a HEAD is redirected at most 5 times, within the same scheme or from `http` to `https`; where scheme, host or port change, its
-  /// headers are dropped but `Accept`, `Accept-Language` and `User-Agent`. Another method is redirected only by 307 and 308 and within
-  /// the same origin. The timeout is for all of it. An answer that is shorter than its `Content-Length` is `cutOff`; where it has a
-  /// `Content-Encoding`, the length is one of the encoded content and cannot be compared.
+  /// A GET or a HEAD is redirected at most 5 times, within the same scheme or from `http` to `https`. If the scheme,
+  /// host or port changes, its headers are dropped except `Accept`, `Accept-Language` and `User-Agent`. Another method
+  /// is redirected only by 307 and 308 and within the same origin. The timeout covers all redirections. An answer that
+  /// is shorter than its `Content-Length` is `cutOff`. With a `Content-Encoding`, the length is that of the encoded
+  /// content and is not checked.
   ///
-  /// - Throws: ``RemoteError`` with the codes `notConnected` (after ``invalidate()`` too), `timedOut`, `cutOff`, `tooLarge`,
-  ///   `invalidResponse`, `redirected`, and `invalidConfiguration` where the URL is none of HTTP with a host, or a header or the method has characters that RFC
-  ///   9110, sections 5.5 and 5.6.2, forbids; `CancellationError`.
+  /// - Throws: ``RemoteError`` with the codes `notConnected` (also after ``invalidate()``), `timedOut`, `cutOff`,
+  ///   `tooLarge`, `invalidResponse`, `redirected`; `invalidConfiguration` if the URL is not an HTTP URL with a host,
+  ///   or if a header or the method has characters that RFC 9110, sections 5.5 and 5.6.2, forbids; `CancellationError`.
   public func send(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse {
     let end = ContinuousClock.now.advanced(by: min(timeout, Self.greatestTimeout))
     var next = request
@@ -95,7 +99,7 @@ public final class URLSessionTransport: HTTPTransport {
     }
   }
 
-  /// A year, far beyond every timeout that is meant, and far below what a clock cannot hold.
+  /// A year: far beyond every useful timeout, and far below the limit of the clock.
   private static let greatestTimeout = Duration.seconds(365 * 86_400)
 
   private static let invalidated = RemoteError(.notConnected, "the transport was invalidated; a new one is needed")
@@ -111,10 +115,10 @@ public final class URLSessionTransport: HTTPTransport {
     prepared.httpMethod = request.method
     prepared.httpBody = request.body
     prepared.httpShouldHandleCookies = false
-    // The session's own timeout is one of silence, and must not come before the one of the whole.
+    // The session's timeout limits silence, and must not end before the timeout of the whole exchange.
     prepared.timeoutInterval = max(60, min(Double(timeout.components.seconds) + 30, 1e6))
     for field in request.headers.fields {
-      // A line break would begin another header, or another request.
+      // A line break would start another header or another request.
       guard isToken(field.name), field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
         throw RemoteError(
           .invalidConfiguration,

@@ -1,20 +1,20 @@
-/// The paths of requests for one record, where they are not made of the path of the list and the id.
+/// The paths of requests for one record, if they are not the list's path followed by the id.
 ///
 ///     EntityEndpoints(create: "projects/{projectID}/tasks", delete: "tasks/{id}/trash")
 ///
-/// A key in braces is replaced: `{id}` by the server's id of the record, any other by the value of that property, which is the server's id of
-/// the other record where the property refers to one.
+/// A key in braces is replaced: `{id}` by the server's id of the record, any other key by the value of that property.
+/// If the property refers to another record, the value is the server's id of that record.
 public struct EntityEndpoints: Sendable, Hashable {
   /// The path of `GET` for one record. It can name `{id}` only.
   public var record: String?
-  /// The path of `POST`. The properties are as they are sent.
+  /// The path of `POST`. Its properties have the sent values.
   public var create: String?
-  /// The path of `PATCH` and `PUT`. The properties are as the server has them.
+  /// The path of `PATCH` and `PUT`. Its properties have the server's values.
   public var update: String?
-  /// The path of `DELETE`. The properties are as the server has them.
+  /// The path of `DELETE`. Its properties have the server's values.
   public var delete: String?
 
-  /// Paths relative to the base URL; those that are `nil` are made of the path of the list.
+  /// Creates paths relative to the base URL. A path that is `nil` is derived from the list's path.
   public init(record: String? = nil, create: String? = nil, update: String? = nil, delete: String? = nil) {
     (self.record, self.create, self.update, self.delete) = (record, create, update, delete)
   }
@@ -34,7 +34,7 @@ struct PathTemplate: Sendable {
     components.joined().compactMap { if case .key(let key) = $0 { key } else { nil } }
   }
 
-  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` where braces do not match, or the path is empty.
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` if braces do not match, or if the path is empty.
   init(_ path: String) throws {
     for component in path.split(separator: "/") {
       var parts: [Part] = []
@@ -57,7 +57,7 @@ struct PathTemplate: Sendable {
     return .text(String(text))
   }
 
-  /// The components of the path with values for its keys.
+  /// Returns the path's components, with its keys replaced by values.
   func filled(_ value: (String) throws -> String) rethrows -> [String] {
     try components.map { parts in
       try parts.map { part in
@@ -100,7 +100,7 @@ struct EntityPaths: Sendable {
     delete = try template(endpoints.delete, list + "/{id}", known, needsID: true)
   }
 
-  /// The path of a request for a change.
+  /// Returns the path template for the method of a change.
   func template(_ verb: String) -> PathTemplate {
     switch verb {
     case "POST": create

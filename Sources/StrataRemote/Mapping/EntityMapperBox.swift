@@ -1,20 +1,20 @@
 internal import StrataCore
 internal import StrataStore
 
-/// What a mapper knows of the type of its entity.
+/// A mapper with the type of its entity erased.
 protocol EntityMapperBox: Sendable {
-  /// The entity in the catalog of a store; `nil` where it is not there.
+  /// The number of the entity in a catalog; `nil` if the catalog does not contain it.
   func number(in catalog: EntityCatalog) -> Int?
-  /// The adapter for an entity of a catalog, with those of other entities wherever these are met.
+  /// Returns the JSON adapter of an entity, extended by those of the other entities for nested values.
   func adapter(of number: Int, with others: [any EntityMapperBox]) throws -> any EntityAdapter
   func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root>
 }
 
-/// JSON of an entity, both ways.
+/// Converts JSON of an entity in both directions.
 protocol EntityAdapter: Sendable {
-  /// What records in JSON say, before any row is looked at.
+  /// Decodes records from JSON, without access to rows.
   func nodes(of records: ArchiveValue, in catalog: EntityCatalog) throws -> EntityNodes
-  /// The JSON of some fields.
+  /// Encodes some fields as JSON.
   func json(of record: ModelRecord, fields: Set<String>) throws -> ArchiveValue
   func places(ofField key: String) -> (read: [JSONPath], written: [JSONPath])?
 }
@@ -33,7 +33,7 @@ struct TypedEntityMapper<E: Entity>: EntityMapperBox {
   }
 
   func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root> {
-    // A mapper whose keys do not fit is told of by itself.
+    // A mapper whose keys do not match its model is reported when its own adapter is created.
     (try? own()).map { adapter.using($0) } ?? adapter
   }
 }

@@ -3,11 +3,11 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// A mapper compared with the entity and its table.
+/// A mapper that has been checked against its entity and table.
 struct MappedEntity: Sendable {
-  /// A column that JSON reads or writes.
+  /// A column that is read from or written to JSON.
   struct Field: Sendable {
-    /// The place among the attributes of the entity, or among its relations.
+    /// The index among the entity's attributes, or among its relations.
     enum Source: Sendable, Hashable {
       case attribute(Int)
       case relation(Int)
@@ -18,19 +18,19 @@ struct MappedEntity: Sendable {
     let column: String
     /// The key of the property.
     let key: String
-    /// Whether it is sent.
+    /// Whether changes of it are sent.
     let isSent: Bool
-    /// The entity whose key the column holds; `nil` for any other column.
+    /// The number of the entity whose key the column holds; `nil` for any other column.
     let target: Int?
-    /// Where JSON has the id of the other record; `nil` for what is no reference by id.
+    /// The JSON path of a relation, where it is an id or a nested object; `nil` for an attribute.
     let referencePath: JSONPath?
   }
 
   let mapper: EntityMapper
   let adapter: any EntityAdapter
-  /// Reads bodies that are no JSON of the usual form.
+  /// Reads bodies that are not JSON of the usual form.
   let decoder: (@Sendable (Data) throws -> ArchiveValue)?
-  /// The entity in the catalog of the store.
+  /// The number of the entity in the store's catalog.
   let number: Int
   let type: EntityType
   let table: EntityTable
@@ -38,7 +38,7 @@ struct MappedEntity: Sendable {
   let key: (slot: Int, attribute: Int)
   /// The slot of the server's id, and the attribute that holds it.
   let id: (slot: Int, attribute: Int)
-  /// The columns whose changes here are sent.
+  /// The columns that are read from or written to JSON, except the primary key and the server's id.
   let fields: [Field]
   let paths: EntityPaths
   var name: String { mapper.name }
@@ -53,19 +53,19 @@ struct MappedEntity: Sendable {
   var keyColumn: String { table.columns[key.slot].name }
   var idColumn: String { table.columns[id.slot].name }
 
-  /// The server's id as it stands in a path; `nil` where the column has none.
+  /// The server's id as it occurs in a URL path; `nil` if the column is null.
   func idText(_ stored: DatabaseValue) throws -> String? {
     try text(of: type.attributes[id.attribute], stored)
   }
 
-  /// A value of a field as it stands in a path: the server's id of the record that it refers to, or the value itself; `nil` where there is
-  /// none.
+  /// A field's value as it occurs in a URL path: the server's id of the record that it refers to, or the value itself;
+  /// `nil` if there is none.
   func text(of field: Field, _ stored: DatabaseValue, _ catalog: RemoteCatalog, _ db: Database) throws -> String? {
     switch field.source {
     case .attribute(let place): return try text(of: type.attributes[place], stored)
     case .relation:
       guard let target = field.target.flatMap({ catalog.entity(ofType: $0) }) else { return nil }
-      // The record may have been deleted here.
+      // The record may have been deleted locally, so the id is read without its row if possible.
       if target.idIsKey { return try target.idText(stored) }
       return try target.row(stored, db).flatMap { try target.idText($0[target.id.slot]) }
     }
@@ -85,7 +85,7 @@ struct MappedEntity: Sendable {
     }
   }
 
-  /// The row of a record, by slot; `nil` where there is none.
+  /// The row of a record, by slot; `nil` if it does not exist.
   func row(_ record: DatabaseValue, _ db: Database) throws -> [DatabaseValue]? {
     let sql = "SELECT \(table.selection(of: "t")) FROM \(quotedTable) AS t WHERE t.\(table.quoted(key.slot)) = ?"
     return try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [record]).map { table.values($0) }

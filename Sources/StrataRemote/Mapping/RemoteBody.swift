@@ -6,12 +6,13 @@ internal import StrataStore
 struct RemoteBody: Sendable {
   /// The records, in their order.
   let records: [ArchiveValue]
-  /// Whether the body is a list, and not one record.
+  /// Whether the body is a list rather than one record.
   let isList: Bool
 
-  /// Takes a body apart: a list as it is, an object by the key of its entity (`task`, `tasks`), any other object as one record.
+  /// Parses a body: a list, an object with the records under the entity's key (`task`, `tasks`), or any other object as
+  /// one record.
   ///
-  /// - Throws: ``RemoteError`` with the code `invalidBody` where it is empty, no JSON, or neither a list nor an object.
+  /// - Throws: ``RemoteError`` with the code `invalidBody` if it is empty, not JSON, or neither a list nor an object.
   init(_ body: Data, of entity: MappedEntity) throws {
     guard !body.isEmpty else {
       throw RemoteError(
@@ -50,17 +51,17 @@ struct RemoteBody: Sendable {
 /// The records of an answer, as the store reads them.
 struct ReadRecords: Sendable {
   let nodes: EntityNodes
-  /// The remains of records that the server has deleted.
+  /// Records that the server has marked as deleted.
   let deleted: EntityNodes
   var invalid: [RemoteInvalid] = []
-  /// The first record that is there, as the server sent it.
+  /// The first record that is neither deleted nor invalid, as the server sent it.
   let first: ArchiveValue?
 }
 
 extension MappedEntity {
-  /// The records of an answer as the store reads them, with an object in the place of each reference by id.
+  /// Decodes the records of an answer, with an object in place of each reference by id.
   ///
-  /// - Throws: ``RemoteError`` with the code `invalidBody` where one of them is not what the entity needs.
+  /// - Throws: ``RemoteError`` with the code `invalidBody` if the entity cannot be read from a record.
   func nodes(of records: [ArchiveValue], _ catalog: RemoteCatalog) throws -> EntityNodes {
     do {
       return try adapter.nodes(of: .array(records.map { withReferences($0, catalog) }), in: catalog.store.catalog)
@@ -70,9 +71,11 @@ extension MappedEntity {
     }
   }
 
-  /// Reads the records of an answer: those that are there, those that the server has deleted, and those that the model cannot read.
+  /// Reads the records of an answer: the existing ones, those that the server has deleted, and those that the model
+  /// cannot read.
   ///
-  /// - Throws: as ``nodes(of:_:)``, unless the mapper skips invalid records.
+  /// - Throws: the errors of ``nodes(of:_:)``. If the mapper skips invalid records, only an unreadable deleted record
+  ///   throws.
   func read(_ records: [ArchiveValue], _ catalog: RemoteCatalog) throws -> ReadRecords {
     let deleted = mapper.deleted == nil ? [] : records.indices.filter { isDeleted(records[$0]) }
     let gone = Set(deleted)
@@ -107,7 +110,7 @@ extension MappedEntity {
     return !found.isNull && found != false
   }
 
-  /// Records in which each reference by id is an object with that id, as one that is nested would be.
+  /// Returns the records with each reference by id replaced by an object with that id, like a nested record.
   func withReferences(_ value: ArchiveValue, _ catalog: RemoteCatalog) -> ArchiveValue {
     guard case .object = value else { return value }
     var result = value
@@ -127,7 +130,7 @@ extension MappedEntity {
         switch found {
         case .array(let elements): .array(elements.map(element))
         case .null where relation.shape != .one: .array([])
-        // A list of one may be that one.
+        // A list of one element may be encoded as that element.
         default: relation.shape == .one ? element(found) : .array([element(found)])
         }
       }
@@ -135,7 +138,7 @@ extension MappedEntity {
     return result
   }
 
-  /// An object that says nothing but its id.
+  /// An object with nothing except its id.
   private func reference(_ id: ArchiveValue) -> ArchiveValue {
     let key = type.schema.fields[type.attributes[self.id.attribute].place].key
     guard let path = adapter.places(ofField: key)?.read.first else { return id }

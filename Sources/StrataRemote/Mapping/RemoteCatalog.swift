@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// The mappers of a configuration, compared with entities and tables.
+/// The mappers of a configuration, checked against entities and tables.
 struct RemoteCatalog: Sendable {
   let configuration: RemoteConfiguration
   let entities: [MappedEntity]
@@ -11,7 +11,7 @@ struct RemoteCatalog: Sendable {
   private let names: [String: Int]
   private let numbers: [Int: Int]
 
-  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` and all that is wrong.
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration`, whose reason lists every mistake.
   init(_ configuration: RemoteConfiguration, _ store: EntityStore, _ db: Database) throws {
     var builder = RemoteCatalogBuilder(configuration, store.catalog, db)
     try builder.run()
@@ -25,10 +25,10 @@ struct RemoteCatalog: Sendable {
 
   subscript(name: String) -> MappedEntity? { names[name].map { entities[$0] } }
 
-  /// The mapped entity of a type of the store; `nil` where no mapper names it.
+  /// The mapped entity of a type in the store's catalog; `nil` if it has no mapper.
   func entity(ofType number: Int) -> MappedEntity? { numbers[number].map { entities[$0] } }
 
-  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` where no mapper names the entity.
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` if the entity has no mapper.
   func known(_ type: any Entity.Type) throws -> MappedEntity {
     guard let number = store.catalog.number(of: type), let entity = entity(ofType: number) else {
       throw RemoteError(
@@ -47,14 +47,14 @@ struct RemoteCatalog: Sendable {
   }
 }
 
-/// Gathers what is wrong with mappers.
+/// Checks mappers and collects all mistakes.
 private struct RemoteCatalogBuilder {
   private let configuration: RemoteConfiguration
   private let catalog: EntityCatalog
   private let db: Database
   private(set) var entities: [MappedEntity] = []
   private var problems: [RemoteError] = []
-  /// The mapped entity of each type of the store.
+  /// The mapper of each type, by its number in the store's catalog.
   private var mappers: [Int: EntityMapper] = [:]
 
   init(_ configuration: RemoteConfiguration, _ catalog: EntityCatalog, _ db: Database) {
@@ -196,7 +196,7 @@ private struct RemoteCatalogBuilder {
         $0.mapping.count == 1 && $0.mapping[0].origin.lowercased() == column.lowercased()
       }
       .flatMap { key in
-        // One that holds another column than the primary key is a value like any other.
+        // A foreign key to another column than the primary key is an ordinary value.
         mappers.keys.sorted().first { number in
           let table = catalog.table(of: number)
           return table.name.lowercased() == key.destinationTable.lowercased() && table.primaryKey.count == 1
@@ -219,7 +219,7 @@ private struct RemoteCatalogBuilder {
   /// Whether the server's id of an entity is its primary key.
   private mutating func idIsKey(_ mapper: EntityMapper, _ number: Int) -> Bool {
     let (type, table) = (catalog.types[number], catalog.table(of: number))
-    // A mapper whose keys do not fit is told of by itself.
+    // A mapper whose keys do not match its model is reported when it is added.
     guard let adapter = try? adapter(mapper, number) else { return true }
     return idAttribute(mapper, type, adapter).map { table.primaryKey == [type.attributes[$0].slot] } ?? true
   }

@@ -1,48 +1,49 @@
 public import Foundation
 public import StrataCore
 
-/// What a ``RemoteStore`` needs to know of a server.
+/// The server's configuration for a ``RemoteStore``.
 ///
 ///     let configuration = RemoteConfiguration(
 ///       baseURL: url, mappers: EntityMapper(Project.self), EntityMapper(Task.self, keys: ["desc": "description"]))
 ///
-/// It is a value that nothing is checked about: ``RemoteStore`` says all that is wrong when it is made.
+/// The value is not checked. ``RemoteStore`` checks it when it is created, and reports every mistake.
 public struct RemoteConfiguration: Sendable {
-  /// Where all paths begin; with a path of its own or none, with a slash at its end or without.
+  /// The URL that all paths are relative to, with or without its own path, and with or without a trailing slash.
   public var baseURL: URL
-  /// How the server has each entity, one mapper for each.
+  /// One mapper for each entity.
   public var mappers: [EntityMapper]
-  /// Headers of every request. What carries a token belongs to ``authentication``.
+  /// Headers of every request. Set a token with ``authentication`` instead.
   public var headers: HTTPHeaders = [:]
-  /// Says who an account is to the server; asked for each account once.
+  /// Returns the authentication of an account. Called once for each account.
   public var authentication: (@Sendable (_ account: String) -> RemoteAuthentication)?
-  /// Reads the body of an answer: for servers that wrap records in another way, or speak something else than JSON. What it throws is
-  /// the cause of `invalidBody`. Bodies are JSON unless given, of which `JSONReader` makes the value.
+  /// Reads the body of an answer, for servers that wrap records in another way, or use another format than JSON. An
+  /// error that it throws becomes the cause of `invalidBody`. If it is `nil`, bodies are JSON and `JSONReader` reads
+  /// them.
   public var decoder: (@Sendable (_ body: Data) throws -> ArchiveValue)?
-  /// How often a request is tried, and how long is waited in between.
+  /// How often a request is attempted, and how long the waits in between are.
   public var retry = RemoteRetry()
-  /// The greatest number of bytes that an answer may have.
+  /// The maximum number of bytes of an answer's content.
   public var sizeLimit = 64 << 20
-  /// How long one try may take.
+  /// The timeout of one attempt.
   public var timeout: Duration = .seconds(60)
-  /// The greatest number of pages of one list.
+  /// The maximum number of pages of one list.
   public var pageLimit = 10_000
-  /// How many requests of ``RemoteStore/send()`` may be in flight at the same time. With more than one, the order of changes is kept only
-  /// between records that refer to each other.
+  /// The maximum number of concurrent requests of ``RemoteStore/send()``. If it is more than one, the order of changes
+  /// is kept only between records that refer to each other.
   public var requestsAtOnce = 1
-  /// What carries the requests.
+  /// The transport that sends the requests.
   public var transport: any HTTPTransport
-  /// Time and chance.
+  /// The source of time and randomness.
   public var clock = RemoteClock.system
 
-  /// What is needed of a server. All else is a property with a default.
+  /// Creates a configuration. Every other setting is a property with a default.
   ///
   /// - Parameters:
-  ///   - baseURL: where all paths begin.
-  ///   - mappers: how the server has each entity.
+  ///   - baseURL: the URL that all paths are relative to.
+  ///   - mappers: one mapper for each entity.
   ///   - headers: headers of every request.
-  ///   - authentication: says who an account is to the server; asked for each account once.
-  ///   - transport: what carries the requests.
+  ///   - authentication: returns the authentication of an account. Called once for each account.
+  ///   - transport: the transport that sends the requests.
   public init(
     baseURL: URL, mappers: EntityMapper..., headers: HTTPHeaders = [:],
     authentication: (@Sendable (_ account: String) -> RemoteAuthentication)? = nil,
@@ -55,21 +56,21 @@ public struct RemoteConfiguration: Sendable {
     self.transport = transport
   }
 
-  /// The URL of a path, whose components are taken as they are.
+  /// Returns the URL of a path. Its components are encoded, so a component is never split.
   func url(_ components: [String], query: [(String, String)] = []) -> URL {
     var base = baseURL.absoluteString
-    // A query of the base has no place before a path.
+    // The base's query and fragment are removed, because they cannot precede a path.
     if let end = base.firstIndex(where: { $0 == "?" || $0 == "#" }) { base = String(base[..<end]) }
     while base.hasSuffix("/") { base.removeLast() }
     for component in components { base += "/" + Self.encoded(component) }
     if !query.isEmpty {
       base += "?" + query.map { "\(Self.encoded($0.0))=\(Self.encoded($0.1))" }.joined(separator: "&")
     }
-    // All that is added is encoded.
+    // Every added part is encoded, so the URL is valid.
     return URL(string: base) ?? baseURL
   }
 
-  /// A text as one component of a path or a query: only what RFC 3986, section 2.3 calls unreserved stands for itself.
+  /// Encodes a text as one component of a path or a query. Only unreserved characters (RFC 3986, section 2.3) are kept.
   private static func encoded(_ text: String) -> String {
     var result = ""
     for byte in text.utf8 {
@@ -83,7 +84,7 @@ public struct RemoteConfiguration: Sendable {
         result += "%" + (digits.count == 1 ? "0" : "") + digits
       }
     }
-    // A component of dots would lead up; a path knows no other spelling that does not.
+    // `.` and `..` would refer to other folders, so their dots are encoded.
     return result == "." || result == ".." ? result.replacingOccurrences(of: ".", with: "%2E") : result
   }
 }

@@ -16,7 +16,8 @@ public struct ServerTraits: Sendable, Hashable {
   /// The media type of the body of a `PATCH`.
   public var patchType: PatchType
 
-  /// A server with unknown abilities, unless given: validators are used as they come, and a request that could be executed twice is not repeated.
+  /// Creates traits; by default those of a server with unknown abilities. Validators are then used as they come, and a
+  /// request that could be executed twice is not repeated.
   public init(
     sendsStrongETags: Bool = false, honoursIdempotencyKeys: Bool = false, patchType: PatchType = .mergePatch
   ) {
@@ -33,7 +34,7 @@ public enum RemoteGuarantee: String, Sendable, Hashable, CaseIterable {
   case seesEveryEdit
   /// A lost answer to a new record is resolved automatically. Without this guarantee, the change waits as ``RemoteChange/State/uncertain``.
   case settlesNewRecords
-  /// A refresh of the whole list deletes records here that were deleted at the server.
+  /// A refresh of the whole list deletes local records that were deleted at the server.
   case seesDeletions
 }
 

@@ -4,8 +4,9 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Finds the record that was made here and that the server has as well, by another key of the entity than the server's id: one row is
-  /// both. What of it was sent is known then; where nothing was, all that differs was said by both sides.
+  /// Matches the server's record with a new local record by a unique key other than the server's id, so that one row
+  /// represents both. If values of the local record were sent, they become the base. Otherwise every difference counts
+  /// as changed by both sides.
   mutating func findNew(_ place: Int) throws {
     guard let entity = entity(place), !entity.idIsKey, let id = ids[place], try changes.has(entity) else { return }
     let (type, node) = (entity.type, nodes.nodes[place])
@@ -28,7 +29,7 @@ extension AnswerWriter {
       let sent = try SentValues(entity, record, db).values
       if !sent.isEmpty {
         guard !entity.mapper.traits.honoursIdempotencyKeys, let row = try entity.row(record, db) else { return }
-        // The answer to its POST was lost. The server's record with the same key is the one that was sent.
+        // The answer to the POST was lost. The server's record with the same key is the sent record.
         try change.acknowledge(db)
         try change.becomeKnown(id: id, db)
         return try changes.rebase(entity, record, row, to: sent)
@@ -39,13 +40,13 @@ extension AnswerWriter {
     }
   }
 
-  /// Merges what came in for a record with what was changed of it here.
+  /// Merges the incoming values of a record with its local changes.
   mutating func reconcile(_ place: Int) throws {
     guard let entity = entity(place), let record = records[place] else { return }
     let kind = try changes.kind(entity, record)
     guard let kind, kind != .delete, let row = try entity.row(record, db) else { return }
     let sent = try SentValues(entity, record, db)
-    // Of a record that was made here and sent, the server has what was sent.
+    // A new record that was sent has the sent values as its base.
     let bases = try kind == .insert ? sent.values : changes.bases(entity, record)
     guard kind == .update || !bases.isEmpty else { return }
     try mergeAttributes(place, entity, record, row, bases, sent)
@@ -60,15 +61,16 @@ extension AnswerWriter {
     try changes.settle(entity, record)
   }
 
-  /// The primary key of the record that a node is; `nil` where it is not here yet.
+  /// The primary key of a node's record; `nil` if it is not stored yet.
   func key(of node: Int) -> DatabaseValue? { records[node] }
 
-  /// Whether a foreign key that was changed here becomes what the server says.
+  /// Whether the incoming value replaces a foreign key that was changed locally. Updates the base, and notes a conflict
+  /// if both sides changed it.
   mutating func takes(
     _ incoming: DatabaseValue?, _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field,
     _ base: DatabaseValue, _ local: DatabaseValue, _ sent: SentValues
   ) throws -> Bool {
-    // Of a record that is new nobody can say yet whether it is the same; the next answer can.
+    // The referenced record is not stored yet, so the references cannot be compared. The next answer decides.
     guard let incoming else { return false }
     if incoming.isExactly(local) {
       try changes.setBase(entity, record, field.column, nil)
@@ -76,7 +78,7 @@ extension AnswerWriter {
     }
     if incoming.isExactly(base) { return false }
     if incoming.isExactly(sent.values[field.column]) {
-      // What was sent arrived, and what is here was set after that.
+      // The sent value arrived, and the local value was set afterwards.
       try changes.setBase(entity, record, field.column, incoming)
       return false
     }
@@ -109,14 +111,14 @@ extension AnswerWriter {
     func fields(_ values: (Int) throws -> ArchiveValue) rethrows -> ModelRecord {
       ModelRecord(shape: shape, values: try said.map(values))
     }
-    // What has not been changed here is its own base.
+    // A column without local changes is its own base.
     func base(_ attribute: Int) -> DatabaseValue {
       let slot = type.attributes[attribute].slot
       return bases[table.columns[slot].name] ?? row[slot]
     }
     let server = fields { nodes.nodes[place].values[$0] ?? .null }
     let local = try fields { try type.value(of: type.attributes[$0], row[type.attributes[$0].slot], in: table) }
-    // What was sent and arrived is what both sides have had, though its answer has not come.
+    // A sent value that the server now has is the shared base, even if its answer has not arrived.
     let known = try fields {
       let (attribute, incoming) = (type.attributes[$0], nodes.nodes[place].values[$0] ?? .null)
       let before = try type.value(of: attribute, base($0), in: table)
@@ -125,7 +127,7 @@ extension AnswerWriter {
     }
     let merging = type.merging(isWhole: false)
     let merged = try merging.merged(server, into: local, base: known)
-    // What the server has now: the keys that it no longer lists are gone, as in the merge with the base.
+    // The server's complete values. Keys that it no longer lists are removed, as in the merge with the base.
     let completed = try merging.merged(server, into: known, base: known).record
     for attribute in said {
       let declared = type.attributes[attribute]
@@ -163,7 +165,7 @@ extension AnswerWriter {
     nodes.nodes[place].isMerged = true
   }
 
-  /// Keeps what was moved into a list here, or out of it, though the server's list does not say so.
+  /// Keeps unsent local moves into and out of lists, although the server's lists do not contain them.
   mutating func keepLists() throws {
     for place in nodes.nodes.indices {
       guard let entity = entity(place), let owner = records[place] else { continue }
@@ -205,7 +207,8 @@ extension AnswerWriter {
     }
   }
 
-  /// The records in a list of which that has not been sent.
+  /// The records in an owner's list whose membership has not been sent: new records, and records whose foreign key has
+  /// an unsent edit.
   func movedHere(_ target: MappedEntity, _ field: MappedEntity.Field, to owner: DatabaseValue) throws
     -> [DatabaseValue]
   {
@@ -220,7 +223,8 @@ extension AnswerWriter {
         """, arguments: [target.name, owner, field.column])
   }
 
-  /// The records in a list with whose rows something would be deleted that has not been sent.
+  /// The records in an owner's list that must not be deleted, because they have unsent changes, or because deleting
+  /// them would be refused or would affect unsent changes. They count as kept.
   mutating func unsent(
     _ target: MappedEntity, _ field: MappedEntity.Field, in owner: DatabaseValue, except listed: [Int]
   ) throws -> [DatabaseValue] {

@@ -15,7 +15,7 @@ extension AnswerWriter {
       .sorted(by: { $0.key < $1.key })
     {
       guard let entity = catalog.entity(ofType: type) else { continue }
-      // Also where it is the key, the column may take another spelling for the same.
+      // Looked up even if the id is the primary key, because the column can match another spelling of it.
       let isNeeded = try changes.has(entity)
       let references = numbers.filter { isReference($0) }
       let asking = isNeeded ? numbers : references
@@ -30,7 +30,7 @@ extension AnswerWriter {
     }
   }
 
-  /// Whether a node says nothing but which record it is.
+  /// Whether a node is a nested reference with nothing except its id.
   func isReference(_ number: Int) -> Bool {
     let node = nodes.nodes[number]
     guard node.parent != nil, let entity = catalog.entity(ofType: node.type) else { return false }
@@ -38,7 +38,7 @@ extension AnswerWriter {
       && node.links.allSatisfy { if case .absent = $0 { true } else { false } }
   }
 
-  /// Gives records that were made here another key where the server uses theirs for another record.
+  /// Gives new local records another key if the server uses theirs for another record.
   func makeWay() throws {
     guard !changes.isEmpty else { return }
     let changed = try changedRecords()
@@ -57,20 +57,20 @@ extension AnswerWriter {
     }
   }
 
-  /// The records with changes, by entity.
+  /// The records with unsent changes, by the entity's number.
   func changedRecords() throws -> [Int: Set<ExactValue>] {
     let types = Set(nodes.nodes.map(\.type)).compactMap { catalog.entity(ofType: $0) }
     return Dictionary(
       uniqueKeysWithValues: try types.map { ($0.number, try changes.records($0)) })
   }
 
-  /// Gives a record another key where it was made here: the server uses this one.
+  /// Gives a record another key if it is a new local one, because the server uses its key.
   func makeWay(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     guard try changes.kind(entity, record) == .insert, !(try isAwaited(entity, record)) else { return }
     try RecordRenaming(catalog, entity, db).moveAside(record)
   }
 
-  /// Whether a record that was made here may be what the server has under its key: its own id was sent along.
+  /// Whether a new local record may be the server's record with its key, because its own id was sent along.
   func isAwaited(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard entity.mapper.ids == .client else { return false }
     return try Bool.fetchOne(
@@ -80,7 +80,7 @@ extension AnswerWriter {
         """, arguments: [entity.name, record]) ?? false
   }
 
-  /// Leaves out what a newer answer has said more about, and what was deleted here.
+  /// Drops records for which a newer answer was merged, and records that were deleted locally.
   mutating func dropOutdated() throws {
     var dropped = Set<Int>()
     for type in Set(nodes.nodes.map(\.type)).sorted() {
@@ -98,7 +98,8 @@ extension AnswerWriter {
     result.passedOver += dropped.count
     let kept = nodes.nodes.indices.filter { !dropped.contains($0) }
     nodes = nodes.reduced { !dropped.contains($0) }
-    // Nodes keep their order; some were reached only through one that is gone.
+    // The remaining nodes keep their order. If more nodes disappeared, because only a dropped one referred to them, all
+    // nodes are matched again.
     if nodes.nodes.count == kept.count {
       (ids, records) = (kept.map { ids[$0] }, kept.map { records[$0] })
     } else {
@@ -106,7 +107,7 @@ extension AnswerWriter {
     }
   }
 
-  /// The number of the last request that said anything about an entity.
+  /// The number of the last request whose answer concerned an entity.
   func newest(_ entity: MappedEntity) throws -> Int64 {
     try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = ?"),

@@ -4,7 +4,7 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Deletes what the server has sent once and no longer has.
+  /// Deletes records that the server has sent before and no longer has.
   mutating func deleteMissing(_ entity: MappedEntity, among condition: Set<ExactValue>?) throws {
     let missing = try DatabaseValue.fetchAll(
       db, sql: "SELECT record FROM strata_remote_records WHERE entity = ? AND applied < ? ORDER BY record",
@@ -64,14 +64,14 @@ extension AnswerWriter {
         cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, record])
       if count > 0 { result.report[entity.table.name].deleted += 1 }
       if let id, !id.isNull {
-        // An answer from before must not bring it back.
+        // An older answer must not restore the record.
         try db.execute(
           cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, id, number])
         try RemoteTables.noteApplied(entity, number, db)
       }
       try StoredCopies.forgetDeleted(entity, catalog, db)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-      // Other rows lead to it.
+      // Other rows refer to it.
       result.kept += 1
     }
   }

@@ -4,14 +4,14 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Takes out references to records that have not come yet, and remembers them.
+  /// Removes references to records that are not stored yet, and remembers them.
   mutating func resolveReferences() throws {
     try resolveForeignKeys()
     var unknown = Set<Int>()
     for place in nodes.nodes.indices where records[place] == nil && ids[place] != nil && isReference(place) {
       unknown.insert(place)
     }
-    // What the same answer has in full is no longer unknown.
+    // A record that the same answer contains in full is not unknown.
     guard !unknown.isEmpty else { return }
     var known = Set<[ExactValue]>()
     for place in nodes.nodes.indices where !unknown.contains(place) {
@@ -30,7 +30,7 @@ extension AnswerWriter {
         guard case .nodes(let found) = nodes.nodes[place].links[number] else { continue }
         let left = found.filter { !unknown.contains($0) }
         guard left.count < found.count else { continue }
-        // A reference that leads nowhere yet is null for now.
+        // A reference to a record that is not stored is null for now.
         nodes.nodes[place].links[number] = relation.isOptional || relation.shape != .one ? .nodes(left) : .absent
         guard relation.shape == .one else {
           result.awaited += found.count - left.count
@@ -55,7 +55,7 @@ extension AnswerWriter {
     }
   }
 
-  /// Takes out foreign keys of records that have not come yet, where the column may be null.
+  /// Removes foreign keys of records that are not stored yet, if the column may be null.
   mutating func resolveForeignKeys() throws {
     for type in Set(nodes.nodes.map(\.type)).sorted() {
       guard let entity = catalog.entity(ofType: type) else { continue }
@@ -114,7 +114,7 @@ extension AnswerWriter {
     }
   }
 
-  /// Forgets what references waited for of which the answer says something else.
+  /// Forgets pending references for whose fields the answer has a value.
   func forgetAwaited() throws {
     for place in nodes.nodes.indices {
       guard let entity = entity(place), let record = records[place] else { continue }
@@ -136,7 +136,7 @@ extension AnswerWriter {
   func setReference(_ row: Row, to target: DatabaseValue) throws {
     guard let entity = catalog[row[0]], let field = entity.field(column: row[2]) else { return }
     let record: DatabaseValue = row[1]
-    // What was set here meanwhile counts.
+    // An unsent local edit of the field takes precedence.
     guard try changes.bases(entity, record)[field.column] == nil else { return }
     try ChangeTriggers.passed(db) {
       try db.execute(

@@ -3,23 +3,24 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// What an answer did to the rows.
+/// The result of merging an answer into the rows.
 struct AppliedAnswer: Sendable {
-  /// The ids of the records that the answer is about, in its order, without those in them.
+  /// The ids of the answer's records, in its order, without nested records.
   var ids: [String] = []
   var report = EntityReport()
-  /// How many records were left alone because a newer answer, or a deletion here, counts.
+  /// The number of records skipped because of a newer answer, or because of a local deletion.
   var passedOver = 0
-  /// How many values were noted as conflicts.
+  /// The number of values recorded as conflicts.
   var conflicts = 0
-  /// Records that the server no longer has and that stay, since something of them has not been sent, or other rows lead to them.
+  /// The number of rows kept although the server no longer has the records: they have unsent changes, or other rows
+  /// refer to them.
   var kept = 0
-  /// Elements of lists by id that have not come yet, and are left out until they have.
+  /// The number of elements in lists of ids that are left out because their records are not stored yet.
   var awaited = 0
-  /// Why a change that the server took counts as refused.
+  /// The reason why a change counts as refused although the server reported success.
   var notApplied: RemoteError?
 
-  /// Adds what another part of the same answer did.
+  /// Adds the result of another part of the same answer.
   mutating func add(_ other: AppliedAnswer) {
     ids += other.ids
     report.add(other.report)
@@ -31,35 +32,36 @@ struct AppliedAnswer: Sendable {
 }
 
 extension MappedEntity {
-  /// Whether no row of the table can depend on another one of it: nothing but its primary key and the server's id is unique, and it has no
-  /// foreign key to itself.
+  /// Whether no row of the table depends on another one of it: only the primary key and the server's id are unique, the
+  /// entity has no relations, and the table has no foreign key to itself.
   fileprivate var isIndependent: Bool {
     type.relations.isEmpty && !table.refersToItself && table.uniqueSlots.isSubset(of: [key.slot, id.slot])
   }
 }
 
-/// Folds what a server says into the rows, within one transaction.
+/// Merges an answer into the rows, in one transaction.
 ///
-///     nodes → records here → what is older or deleted here left out → what was changed here merged three ways → rows
+///     nodes → match local records → drop outdated and locally deleted ones → merge local changes three ways → rows
 ///
-/// A record without changes goes straight to its row: the row is its own base.
+/// A record without local changes is written directly, because the row is its own base.
 struct AnswerWriter {
   let catalog: RemoteCatalog
   let db: Database
   let account: String
-  /// The number of the request; an answer to an older one changes nothing that this one says.
+  /// The number of the request. Records for which a request with a greater number was merged are skipped.
   let number: Int64
   let changes: LocalChanges
   var result = AppliedAnswer()
   var nodes: EntityNodes
-  /// The ids of the server, by node.
+  /// The server's ids, by node.
   var ids: [DatabaseValue?] = []
-  /// The primary keys of records that are here, by node.
+  /// The primary keys of stored records, by node.
   var records: [DatabaseValue?] = []
-  /// References to records that have not come yet.
+  /// References to records that are not stored yet.
   var awaited: [(node: Int, field: MappedEntity.Field, target: Int, id: DatabaseValue)] = []
 
-  /// - Throws: ``RemoteError`` with the code `accountChanged` if the answer is another account's, or from before a reset.
+  /// - Throws: ``RemoteError`` with the code `accountChanged` if the answer belongs to another account, or to a request
+  ///   from before a reset.
   init(_ nodes: EntityNodes, _ catalog: RemoteCatalog, account: String, number: Int64, _ db: Database) throws {
     guard try ChangeTriggers.account(catalog.entities, db) == account else {
       throw RemoteError(.accountChanged, "the account was changed while the request ran; its answer was dropped")
@@ -75,14 +77,14 @@ struct AnswerWriter {
     changes = try LocalChanges(db)
   }
 
-  /// Writes what was read of an answer.
+  /// Writes the records read from an answer.
   ///
-  /// A long list whose records cannot depend on each other is written in parts, so that the rows of one part at a time are in memory.
+  /// A long list of independent records is written in parts, so that only the rows of one part are in memory.
   static func write(
     _ read: ReadRecords, of entity: MappedEntity, _ catalog: RemoteCatalog, account: String, number: Int64,
     copy: HTTPCopy? = nil, isWhole: Bool = false, among condition: Set<ExactValue>? = nil, _ db: Database
   ) throws -> AppliedAnswer {
-    // Each part asks once what was changed here, so the number of parts is bounded.
+    // Each part queries the local changes once, so the number of parts is bounded.
     let size = max(5_000, read.nodes.roots.count / 20)
     var parts = entity.isIndependent ? read.nodes.parts(of: size)[...] : [read.nodes]
     var result = AppliedAnswer()
@@ -98,8 +100,9 @@ struct AnswerWriter {
 
   /// - Parameters:
   ///   - entity: the entity of the roots.
-  ///   - copy: the validators of the one record that the answer is.
-  ///   - isWhole: whether what is not in the answer is no longer at the server, for records that the condition names.
+  ///   - copy: the validators of the answer, if it has one record.
+  ///   - isWhole: whether records that are missing from the answer no longer exist at the server, among those that
+  ///     `condition` names.
   ///   - deleted: the records that the answer marks as deleted.
   mutating func run(
     _ entity: MappedEntity, copy: HTTPCopy? = nil, isWhole: Bool, among condition: Set<ExactValue>? = nil,
@@ -107,7 +110,7 @@ struct AnswerWriter {
   ) throws -> AppliedAnswer {
     try findRecords()
     for root in nodes.roots {
-      // The path of an empty one would be that of the list.
+      // An empty id would give the path of the list.
       guard let id = ids[root], let text = try entity.idText(id), !text.isEmpty else {
         throw RemoteError(
           .invalidBody, "a record has no id under \(idPlace(entity)); name the property with id: in the mapper",
@@ -130,7 +133,7 @@ struct AnswerWriter {
       try keepLists()
     }
     try resolveReferences()
-    // Of records that lead to each other by their columns, one has to come first.
+    // Records that refer to each other are inserted one after the other, so foreign keys are checked at the end.
     let types = Set(nodes.nodes.map(\.type))
     let leads = types.contains { type in
       catalog.entity(ofType: type)?.fields.contains { $0.target.map(types.contains) ?? false } ?? false
@@ -174,7 +177,8 @@ struct AnswerWriter {
     }
   }
 
-  /// Notes that the server has sent records, a hundred with one statement: one for each would take a fifth of the time of an answer.
+  /// Notes that the server has sent records, a hundred in one statement: one statement for each would take a fifth of
+  /// an answer's time.
   private func noteRecords(_ records: [DatabaseValue], of entity: MappedEntity, _ copy: HTTPCopy?) throws {
     var rest = records[...]
     while !rest.isEmpty {

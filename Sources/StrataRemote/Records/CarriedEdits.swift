@@ -2,10 +2,11 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Brings what is noted of edits to the columns of today's release.
+/// Migrates stored edits to the columns of the current release.
 ///
-/// Edits name columns. Where an app update renames one, what is noted follows the property: by the renames of the model's migration, and
-/// by `formerly`. Values follow the conversions of the migration. An edit whose property is gone cannot be sent, and fails by name.
+/// Edits name columns. If an app update renames a column, its edits follow the property, by the renames of the model's
+/// migration and by `formerly`. Values follow the conversions of the migration. An edit whose property no longer exists
+/// cannot be sent: `run` throws an error that names the column.
 struct CarriedEdits {
   private let entity: MappedEntity
   private let db: Database
@@ -46,7 +47,7 @@ struct CarriedEdits {
     known.version.map { $0 < entity.type.schema.modelVersion } ?? false
   }
 
-  /// The columns that something is noted of.
+  /// The columns with stored edits, conflicts or sent values.
   private func columns() throws -> [String] {
     try String.fetchAll(
       db,
@@ -91,7 +92,7 @@ struct CarriedEdits {
 
   /// Renames the key as an operation does, and collects the operations that convert its value.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` where the operation drops or moves the value.
+  /// - Throws: ``RemoteError`` with the code `store` if the operation drops or moves the value.
   private func follow(_ operation: MigrationOperation, _ key: inout String, _ conversions: inout [MigrationOperation])
     throws
   {
@@ -109,7 +110,7 @@ struct CarriedEdits {
     }
   }
 
-  /// Converts what columns had before they were changed, what was sent, and what is in conflict.
+  /// Converts the bases of edits, the sent values, and both stored sides of conflicts.
   private func convert(_ column: String, _ field: MappedEntity.Field, _ conversions: [MigrationOperation]) throws {
     guard case .attribute(let place) = field.source else { return }
     let attribute = entity.type.attributes[place]
@@ -134,7 +135,7 @@ struct CarriedEdits {
       let rows = try Row.fetchAll(
         db, sql: "SELECT DISTINCT \(value) FROM strata_remote_\(table) WHERE field = ? AND \(condition)",
         arguments: [column, entity.name])
-      // All are read before any is written: a value can be what another one becomes.
+      // All values are read before any is written, because one value can be the result of converting another.
       let pairs = try rows.map { ($0[0] as DatabaseValue, try converted($0[0])) }.filter { !$0.isExactly($1) }
       guard !pairs.isEmpty else { return }
       let cases = pairs.map { _ in "WHEN ? THEN ?" }.joined(separator: " ")

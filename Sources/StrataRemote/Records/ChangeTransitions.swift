@@ -15,11 +15,11 @@ extension UnsentChange {
     let verb: String
     let body: Data?
     let headers: HTTPHeaders
-    /// The values of columns in the body.
+    /// The values of the columns in the body.
     let values: [String: DatabaseValue]
   }
 
-  /// Freezes the request of the change, under a new key.
+  /// Stores the request of the change, under a new idempotency key.
   ///
   /// - Parameter request: the number of the request.
   func freeze(_ content: Content, number request: Int64, _ db: Database) throws -> UnsentChange {
@@ -29,7 +29,7 @@ extension UnsentChange {
         UPDATE strata_remote_changes SET verb = ?, body = ?, headers = ?, idempotency_key = ?, request = ?,
           code = NULL, reason = NULL, status = NULL WHERE number = ?
         """, [content.verb, content.body, lines, UUID().uuidString, request, number])
-    // For a deletion, values that were sent before it are kept: the server may have them.
+    // For a deletion, the values sent before it are kept, because the server may have them.
     if content.verb != "DELETE" {
       try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
     }
@@ -50,9 +50,9 @@ extension UnsentChange {
 
   // MARK: sending → waiting
 
-  /// Forgets the request, so that the next try makes a new one.
+  /// Forgets the request, so that the next attempt creates a new one.
   ///
-  /// - Parameter keepsSent: whether the values that were sent are kept, since they may have arrived.
+  /// - Parameter keepsSent: whether the sent values are kept, because they may have arrived.
   func thaw(_ db: Database, keepsSent: Bool = false) throws {
     try db.execute(
       cached: """
@@ -96,7 +96,7 @@ extension UnsentChange {
 
   /// Marks the change as refused.
   ///
-  /// - Parameter keepsRequest: whether a retry is the same request, since this one has arrived.
+  /// - Parameter keepsRequest: whether a retry repeats the same request, because this one may have arrived.
   func refuse(_ error: RemoteError, keepsRequest: Bool = false, _ db: Database) throws {
     if !keepsRequest { try thaw(db) }
     try db.execute(
@@ -108,7 +108,7 @@ extension UnsentChange {
 
   // MARK: refused, uncertain → waiting
 
-  /// Puts the change back into the queue. An uncertain one gets a new request.
+  /// Returns the change to the queue. An uncertain one gets a new request.
   func retry(_ db: Database) throws {
     if state == .uncertain { try thaw(db) }
     try db.execute(
@@ -118,14 +118,14 @@ extension UnsentChange {
         """, [number])
   }
 
-  /// Ends the wait of the changes of a record.
+  /// Ends the delay of a record's change.
   static func hurry(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET not_before = NULL WHERE entity = ? AND record = ?",
       [entity.name, record])
   }
 
-  // MARK: What it is about
+  // MARK: Kind and record
 
   /// Turns the change into the insertion of a new record.
   func becomeNew(_ db: Database) throws {
@@ -160,7 +160,7 @@ extension UnsentChange {
         """, [number])
   }
 
-  /// Deletes the change of a record of which nothing is left to send.
+  /// Deletes the change of a record if nothing is left to send.
   static func settle(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: """
@@ -169,7 +169,7 @@ extension UnsentChange {
         """, [entity.name, record])
   }
 
-  /// Deletes the change, with all that is kept for it.
+  /// Deletes the change with its sent values, edits and conflicts.
   func remove(_ db: Database) throws {
     try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
     try db.execute(cached: "DELETE FROM strata_remote_changes WHERE number = ?", [number])

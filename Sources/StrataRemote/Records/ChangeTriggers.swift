@@ -2,12 +2,12 @@ internal import Foundation
 internal import GRDB
 internal import StrataStore
 
-/// Notes what the app changes in the tables of entities, whatever writes it: models, GRDB's records or SQL.
+/// Records the app's changes to the tables of entities, made by models, GRDB's records or SQL.
 ///
-/// Triggers are temporary, so they belong to the one connection that writes, leave the schema of the app alone, and are gone when the
-/// database is closed. What a server's answer writes passes them by.
+/// The triggers are temporary: they belong to the one writing connection, do not modify the app's schema, and disappear
+/// when the database is closed. They ignore writes of a server's answer.
 enum ChangeTriggers {
-  /// Makes the triggers on the connection that writes.
+  /// Creates the triggers on the writing connection.
   static func make(_ entities: [MappedEntity], account: String, _ db: Database) throws {
     try db.execute(
       sql: """
@@ -22,19 +22,19 @@ enum ChangeTriggers {
     }
   }
 
-  /// Calls `body` while what is written is the server's, and passes the triggers by.
+  /// Calls `body` with the triggers disabled, for writes that are not the app's changes.
   static func passed<T>(_ db: Database, _ body: () throws -> T) throws -> T {
     try db.execute(sql: "UPDATE temp.strata_remote_session SET applying = applying + 1")
-    // Where the body throws, the caller rolls the transaction back, and this with it.
+    // If `body` throws, the caller rolls back the transaction, including this update.
     let result = try body()
     try db.execute(sql: "UPDATE temp.strata_remote_session SET applying = applying - 1")
     return result
   }
 
-  /// The account whose changes are noted on this connection.
+  /// The account for which changes are recorded on this connection.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` where changes are no longer noted: a table that is dropped takes its triggers along,
-  ///   and an edit that nobody noted would be lost by the next answer.
+  /// - Throws: ``RemoteError`` with the code `store` if a trigger is missing. A dropped table loses its triggers, and
+  ///   the next answer would overwrite an unrecorded edit.
   static func account(_ entities: [MappedEntity], _ db: Database) throws -> String? {
     let names = entities.flatMap { entity in Self.kinds.map { name($0, entity) } }
     let places = names.map { _ in "?" }.joined(separator: ", ")
@@ -94,18 +94,20 @@ enum ChangeTriggers {
 
     /// Whether the record has unsent changes.
     ///
-    /// No statement of a trigger has a conflict clause: that of the statement that fires it would count instead (SQLite, CREATE TRIGGER).
+    /// No trigger statement has a conflict clause, because SQLite replaces it with the clause of the firing statement
+    /// (CREATE TRIGGER).
     private func isKnown(_ row: String, kind: String? = nil) -> String {
       let extra = kind.map { " AND kind = '\($0)'" } ?? ""
       return "EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change(row))\(extra))"
     }
 
-    /// Forgets what was noted of a row for an `INSERT` that then left it as it was.
+    /// Deletes the edits noted for an `INSERT` that then did not change the row.
     private func forget(_ row: String) -> String {
       "DELETE FROM strata_remote_edits WHERE \(change(row)) AND NOT \(isKnown(row));"
     }
 
-    /// Two accounts cannot have unsent changes of one record: one of them would go out with the token of the other.
+    /// Two accounts cannot have unsent changes of one record, because one account's changes would be sent with the
+    /// other's token.
     private func checkAccount(_ row: String) -> String {
       """
       SELECT RAISE(ABORT, 'strata: the record has unsent changes of another account; send or discard them first')
@@ -113,13 +115,13 @@ enum ChangeTriggers {
       """
     }
 
-    /// SQLite compares by collation and takes 1 for 1.0; a change is one of bytes.
+    /// SQLite compares by collation and treats 1 and 1.0 as equal, but every change of the stored bytes or type counts.
     private func isChanged(_ column: String) -> String {
       let quoted = column.quotedDatabaseIdentifier
       return "(NEW.\(quoted) IS NOT OLD.\(quoted) COLLATE BINARY OR typeof(NEW.\(quoted)) <> typeof(OLD.\(quoted)))"
     }
 
-    /// What a column had is kept, unless the server knows nothing of the record.
+    /// Keeps the earlier values of columns as bases, unless the record is new to the server.
     private func keep(_ row: String, where condition: String? = nil) -> String {
       entity.fields.filter(\.isSent).map { field in
         let column = field.column.quotedDatabaseIdentifier
@@ -138,7 +140,7 @@ enum ChangeTriggers {
     private let retried = "state = 'waiting', not_before = NULL, code = NULL, reason = NULL, status = NULL"
 
     private var beforeInsert: String {
-      // A row that is replaced is deleted without a trigger.
+      // A row that `INSERT OR REPLACE` replaces is deleted without a trigger.
       let kept = entity.fields.filter(\.isSent).map { field in
         let column = field.column.quotedDatabaseIdentifier
         return """
@@ -160,7 +162,7 @@ enum ChangeTriggers {
       """
     }
 
-    /// A copy of a record from before it had the server's id is of the same record, and does not take the id away.
+    /// Keeps the server's id if the row is replaced by an older copy of the record without the id.
     private var keptID: String {
       guard !entity.idIsKey else { return "" }
       let known = """
@@ -174,7 +176,7 @@ enum ChangeTriggers {
         """
     }
 
-    /// Refuses numbers from 0 on as keys of new records: the server may give the same number to another record.
+    /// Refuses nonnegative numbers as keys of new records: the server may give the same number to another record.
     private var checkKey: String {
       guard entity.idIsKey, entity.mapper.ids == .server else { return "" }
       return """
@@ -247,6 +249,6 @@ enum ChangeTriggers {
 }
 
 extension String {
-  /// The text as a literal of SQL.
+  /// The text as an SQL literal.
   fileprivate var sqlText: String { "'" + replacingOccurrences(of: "'", with: "''") + "'" }
 }

@@ -1,13 +1,13 @@
 internal import GRDB
 internal import StrataStore
 
-/// What was changed here and has not been sent, as far as an answer has to know.
+/// The unsent local changes that merging an answer needs.
 struct LocalChanges {
   /// The kind of an unsent change.
   enum Kind: String, Sendable { case insert, update, delete }
 
   let db: Database
-  /// Whether there is anything at all; mostly there is not, and then nothing else is looked for.
+  /// Whether there are no unsent changes. This is the usual case, in which other lookups are skipped.
   let isEmpty: Bool
 
   init(_ db: Database) throws {
@@ -23,7 +23,7 @@ struct LocalChanges {
     ).flatMap(Kind.init)
   }
 
-  /// Whether records of an entity have changes.
+  /// Whether the entity has records with unsent changes.
   func has(_ entity: MappedEntity) throws -> Bool {
     guard !isEmpty else { return false }
     return try Bool.fetchOne(
@@ -31,7 +31,7 @@ struct LocalChanges {
       arguments: [entity.name]) ?? false
   }
 
-  /// The records of an entity with changes: one query for all of an answer.
+  /// The records of an entity with unsent changes, in one query for a whole answer.
   func records(_ entity: MappedEntity) throws -> Set<ExactValue> {
     guard !isEmpty else { return [] }
     let records = try DatabaseValue.fetchAll(
@@ -39,7 +39,7 @@ struct LocalChanges {
     return Set(records.map { ExactValue($0) })
   }
 
-  /// The ids of the server of deleted rows.
+  /// The server's ids of locally deleted rows.
   func deleted(_ entity: MappedEntity) throws -> Set<ExactValue> {
     guard !isEmpty else { return [] }
     let ids = try DatabaseValue.fetchAll(
@@ -47,7 +47,7 @@ struct LocalChanges {
     return Set(ids.map { ExactValue($0) })
   }
 
-  /// What columns of a record had before they were changed here.
+  /// The bases of a record's edited columns: the values before the local edits.
   func bases(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [String: DatabaseValue] {
     let rows = try Row.fetchAll(
       db.cachedStatement(sql: "SELECT field, base FROM strata_remote_edits WHERE entity = ? AND record = ?"),
@@ -55,7 +55,7 @@ struct LocalChanges {
     return Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Sets what a column is compared with from now on; `nil` for one that is no longer changed.
+  /// Sets the base of a column. `nil` means that the column is no longer changed, which also ends its conflicts.
   func setBase(_ entity: MappedEntity, _ record: DatabaseValue, _ field: String, _ base: DatabaseValue?) throws {
     guard let base else {
       try db.execute(
@@ -70,7 +70,7 @@ struct LocalChanges {
         """, [entity.name, record, field, base])
   }
 
-  /// Makes the values that were sent the base. A column that has its value still is no longer changed.
+  /// Makes the sent values the base. A column that still has its sent value is no longer changed.
   func rebase(
     _ entity: MappedEntity, _ record: DatabaseValue, _ row: [DatabaseValue], to sent: [String: DatabaseValue]
   ) throws {
@@ -83,16 +83,16 @@ struct LocalChanges {
   struct Conflict {
     /// The column.
     let field: String
-    /// What of the column's value is in conflict.
+    /// The part of the column's value that is in conflict.
     let part: ValuePart
-    /// For people.
+    /// The path as shown to users.
     let path: String
-    /// What the column had before, and what the server has.
+    /// The column's base.
     let base: DatabaseValue
     let server: DatabaseValue
   }
 
-  /// What is in conflict of a record.
+  /// The conflicts of a record.
   func conflicts(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [Conflict] {
     let rows = try Row.fetchAll(
       db.cachedStatement(
@@ -103,7 +103,7 @@ struct LocalChanges {
     }
   }
 
-  /// Lets conflicts about a column know what the server has now, and ends those about which both sides agree.
+  /// Updates the server's value in a column's conflicts, and ends those on which both sides now agree.
   func updateConflicts(
     _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field, server: DatabaseValue,
     local: DatabaseValue
@@ -119,7 +119,7 @@ struct LocalChanges {
     }
   }
 
-  /// Notes what both sides changed; `nil` where nothing of the column is in conflict.
+  /// Records a conflict; `nil` removes all conflicts of the column.
   func setConflict(
     _ entity: MappedEntity, _ record: DatabaseValue, _ field: String, _ conflict: Conflict?, account: String
   ) throws {
@@ -128,7 +128,7 @@ struct LocalChanges {
         cached: "DELETE FROM strata_remote_conflicts WHERE entity = ? AND record = ? AND field = ?",
         [entity.name, record, field])
     }
-    // A conflict that is there keeps its base: that is what both sides last agreed on.
+    // An existing conflict keeps its base, the last value on which both sides agreed.
     try db.execute(
       cached: """
         INSERT INTO strata_remote_conflicts (account, entity, record, field, part, path, base, server)
@@ -138,7 +138,7 @@ struct LocalChanges {
       [account, entity.name, record, field, conflict.part.text, conflict.path, conflict.base, conflict.server])
   }
 
-  /// Lets go of a change that has nothing left to send.
+  /// Deletes a record's change if nothing is left to send.
   func settle(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     try UnsentChange.settle(entity, record, db)
   }

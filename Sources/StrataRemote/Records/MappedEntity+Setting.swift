@@ -2,7 +2,7 @@ internal import GRDB
 internal import StrataStore
 
 extension MappedEntity {
-  /// Gives a column of a row a value, and no one takes it for a change made here.
+  /// Sets a column of a row without recording a local change.
   func set(_ column: String, of record: DatabaseValue, to value: DatabaseValue, _ db: Database) throws {
     try ChangeTriggers.passed(db) {
       try db.execute(
@@ -16,7 +16,8 @@ extension MappedEntity {
 extension MappedEntity {
   /// The value that a column gets when an edit is discarded: its earlier value, or null if that references a record that is gone.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` where the column must not be null.
+  /// - Throws: ``RemoteError`` with the code `store` if the value cannot be set to null because the column must not be
+  ///   null.
   func holdable(_ value: DatabaseValue, in column: String, _ catalog: RemoteCatalog, _ db: Database) throws
     -> DatabaseValue
   {

@@ -3,7 +3,8 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Gives a record another primary key, everywhere: in its row, in the rows that lead to it, and in what is kept of it.
+/// Changes a record's primary key everywhere: in its row, in the rows that refer to it, and in the stored changes and
+/// validators.
 struct RecordRenaming {
   private let catalog: RemoteCatalog
   private let entity: MappedEntity
@@ -21,10 +22,10 @@ struct RecordRenaming {
     self.db = db
   }
 
-  /// Gives a record another key, which no row has.
+  /// Changes a record's key to one that no row has.
   func rename(_ old: DatabaseValue, to new: DatabaseValue) throws {
     try ChangeTriggers.passed(db) {
-      // Rows lead nowhere in between.
+      // Foreign keys are violated between the updates.
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
       let key = entity.keyColumn.quotedDatabaseIdentifier
       try db.execute(cached: "UPDATE \(entity.quotedTable) SET \(key) = ? WHERE \(key) = ?", [new, old])
@@ -38,9 +39,10 @@ struct RecordRenaming {
     try noteName(old, new)
   }
 
-  /// Replaces keys from before a record had the server's id by its key of today: primary keys, and foreign keys that reference it.
+  /// Replaces keys from before a record had the server's id with its current key: primary keys, and foreign keys that
+  /// refer to it.
   ///
-  /// Keys that are numbers are not replaced: by now, another record may have the earlier number.
+  /// Numeric keys are not replaced, because another record may have the earlier number by now.
   static func follow(_ nodes: inout EntityNodes, _ entities: [MappedEntity], _ db: Database) throws {
     guard try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_ids)")) ?? false else {
       return
@@ -61,7 +63,7 @@ struct RecordRenaming {
           arguments: [target.name, old])
         guard let new, try target.row(old, db) == nil, try target.row(new, db) != nil else { continue }
         nodes.nodes[place].values[number] = try entity.type.value(of: attribute, new, in: entity.table)
-        // The id that the object did not have yet is the server's to say.
+        // A missing id in the object must not remove the server's id from the row.
         if isKey, !entity.idIsKey, nodes.nodes[place].values[entity.id.attribute]?.isNull ?? false {
           nodes.nodes[place].values[entity.id.attribute] = nil
         }
@@ -69,7 +71,7 @@ struct RecordRenaming {
     }
   }
 
-  /// Lets a row that is there take the place of one that turned out to be the same record, which is deleted.
+  /// Replaces a row with an existing row of the same record. The replaced row is deleted.
   func replace(_ old: DatabaseValue, by new: DatabaseValue) throws {
     try ChangeTriggers.passed(db) {
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
@@ -84,13 +86,13 @@ struct RecordRenaming {
     try noteName(old, new)
   }
 
-  /// Gives a record that was made here a key that no server uses.
+  /// Gives a new local record a key that no server uses.
   func moveAside(_ record: DatabaseValue) throws {
     let key = entity.keyColumn.quotedDatabaseIdentifier
     let new: DatabaseValue
     switch record.storage {
     case .int64:
-      // Servers count up from zero.
+      // Servers assign nonnegative numbers, so the new key is negative.
       let least = try Int64.fetchOne(db, sql: "SELECT min(\(key)) FROM \(entity.quotedTable)") ?? 0
       new = (min(least, 0) - 1).databaseValue
     case .blob: new = UUID().databaseValue
@@ -99,7 +101,7 @@ struct RecordRenaming {
     try rename(record, to: new)
   }
 
-  /// Whether other rows lead to a record.
+  /// Whether other rows refer to a record.
   func isLedTo(_ record: DatabaseValue) throws -> Bool {
     for reference in try references() {
       let isOwn = reference.table.lowercased() == entity.table.name.lowercased()
@@ -126,7 +128,7 @@ struct RecordRenaming {
       try db.execute(
         cached: "UPDATE \(reference.table.quotedDatabaseIdentifier) SET \(column) = ? WHERE \(column) = ?", [new, old])
     }
-    // What was there before an edit, was sent or is in conflict names the record as well.
+    // Bases, sent values and conflicts contain the key as well.
     for other in catalog.entities {
       for field in other.fields where field.target == entity.number {
         try db.execute(
@@ -146,7 +148,7 @@ struct RecordRenaming {
     }
   }
 
-  /// The columns that hold the key: by the tables' foreign keys, and by the relations of entities.
+  /// The columns that hold the key, from the tables' foreign keys and from the relations of entities.
   private func references() throws -> [Reference] {
     var found = Set<Reference>()
     let tables = try String.fetchAll(

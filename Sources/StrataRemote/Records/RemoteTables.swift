@@ -1,16 +1,16 @@
 internal import Foundation
 internal import GRDB
 
-/// The tables beside those of the app, in the same database: what is known of the server, and what has not been sent.
+/// The tables that Strata adds to the app's database: metadata of the server's records, and unsent changes.
 ///
-/// A record that is clean has no row but one in `strata_remote_records`, and is its own base.
+/// A record without changes has only a row in `strata_remote_records`, and is its own base.
 enum RemoteTables {
   /// The version of the tables. A database with a newer one is refused.
   static let format = 2
 
-  /// Makes the tables where they are not there.
+  /// Creates the tables if they do not exist.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` where a newer version of Strata made them.
+  /// - Throws: ``RemoteError`` with the code `store` if a newer version of Strata created them.
   static func make(_ db: Database) throws {
     try db.execute(sql: sql)
     let found = try Int.fetchOne(db, sql: "SELECT value FROM strata_remote_meta WHERE name = 'format'")
@@ -30,25 +30,26 @@ enum RemoteTables {
     try db.execute(sql: "UPDATE strata_remote_meta SET value = ? WHERE name = 'format'", arguments: [format])
   }
 
-  /// Forgets deletions that no answer can be from before: a request takes no day.
+  /// Forgets deletions that are more than a day older than `time`, because no request takes that long.
   static func forgetDeletions(before time: Date, _ db: Database) throws {
     let limit = Int64(clamping: Int(max(0, min(4e18, (time.timeIntervalSince1970 - 86_400) * 1_000_000))))
     try db.execute(sql: "DELETE FROM strata_remote_deleted WHERE applied < ?", arguments: [limit])
   }
 
-  /// Notes that all rows were removed. Answers to requests from before that are dropped.
+  /// Records a reset that removed all rows. Answers to earlier requests are dropped.
   static func noteReset(_ number: Int64, _ db: Database) throws {
     try db.execute(sql: "INSERT OR REPLACE INTO strata_remote_meta VALUES ('reset', ?)", arguments: [number])
   }
 
-  /// Whether a request is from before all rows were removed.
+  /// Whether a request was made before the last reset.
   static func isBeforeReset(_ number: Int64, _ db: Database) throws -> Bool {
     let reset = try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = 'reset'"))
     return reset.map { number < $0 } ?? false
   }
 
-  /// Notes that something was said of an entity by an answer with this number: only then is an older one looked at more closely.
+  /// Records that an answer with this number was merged for an entity. Answers are checked record by record only if
+  /// they are older than the last one.
   static func noteApplied(_ entity: MappedEntity, _ number: Int64, _ db: Database) throws {
     try db.execute(
       cached: """
@@ -57,7 +58,7 @@ enum RemoteTables {
         """, ["applied/" + entity.name, number])
   }
 
-  /// `record` is the value of a primary key, whatever its type, so its columns have none.
+  /// The `record` columns have no type, because a primary key can have any.
   private static let sql = """
     CREATE TABLE IF NOT EXISTS strata_remote_meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
     -- What a server has sent: the number of the last request whose answer counts, and its validators.

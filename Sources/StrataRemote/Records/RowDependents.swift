@@ -1,14 +1,15 @@
 internal import GRDB
 internal import StrataStore
 
-/// The rows that lead to a row by foreign keys: what deleting it would take along, change, or be refused for.
+/// The rows that refer to a row by foreign keys. Deleting it would delete them, change them, or be refused because of
+/// them.
 struct RowDependents {
   private let catalog: RemoteCatalog
   private let changes: LocalChanges
   private let db: Database
   private let links: [Link]
 
-  /// A foreign key, with its columns paired with those that they hold.
+  /// A foreign key, with its columns paired with the referenced ones.
   private struct Link {
     let table: String
     let target: String
@@ -16,7 +17,7 @@ struct RowDependents {
     let action: String
   }
 
-  /// A row, told from others by all that it has.
+  /// A row, identified by all of its values.
   private struct Place: Hashable {
     let table: String
     let values: [ExactValue]
@@ -24,7 +25,7 @@ struct RowDependents {
 
   init(_ catalog: RemoteCatalog, _ changes: LocalChanges, _ db: Database) throws {
     (self.catalog, self.changes, self.db) = (catalog, changes, db)
-    // Where SQLite does not look at them, they say nothing.
+    // Foreign keys have no effect if SQLite does not enforce them.
     guard try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false else {
       links = []
       return
@@ -38,7 +39,7 @@ struct RowDependents {
     var links: [Link] = []
     for row in rows {
       let target: String = row[2]
-      // One that names no columns is of the primary key.
+      // A foreign key without referenced columns refers to the primary key.
       let place: Int = row[6]
       let primary = try row[4] == nil && db.tableExists(target) ? db.primaryKey(target).columns : []
       let destination: String? = row[4] ?? (primary.indices.contains(place) ? primary[place] : nil)
@@ -54,7 +55,7 @@ struct RowDependents {
     try changes.kind(entity, record) != nil || isNeeded(entity, record) || isHeld(entity, record)
   }
 
-  /// Whether a record that has not been sent leads to one that the server no longer has: deleting that could take it along.
+  /// Whether a record with unsent changes refers to the row. Deleting the row could delete that record as well.
   private func isNeeded(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard !changes.isEmpty else { return false }
     for other in catalog.entities {
@@ -70,8 +71,8 @@ struct RowDependents {
     return false
   }
 
-  /// Whether a row has to stay: deleting it would be refused, if only by the end of the transaction, or would take along or change
-  /// something that has not been sent.
+  /// Whether a row must stay, because deleting it would be refused, now or at the end of the transaction, or would
+  /// delete or change a record with unsent changes.
   func isHeld(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard links.contains(where: { $0.target == entity.table.name.lowercased() }) else { return false }
     let sql = "SELECT * FROM \(entity.quotedTable) WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?"

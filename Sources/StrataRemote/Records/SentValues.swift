@@ -3,9 +3,9 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// What was sent of a record in a request whose answer has not come: nobody knows whether the server has it.
+/// The sent values of a record whose request has not been answered. It is unknown whether the server has them.
 struct SentValues {
-  /// By column; none where nothing is on its way.
+  /// The values by column; empty without such a request.
   let values: [String: DatabaseValue]
   private let entity: MappedEntity
   private let record: DatabaseValue
@@ -22,7 +22,7 @@ struct SentValues {
     values = Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Notes that the row has become what the server has of a column, so that nothing of it is left to send whatever was sent before.
+  /// Records that the row now has the server's value of a column, so that an earlier sent value leaves nothing to send.
   func replace(_ column: String, by value: DatabaseValue) throws {
     guard let known = values[column], !known.isExactly(value) else { return }
     try db.execute(
@@ -32,7 +32,7 @@ struct SentValues {
         """, [value, column, entity.name, record])
   }
 
-  /// Whether the server has what was sent. Many servers trim text.
+  /// Whether the server has the sent value. Surrounding white space is ignored, because many servers trim text.
   private static func hasArrived(_ sent: ArchiveValue, _ server: ArchiveValue) -> Bool {
     guard case .string(let sent) = sent, case .string(let server) = server else {
       return ArchiveValue.areSame(sent, server)
@@ -41,7 +41,8 @@ struct SentValues {
       == server.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// What both sides have had: what was sent where the server has just that, and else what there was before; key by key in objects.
+  /// The value that both sides have had: the sent value if the server has it, and otherwise the earlier value. Objects
+  /// are compared key by key.
   static func shared(_ before: ArchiveValue, _ sent: ArchiveValue, _ server: ArchiveValue) -> ArchiveValue {
     if hasArrived(sent, server) { return sent }
     guard case .object(var result) = before, case .object(let sent) = sent, case .object(let server) = server else {

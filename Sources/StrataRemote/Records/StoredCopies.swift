@@ -3,17 +3,17 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// What is kept of answers, by account and URL, as long as a "not modified" would say something about the rows that are there.
+/// The stored metadata of answers, by account and URL. A copy is kept only while a 304 would confirm the current rows.
 enum StoredCopies {
   static func fetch(account: String, url: String, _ db: Database) throws -> HTTPCopy? {
     let data = try Data.fetchOne(
       db.cachedStatement(sql: "SELECT copy FROM strata_remote_copies WHERE account = ? AND url = ?"),
       arguments: [account, url])
-    // What another version wrote and this one cannot read is asked for anew.
+    // A copy that this version cannot read is ignored, so that a full request is sent.
     return data.flatMap { try? JSONDecoder().decode(HTTPCopy.self, from: $0) }
   }
 
-  /// Keeps a copy, unless that of a later request is there.
+  /// Saves a copy, unless that of a later request exists.
   static func save(
     _ copy: HTTPCopy, account: String, url: String, _ entity: MappedEntity, number: Int64, _ db: Database
   ) throws {
@@ -24,13 +24,13 @@ enum StoredCopies {
         """, [account, url, entity.name, try JSONEncoder().encode(copy), number])
   }
 
-  /// Forgets what is kept of a URL by a request or one before it.
+  /// Forgets the copy of a URL if it is from this request or an earlier one.
   static func forget(account: String, url: String, number: Int64, _ db: Database) throws {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE account = ? AND url = ? AND applied <= ?", [account, url, number])
   }
 
-  /// Forgets what is kept of a URL that was changed (RFC 9111, section 4.4).
+  /// Forgets the copies of a URL after a change was sent to it (RFC 9111, section 4.4).
   static func forget(url: String, _ db: Database) throws {
     try db.execute(cached: "DELETE FROM strata_remote_copies WHERE url = ?", [url])
   }
@@ -40,8 +40,8 @@ enum StoredCopies {
     try noteForgotten(entity, db)
   }
 
-  /// How often copies of an entity were forgotten. A copy of an answer that was asked for before is not kept: its tag would confirm rows
-  /// that have changed since.
+  /// The number of times that the copies of an entity were forgotten. If it changes during a request, the answer's copy
+  /// is not kept, because its tag would confirm rows that have changed since.
   static func generation(_ entity: MappedEntity, _ db: Database) throws -> Int64 {
     try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = ?"),
@@ -54,8 +54,8 @@ enum StoredCopies {
       ["forgotten/" + entity.name])
   }
 
-  /// Forgets what is kept after a record was deleted: other answers may have had it, and what the table deleted or changed along with it is
-  /// no longer what the server has said of these.
+  /// Forgets the copies of an entity, and of entities that refer to it, after a record was deleted. Other answers may
+  /// contain the record, and the foreign keys may have deleted or changed further rows.
   static func forgetDeleted(_ entity: MappedEntity, _ catalog: RemoteCatalog, _ db: Database) throws {
     var (numbers, waiting): (Set<Int>, [MappedEntity]) = ([entity.number], [entity])
     while let next = waiting.popLast() {
@@ -66,7 +66,7 @@ enum StoredCopies {
     }
   }
 
-  /// Forgets what is kept of other URLs than one, after an answer from there has changed rows: theirs are no longer as they were sent.
+  /// Forgets the copies of all URLs except one, after an answer from that URL has changed rows of the entity.
   static func forget(_ entity: MappedEntity, except url: String, account: String, _ db: Database) throws {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE entity = ? AND NOT (url = ? AND account = ?)",
@@ -74,13 +74,13 @@ enum StoredCopies {
     try noteForgotten(entity, db)
   }
 
-  /// Forgets what later requests left, after an answer from before them has changed rows.
+  /// Forgets the copies of later requests, after an answer to an earlier one has changed rows.
   static func forget(_ entity: MappedEntity, after number: Int64, _ db: Database) throws {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE entity = ? AND applied > ?", [entity.name, number])
   }
 
-  /// Forgets everything where entities are not read as they were: a property that is new has to come with the next answer.
+  /// Forgets all copies if the mapping of entities has changed, because new properties must come with the next answer.
   static func checkMapping(_ catalog: RemoteCatalog, _ db: Database) throws {
     let mapping = catalog.entities.map { entity in
       let fields = entity.type.schema.fields.map { field in
@@ -95,7 +95,8 @@ enum StoredCopies {
     try db.execute(sql: "INSERT OR REPLACE INTO strata_remote_meta VALUES ('mapping', ?)", arguments: [mapping])
   }
 
-  /// Forgets what is kept of an entity where rows are gone that nobody here deleted: they would not come back by a 304.
+  /// Forgets the copies of an entity if rows have disappeared without a recorded deletion. A 304 would not restore
+  /// them.
   static func checkRows(_ entity: MappedEntity, _ db: Database) throws {
     let isMissing = try Bool.fetchOne(
       db,

@@ -2,13 +2,13 @@ internal import Foundation
 internal import GRDB
 internal import StrataStore
 
-/// A row of the queue: a record with changes that have not been sent.
+/// A row of the queue: a record with unsent changes.
 struct UnsentChange: Sendable {
   let number: Int64
   let account: String
   let entity: String
   let record: DatabaseValue
-  /// The server's id; null for a record that it does not have yet.
+  /// The server's id; null if the server does not have the record yet.
   let id: DatabaseValue
   let kind: LocalChanges.Kind
   let state: RemoteChange.State
@@ -16,7 +16,8 @@ struct UnsentChange: Sendable {
   let code: String?
   let reason: String?
   let status: Int?
-  /// The request as it was first sent; `nil` where nothing is on its way. Where it goes, and who sends it, is for each try to say.
+  /// The content of the request as it was first sent; `nil` if there is none. Each attempt determines its URL and its
+  /// authorization anew.
   let request: Frozen?
 
   struct Frozen: Sendable {
@@ -24,10 +25,11 @@ struct UnsentChange: Sendable {
     let body: Data?
     let headers: [HTTPHeaders.Field]
     let key: String
-    /// The number of the first try: the answer to a later one may be the one that the first had.
+    /// The number of the first attempt. The answer to a later attempt may be the one to the first.
     let number: Int64
 
-    /// Whether the server takes it only where the record is as it was when the request was made, so that it can be sent again unseen.
+    /// Whether the request has `If-Match`, so that the server executes it only if the record is unchanged. It can then
+    /// be repeated without fetching the record.
     var isConditional: Bool { headers.contains { $0.name.lowercased() == "if-match" } }
   }
 
@@ -67,7 +69,7 @@ struct UnsentChange: Sendable {
     ).map(UnsentChange.init)
   }
 
-  /// The change of a record; `nil` where it has none.
+  /// The change of a record; `nil` if it has none.
   static func fetch(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws -> UnsentChange? {
     try Row.fetchOne(
       db.cachedStatement(sql: "SELECT * FROM strata_remote_changes WHERE entity = ? AND record = ?"),
@@ -82,7 +84,7 @@ struct UnsentChange: Sendable {
     ).map(UnsentChange.init)
   }
 
-  /// The values that were sent, by column.
+  /// The sent values, by column.
   func sent(_ db: Database) throws -> [String: DatabaseValue] {
     let rows = try Row.fetchAll(
       db.cachedStatement(sql: "SELECT field, value FROM strata_remote_sent WHERE number = ?"), arguments: [number])

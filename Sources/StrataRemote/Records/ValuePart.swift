@@ -3,11 +3,11 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// A part of what a column holds: what keys lead to, or all of it where there are none.
+/// A part of a column's value, given by a path of keys. An empty path is the whole value.
 struct ValuePart: Sendable, Hashable {
   let keys: [String]
 
-  /// The part that a conflict is about: as far as keys lead on its path, so a list is in conflict as a whole.
+  /// The conflicting part: the keys at the start of the conflict's path, so a list is in conflict as a whole.
   init(_ path: MergePath) {
     var keys: [String] = []
     for component in path.components.dropFirst() {
@@ -19,7 +19,7 @@ struct ValuePart: Sendable, Hashable {
 
   static let whole = ValuePart(MergePath())
 
-  /// As it stands in a table.
+  /// The form in which it is stored in a table.
   var text: String {
     get throws { String(decoding: try JSONWriter().write(.array(keys.map { .string($0) })), as: UTF8.self) }
   }
@@ -30,12 +30,13 @@ struct ValuePart: Sendable, Hashable {
 
   private var steps: [ArchiveValue.Step] { keys.map { .key($0) } }
 
-  /// The part of a value; `nil` where it is absent.
+  /// The part of a value; `nil` if it is absent.
   func value(of whole: ArchiveValue) -> ArchiveValue? {
     steps.reduce(whole as ArchiveValue?) { value, step in value?[step] }
   }
 
-  /// A value with this part of another; taken away where the other has none.
+  /// Returns the value with this part replaced by the same part of another value, or removed if the other value does
+  /// not have it.
   func replaced(in whole: ArchiveValue, by other: ArchiveValue) throws -> ArchiveValue {
     try replaced(in: whole, with: value(of: other))
   }
@@ -49,7 +50,7 @@ struct ValuePart: Sendable, Hashable {
 }
 
 extension MappedEntity {
-  /// What a column holds with a part of it as in another value of the column.
+  /// Returns a column's value with a part replaced by the same part of another value of the column.
   func replacing(_ part: ValuePart, of stored: DatabaseValue, in field: Field, by other: DatabaseValue) throws
     -> DatabaseValue
   {

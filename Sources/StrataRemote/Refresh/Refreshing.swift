@@ -3,13 +3,13 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Asks the server for records, and folds the answer into the rows.
+/// Requests records from the server, and merges the answer into the rows.
 struct Refreshing: Sendable {
   let session: RemoteSession
   let entity: MappedEntity
   let request: RemoteRequest
   let account: String
-  /// The primary keys that the list is about, where it is a part of all.
+  /// The primary keys of the rows that the list covers, if it is complete for a part of the records.
   var scope: (@Sendable (Database) throws -> Set<ExactValue>)?
 
   /// All pages of an answer.
@@ -24,7 +24,7 @@ struct Refreshing: Sendable {
 
   private enum Answer: Sendable {
     case fresh
-    /// With what is kept from now on, if anything is.
+    /// The copy to keep from now on; `nil` for none.
     case notModified(HTTPCopy?)
     case pages(Pages)
     case gone(RemoteError)
@@ -40,7 +40,7 @@ struct Refreshing: Sendable {
 
   func run() async throws -> RemoteRefresh { try await fetch().refresh }
 
-  /// As ``run()``, with the first record as the server sent it.
+  /// Like ``run()``, and returns the first record as the server sent it.
   func fetch() async throws -> (refresh: RemoteRefresh, record: ArchiveValue?) {
     session.tell(.willFetch, entity: entity.name, account: account)
     do {
@@ -89,7 +89,7 @@ struct Refreshing: Sendable {
     let applied = try AnswerWriter.write(
       pages.read, of: entity, session.catalog, account: account, number: number, copy: isOne ? pages.copy : nil,
       isWhole: isWhole, among: isWhole ? scope?(db) : nil, db)
-    // Of an answer that did not count in full, "not modified" would say nothing about what was left out.
+    // If parts of the answer were skipped, its validators must not be kept: a later 304 would hide the skipped parts.
     let isInFull = isCurrent && isComplete && applied.kept == 0 && applied.passedOver == 0 && applied.awaited == 0
     try keep(isInFull ? pages.copy : nil, number, db)
     for other in session.catalog.entities {
@@ -101,7 +101,7 @@ struct Refreshing: Sendable {
     return applied
   }
 
-  /// The server no longer has the record.
+  /// Deletes a record that the server no longer has.
   private func remove(_ error: RemoteError, _ number: Int64) async throws -> RemoteRefresh {
     guard case .one(let id) = request.target, entity.mapper.missing == .delete else { throw error }
     let applied = try await session.write { db -> AppliedAnswer in
@@ -111,7 +111,7 @@ struct Refreshing: Sendable {
       try StoredCopies.forget(account: account, url: url.absoluteString, number: number, db)
       return try writer.run(entity, isWhole: true, among: Set(found.map { [ExactValue($0)] } ?? []))
     }
-    // What was never here is not found; what was is gone now, which is the answer.
+    // A record that was never stored is an error. A stored one is deleted, or kept, which is the result.
     guard applied.report.total.deleted > 0 || applied.kept > 0 else { throw error }
     return RemoteRefresh(applied, pages: 0)
   }
@@ -139,9 +139,9 @@ struct Refreshing: Sendable {
     return try await answer(to: first)
   }
 
-  /// Asks whether anything has changed.
+  /// Sends a conditional request.
   ///
-  /// - Returns: `nil` where the answer is about something else than what is known, so that it has to be asked for in full.
+  /// - Returns: `nil` if a 304 does not confirm the known copy, so that a full request is needed.
   private func answer(ifModifiedSince known: HTTPCopy, _ request: HTTPRequest) async throws -> Answer? {
     var conditional = request
     for field in known.conditions.fields { conditional.headers[field.name] = field.value }
@@ -153,7 +153,7 @@ struct Refreshing: Sendable {
       return .gone(error)
     }
     guard response.status == 304 else { return try await .pages(pages(conditional, response, asked)) }
-    // The first page alone is the same.
+    // With a next page, the 304 confirms only the first one.
     guard known.isConfirmed(by: response, to: completed(request)), !RemotePagination.hasNext(response) else {
       return nil
     }
@@ -178,7 +178,7 @@ struct Refreshing: Sendable {
     return try await .pages(pages(request, response, asked))
   }
 
-  /// A request as it goes out, for comparing what the answer varies by.
+  /// The request with the configured headers, for comparing the fields that `Vary` names.
   private func completed(_ request: HTTPRequest) -> HTTPRequest {
     var request = request
     for field in session.configuration.headers.fields where request.headers[field.name] == nil {
@@ -219,11 +219,11 @@ struct Refreshing: Sendable {
     }
     var pages = Pages(read: try entity.read(records, session.catalog), isList: isList, count: count)
     if count == 1 {
-      // The validators of one page say nothing about the others.
+      // Validators apply to one page only.
       pages.copy = HTTPCopy(
         request: completed(first), response: response, requestedAt: asked, receivedAt: session.clock.now())
     }
-    // Whatever the mapper says: what comes after it was not asked for.
+    // A linked next page was not fetched, whatever pagination the mapper declares.
     pages.isComplete = !RemotePagination.hasNext(response)
     return pages
   }
@@ -233,9 +233,9 @@ struct Refreshing: Sendable {
     String(url.absoluteString.prefix { $0 != "#" })
   }
 
-  // MARK: What is kept of the answer
+  // MARK: Stored copies
 
-  /// Keeps a copy, or nothing.
+  /// Saves a copy, or forgets the existing one.
   private func keep(_ copy: HTTPCopy?, _ number: Int64, _ db: Database) throws {
     guard try ChangeTriggers.account(session.catalog.entities, db) == account else {
       throw RemoteError(.accountChanged, "the account was changed while the request ran; its answer was dropped")
@@ -250,10 +250,10 @@ struct Refreshing: Sendable {
 }
 
 extension MappedEntity {
-  /// The primary key of the record with an id of the server, as it stands in a path; `nil` where there is none.
+  /// The primary key of the record with this server id, as it occurs in a URL path; `nil` if there is none.
   func record(withID id: String, _ db: Database) throws -> DatabaseValue? {
     let (key, column) = (keyColumn.quotedDatabaseIdentifier, idColumn.quotedDatabaseIdentifier)
-    // The column compares: a number is found by its text, where the column is one of numbers.
+    // SQLite compares by the column's affinity: in a numeric column, the text of a number finds the number.
     return try DatabaseValue.fetchOne(
       db, sql: "SELECT \(key) FROM \(quotedTable) WHERE \(column) = ?", arguments: [id])
   }

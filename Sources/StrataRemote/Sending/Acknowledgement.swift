@@ -3,8 +3,8 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Takes over the answer to a change that was sent, within one transaction: what the server now has is the base of what is still to be
-/// sent, a new record has its id everywhere, and the change leaves the queue where nothing is left of it.
+/// Applies the answer to a sent change, in one transaction. The server's values become the base of the remaining edits,
+/// a new record gets its server id everywhere, and the change leaves the queue if nothing remains to be sent.
 struct Acknowledgement {
   let catalog: RemoteCatalog
   let entity: MappedEntity
@@ -13,16 +13,16 @@ struct Acknowledgement {
   let db: Database
 
   /// - Parameters:
-  ///   - answer: what the server says of the record; `nil` where the answer has no content.
-  ///   - id: the id that the answer names: in its content, or in its `Location`.
-  ///   - number: that of the request when it was first sent, since the answer may be the one that it had then.
-  ///   - answered: a number from after the answer. Whatever was asked before that says nothing sure about the record: the server may
-  ///     have made that answer before it had the change.
-  /// - Returns: what the answer changed; `nil` where the change is no longer in the queue.
+  ///   - answer: the record in the answer; `nil` if the answer has no content.
+  ///   - id: the id in the answer's content or in its `Location`.
+  ///   - number: the number of the request's first attempt, because the answer may be the one to that attempt.
+  ///   - answered: a number that was taken after the answer arrived. Answers to requests with smaller numbers are not
+  ///     reliable for this record, because the server may have created them before it applied the change.
+  /// - Returns: what the answer changed; `nil` if the change is no longer in the queue.
   func run(
     _ answer: EntityNodes?, id: DatabaseValue?, copy: HTTPCopy?, number: Int64, answered: Int64
   ) throws -> AppliedAnswer? {
-    // Another process may have had the answer to the same request.
+    // Another process may have applied the answer to the same request.
     guard let change = try UnsentChange.fetch(sent.number, db), change.request?.key == sent.request?.key else {
       return nil
     }
@@ -61,7 +61,7 @@ struct Acknowledgement {
         ON CONFLICT (entity, record) DO UPDATE SET applied = excluded.applied, etag = excluded.etag, modified = excluded.modified
         WHERE excluded.applied >= applied
         """, [entity.name, record, number, copy?.etag, copy?.strongLastModified])
-    // Lists were asked for before it was so, or may have said more since: that it is gone again, above all.
+    // Stored copies may predate the change, or may be newer than this answer, for instance after a deletion.
     try StoredCopies.forget(entity, db)
     var applied = AppliedAnswer()
     if let answer {
@@ -80,7 +80,7 @@ struct Acknowledgement {
     return applied
   }
 
-  /// The columns of which the answer has what the server had before, and not what was sent.
+  /// The columns for which the answer has the server's previous value instead of the sent one.
   private func ignoredColumns(
     _ change: UnsentChange, _ values: [String: DatabaseValue], _ answer: EntityNodes
   ) throws -> Set<String> {
@@ -97,13 +97,13 @@ struct Acknowledgement {
     return columns
   }
 
-  /// What was sent and is as it was then is no longer changed; what was edited since is compared with what was sent.
+  /// Makes the sent values the base. A column that still has its sent value is no longer changed.
   private func settle(_ change: UnsentChange, _ record: DatabaseValue, _ values: [String: DatabaseValue]) throws {
     guard let row = try entity.row(record, db) else { return }
     try LocalChanges(db).rebase(entity, record, row, to: values)
   }
 
-  /// The server no longer has the record.
+  /// Notes that the server no longer has the record.
   func acknowledgeDelete(_ change: UnsentChange, _ answered: Int64) throws {
     try db.execute(
       cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, change.id, answered])
@@ -111,13 +111,13 @@ struct Acknowledgement {
     try db.execute(
       cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, change.record])
     guard change.kind == .delete else {
-      // It was made again while it was on its way, and the server has it no longer.
+      // The record was created again meanwhile, so it becomes a new record for the server.
       return try change.becomeNew(db)
     }
     try change.remove(db)
   }
 
-  /// - Returns: the primary key that the record has now.
+  /// - Returns: the record's current primary key.
   private func acknowledgeInsert(_ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue) throws
     -> DatabaseValue
   {
@@ -133,7 +133,7 @@ struct Acknowledgement {
         sql: "SELECT \(entity.keyColumn.quotedDatabaseIdentifier) FROM \(entity.quotedTable) WHERE \(idColumn) = ?"),
       arguments: [id])
     if let other = existing, !other.isExactly(change.record), try LocalChanges(db).kind(entity, other) == .insert {
-      // It is another record that was made here, under a key that the server now uses.
+      // The row with this id is another new local record, whose key the server now uses.
       try renaming.moveAside(other)
       existing = nil
     }
@@ -150,11 +150,11 @@ struct Acknowledgement {
     return change.record
   }
 
-  /// It was deleted here while it was on its way: now it can be deleted there.
+  /// Handles the answer to a new record that was deleted locally meanwhile: its deletion can be sent now.
   private func acknowledgeDeletedInsert(
     _ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue
   ) throws -> DatabaseValue {
-    // What is made here under its old key from now on is another record.
+    // A record that is created later under the old key is another record.
     let record = entity.idIsKey ? id : change.record
     let changes = try LocalChanges(db)
     let key = entity.keyColumn.quotedDatabaseIdentifier
@@ -162,7 +162,7 @@ struct Acknowledgement {
       db, sql: "SELECT \(key) FROM \(entity.quotedTable) WHERE \(entity.idColumn.quotedDatabaseIdentifier) = ?",
       arguments: [id])
     if let known = existing ?? (record.isExactly(change.record) ? nil : record) {
-      // It came by a refresh. What was changed after that stays.
+      // A refresh has stored the record already. If that row was changed later, it stays.
       if try changes.kind(entity, known) != nil || RowDependents(catalog, changes, db).isHeld(entity, known) {
         try change.remove(db)
         return known
@@ -181,7 +181,7 @@ struct Acknowledgement {
     return record
   }
 
-  /// The record came by a refresh before the answer did: what was edited here since goes over to that row.
+  /// Moves the local edits to the row that a refresh stored before this answer arrived.
   private func join(
     _ change: UnsentChange, _ existing: DatabaseValue, _ id: DatabaseValue, _ renaming: RecordRenaming
   ) throws {
@@ -194,7 +194,7 @@ struct Acknowledgement {
     for (column, base) in edits {
       guard let field = entity.field(column: column), let value = row?[field.slot] else { continue }
       if let base = known[column] {
-        // It was edited in both rows.
+        // The column was edited in both rows.
         guard let kept = other?[field.slot], !kept.isExactly(value) else { continue }
         both.append(.init(field: column, part: .whole, path: field.key, base: base, server: value))
         continue
@@ -215,7 +215,7 @@ struct Acknowledgement {
     }
   }
 
-  /// What a row has that no server knows of.
+  /// The values of a row's columns that are not mapped to the server.
   private func ownValues(_ record: DatabaseValue) throws -> [(column: String, value: DatabaseValue)] {
     let known = Set(([entity.keyColumn, entity.idColumn] + entity.fields.map(\.column)).map { $0.lowercased() })
     let names = try String.fetchAll(

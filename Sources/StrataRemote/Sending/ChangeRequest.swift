@@ -3,30 +3,31 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Makes the request of a change, and freezes its content: a repeated request is the same one, or none.
+/// Creates the request of a change and stores its content, so that a repeated request is identical.
 struct ChangeRequest {
-  /// What becomes of a change now.
+  /// The next step for a change.
   enum Outcome: Sendable {
-    /// The request is in the queue; for the first time, or to be repeated.
+    /// The request is stored in the queue. It is new, or to be repeated.
     case ready(UnsentChange, isNew: Bool)
-    /// It was sent before, and its outcome is unknown. Sending it again could overwrite a change, so the server's record is looked at first.
+    /// It was sent before, and its outcome is unknown. Sending it again could overwrite a change, so the server's
+    /// record is fetched first.
     case uncertain(UnsentChange)
     /// Nothing has to be sent.
     case nothing
     /// It waits for another change, or another store is sending it.
     case waits
-    /// All of it is in conflict, and waits for somebody to decide.
+    /// All of it is in conflict. It waits for a resolution.
     case held
-    /// It waits for another change that waits for it.
+    /// It is part of a cycle of new records whose required references wait for each other.
     case stuck
-    /// It is a deletion, and waits for what has led to the record.
+    /// It is a deletion. It waits for the changes of records that referred to the record.
     case behind
-    /// The change has become another one.
+    /// The change has become one of another kind, whose request must be created again.
     case again
-    /// The record has to be fetched first: nothing is known that a condition could name.
+    /// The record must be fetched first: for a condition without a known validator, or for a `PUT`.
     case needsRecord
 
-    /// Why a change waits; `nil` for one that goes on.
+    /// The reason why the change waits; `nil` if it does not wait for other changes or a resolution.
     var reason: String? {
       switch self {
       case .waits: "it waits for a record that it refers to, and that the server does not have yet"
@@ -40,13 +41,13 @@ struct ChangeRequest {
   let catalog: RemoteCatalog
   let entity: MappedEntity
   let change: UnsentChange
-  /// The record as it was fetched for this; `nil` where it was not.
+  /// The server's record, if it was fetched for this request.
   let fetched: ArchiveValue?
-  /// The number of the request, if it is made now.
+  /// The number of the request, if a new one is created.
   let number: Int64
   let db: Database
 
-  /// What is to be sent.
+  /// The content of a new request.
   private struct Content {
     let verb: String
     let body: ArchiveValue?
@@ -67,7 +68,7 @@ struct ChangeRequest {
         try change.remove(db)
         return .nothing
       }
-      // It would take along there what led to it.
+      // Deleting it at the server first could also delete or change the records there that refer to it.
       guard try !SendingOrder(catalog, db).isBehind(entity, change.record) else { return .behind }
       content = Content(verb: "DELETE", body: nil, sent: [:])
     case .insert:
@@ -75,7 +76,7 @@ struct ChangeRequest {
         try change.remove(db)
         return .nothing
       }
-      // Of new records that lead to each other one has to be the first; the reference follows.
+      // In a cycle of new records, one is sent first without its reference. The reference is sent afterwards.
       let order = SendingOrder(catalog, db)
       for field in try order.circular(entity, change.record, row) { row[field.slot] = .null }
       guard try !waits(for: entity.fields.filter(\.isSent), row) else {
@@ -90,7 +91,7 @@ struct ChangeRequest {
         return .nothing
       }
       guard try entity.idText(row[entity.id.slot]) ?? entity.idText(change.id) != nil else {
-        // No server has it.
+        // The server does not have the record.
         try change.becomeNew(db)
         return .again
       }
@@ -124,13 +125,13 @@ struct ChangeRequest {
     return try .ready(write(content, headers), isNew: true)
   }
 
-  /// - Returns: what is to be sent; `nil` where nothing is now, and whether that waits for another change.
+  /// - Returns: the content to send, or `nil` if there is none now; and whether that waits for another change.
   private func update(_ row: [DatabaseValue]) throws -> (content: Content?, waits: Bool) {
     let bases = try LocalChanges(db).bases(entity, change.record)
     let held = try LocalChanges(db).conflicts(entity, change.record)
     let isPut = entity.mapper.update == .put
     var changed: [MappedEntity.Field] = []
-    // What is to go out: the row, but for what is in conflict.
+    // The row to send: conflicting values are replaced by the base.
     var row = row
     for field in entity.fields where field.isSent {
       guard let base = bases[field.column] else { continue }
@@ -143,7 +144,7 @@ struct ChangeRequest {
       }
       if !base.isExactly(row[field.slot]) { changed.append(field) }
     }
-    // A whole record would carry what is in conflict.
+    // A `PUT` waits until no conflict is left, because a whole record includes the conflicting values.
     guard !changed.isEmpty, !(isPut && !held.isEmpty) else { return (nil, false) }
     guard try !waits(for: changed, row) else { return (nil, true) }
     var before = row
@@ -156,7 +157,7 @@ struct ChangeRequest {
     } else {
       try checkNulls(of: new, in: JSONMergePatch.apply(body, to: old), row, changed)
       if body == [:] {
-        // It is the same in JSON.
+        // The old and new values have the same JSON.
         for field in changed where !held.contains(where: { $0.field == field.column }) {
           try LocalChanges(db).setBase(entity, change.record, field.column, nil)
         }
@@ -166,8 +167,8 @@ struct ChangeRequest {
     return (Content(verb: isPut ? "PUT" : "PATCH", body: body, sent: values(row, changed)), false)
   }
 
-  /// Throws if a merge patch does not express all changes. It omits keys that become null: an optional property still becomes nil, but a
-  /// dictionary would lose the key.
+  /// Throws `refused` if a merge patch cannot express a change. It omits keys that become null: an optional property
+  /// still becomes nil, but a dictionary would lose the key.
   private func checkNulls(
     of new: ArchiveValue, in patched: ArchiveValue, _ row: [DatabaseValue], _ changed: [MappedEntity.Field]
   ) throws {
@@ -192,7 +193,7 @@ struct ChangeRequest {
     return Dictionary(fields.map { ($0.column, row[$0.slot]) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Whether a record that it leads to has no id of the server yet.
+  /// Whether a referenced record is new and not at the server yet.
   private func waits(for fields: [MappedEntity.Field], _ row: [DatabaseValue]) throws -> Bool {
     for field in fields {
       guard let number = field.target, let target = catalog.entity(ofType: number), !row[field.slot].isNull else {
@@ -241,13 +242,13 @@ struct ChangeRequest {
         value = entity.mapper.references[field.key] == nil ? json : try target.idValue(in: json)
       }
       body = JSONMergePatch.apply(Self.nested(value, path.steps[...]), to: body)
-      // A merge patch cannot say null.
+      // A merge patch cannot set null.
       if value.isNull { body = Self.setNull(body, path.steps[...]) }
     }
     return body
   }
 
-  /// The ids of records that have not come, of references that are null until they do.
+  /// By column, the ids of records that are not stored yet, for references that are null until then.
   private func awaited(_ row: [DatabaseValue], _ fields: [MappedEntity.Field]) throws -> [String: DatabaseValue] {
     guard fields.contains(where: { $0.target != nil && row[$0.slot].isNull }) else { return [:] }
     let rows = try Row.fetchAll(
@@ -261,7 +262,7 @@ struct ChangeRequest {
     return ids.filter { id in fields.contains { $0.column == id.key && row[$0.slot].isNull } }
   }
 
-  /// The id of a row as its JSON has it.
+  /// The JSON of a row with nothing except its id.
   private func idJSON(_ row: [DatabaseValue]) throws -> ArchiveValue {
     let attribute = entity.type.attributes[entity.id.attribute]
     return try entity.adapter.json(of: record(row), fields: [entity.type.schema.fields[attribute.place].key])
@@ -293,7 +294,7 @@ struct ChangeRequest {
 
   // MARK: Conditions
 
-  /// What says that the server's record is still the one that is known (RFC 9110, section 13).
+  /// The condition that the server's record is unchanged (RFC 9110, section 13); empty without a known validator.
   private func condition() throws -> HTTPHeaders {
     let row = try Row.fetchOne(
       db.cachedStatement(sql: "SELECT etag, modified FROM strata_remote_records WHERE entity = ? AND record = ?"),
@@ -317,12 +318,12 @@ struct ChangeRequest {
 }
 
 extension MappedEntity {
-  /// Whether a request can be sent again while the outcome of the first try is unknown.
+  /// Whether a request may be repeated while the outcome of its first attempt is unknown.
   func canRepeat(_ request: UnsentChange.Frozen) -> Bool {
     request.verb == "POST" ? mapper.ids == .server && mapper.traits.honoursIdempotencyKeys : request.isConditional
   }
 
-  /// The JSON of a record of which nothing is known but its id.
+  /// The JSON of a record with nothing except its id.
   func json(ofID stored: DatabaseValue) throws -> ArchiveValue {
     let attribute = type.attributes[id.attribute]
     var values = [ArchiveValue](repeating: .null, count: type.schema.fields.count)
@@ -331,7 +332,7 @@ extension MappedEntity {
       of: ModelRecord(shape: type.schema.fullShape, values: values), fields: [type.schema.fields[attribute.place].key])
   }
 
-  /// The id in JSON of a record.
+  /// The id in a record's JSON.
   func idValue(in json: ArchiveValue) throws -> ArchiveValue {
     let key = type.schema.fields[type.attributes[id.attribute].place].key
     guard let path = adapter.places(ofField: key)?.written.first else { return .null }

@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Answers to changes.
+/// The handling of successful answers to changes.
 extension ChangeSender {
   func acknowledge(
     _ change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse, _ number: Int64,
@@ -32,7 +32,7 @@ extension ChangeSender {
     if let id, !id.isNull { named = try entity.type.stored(id, attribute, in: entity.table) }
     if named == nil { named = try knownID(of: change, entity, request, response) }
     if id?.isNull ?? true, let root = nodes?.roots.first {
-      // A body that names no id is merged all the same.
+      // A body without an id is merged under the known id.
       if let named {
         nodes?.nodes[root].values[entity.id.attribute] = try entity.type.value(of: attribute, named, in: entity.table)
       } else {
@@ -54,17 +54,17 @@ extension ChangeSender {
     }
   }
 
-  /// Whether an answer says that its content is JSON, or does not say what it is.
+  /// Whether an answer's `Content-Type` is JSON or missing.
   private static func isJSON(_ response: HTTPResponse) -> Bool {
     response.headers["Content-Type"].map { $0.lowercased().contains("json") } ?? true
   }
 
-  /// The id of the record that a request is about, where the content of the answer does not name it.
+  /// The id of a request's record if the answer's content does not contain it.
   private func knownID(
     of change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse
   ) throws -> DatabaseValue? {
     guard request.method == "POST" else { return change.id.isNull ? nil : change.id }
-    // A slash in an id is encoded.
+    // The path stays percent-encoded for the split, because an id can contain an encoded slash.
     let path = response.headers["Location"].flatMap { URLComponents(string: $0) }?.percentEncodedPath
     if let last = path?.split(separator: "/").last, let text = last.removingPercentEncoding {
       return try entity.stored(idText: text)
@@ -74,9 +74,9 @@ extension ChangeSender {
 }
 
 extension MappedEntity {
-  /// An id as the column holds it, of its text in a URL.
+  /// Converts an id in a URL path to the column's value.
   ///
-  /// - Throws: ``RemoteError`` with the code `invalidBody` where the property cannot be that.
+  /// - Throws: ``RemoteError`` with the code `invalidBody` if the property cannot hold the id.
   func stored(idText text: String) throws -> DatabaseValue {
     let attribute = type.attributes[id.attribute]
     let candidates: [ArchiveValue] = [
@@ -84,7 +84,7 @@ extension MappedEntity {
       URL(string: text).map { .url($0) } ?? .null,
     ]
     for candidate in candidates where !candidate.isNull {
-      // A form that the column does not take is not the one.
+      // A type that the column cannot hold is skipped.
       if let stored = try? type.stored(candidate, attribute, in: table) { return stored }
     }
     throw RemoteError(.invalidBody, "the id in Location is not one that the property can be", entity: name)

@@ -7,7 +7,7 @@ internal import StrataStore
   internal import FoundationNetworking
 #endif
 
-/// Refused, failed and uncertain requests.
+/// The handling of refused, failed and uncertain requests.
 extension ChangeSender {
   func take(
     _ error: RemoteError, _ change: UnsentChange, _ entity: MappedEntity, _ shown: RemoteChange,
@@ -28,7 +28,7 @@ extension ChangeSender {
       sending.sent += 1
       session.tell(.didSend(shown), entity: entity.name, account: account)
       return .settled
-    // A 409 that the present state of the record does not end is about something else: a value that another one has.
+    // A 409 after a fetch of the current record has another cause, such as a duplicate value, so the change is refused.
     case .conflict where error.status == 412 && verb != "POST" || (verb == "PATCH" || verb == "PUT") && !wasFetched:
       return try await settled(change.number, entity, &sending).map { .changed($0) } ?? .settled
     default:
@@ -48,7 +48,7 @@ extension ChangeSender {
     try await refuse(change, error, shown(change), &sending)
   }
 
-  /// - Parameter keepsRequest: whether a retry is the same request, since this one has arrived.
+  /// - Parameter keepsRequest: whether a retry repeats the same request, because this one may have arrived.
   func refuse(
     _ change: UnsentChange, _ error: RemoteError, _ shown: RemoteChange, keepsRequest: Bool = false,
     _ sending: inout RemoteSending
@@ -63,12 +63,13 @@ extension ChangeSender {
     session.tell(.refused(shown, error), entity: change.entity, account: account)
   }
 
-  /// Tries again later: what was sent may have arrived, so the next try is the same.
+  /// Delays the change. The request is kept, because it may have arrived.
   ///
-  /// Where there was no connection or no valid token, the app knows best when there is one: the next `send()` tries at once.
+  /// After `notConnected`, `cutOff`, `timedOut` and `unauthorized` there is no delay, because the app knows when to
+  /// call `send()` again.
   ///
-  /// - Parameter thaws: whether the request was sent once, so that one that certainly had no effect needs no look at the server before the
-  ///   next.
+  /// - Parameter thaws: whether this was the first attempt, so that a request that certainly had no effect can be
+  ///   dropped without fetching the record first.
   func postpone(
     _ number: Int64, attempts: Int, because error: RemoteError? = nil, thaws: Bool = false
   ) async throws {
@@ -82,7 +83,7 @@ extension ChangeSender {
       }
     let wait = max(delay * session.clock.random(), error?.retryAfter?.seconds ?? 0)
     let time = hasAnswer ? session.clock.now().addingTimeInterval(wait).timeIntervalSince1970 : nil
-    // Whatever ended the try, the queue has to know of it.
+    // A separate task: the failure must be stored even if this task is cancelled.
     try await Task { [session, account] in
       try await session.write { db in
         let change = try UnsentChange.fetch(number, db)
@@ -95,7 +96,7 @@ extension ChangeSender {
     }.value
   }
 
-  /// Marks a new record as uncertain, once.
+  /// Marks a new record as uncertain, if it is not marked yet.
   func noteUncertain(_ change: UnsentChange, _ entity: MappedEntity) async throws {
     guard change.state != .uncertain else { return }
     let error = RemoteError(
@@ -112,7 +113,7 @@ extension RemoteError {
   fileprivate var hadNoEffect: Bool {
     switch code {
     case .unauthorized: true
-    // Any other error of a transport may have come after the request was sent.
+    // Any other error may have occurred after the request was sent.
     case .notConnected: underlyingError.map(Self.isBeforeSending) ?? true
     case .unavailable: status == 429
     default: false
@@ -126,7 +127,7 @@ extension RemoteError {
     }
   }
 
-  /// Whether a request cannot be made because of its own record, which then blocks no other.
+  /// Whether the request cannot be created because of its own record. Changes of other records are not blocked then.
   var isOfOneRecord: Bool {
     switch code {
     case .refused, .invalidConfiguration, .invalidBody: return true
@@ -140,7 +141,7 @@ extension RemoteError {
     }
   }
 
-  /// Whether a request failed by itself, so that others may succeed.
+  /// Whether only this request failed, so that others may succeed.
   var isOfOneRequest: Bool {
     switch code {
     case .unavailable: status != 429

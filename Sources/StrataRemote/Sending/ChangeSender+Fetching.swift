@@ -8,7 +8,7 @@ internal import StrataStore
 extension ChangeSender {
   /// Fetches and merges the record of a change whose outcome is unknown, and drops the request, so that a new one is made.
   ///
-  /// - Returns: the record; `nil` where the change has to wait, or is settled.
+  /// - Returns: the record; `nil` if the change has to wait, or is settled.
   func settled(
     _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
   ) async throws -> ArchiveValue? {
@@ -18,7 +18,7 @@ extension ChangeSender {
     return record
   }
 
-  /// Looks up a new record whose id was chosen here and whose `POST` has an unknown outcome.
+  /// Looks up a new record whose id was chosen locally and whose `POST` has an unknown outcome.
   ///
   /// - Returns: `false` if the server does not have the record. Otherwise the change is acknowledged, or postponed if the answer cannot be
   ///   read.
@@ -44,7 +44,7 @@ extension ChangeSender {
       sending.conflicts += applied?.conflicts ?? 0
       session.tell(.didSend(try await shown(change)), entity: entity.name, account: account)
     } catch let error as RemoteError where error.code == .invalidBody {
-      // It says nothing about the change.
+      // The unreadable answer does not settle the change.
       try await postpone(change.number, attempts: change.attempts + 1, because: error.located(entity: entity.name))
     }
     return true
@@ -52,7 +52,7 @@ extension ChangeSender {
 
   /// Fetches the record of a change, and merges it.
   ///
-  /// - Returns: the record, where it is there, so that the change can be sent.
+  /// - Returns: the record, so that the change can be sent; `nil` if the change was postponed, refused or settled.
   func fetch(
     _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
   ) async throws -> ArchiveValue? {
@@ -63,7 +63,7 @@ extension ChangeSender {
       session: session, entity: entity, request: .one(id).with(.reload), account: account)
     do {
       if change.kind == .delete {
-        // The row is deleted here. The fetched record only shows whether it has changed at the server since.
+        // The row is deleted locally. The fetched record only shows whether it has changed at the server since.
         let changed = try await fetchDeleted(change, entity, refreshing.url)
         guard changed.isEmpty else {
           let error = RemoteError(
@@ -77,7 +77,7 @@ extension ChangeSender {
       } else {
         let (refresh, record) = try await refreshing.fetch()
         sending.conflicts += refresh.conflicts
-        // The server no longer has it, and something here has not been sent.
+        // The server no longer has the record, and local changes of it have not been sent.
         if refresh.ids.isEmpty {
           throw RemoteError(.notFound, "the server no longer has the record", status: 404)
         }
@@ -86,7 +86,7 @@ extension ChangeSender {
     } catch let error as RemoteError where error.code == .notFound && change.kind == .delete {
       let (catalog, number) = (session.catalog, session.nextNumber())
       try await session.write { db in
-        // It may have been made again while the answer was on its way.
+        // The record may have been created again meanwhile.
         guard let known = try UnsentChange.fetch(change.number, db), known.request?.key == change.request?.key else {
           return
         }
@@ -96,7 +96,7 @@ extension ChangeSender {
     } catch let error as RemoteError {
       switch error.code {
       case .invalidBody, .tooLarge:
-        // It says nothing about the change.
+        // The unreadable answer does not settle the change.
         try await postpone(number, attempts: change.attempts + 1, because: error)
         session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
         return nil
@@ -111,9 +111,10 @@ extension ChangeSender {
     }
   }
 
-  /// Fetches a record that was deleted here, and keeps its validators.
+  /// Fetches a record that was deleted locally, and stores its validators.
   ///
-  /// - Returns: the keys of fields that have changed at the server since the deletion, except to values sent from here.
+  /// - Returns: the keys of fields that have changed at the server since the deletion, except to values sent by this
+  ///   client.
   func fetchDeleted(_ change: UnsentChange, _ entity: MappedEntity, _ url: URL) async throws -> [String] {
     let asked = session.clock.now()
     let request = HTTPRequest("GET", url, headers: ["Accept": "application/json", "Cache-Control": "no-cache"])
@@ -127,7 +128,7 @@ extension ChangeSender {
       guard try ChangeTriggers.account(catalog.entities, db) == account else {
         throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
       }
-      // Of a row that was made again meanwhile, the validators would say more than anybody here has seen.
+      // If the row was created again meanwhile, the validators would cover changes that were never merged.
       guard let known = try UnsentChange.fetch(change.number, db), known.kind == .delete, let root = nodes.roots.first
       else { return [] }
       try db.execute(
@@ -151,9 +152,9 @@ extension ChangeSender {
     }
   }
 
-  /// The path of the request of a change; `nil` where no server has the record.
+  /// Returns the path of a change's request; `nil` if the server does not have the record.
   ///
-  /// - Throws: ``RemoteError`` with the code `refused` where a property that the path names has no value.
+  /// - Throws: ``RemoteError`` with the code `refused` if a property that the path names has no value.
   func path(of change: UnsentChange, _ verb: String, _ entity: MappedEntity) async throws -> [String]? {
     try await session.read { [catalog = session.catalog] db in
       let row = try entity.row(change.record, db)
@@ -181,7 +182,7 @@ extension ChangeSender {
 }
 
 extension MappedEntity {
-  /// The server's id of the record of a change; `nil` where it has none.
+  /// The server's id of a change's record; `nil` if it has none.
   fileprivate func serverID(of change: UnsentChange, _ row: [DatabaseValue]?) throws -> String? {
     try row.flatMap { try idText($0[id.slot]) } ?? idText(change.id)
   }

@@ -3,20 +3,20 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Sends what stands in the queue, one change after the other.
+/// Sends the changes in the queue, in order.
 struct ChangeSender: Sendable {
   let session: RemoteSession
   let account: String
 
-  /// What became of a change.
+  /// The result of handling one change.
   private enum Step: Sendable {
     case done
     case skipped
     /// It waits for a conflict to be resolved. Sending other changes does not unblock it.
     case held
-    /// It is a deletion that waits for what has led to the record.
+    /// It is a deletion that waits for the changes of records that referred to the record.
     case behind
-    /// Others may go on now that waited for it.
+    /// It unblocked changes that waited for it.
     case freed
   }
 
@@ -30,7 +30,8 @@ struct ChangeSender: Sendable {
     let sending: RemoteSending
   }
 
-  /// - Throws: ``RemoteError`` where the server cannot be reached or does not take requests now; what was not sent stays in the queue.
+  /// - Throws: ``RemoteError`` if the server cannot be reached, or accepts no requests now. Unsent changes stay in the
+  ///   queue.
   func run() async throws -> RemoteSending {
     var sending = RemoteSending()
     var passed = Set<Int64>()
@@ -72,7 +73,7 @@ struct ChangeSender: Sendable {
           isEnding = isEnding || inRow >= Self.failuresInRow
           step = .skipped
         case .failure(let error):
-          // It counts more than the failure of one request. What is in flight comes to its end.
+          // This failure replaces that of a single request. Requests in flight are completed.
           failure = isEnding ? failure ?? error : error
           isEnding = true
           step = .skipped
@@ -110,7 +111,7 @@ struct ChangeSender: Sendable {
 
   private func next(from place: Int64, except others: Set<Int64>...) async throws -> Int64? {
     let now = session.clock.now().timeIntervalSince1970
-    // What no mapper names is for another RemoteStore.
+    // Entities without a mapper belong to another RemoteStore.
     let names = session.catalog.entities.map(\.name)
     return try await session.read { [account] db in
       let cursor = try Int64.fetchCursor(
@@ -129,14 +130,14 @@ struct ChangeSender: Sendable {
 
   private func send(_ number: Int64, _ sending: inout RemoteSending) async throws -> Step {
     var fetched: ArchiveValue?
-    // The change as it was sent, while the outcome is unknown.
+    // The change whose outcome is unknown, as it was sent.
     var uncertain: UnsentChange?
     for _ in 0..<4 {
       guard let (outcome, entity) = try await freeze(number, fetched, &sending) else { return .done }
       switch outcome {
       case .nothing:
         if let uncertain {
-          // The server's record has it.
+          // The server's record contains the change.
           sending.sent += 1
           session.tell(.didSend(RemoteChange(uncertain, columns: [])), entity: entity.name, account: account)
         }
@@ -173,7 +174,7 @@ struct ChangeSender: Sendable {
         }
       }
     }
-    // The record changes faster than it can be sent. It stays, and is sent another time.
+    // The record changes at the server faster than it can be sent. A later call sends it.
     try await postpone(
       number, attempts: 1,
       because: RemoteError(.conflict, "the record changes at the server faster than it can be sent", status: 412))
@@ -182,9 +183,9 @@ struct ChangeSender: Sendable {
 
   /// The outcome of one request.
   enum Sent: Sendable {
-    /// Nothing else is to be sent for this change now.
+    /// Nothing else is sent for this change now.
     case settled
-    /// The record has changed at the server. It was fetched and merged, and the remaining edits are to be sent.
+    /// The record has changed at the server. It was fetched and merged, and the remaining edits are sent next.
     case changed(ArchiveValue)
     /// The outcome is unknown; the record was fetched and merged.
     case uncertain(ArchiveValue)
@@ -238,7 +239,7 @@ struct ChangeSender: Sendable {
       guard let path = try await path(of: change, frozen.verb, entity) else { return .settled }
       url = session.configuration.url(path)
     } catch let error as RemoteError where error.isOfOneRecord {
-      // A request that was sent before may have arrived.
+      // An earlier attempt may have arrived.
       try await refuse(change, error, shown, keepsRequest: !isNew, &sending)
       return .settled
     }
@@ -288,7 +289,7 @@ struct ChangeSender: Sendable {
       guard frozen.verb == "POST" else {
         return try await settled(change.number, entity, &sending).map { .uncertain($0) } ?? .settled
       }
-      // The same request has the same answer, or a better one.
+      // Repeating the request returns the same answer, or a readable one.
       if change.attempts + 1 < Self.unreadableAnswers {
         try await postpone(change.number, attempts: change.attempts + 1, because: located)
         session.tell(.sendFailed(shown, located), entity: entity.name, account: account)
@@ -299,7 +300,7 @@ struct ChangeSender: Sendable {
     return .settled
   }
 
-  /// After how many answers that cannot be read a change counts as refused.
+  /// The number of unreadable answers after which a change is refused.
   private static let unreadableAnswers = 5
 
   func shown(_ change: UnsentChange) async throws -> RemoteChange {
@@ -308,7 +309,7 @@ struct ChangeSender: Sendable {
 }
 
 extension UnsentChange {
-  /// The columns that were changed.
+  /// The changed columns of an update; empty for an insertion or a deletion.
   func columns(_ db: Database) throws -> [String] {
     guard kind == .update else { return [] }
     return try String.fetchAll(

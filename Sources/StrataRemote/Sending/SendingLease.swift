@@ -8,16 +8,16 @@ internal import StrataCore
   internal import Darwin
 #endif
 
-/// Lets one of several stores on a database send a change, in one process or in several.
+/// Ensures that only one of several stores on a database sends a change, in one process or in several.
 ///
-/// A lease ends with the request. That of a process that died, or of a store that is gone, does not count; the outcome of what it
-/// had sent is unknown.
+/// A lease ends with its request. A lease of a process that died, or of a store that was released, is invalid. The
+/// outcome of a request that it covered is unknown.
 final class SendingLease: Sendable {
-  /// The time after which a lease does not count in any case: the number of a process can come again.
+  /// The maximum lifetime of a lease. It is limited because process identifiers are reused.
   private static let longest: TimeInterval = 600
   private static let live = Mutex<Set<String>>([])
 
-  /// The process and the store.
+  /// The process identifier and a unique identifier of the store.
   private let owner: String
 
   init() {
@@ -27,7 +27,7 @@ final class SendingLease: Sendable {
 
   deinit { Self.live.withLock { _ = $0.remove(owner) } }
 
-  /// Takes a change, unless somebody else has it.
+  /// Takes the lease of a change, unless another owner holds it. Returns whether it was taken.
   func take(_ number: Int64, at now: Date, _ db: Database) throws -> Bool {
     let row = try Row.fetchOne(
       db.cachedStatement(sql: "SELECT owner, until FROM strata_remote_changes WHERE number = ?"), arguments: [number])
@@ -42,7 +42,7 @@ final class SendingLease: Sendable {
     return true
   }
 
-  /// Lets a change go, where it is still in the queue.
+  /// Ends the lease of a change, if the change is still in the queue.
   func end(_ number: Int64, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET owner = NULL, until = NULL WHERE number = ? AND owner = ?",
@@ -52,7 +52,7 @@ final class SendingLease: Sendable {
   private static func isLive(_ owner: String) -> Bool {
     guard let process = owner.split(separator: " ").first.flatMap({ pid_t($0) }) else { return false }
     if process == getpid() { return live.withLock { $0.contains(owner) } }
-    // A process that may not be signalled is there.
+    // A process exists even if it must not be signalled.
     return kill(process, 0) == 0 || errno == EPERM
   }
 }

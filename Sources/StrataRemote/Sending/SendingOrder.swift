@@ -2,7 +2,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// What has to be sent before what.
+/// Determines which changes must be sent before others.
 struct SendingOrder {
   private let catalog: RemoteCatalog
   private let db: Database
@@ -15,8 +15,8 @@ struct SendingOrder {
 
   init(_ catalog: RemoteCatalog, _ db: Database) { (self.catalog, self.db) = (catalog, db) }
 
-  /// Whether a record that was deleted here has to wait: the server may still have another one lead to it, which goes away, or leads
-  /// elsewhere, by a change that has not been sent. One that is refused since the server no longer has that record holds up nothing.
+  /// Whether a deletion has to wait, because the server may still have a record that refers to the deleted one and
+  /// whose change has not been sent. A change that was refused with `notFound` blocks no deletion.
   func isBehind(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     let own = Place(entity: entity.number, record: ExactValue(record))
     var found: Set<Place> = []
@@ -35,11 +35,11 @@ struct SendingOrder {
     }
     found.remove(own)
     guard !found.isEmpty else { return false }
-    // Where deleted records lead to each other, none is behind.
+    // In a cycle of deleted records, none waits.
     return try !found.isSubset(of: reached(from: own) { try deleted($0, $1) })
   }
 
-  /// The fields by which a new record leads to others that lead back to it, where they may be null.
+  /// The nullable fields through which a new record refers to other new records that refer back to it.
   func circular(_ entity: MappedEntity, _ record: DatabaseValue, _ row: [DatabaseValue]) throws -> [MappedEntity.Field]
   {
     let own = Place(entity: entity.number, record: ExactValue(record))
@@ -52,7 +52,7 @@ struct SendingOrder {
     }
   }
 
-  /// Whether a new record leads back to itself by way of new records and columns that must not be null: none of them can be the first.
+  /// Whether a new record is in a cycle of new records and required columns, so that none of them can be sent first.
   func isStuck(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     let own = Place(entity: entity.number, record: ExactValue(record))
     return try reached(from: own) { entity, record in
@@ -75,7 +75,7 @@ struct SendingOrder {
 
   private func isNew(_ place: Place) throws -> Bool { try kind(place) == .insert }
 
-  /// All that a record leads to, by what `values` says that its columns have.
+  /// All records that are reachable from a record by the column values that `values` returns.
   private func reached(
     from first: Place, _ values: (MappedEntity, DatabaseValue) throws -> [(MappedEntity.Field, DatabaseValue)]
   ) throws -> Set<Place> {
@@ -92,7 +92,7 @@ struct SendingOrder {
     return found
   }
 
-  /// What a deleted record led to.
+  /// The references of a deleted record.
   private func deleted(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [(MappedEntity.Field, DatabaseValue)]
   {
     let changes = try LocalChanges(db)
@@ -101,7 +101,7 @@ struct SendingOrder {
     return entity.fields.compactMap { field in bases[field.column].map { (field, $0) } }
   }
 
-  /// What a new record leads to.
+  /// The references of a new record.
   private func inserted(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [(MappedEntity.Field, DatabaseValue)]
   {
     guard try LocalChanges(db).kind(entity, record) == .insert, let row = try entity.row(record, db) else { return [] }
