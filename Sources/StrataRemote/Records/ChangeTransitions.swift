@@ -88,8 +88,8 @@ extension UnsentChange {
   /// Marks the outcome of a new record as unknown.
   func becomeUncertain(_ error: RemoteError, _ db: Database) throws {
     try db.execute(
-      cached: "UPDATE strata_remote_changes SET code = ?, reason = ?, not_before = NULL WHERE number = ?",
-      [error.code.rawValue, error.reason, number])
+      cached: "UPDATE strata_remote_changes SET code = ?, reason = ?, status = ?, not_before = NULL WHERE number = ?",
+      [error.code.rawValue, error.reason, error.status, number])
   }
 
   // MARK: → refused

@@ -26,6 +26,7 @@ extension ChangeSender {
     -> Bool
   {
     guard let id = try entity.idText(change.record) else { return false }
+    let shown = try await shown(change)
     let number = session.nextNumber()
     let asked = session.clock.now()
     let url = session.configuration.url(entity.paths.record.filled { _ in id })
@@ -40,9 +41,7 @@ extension ChangeSender {
     post.method = "POST"
     do {
       let applied = try await acknowledge(change, entity, post, response, number, asked)
-      sending.sent += 1
-      sending.conflicts += applied?.conflicts ?? 0
-      session.tell(.didSend(try await shown(change)), entity: entity.name, account: account)
+      note(applied, of: shown, &sending)
     } catch let error as RemoteError where error.code == .invalidBody {
       // The unreadable answer does not settle the change.
       try await postpone(change.number, attempts: change.attempts + 1, because: error.located(entity: entity.name))

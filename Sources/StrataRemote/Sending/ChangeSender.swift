@@ -272,17 +272,7 @@ struct ChangeSender: Sendable {
     }
     do {
       let applied = try await acknowledge(change, entity, request, response, frozen.number, asked)
-      sending.conflicts += applied?.conflicts ?? 0
-      if let error = applied?.notApplied {
-        sending.refused += 1
-        session.tell(.refused(shown, error), entity: entity.name, account: account)
-      } else {
-        sending.sent += 1
-        session.tell(.didSend(shown), entity: entity.name, account: account)
-      }
-      if let applied, applied.conflicts > 0 {
-        session.tell(.conflicts(applied.conflicts), entity: entity.name, account: account)
-      }
+      note(applied, of: shown, &sending)
     } catch let error as RemoteError where error.code == .invalidBody {
       let located = error.located(entity: entity.name, method: frozen.verb, url: url)
       // The answer cannot be read. The record shows whether the change was made.
@@ -298,6 +288,22 @@ struct ChangeSender: Sendable {
       }
     }
     return .settled
+  }
+
+  /// Counts what the answer to a change did, and sends the events. `nil` means that the change had left the queue.
+  func note(_ applied: AppliedAnswer?, of shown: RemoteChange, _ sending: inout RemoteSending) {
+    guard let applied else { return }
+    if let error = applied.notApplied {
+      sending.refused += 1
+      session.tell(.refused(shown, error), entity: shown.entity, account: account)
+    } else {
+      sending.sent += 1
+      session.tell(.didSend(shown), entity: shown.entity, account: account)
+    }
+    sending.conflicts += applied.conflicts
+    if applied.conflicts > 0 {
+      session.tell(.conflicts(applied.conflicts), entity: shown.entity, account: account)
+    }
   }
 
   /// The number of unreadable answers after which a change is refused.

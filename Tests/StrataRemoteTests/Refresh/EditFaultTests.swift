@@ -265,6 +265,30 @@ struct EditFaultTests {
     #expect(office.server.count("todos") == 3)
   }
 
+  @Test("A lookup after a lost answer sends the events of a sent change and of its conflicts")
+  func lookupEvents() async throws {
+    let mapper = EntityMapper(
+      Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], ids: .client)
+    let office = try await Self.office(nil, mapper)
+    office.server.state.withLock { ($0.acceptsIDs, $0.fault) = (true, { $0.method == "POST" ? .answerLost : nil }) }
+    try await office.entities.save(Todo(myId: "mine", title: "New"))
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    try await office.edit("mine") { $0.desc = "here" }
+    office.server.edit("todos", "mine", #"{"description": "there"}"#)
+    office.server.state.withLock { $0.fault = nil }
+    for change in try await office.remote.changes() { try await office.remote.retry(change) }
+    let events = office.remote.events()
+    #expect(try await office.remote.send().conflicts == 1)
+    try await office.remote.refresh(Todo.self)
+    var kinds: [RemoteEvent.Kind] = []
+    for await event in events {
+      kinds.append(event.kind)
+      if case .didFetch = event.kind { break }
+    }
+    let isSent = kinds.contains { if case .didSend = $0 { true } else { false } }
+    #expect(isSent && kinds.contains { if case .conflicts(1) = $0 { true } else { false } })
+  }
+
   @Test("A PUT keeps the record of a server that answers with a list of one")
   func putOfList() async throws {
     let mapper = EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id"], update: .put)
