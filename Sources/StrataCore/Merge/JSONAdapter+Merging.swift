@@ -42,8 +42,7 @@ extension JSONAdapter where Root: VersionedModel {
     try writer(isPretty: false, sortsKeys: false).write(jsonMergePatch(from: old, to: new))
   }
 
-  /// Merges a JSON object into a model by this adapter's mappings. Only the fields that the document contains are
-  /// changed.
+  /// Merges a JSON object into a model by this adapter's mappings. Only fields that the document contains are changed.
   ///
   /// All or nothing, and with the policies of the fields, as `merge(_:base:options:)`.
   ///
@@ -82,8 +81,7 @@ extension ArchiveValue {
     return nil
   }
 
-  /// Returns this object with the objects and the marks added that only `other` has, if `before` has one at the same
-  /// path.
+  /// Adds the objects and the marks that only `other` has to this object, if `before` has one at the same path.
   ///
   /// - Parameter other: the same value with all objects on the paths to fields.
   fileprivate func addingObjects(of other: ArchiveValue, where before: ArchiveValue?) -> ArchiveValue {

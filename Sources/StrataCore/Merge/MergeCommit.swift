@@ -118,8 +118,7 @@ struct MergeCommit {
     return try finish(graph.referenced.objects[update.number].dynamicModel)
   }
 
-  /// The objects in an order in which each follows those that it refers to, as far as cycles allow. The root is the
-  /// last.
+  /// The objects, each after those that it refers to, as far as cycles allow. The root is the last.
   private func finishingOrder(_ updates: [Int: ObjectLinking.Update]) throws -> [Int] {
     var order = Postorder()
     func objects(from starts: [Int]) throws -> [Int] {

@@ -10,7 +10,7 @@ public struct MergeOptions: Sendable {
     case fail
   }
 
-  /// The policy of every field; `nil` if each field has its own.
+  /// The policy of every field; `nil` for the fields' own policies.
   public var policy: MergePolicy?
   /// Policies for paths, which override all others. If several match, the last one wins.
   public var policies: [(path: MergeSelector, policy: MergePolicy)] = []

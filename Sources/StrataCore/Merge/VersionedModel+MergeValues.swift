@@ -79,10 +79,11 @@ extension VersionedModel {
   ///     let report = try issue.mergePreview(.json(body), base: before)
   ///     if !report.conflicts.isEmpty { ask(report) }
   ///
-  /// Hooks and rules of the models do not run. The report lacks the changes of hooks, and a rule can still refuse the merge.
+  /// ``PostDecoding`` hooks and rules of the models do not run. The report lacks the changes of those hooks, and a rule
+  /// can still refuse the merge.
   ///
   /// - Parameters: as for `merge(_:base:options:)`.
-  /// - Throws: as `merge(_:base:options:)`, except for hooks and rules.
+  /// - Throws: as `merge(_:base:options:)`, except for those hooks and rules.
   public func mergePreview(
     _ source: MergeSource, base: Self? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {

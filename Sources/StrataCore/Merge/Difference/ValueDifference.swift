@@ -15,8 +15,7 @@ public struct ValueDifference: Sendable, Hashable {
     case removed
     /// The value is a different one.
     case changed
-    /// The elements of an array are in another order. The old and new values are the identities of the elements in
-    /// their orders.
+    /// The elements of an array are in another order. The old and new values are the identities in their orders.
     case reordered
   }
 

@@ -32,8 +32,8 @@ package final class FieldParts {
   ///   - source: a model, a list of models, JSON, an archive or a record. JSON and archives may hold a list of models.
   ///   - adapter: the mapping from JSON.
   ///   - path: the path of the models in a JSON document.
-  /// - Throws: ``ArchiveError`` as documented at ``MergeSource`` for each form; `mergeFailed` for a patch, which applies to
-  ///   a model in memory only; `missingValue` if the document has no value at the path.
+  /// - Throws: ``ArchiveError`` as documented at ``MergeSource`` for each form; `mergeFailed` for a patch, which
+  ///   applies to a model in memory only; `missingValue` if the document has no value at the path.
   package init<M: VersionedModel>(
     _ source: MergeSource, of type: M.Type, by adapter: JSONAdapter<M>? = nil, at path: JSONPath? = nil
   ) throws {
@@ -114,7 +114,7 @@ package final class FieldParts {
     }
     let fields = try own.schema.upgradedFields(of: record, in: reader.context).values
     let slots = own.schema.fields.enumerated().map { place, field in
-      // An archive writes null for a conditional reference if nothing else in it writes the object. Such a null is absent.
+      // An archive writes null for a conditional reference if nothing else in it writes the object.
       fields[place].flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
     return Part(type: own, slots: slots, raw: slots, number: number)
@@ -185,8 +185,9 @@ package struct FieldMerging {
   private let schema: ModelSchema
   private let catalog: SchemaCatalog
   private let isWhole: Bool
-  /// For each field, whether an incoming value replaces the local one without a merge: the default or `serverWins`
-  /// applies, and the field holds neither models nor dictionaries. Hooks are not considered; see `hasHooks`.
+  /// For each field, whether an incoming value replaces the local one without a merge: the field declares `serverWins`,
+  /// or neither the field nor the model declares a policy, and the field holds neither models nor dictionaries. Hooks
+  /// are not considered; see `hasHooks`.
   package let isPlain: [Bool]
   package let hasHooks: Bool
 

@@ -20,7 +20,7 @@ final class PartReader {
   /// The number of lists around the value. All keys of a list element are kept, because it is not known yet which of
   /// them identify it.
   var listDepth = 0
-  /// Whether keys that an object added by a patch lacks are null. A merge patch cannot add a null (RFC 7396, section 1).
+  /// Whether an object added by a patch has null for absent keys. A merge patch cannot add null (RFC 7396, section 1).
   let addsNulls: Bool
   /// The path of the value that is being read, for errors of deferred reads.
   private var place: [ArchiveError.PathComponent] = []
@@ -50,8 +50,8 @@ final class PartReader {
 
   /// Reads the root value.
   ///
-  /// - Parameter before: the document before a patch, if `value` is the patched document. Keys that are equal in both are
-  ///   absent from the result, and removed keys are null.
+  /// - Parameter before: the document before a patch, if `value` is the patched document. Keys that are equal in both
+  ///   are absent from the result, and removed keys are null.
   func read(_ type: any Archivable.Type, _ value: ArchiveValue, since before: ArchiveValue? = nil) throws
     -> ArchiveValue
   {

@@ -26,7 +26,7 @@ struct PatchedElements {
     }
   }
 
-  /// Returns the old element that a new one corresponds to; `nil` if there is none. Call it for the new elements in order.
+  /// Returns the old element of a new one; `nil` if there is none. Call it for the new elements in their order.
   mutating func counterpart(of element: ArchiveValue, at place: Int, of count: Int) -> ArchiveValue? {
     if let id = identity?(element), !id.isNull { return places[keys.key(for: id)].map { elements[$0] } }
     return count == elements.count ? elements[place] : nil

@@ -44,8 +44,7 @@ extension ArchiveReader {
     definitions = shapes.map { Definition(number: $0.number, shape: $0.shape, matching: nil) }
   }
 
-  /// Finds the offsets of the fields of a record, and of the end of the last. Returns `false` for a record of another
-  /// shape.
+  /// Finds the offsets of a record's fields, and of the end of the last. Returns `false` for a record of another shape.
   mutating func findFields(_ shape: RecordShape, in range: Range<Int>, _ places: inout [Int]) throws -> Bool {
     position = range.lowerBound
     places.removeAll(keepingCapacity: true)

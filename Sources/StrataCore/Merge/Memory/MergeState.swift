@@ -1,6 +1,6 @@
 /// The memory of merging: the state of the server as far as it is known, and the unresolved conflicts.
 ///
-/// A model has a stored property of this type:
+/// A model adopts it with a stored property of this type:
 ///
 ///     var merging = MergeState()
 ///
@@ -8,7 +8,7 @@
 /// values that `init(fromJSON:)` read, or that merges took in. Local values do not become part of it, so it may lack
 /// keys, for which the server's value is not known. Archives hold the state. When an archive is read, the steps that
 /// upgrade the model upgrade its base, too. JSON does not hold the state. The equality of ``FieldEquatable`` ignores
-/// it; that of the compiler does not.
+/// it; a synthesized `==` does not.
 ///
 /// The base is a copy of the model's fields and of the objects that it refers to, so archives grow by that much.
 public struct MergeState: Sendable, Hashable {
@@ -106,8 +106,7 @@ extension MergeState: Archivable {
     return state
   }
 
-  /// Whether a path passes through a field that archives leave out. If the base does not show the type, the key alone
-  /// decides.
+  /// Whether a path has a field that archives leave out. If the base does not show the type, the key alone decides.
   private func isExcluded(_ path: MergePath) -> Bool {
     var value = base.map { ArchiveValue.record($0) }
     for step in path.components {

@@ -125,8 +125,7 @@ struct PathTree {
 
   // MARK: Lists in lists
 
-  // A path names a model in a list by its identity, even if the model is in lists, dictionaries or cases inside of the
-  // elements.
+  // A path names a model in a list by its identity, even if lists, dictionaries or cases in the list hold the model.
 
   /// The steps from a node that name an element by its identity, but none directly in the list.
   private func missingSteps(_ node: Int, _ places: [MergePath.Component: Int]) -> Set<MergePath.Component> {

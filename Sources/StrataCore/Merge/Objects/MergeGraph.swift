@@ -90,8 +90,8 @@ final class MergeGraph {
     }
   }
 
-  /// The key that identifies the elements of a field's array: the key of the field's policy, or else the identity key of
-  /// the element's type.
+  /// The key that identifies the elements of a field's array: the key of the field's policy, or else the identity key
+  /// of the element's type.
   func listKey(_ typeName: String, _ key: String, _ element: ArchiveValue, in catalog: SchemaCatalog) -> IdentityKey? {
     let field = catalog[typeName]?.mergeTraits.fields[ExactKey(key)]
     if case .byID(let key, _)? = field?.merge.leading.rule { return key }

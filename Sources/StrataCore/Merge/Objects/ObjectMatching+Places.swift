@@ -144,7 +144,7 @@ extension ObjectMatching {
     return try graph.record(number).values.count < graph.schema(number).fields.count
   }
 
-  /// The fields of an element for comparing, with references to objects that have an identity replaced by their entities.
+  /// The fields of an element for a comparison. References are replaced by entities with an identity, or by null.
   private func content(_ element: ArchiveValue) throws -> ArchiveValue {
     try graph.opened(element).mapReferences { number in
       entity(of: number).flatMap { entities[$0].hasIdentity ? .reference($0) : nil } ?? .null

@@ -1,8 +1,7 @@
 /// Finds the objects of base, local and server that correspond to each other: objects of one type with the same
 /// identity, or objects without an identity at the same path.
 ///
-/// Corresponding objects form an entity. One side may have several objects of it, such as a document that lists one
-/// twice.
+/// Corresponding objects form an entity. One side may have several objects of it: a document may list one twice.
 struct ObjectMatching {
   enum Side: Int, CaseIterable {
     case base, local, server

@@ -2,8 +2,8 @@
 public enum JSONMergePatch {
   /// Returns the patch that turns `old` into `new`.
   ///
-  /// Objects are compared key by key, arrays and everything else as wholes. A patch cannot set null in an object,
-  /// because null removes the key: the patched document has a null of `new` only if `old` has it too.
+  /// Objects are compared key by key, arrays and everything else as wholes. Outside of arrays, a patch cannot set a key
+  /// to null, because null removes the key: the patched document has such a null of `new` only if `old` has it too.
   ///
   /// - Complexity: linear in the size of both.
   public static func patch(from old: ArchiveValue, to new: ArchiveValue) -> ArchiveValue {

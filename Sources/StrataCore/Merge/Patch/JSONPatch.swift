@@ -26,8 +26,8 @@ public struct JSONPatch: Sendable, Hashable {
 
   /// Parses a patch from JSON text.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON`, also if an object has a duplicate key, because another
-  ///   program may take the other operation or path.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON`, also if an object has a duplicate key, because other
+  ///   programs may take the other value.
   public init(parsing data: Data) throws {
     try self.init(json: JSONReader.refusingDuplicates().read(data))
   }

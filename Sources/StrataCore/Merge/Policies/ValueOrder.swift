@@ -36,7 +36,7 @@ enum ValueOrder {
     if let left = left.wideInteger, let right = right.wideInteger {
       return sign(left < right, left == right)
     }
-    // Doubles have the same order as their texts.
+    // Comparing doubles gives the same order as comparing the digits of their texts.
     if case .double(let left) = left, case .double(let right) = right, !left.isNaN, !right.isNaN {
       return sign(left < right, left == right)
     }

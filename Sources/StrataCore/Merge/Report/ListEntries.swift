@@ -1,5 +1,4 @@
-/// The entries of a merge of lists, decoded from bytes on demand. Most reports are only asked whether there is a
-/// conflict.
+/// The entries of a merge of lists, decoded from bytes on demand. Most callers only ask a report for conflicts.
 final class ListEntries: Sendable {
   /// A field whose value was taken unchanged from one side.
   struct Taken: Sendable {

@@ -122,8 +122,7 @@ extension MergeReport: CustomStringConvertible {
   /// The report as a JSON value: `entries` with `path`, `outcome` and `rule`, and `counts` with the number of entries
   /// of each outcome.
   ///
-  /// - Parameter showsValues: whether entries have `base`, `local`, `server` and `result` too; an absent value has no
-  ///   key.
+  /// - Parameter showsValues: whether entries have `base`, `local`, `server` and `result` too, without absent values.
   public func json(showsValues: Bool = false) -> ArchiveValue {
     let counts = Outcome.allCases.map { outcome in
       ArchiveObject.Entry(key: outcome.rawValue, value: .integer(entries.count { $0.outcome == outcome }))

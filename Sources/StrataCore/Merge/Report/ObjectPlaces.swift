@@ -12,8 +12,7 @@ final class ObjectPlaces: Sendable {
 
   private let places: [Int: Place]
 
-  /// - Parameter ways: for each object, its owner, which comes earlier, and the steps from there. The root has no
-  ///   owner.
+  /// - Parameter ways: for each object, its owner, which comes earlier, and the steps from there. A root has no owner.
   init(_ ways: [ValueMerger.Way]) {
     var places: [Int: Place] = [:]
     for way in ways where places[way.object] == nil {

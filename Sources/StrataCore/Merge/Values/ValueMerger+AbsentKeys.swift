@@ -60,8 +60,7 @@ extension ValueMerger {
     return try !same(overlaid(saying(server), over: [base], fillsIn: false), base)
   }
 
-  /// The value without fields that JSON never holds. In a whole model those have the program's own values, not the
-  /// server's.
+  /// The value without fields that JSON never holds. In a whole model those are the program's own, not the server's.
   func saying(_ value: ArchiveValue) -> ArchiveValue { incoming.isWhole ? withoutHidden(value) : value }
 
   /// A value without the fields that JSON never holds.

@@ -46,8 +46,8 @@ extension ValueMerger {
     return handled
   }
 
-  /// Creates a model from a part, with absent keys taken from another record. Parts that it refers to become new objects,
-  /// unless they correspond to existing ones.
+  /// Creates a model from a part, with absent keys taken from another record. Parts that it refers to become new
+  /// objects, unless they correspond to existing ones.
   mutating func realizedModel<M: VersionedModel>(_ type: M.Type, _ part: ArchiveValue, over known: ModelRecord) throws
     -> M
   {

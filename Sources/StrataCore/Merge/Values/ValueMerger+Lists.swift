@@ -69,8 +69,7 @@ extension ValueMerger {
     return value.mapReferences { .reference(matching.canonical($0)) }
   }
 
-  /// An element without a key as a path shows it. An object has its local fields, or those that it would have if it
-  /// were new.
+  /// An element without a key as a path shows it. An object has its local fields, or those of a new object.
   private func shown(_ element: ArchiveValue) throws -> ArchiveValue {
     guard element.hasReferences, let matching else { return element }
     var merger = self

@@ -287,8 +287,7 @@ extension ValueMerger {
     return result
   }
 
-  /// The fields of an entity that is new locally: the server's fields, with absent ones taken from the base or
-  /// defaults.
+  /// The fields of an entity that is new locally: the server's. Absent ones are taken from the base, or are defaults.
   mutating func newRecord(of entity: Int) throws -> ModelRecord {
     if replaced.contains(entity), let local = matching?.entities[entity][.local].first, let record = updates[local] {
       return record

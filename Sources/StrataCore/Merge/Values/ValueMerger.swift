@@ -350,8 +350,7 @@ extension MergePolicy {
   /// Whether the policy always keeps the local value.
   var keepsLocal: Bool { if case .keepLocal = leading.rule { true } else { false } }
 
-  /// Returns `max` for the field that `lastWriter` reads as the time of the model. For other fields, returns the policy
-  /// itself.
+  /// The policy of a field with this key: `max` if `lastWriter` reads it as the time of the model, otherwise unchanged.
   func forTime(_ key: String) -> MergePolicy {
     if case .lastWriter(key) = rule { .max } else { self }
   }
