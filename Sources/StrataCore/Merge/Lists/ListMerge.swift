@@ -22,7 +22,7 @@ struct ListMerge {
   private let isTakenAsItIs: [Bool]
 
   /// - Returns: `nil` if the models are objects or enums, have code of their own to merge, or are identified by several
-  ///   keys, or if a policy of the call is for the whole list or counts equal changes twice.
+  ///   keys, or if a policy is for the whole list or counts equal changes twice.
   init?(
     _ schema: ModelSchema, _ catalog: SchemaCatalog, key: IdentityKey, unlisted: Unlisted, isBaseKnown: Bool,
     _ options: MergeOptions

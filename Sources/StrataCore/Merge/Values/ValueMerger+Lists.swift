@@ -194,7 +194,7 @@ extension ValueMerger {
 
   // MARK: By content
 
-  /// Merges the elements of arrays and sets as members of a set; `nil` where the values are neither.
+  /// Merges the elements of arrays and sets as members of a set; `nil` if the values are neither.
   mutating func mergeMembers(
     _ sides: MergeSides, _ policy: MergePolicy, isGrowOnly: Bool
   ) throws -> ArchiveValue? {

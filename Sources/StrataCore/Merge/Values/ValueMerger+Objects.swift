@@ -206,8 +206,8 @@ extension ValueMerger {
     return result
   }
 
-  /// The server's fields of an entity. Several parts of a document are combined; if they differ, the first value that
-  /// is not the base's counts. `nil` if the server does not have the entity.
+  /// The server's fields of an entity. Several parts of a document are combined; if they differ, the first value counts
+  /// that is not the base's, or the local one without a base. `nil` if the server does not have the entity.
   mutating func serverRecord(of entity: Int) throws -> ModelRecord? {
     guard let matching, let first = matching.entities[entity][.server].first else { return nil }
     let members = matching.entities[entity][.server]
