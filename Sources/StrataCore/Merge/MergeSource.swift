@@ -50,9 +50,9 @@ public struct MergeSource {
 
   /// An archive of this model, written by this or an older version.
   ///
-  /// It is upgraded first. Keys that it lacks afterwards are unchanged at every depth. Null is a value, except in
-  /// conditional references, where archives write null for objects that they leave out. Merging also throws the errors
-  /// of ``ArchiveDecoder``.
+  /// It is upgraded first. Keys that it lacks afterwards are unchanged at every depth. Null is a value. In conditional
+  /// references, where archives write null for objects that they leave out, null only clears if the base is known.
+  /// Merging also throws the errors of ``ArchiveDecoder``.
   public static func archive(_ data: Data) -> MergeSource { MergeSource(form: .archive(data)) }
 
   /// A record of this or an older version. It may be part of a model, such as one from
