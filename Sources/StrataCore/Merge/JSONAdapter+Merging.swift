@@ -1,15 +1,16 @@
 public import Foundation
 
 extension JSONAdapter where Root: VersionedModel {
-  /// What changed between two models as a JSON Merge Patch (RFC 7396): changed keys alone, null for what is gone,
-  /// objects inside key by key, arrays whole. An empty object where nothing changed.
+  /// The changes between two models as a JSON Merge Patch (RFC 7396): changed keys alone, null for removed values,
+  /// nested objects key by key, arrays as a whole. An empty object if nothing changed.
   ///
-  /// Applied to a document of which `old` was read, it changes what the fields hold and nothing else: an object on the way
-  /// to fields stays with what else is in it, and is empty where there is nothing. A field that is read at the first of several
-  /// paths is removed at all of them. A merge patch has no other way to say null than to remove a key: for a server that tells the two apart,
-  /// write the changed fields with `encode(_:fields:)`.
+  /// Applied to a document from which `old` was read, the patch changes the values of the fields and nothing else. An
+  /// object on the path to fields keeps its other keys, and is left empty if it has none. A field that is read at the
+  /// first of several paths is removed at all of them. A merge patch can only express null by removing a key. For a
+  /// server that tells the two apart, write the changed fields with `encode(_:fields:)`.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` and the path where a key of a dictionary becomes null, and as `encode(_:)`.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` and the path if a key of a dictionary becomes null, and as
+  ///   `encode(_:)`.
   public func jsonMergePatch(from old: Root, to new: Root) throws -> ArchiveValue {
     let plain = (old: try value(of: old, .omit), new: try value(of: new, .omit))
     var before = plain.old
@@ -24,10 +25,10 @@ extension JSONAdapter where Root: VersionedModel {
     return patch
   }
 
-  /// Sees whether each null of a document comes back from what a patch makes of another one.
+  /// Throws if a null of the new document is lost in the patched one.
   private func checkNulls(of new: ArchiveValue, in patched: ArchiveValue) throws {
     guard let path = new.nullMissing(in: patched) else { return }
-    // An optional that is absent is read as nil, and a key of a dictionary is not.
+    // An absent optional is read as nil, but an absent key of a dictionary is not.
     let reread: Result<ArchiveValue, any Error> = Result { try value(of: decode(patched), .omit) }
     if case .success(let value) = reread, new.nullMissing(in: value) == nil { return }
     throw ArchiveError(
@@ -36,20 +37,20 @@ extension JSONAdapter where Root: VersionedModel {
       path: path)
   }
 
-  /// What changed between two models as the text of a JSON Merge Patch (RFC 7396).
+  /// The changes between two models as the text of a JSON Merge Patch (RFC 7396).
   public func jsonMergePatchData(from old: Root, to new: Root) throws -> Data {
     try writer(isPretty: false, sortsKeys: false).write(jsonMergePatch(from: old, to: new))
   }
 
-  /// Merges a JSON object into a model by this adapter's mappings: only the fields that the document holds are touched.
+  /// Merges a JSON object into a model by this adapter's mappings. Only fields that the document contains are changed.
   ///
   /// All or nothing, and with the policies of the fields, as `merge(_:base:options:)`.
   ///
   /// - Parameters:
   ///   - json: the document.
-  ///   - root: the model, which stays as it is where anything fails.
-  ///   - base: the server's state that the local edits started from; the one that the model remembers unless given.
-  ///   - options: what this merge does differently.
+  ///   - root: the model, which is unchanged if an error is thrown.
+  ///   - base: the server's state that the local edits started from; by default the base that the model remembers.
+  ///   - options: the options of this merge.
   /// - Throws: as `mergeValues(fromJSON:)`.
   @discardableResult
   public func merge(
@@ -58,7 +59,7 @@ extension JSONAdapter where Root: VersionedModel {
     try root.fold(.json(json), base, options, in: context(.first, finishesModels: false).json)
   }
 
-  /// Merges a JSON object that was parsed before.
+  /// Merges a parsed JSON object.
   @discardableResult
   public func merge(
     _ json: ArchiveValue, into root: inout Root, base: Root? = nil, options: MergeOptions = MergeOptions()
@@ -68,7 +69,7 @@ extension JSONAdapter where Root: VersionedModel {
 }
 
 extension ArchiveValue {
-  /// The path of the first null in the objects of this value that is absent in another one. What is in arrays is as it is.
+  /// The path of the first null in the objects of this value that is absent from another one. Arrays are not searched.
   package func nullMissing(in other: ArchiveValue) -> [ArchiveError.PathComponent]? {
     guard case .object(let own) = self, case .object(let others) = other else { return nil }
     var places = KeyPlaces(others.entries)
@@ -80,9 +81,9 @@ extension ArchiveValue {
     return nil
   }
 
-  /// This object with the objects and the marks that only the other one has, where there was one at the same place.
+  /// Adds the objects and the marks that only `other` has to this object, if `before` has one at the same path.
   ///
-  /// - Parameter other: the same with all objects on the way to fields.
+  /// - Parameter other: the same value with all objects on the paths to fields.
   fileprivate func addingObjects(of other: ArchiveValue, where before: ArchiveValue?) -> ArchiveValue {
     guard case .object(let own) = self, case .object(let all) = other, case .object(let before)? = before else {
       return self

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Merge {
-  /// Reads what comes in, and the base.
+  /// Reads the source and the base.
   mutating func read(_ source: MergeSource, _ base: (any Archivable)?, _ json: JSONReading) throws {
     let type = snapshot.type
     let jsonContext = DecodingContext(source: .json, finishing: .never)
@@ -31,7 +31,7 @@ extension Merge {
     }
   }
 
-  /// The classes of all objects that are here.
+  /// The classes of all objects in the local value and the base.
   private func classes() throws -> [any VersionedModel.Type] {
     var seen = Set<Int>()
     var queue: [Int] = []
@@ -78,7 +78,7 @@ extension Merge {
     server = try part(value, in: .mergedArchive)
   }
 
-  /// Reads what a patch changes: what is the same before and after is left alone, and what is gone is null.
+  /// Reads the changes of a patch: values that are the same before and after are absent, and removed values are null.
   private mutating func read(
     patch: (ArchiveValue) throws -> ArchiveValue, of base: (any Archivable)?, addsNulls: Bool = false,
     in context: DecodingContext
@@ -96,7 +96,7 @@ extension Merge {
     server = try part(after, since: before, addsNulls: addsNulls, in: context)
   }
 
-  /// The model that the server had; what it did not say is as it is here.
+  /// The last known model of the server. Keys that the server never sent have their local values.
   private func remembered() throws -> (any VersionedModel)? {
     guard let base, let type = TypeShape.model(snapshot.type),
       let before = try graph.fields(of: snapshot.root)

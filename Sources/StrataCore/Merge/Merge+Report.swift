@@ -1,5 +1,5 @@
 extension Merge {
-  /// Where the objects of the result are; those that are no longer in it, where they were before.
+  /// The paths of the objects in the result, and of those that are no longer in it.
   func places(
     _ merger: ValueMerger, _ result: ArchiveValue
   ) throws -> (all: ObjectPlaces, reachable: Set<Int>) {
@@ -16,8 +16,8 @@ extension Merge {
     return (ObjectPlaces(ways), reachable)
   }
 
-  /// The path of an object that is no longer in the result: what tells it apart, since other objects stand where it
-  /// stood.
+  /// The path of an object that is no longer in the result. If it has an identity, that is the path, because other
+  /// objects may now be at its old one.
   private func lost(_ way: ValueMerger.Way, _ matching: ObjectMatching) throws -> ValueMerger.Way {
     guard matching.entities.indices.contains(way.object), let number = matching.entities[way.object][.local].first
     else { return way }
@@ -26,7 +26,7 @@ extension Merge {
     return ValueMerger.Way(object: way.object, owner: nil, steps: [.key(schema.name), .element(key: key, id: id)])
   }
 
-  /// Says which edited objects nothing refers to any more: the edits go with them.
+  /// Notes the edited objects that nothing refers to any more, so that their edits are lost.
   func noteLostEdits(_ merger: inout ValueMerger, _ reachable: Set<Int>) throws {
     guard base != nil, let matching = merger.matching else { return }
     for entity in try merger.ownEdits(.local).sorted() where !reachable.contains(entity) {
@@ -34,7 +34,7 @@ extension Merge {
       let sides = MergeSides(
         base: matching.entities[entity][.base].first.map { .reference($0) }, local: .reference(number),
         server: matching.entities[entity][.server].first.map { .reference($0) })
-      // One without an identity belongs to its place, which has a line.
+      // An object without an identity belongs to its path, which has a note of its own.
       guard matching.entities[entity].hasIdentity else { continue }
       merger.notes.append(
         MergeNote(
@@ -56,7 +56,7 @@ extension Merge {
     return try graph.shown(value) { try isResult ? merger.mergedRecord($0) : graph.record($0) }
   }
 
-  /// What a model's own code changed after the merge.
+  /// The changes that a model's own code made after the merge.
   func entries(of change: MergeCommit.Finished, _ outcome: Outcome) -> [MergeReport.Entry] {
     let entity = change.number.flatMap { outcome.linking.entity(of: $0) }
     return change.entries(besides: snapshot.stateKey) { steps in
@@ -66,7 +66,7 @@ extension Merge {
 }
 
 extension MergeCommit.Finished {
-  /// A line for each field that the model's own code changed.
+  /// An entry for each field that the model's own code changed.
   func entries(
     besides stateKey: String? = nil, path: ([MergePath.Component]) -> MergePath = { MergePath($0) }
   ) -> [MergeReport.Entry] {

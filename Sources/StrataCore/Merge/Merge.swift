@@ -1,22 +1,22 @@
-/// One merge of a model, or of a list of models, with what comes in.
+/// One merge of a source into a model, or into a list of models.
 ///
 ///     snapshot ┐
 ///     source   ┼→ one tree of parts each → objects matched → merged by policy → references linked → taken over
 ///     base     ┘
 ///
-/// Nothing is changed before the last step, which is ``MergeCommit``.
+/// Nothing is changed before the last step, ``MergeCommit``.
 struct Merge {
   let snapshot: MergeSnapshot
   let options: MergeOptions
-  /// How the elements are merged where the root is a list.
+  /// The policy for the elements if the root is a list.
   private let listPolicy: MergePolicy?
-  /// The model itself, which has what no field holds, too.
+  /// The model itself, which also has properties that are not fields.
   let model: (any VersionedModel)?
   private let wanted: Set<String>?
   var server: ArchiveValue = .null
   var base: ArchiveValue?
   var incoming = ValueMerger.Incoming()
-  /// The source, where it is a whole model.
+  /// The source, if it is a whole model of the root's type.
   var source: (any VersionedModel)?
   var state: MergeState?
   var isBaseWhole = true
@@ -25,7 +25,7 @@ struct Merge {
   var graph: MergeGraph { snapshot.graph }
   var schema: ModelSchema { snapshot.schema }
 
-  /// What a merge comes to, before anything is changed.
+  /// The result of a merge, before anything is changed.
   struct Outcome {
     let linking: ObjectLinking
     var report: MergeReport
@@ -53,7 +53,7 @@ struct Merge {
     do { return try outcome() } catch let error as MergeGraph.Unreadable { throw error.reason } catch {
       let known = error as? ArchiveError
       if let known, [.mergeFailed, .missingValue, .limitExceeded].contains(known.code) { throw known }
-      // What a policy threw is the cause, and not that it is no error of ours.
+      // The cause is the error that a policy threw, and not the one that wraps it.
       let cause = known?.code == .rejected ? known?.underlyingError ?? error : error
       throw ArchiveError(
         .mergeFailed, "the values cannot be merged", path: known?.codingPath ?? [], typeName: schema.name,
@@ -107,7 +107,7 @@ struct Merge {
     guard !graph.isEmpty else { return nil }
     let isValue = !snapshot.isList && snapshot.rootNumber == nil
     var matching = ObjectMatching(graph, catalog, rootStructure: isValue ? schema : nil)
-    // A policy of the call may merge what the field's own keeps.
+    // A policy of the call may merge a field whose own policy keeps the local value.
     let mergesKept = !options.policies.isEmpty || options.policy != nil
     try matching.match(.init(base: base, local: snapshot.root, server: server)) { [wanted, schema] owner in
       let traits = owner.mergeTraits
@@ -123,7 +123,7 @@ struct Merge {
     return matching
   }
 
-  /// What becomes of the root: the fields of a model, the elements of a list.
+  /// The merged root: the fields of a model, or the elements of a list.
   private func mergeRoot(_ merger: inout ValueMerger) throws -> ArchiveValue {
     let sides = merger.sides(base, snapshot.root, server)
     if let listPolicy { return try merger.mergeList(sides, listPolicy) ?? .array([]) }
@@ -152,7 +152,7 @@ struct Merge {
       }
     }
     guard let says else { return .record(before) }
-    // Of what the server says of keys that are not merged, nothing counts.
+    // The server's values of keys that are not merged are ignored.
     return .record(
       try merger.mergeFields(
         base.flatMap(graph.fields), isBaseKnown: base != nil, before, says, schema: schema, inherited: policy,
@@ -168,11 +168,11 @@ struct Merge {
 
   // MARK: Taking over
 
-  /// Takes the outcome over: all of it, or nothing.
+  /// Commits the outcome: all of it, or nothing.
   ///
   /// - Parameters:
-  ///   - make: makes a root that is a value. An object is given its fields as any other object is.
-  ///   - adopt: sets that.
+  ///   - make: creates a root that is a value. A root that is an object gets its fields like any other object.
+  ///   - adopt: sets the created root.
   func commit<Root: Archivable>(
     _ outcome: Outcome, into model: inout Root, make: MergeCommit.Make<Root>, adopt: (inout Root, Root) throws -> Void
   ) throws -> MergeReport {
@@ -180,7 +180,7 @@ struct Merge {
     return try report(outcome, commit, commit.run(&model, make: make, adopt: adopt))
   }
 
-  /// The report of an outcome that nothing takes over.
+  /// The report of an outcome that is not committed.
   func preview(_ outcome: Outcome) throws -> MergeReport { try report(outcome, commit(outcome), []) }
 
   private func commit(_ outcome: Outcome) -> MergeCommit {
@@ -195,7 +195,7 @@ struct Merge {
   ) throws -> MergeReport {
     var report = outcome.report
     for change in finished { report.entries += entries(of: change, outcome) }
-    // A key counts as changed, too, where an object that it refers to has other fields now.
+    // A key also counts as changed if the fields of an object that it refers to have changed.
     let changedInside = report.entries.filter { $0.outcome != .local && $0.result != $0.local }
     let holdsUpdates = outcome.linking.updates.contains { $0.number != snapshot.rootNumber }
     guard let before = try graph.fields(of: snapshot.root), let after = commit.rootFields(finished) else {
@@ -209,13 +209,13 @@ struct Merge {
       return ArchiveValue.areSame(old, new) && !keysInside.contains(field.key) || field.key == snapshot.stateKey
         ? nil : MergeReport.Change(key: field.key, old: old, new: new)
     }
-    // What is no field: the case of an enum, and keys that the model does not declare.
+    // Values that are not fields: the case of an enum, and keys that the model does not declare.
     let others = Set(before.keys + after.keys).subtracting(schema.allKeys)
     report.isChangedInside = others.contains { !ArchiveValue.areSame(before[$0], after[$0]) }
     return report
   }
 
-  /// The objects that were made, without holding them.
+  /// The created objects, held weakly.
   func additions(_ outcome: Outcome) -> [NewObject] {
     let count = graph.referenced.objects.count
     return outcome.linking.additions.compactMap { addition in

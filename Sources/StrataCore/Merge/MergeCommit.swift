@@ -1,41 +1,41 @@
-/// Puts the result of a merge in place: all of it, or nothing.
+/// Commits the result of a merge: all of it, or nothing.
 ///
-/// This is the only place where what was merged becomes models again, and where their hooks and rules run: once all
-/// objects have their new fields, on each that changed or is new, after those that it refers to, and on the root last.
-/// All rules run, and every failure is reported with its path from the root.
+/// Only here do merged records become models again, and only here do their hooks and rules run: after all objects have
+/// their new fields, on each object that changed or is new, after those that it refers to, and on the root last. All
+/// rules run, and every failure is reported with its path from the root.
 struct MergeCommit {
   let graph: MergeGraph
   let linking: ObjectLinking
-  /// The root as it was.
+  /// The root before the merge.
   let root: ArchiveValue
-  /// The number of the root where it is an object.
+  /// The number of the root if it is an object.
   let rootNumber: Int?
   let validates: Bool
   let runsHooks: Bool
-  /// Whether fields of the root count as changed that compare as equal.
+  /// Whether the root takes over its fields even if they compare as equal.
   let mustAdopt: Bool
 
-  /// What the code of a model made of its fields.
+  /// The fields of a model before and after its own code ran.
   struct Finished {
-    /// The number of an object.
+    /// The number of an object; `nil` for a value.
     let number: Int?
-    /// The steps to a value that is no object, from the root.
+    /// The steps from the root to a value that is not an object.
     var steps: [MergePath.Component] = []
     let before: ModelRecord
     let after: ModelRecord
   }
 
-  /// Makes a root that is a value: finished, where the context finishes models.
+  /// Creates a root that is a value. Its hooks and rules run if the context finishes models.
   typealias Make<Root> = (ArchiveValue, MergeCommit, DecodingContext) throws -> (root: Root, finished: [Finished])
 
-  /// The fields of the root as they are now; `nil` for a list.
+  /// The current fields of the root; `nil` for a list.
   func rootFields(_ finished: [Finished]) -> ModelRecord? {
     if let last = finished.last(where: { $0.number == rootNumber && $0.steps.isEmpty }) { return last.after }
     if let rootNumber { return linking.updates.first { $0.number == rootNumber }?.record }
     return linking.root.recordValue
   }
 
-  /// - Returns: what models changed when they were finished.
+  /// - Returns: the changes by the models' own code.
   func run<Root: Archivable>(
     _ model: inout Root, make: Make<Root>, adopt: (inout Root, Root) throws -> Void
   ) throws -> [Finished] {
@@ -53,7 +53,7 @@ struct MergeCommit {
           throw located(error, update.number, model)
         }
       }
-      // Before any code of a model runs, it is known that all values are what the fields hold.
+      // Before any code of a model runs, all values have been decoded as the types of their fields.
       let hasObjects = !linking.updates.isEmpty || !linking.additions.isEmpty
       if rootNumber == nil, !runsHooks || hasObjects { result = try make(linking.root, self, .unfinishedMerge).root }
       if runsHooks {
@@ -65,7 +65,7 @@ struct MergeCommit {
           if update.number == rootNumber { undo.append((update.number, update.before)) }
           do {
             let after = try finish(update, in: context)
-            // Of what is new, nobody saw how it was before.
+            // For a new object, there is nothing to compare with.
             if !after.isSame(as: update.record), linking.isLocal(update.number) {
               finished.append(Finished(number: update.number, before: update.record, after: after))
             }
@@ -81,9 +81,9 @@ struct MergeCommit {
       if let result, mustAdopt || !finished.isEmpty || !linking.root.isSame(as: root) { try adopt(&model, result) }
       return finished
     } catch {
-      // What was set is set back, whatever else goes wrong: an object that took new fields takes its old ones.
+      // Restores the old fields of all objects that took new ones.
       for step in undo.reversed() {
-        // One that cannot take fields took none, and the error that ended the merge is the one to be thrown.
+        // An object that cannot take fields has not taken any. The error that ended the merge is thrown below.
         try? graph.set(step.record, of: step.number, in: .unfinishedMerge)
       }
       throw error
@@ -92,7 +92,7 @@ struct MergeCommit {
 
   // MARK: Objects
 
-  /// The objects that were made, as objects that have all their fields.
+  /// The new objects as updates with all of their fields.
   private var news: [ObjectLinking.Update] {
     zip(linking.firstAddition..., linking.additions).map { number, addition in
       .init(number: number, before: addition.record, record: addition.record)
@@ -104,7 +104,7 @@ struct MergeCommit {
     try graph.set(fields, of: update.number, in: context)
   }
 
-  /// Makes the object anew with its code, and gives it the fields of that.
+  /// Creates the object anew, which runs its code, and copies the resulting fields to the existing object.
   private func finish(_ update: ObjectLinking.Update, in context: DecodingContext) throws -> ModelRecord {
     func finish<M: VersionedModel>(_ object: M) throws -> ModelRecord {
       let made = try graph.make(M.self, update.record, in: context)
@@ -118,7 +118,7 @@ struct MergeCommit {
     return try finish(graph.referenced.objects[update.number].dynamicModel)
   }
 
-  /// The objects, each after those that it refers to as far as cycles allow, so that the root is the last.
+  /// The objects, each after those that it refers to, as far as cycles allow. The root is the last.
   private func finishingOrder(_ updates: [Int: ObjectLinking.Update]) throws -> [Int] {
     var order = Postorder()
     func objects(from starts: [Int]) throws -> [Int] {
@@ -130,7 +130,7 @@ struct MergeCommit {
 
   private func checkConstants(of schema: ModelSchema, _ before: ModelRecord, _ after: ModelRecord) throws {
     for field in schema.fields where field.isConstant {
-      // A constant may refer to another object here of the same entity; it cannot be set, and stays.
+      // A constant may refer to another local object of the same entity. It cannot be set, so it keeps that object.
       if !(before[field.key] ?? .null).isSame(as: after[field.key] ?? .null, linking.canonical) {
         throw ArchiveError(
           .mergeFailed,
@@ -142,7 +142,7 @@ struct MergeCommit {
 
   // MARK: Values
 
-  /// Makes a root that is a value, not an object.
+  /// Creates a root that is a value, not an object.
   func made<M: VersionedModel>(
     _ type: M.Type, _ value: ArchiveValue, in context: DecodingContext
   ) throws -> (root: M, finished: [Finished]) {
@@ -166,7 +166,7 @@ struct MergeCommit {
       typeName: schema.name, underlying: error)
   }
 
-  /// An error about an object, with the path to it.
+  /// Prefixes the path of an error with the path of an object.
   private func located(_ error: any Error, _ number: Int, _ root: some Archivable) -> ArchiveError {
     let failure = Self.failure(error, graph.schema(number))
     guard number != rootNumber else { return failure }
@@ -177,19 +177,19 @@ struct MergeCommit {
 }
 
 extension SchemaCatalog {
-  /// Whether a model has code of its own that runs on the result of a merge.
+  /// Whether a model has a hook or rules that run on the result of a merge.
   ///
-  /// What the library itself does with ``MergeState`` is for archives and JSON.
+  /// The library's own code for ``MergeState`` runs for archives and JSON only.
   var finishesMerged: Bool { schemas.contains { $0.decodingHook != nil || $0.validationHook != nil } }
 }
 
 extension ModelRecord {
-  /// Whether two records are the same: what is not a number is the same as itself.
+  /// Whether two records are the same. NaN is the same as itself.
   func isSame(as other: ModelRecord) -> Bool { ArchiveValue.record(self).isSame(as: .record(other)) }
 }
 
 extension ArchiveValue {
-  /// Whether two values are the same that may be absent.
+  /// Whether two values are the same, or both absent.
   package static func areSame(_ one: ArchiveValue?, _ other: ArchiveValue?) -> Bool {
     guard let one, let other else { return one == nil && other == nil }
     return one.isSame(as: other)

@@ -1,8 +1,8 @@
-/// What one merge does differently from what its models say.
+/// The options of one merge, which override those of the models.
 public struct MergeOptions: Sendable {
-  /// What the result has where both sides changed a value and no rule decides.
+  /// The result if both sides changed a value and no rule decides.
   public enum ConflictHandling: String, Sendable, Hashable, CaseIterable {
-    /// The local value, so that no edit is lost; the report has all three.
+    /// The local value, so that no edit is lost. The report has all three values.
     case keepLocal
     /// The server's value.
     case takeServer
@@ -10,22 +10,23 @@ public struct MergeOptions: Sendable {
     case fail
   }
 
-  /// The policy of every field; `nil` for each its own.
+  /// The policy of every field; `nil` for the fields' own policies.
   public var policy: MergePolicy?
-  /// Policies for paths, which win over all others; of several that match, the last one.
+  /// Policies for paths, which override all others. If several match, the last one wins.
   public var policies: [(path: MergeSelector, policy: MergePolicy)] = []
-  /// The value of a conflict.
+  /// The result of conflicts.
   public var conflicts: ConflictHandling = .keepLocal
-  /// What becomes of elements with an identity and of keys of dictionaries that the source does not list. Unless given, they go where the
-  /// base has them and they were not edited here. Without a base they stay where a document comes in, and go where a model, a list of
-  /// models or a patch does. A policy by identity can say it for one list.
+  /// Whether elements with an identity and keys of dictionaries are kept that the source does not list. By default,
+  /// they are removed if the base has them and they were not edited locally. Without a base, they are kept if the
+  /// source is a document, and removed if it is a model, a list of models or a patch. A policy by identity can override
+  /// this for one list.
   public var unlisted: Unlisted?
-  /// The keys of the fields to merge; all unless given.
+  /// The keys of the fields to merge; all by default.
   public var keys: [String]?
   /// Whether the result must keep the model's rules (see ``Validating``).
   public var validates = true
 
-  /// Each field by its own policy, and conflicts keep the local value.
+  /// Creates options. By default, each field has its own policy, and conflicts keep the local value.
   public init(
     policy: MergePolicy? = nil, policies: KeyValuePairs<MergeSelector, MergePolicy> = [:],
     conflicts: ConflictHandling = .keepLocal, unlisted: Unlisted? = nil, keys: [String]? = nil,

@@ -1,21 +1,21 @@
-/// What merging begins with: a model, or a list of models, taken apart once.
+/// The start of a merge: a model, or a list of models, taken apart once.
 ///
-/// The graph has the objects of all sides, and takes the fields of each when they are asked for first, before anything
-/// changes.
+/// The graph has the objects of all sides. It reads the fields of each object when they are first needed, before
+/// anything changes.
 struct MergeSnapshot {
   let graph = MergeGraph()
-  /// A reference where the model is an object, else its record; the array of a list.
+  /// A reference if the model is an object, otherwise its record; the array of a list.
   let root: ArchiveValue
-  /// The number of the model where it is an object.
+  /// The number of the model if it is an object.
   let rootNumber: Int?
-  /// The type of the root; of an object its own class.
+  /// The type of the root; for an object, its own class.
   let type: any Archivable.Type
   /// The schema of the model, or of the elements of the list.
   let schema: ModelSchema
-  /// The schemas of the type and of all that it holds.
+  /// The schemas of the type and of all types that it holds.
   let catalog: SchemaCatalog
 
-  /// - Parameter schema: the schema of the model or of the elements, where their type is as declared.
+  /// - Parameter schema: the schema of the declared type of the model or of the elements.
   init(_ model: some Archivable, _ schema: ModelSchema) throws {
     // Local objects have the first numbers.
     root = try graph.value(of: model)
@@ -34,10 +34,10 @@ struct MergeSnapshot {
 
   var isList: Bool { if case .array = root { true } else { false } }
 
-  /// The key under which the model remembers what was merged; `nil` where it does not.
+  /// The key of the model's merge state; `nil` if it has none.
   var stateKey: String? { isList ? nil : schema.mergeStateKey }
 
-  /// What the model remembers; `nil` where it does not.
+  /// The model's merge state; `nil` if it has none.
   var state: MergeState? {
     get throws {
       guard let stateKey else { return nil }
@@ -45,7 +45,7 @@ struct MergeSnapshot {
     }
   }
 
-  /// Sets what the model remembers, and nothing else of it.
+  /// Sets the merge state of the model, and no other field.
   func set(_ state: MergeState, of model: inout some VersionedModel) throws {
     guard let stateKey, var fields = try graph.fields(of: root) else { return }
     fields[stateKey] = state.value
@@ -58,11 +58,11 @@ struct MergeSnapshot {
 }
 
 extension DecodingContext {
-  /// For models that a merge makes on the way to its result: no code of theirs runs.
+  /// For models that a merge creates on the way to its result. None of their code runs.
   static var unfinishedMerge: DecodingContext {
     DecodingContext(source: .merge, includesExcluded: true, finishing: .never)
   }
 
-  /// For reading what came in as an archive or a record.
+  /// For reading archives and records in a merge.
   static var mergedArchive: DecodingContext { DecodingContext(includesExcluded: true, finishing: .never) }
 }

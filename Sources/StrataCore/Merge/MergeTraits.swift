@@ -1,4 +1,4 @@
-/// What a model says about merging, found once for each type: asking a type what it conforms to takes its time.
+/// The merge declarations of a model, found once for each type, because looking up a type's conformances is slow.
 final class MergeTraits: SchemaNotes {
   static var slot: SchemaNotesSlot { .merging }
 
@@ -6,12 +6,12 @@ final class MergeTraits: SchemaNotes {
   let hooks: (any KeyMerging.Type)?
   /// The key that identifies models of the type: the one that their rules name, else `id`; `nil` if there is neither.
   let identityKey: IdentityKey?
-  /// The places of its keys among the fields.
+  /// The indices of the fields of that key.
   let identityPlaces: [Int]
   let fields: [ExactKey: FieldInfo]
-  /// The keys of fields in which merging remembers something.
+  /// The keys of fields that hold a ``MergeState``.
   let stateKeys: Set<String>
-  /// The keys of fields that no merge changes, and of those in ``stateKeys``.
+  /// The keys of fields that no merge changes, including ``stateKeys``.
   let keptKeys: Set<String>
   /// Whether no field of an object can change, so that a merge replaces the object.
   let hasConstantsOnly: Bool
@@ -29,13 +29,13 @@ final class MergeTraits: SchemaNotes {
 }
 
 extension ModelSchema {
-  /// What the model says about merging.
+  /// The merge declarations of the model.
   var mergeTraits: MergeTraits { notes(MergeTraits.self) }
 
-  /// The key by which models of the type are identified; `nil` where there is none.
+  /// The key that identifies models of the type; `nil` if there is none.
   var identityKey: IdentityKey? { mergeTraits.identityKey }
 
-  /// What tells a model from others of its type, and its key; `nil` where it has nothing that does.
+  /// The identity of a model and its key; `nil` for a model without an identity.
   func identity(of record: @autoclosure () throws -> ModelRecord) rethrows -> (key: IdentityKey, value: ArchiveValue)? {
     guard let key = identityKey, let value = try record()[key], !value.isNull else { return nil }
     return (key, value)

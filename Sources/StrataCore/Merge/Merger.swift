@@ -2,18 +2,18 @@
 ///
 ///     let (merged, report) = try Merger().merge(server, into: local, base: base)
 ///
-/// Objects and records are merged key by key at every depth, by the policies that ``options`` names for paths; without
-/// a base the server's values count, and what the server's objects lack is left alone. A record that is new here takes the defaults of its
-/// model for the keys that it lacks, if the model is among those given.
+/// Objects and records are merged key by key at every depth, by the policies that ``options`` names for paths. Without
+/// a base the server's values win, and keys that the server's objects lack are unchanged. A record that is new locally
+/// takes the defaults of its model for absent keys, if the model is among those given.
 public struct Merger: Sendable {
-  /// What decides, and what absence means.
+  /// The policies, and the treatment of conflicts and absent values.
   public var options: MergeOptions
   private let catalog: SchemaCatalog
 
   /// - Parameters:
-  ///   - options: what decides, and what absence means.
-  ///   - models: models whose records may come up. Each side's are brought to today's version before they are merged,
-  ///     and follow the policies of their fields.
+  ///   - options: the policies, and the treatment of conflicts and absent values.
+  ///   - models: models whose records may occur. The records of each side are upgraded to today's version before they
+  ///     are merged, and follow the policies of their fields.
   public init(options: MergeOptions = MergeOptions(), models: [any VersionedModel.Type] = []) {
     self.options = options
     var catalog = SchemaCatalog()
@@ -21,20 +21,19 @@ public struct Merger: Sendable {
     self.catalog = catalog
   }
 
-  /// The merged value, and what it came from.
+  /// Returns the merged value and a report.
   ///
-  /// Graphs of objects are merged as trees: an object that is referred to more than once is an error.
+  /// Graphs of objects are merged as trees: an object that is referenced more than once is an error.
   ///
   /// - Parameters:
-  ///   - server: what came in.
-  ///   - local: what the program has.
-  ///   - base: what both started from; `nil` where nobody knows.
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` where a policy fails or conflicts are to fail,
-  ///   `missingValue` where a record that is new here lacks a key without a default,
-  ///   `unsupportedVersion` where records of one type have different versions and its model is not among those given,
-  ///   `newerModel` and `migrationFailed` as upgrading does, `notEncodable` where objects are shared or in cycles and
-  ///   where a reference is outside of a graph, and
-  ///   `limitExceeded` for nesting beyond the limit.
+  ///   - server: the incoming value.
+  ///   - local: the local value.
+  ///   - base: the value that both sides started from; `nil` if it is not known.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if a policy fails, or if there are conflicts and the
+  ///   options make them errors; `missingValue` if a record that is new locally lacks a key without a default;
+  ///   `unsupportedVersion` if records of one type have different versions and its model is not among those given;
+  ///   `newerModel` and `migrationFailed` as upgrading does; `notEncodable` if objects are shared or in cycles, or if a
+  ///   reference is outside of a graph; and `limitExceeded` for nesting beyond the limit.
   public func merge(_ server: ArchiveValue, into local: ArchiveValue, base: ArchiveValue? = nil) throws -> (
     value: ArchiveValue, report: MergeReport
   ) {
@@ -77,10 +76,10 @@ public struct Merger: Sendable {
 }
 
 extension ArchiveValue {
-  /// The value with the objects of a graph in their places.
+  /// Returns the value with each reference of a graph replaced by its object.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` where an object is referred to twice, and where a reference stands
-  ///   outside of a graph.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if an object is referenced twice, or if a reference is
+  ///   outside of a graph; `limitExceeded` for more than 256 nested objects, or more than 1,048,576 objects.
   package func asTree() throws -> ArchiveValue {
     guard case .graph(let graph) = self else {
       guard !hasReferences else {
@@ -109,7 +108,7 @@ extension ArchiveValue {
 }
 
 extension MergeOptions {
-  /// A document with the keys to merge, and what the local one has under the others.
+  /// A document with the keys to merge, and with the local values under all other keys.
   fileprivate func limited(_ value: ArchiveValue, within local: ArchiveValue) -> ArchiveValue {
     guard let keys else { return value }
     switch (value, local) {

@@ -1,19 +1,19 @@
 extension VersionedModel {
-  /// Folds what comes in into this object: matches the objects of all sides, merges each of them once, sets
-  /// references, and takes all of it over, or nothing.
+  /// Merges a source into this object: matches the objects of all sides, merges each of them once, sets references, and
+  /// commits all changes, or none.
   ///
-  /// - Parameter base: what both sides started from, where the caller knows; else what the model remembers counts.
+  /// - Parameter base: the state that both sides started from; by default the base that the model remembers.
   mutating func fold(
     _ source: MergeSource, _ base: Self?, _ options: MergeOptions, in json: JSONReading = JSONReading.standard
   ) throws -> MergeReport {
     let name = try checkedSchema(options).name
     var (report, additions) = try Measured.work("merge", name) { try folded(source, base, options, json) }
-    // Nothing of the merge holds the new objects any more.
+    // The merge no longer retains the new objects.
     report.noteReleased(additions.filter { $0.object == nil }.map(\.path))
     return report
   }
 
-  /// The report of a fold that changes nothing.
+  /// The report of a merge that is not committed.
   func foldPreview(_ source: MergeSource, _ base: Self?, _ options: MergeOptions) throws -> MergeReport {
     _ = try checkedSchema(options)
     var merge = Merge(try MergeSnapshot(self), options, model: self)
@@ -43,16 +43,16 @@ extension VersionedModel {
   }
 }
 
-/// An object that a merge made, and its path.
+/// An object that a merge created, and its path.
 struct NewObject {
   weak let object: AnyObject?
   let path: MergePath
 }
 
 extension MergeReport {
-  /// Notes that new objects are gone again: only weak references led to them.
+  /// Notes new objects that were released, because only weak references referred to them.
   ///
-  /// - Parameter paths: where they were.
+  /// - Parameter paths: the paths of the objects.
   fileprivate mutating func noteReleased(_ paths: [MergePath]) {
     guard !paths.isEmpty else { return }
     var all = Set(paths)

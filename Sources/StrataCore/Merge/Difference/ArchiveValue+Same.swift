@@ -1,15 +1,15 @@
 import Foundation
 
 extension ArchiveValue {
-  /// Whether two values are the same: equal, but that what is not a number is the same as itself.
+  /// Whether two values are equal, except that NaN is the same as itself.
   ///
   /// - Complexity: linear in the size of the smaller one; does not use the stack.
   package func isSame(as other: ArchiveValue) -> Bool { Self.areEqual(self, other, Self.areSameScalars) }
 
-  /// Whether two values are the same where they refer to objects. What is not a number is the same as any other
-  /// that is none: sides of a merge may spell it in types of their own.
+  /// Whether two values with references are the same. NaN is the same as any other NaN, because the sides of a merge
+  /// may have it in different types.
   ///
-  /// - Parameter canonical: the same number for all references to one object.
+  /// - Parameter canonical: returns the same number for all references to one object.
   func isSame(as other: ArchiveValue, _ canonical: (Int) -> Int) -> Bool {
     Self.areEqual(self, other) { one, other in
       guard case (.reference(let left), .reference(let right)) = (one, other) else {
@@ -17,30 +17,30 @@ extension ArchiveValue {
       }
       return left == right || canonical(left) == canonical(right)
     } members: {
-      // The order of objects follows what they hold, which is not what is compared.
+      // The order of objects in a set depends on their fields, which are not compared here.
       $0.hasReferences ? $0.withoutReferences(canonical) : $0
     }
   }
 
-  /// The value with numbers in the place of references, and with sets in the order that follows.
+  /// The value with references replaced by numbers, and with sets sorted accordingly.
   private func withoutReferences(_ canonical: (Int) -> Int) -> ArchiveValue {
     switch self {
     case .reference(let number): return .integer(canonical(number))
     case .set(let members):
       let members = members.map { $0.withoutReferences(canonical) }
-      // Values that cannot be written differ from all others, in any order.
+      // A value that cannot be written differs from all others, in any order.
       return .set((try? CanonicalOrder.sorted(members) { try $0.write($1) }) ?? members)
     case .array, .object, .map, .record: return mapInside { $0.withoutReferences(canonical) }
     default: return self
     }
   }
 
-  /// Whether two values hold the same places, and equal values in them.
+  /// Whether two values have the same structure, and equal values in it.
   ///
   /// - Parameters:
-  ///   - areEqual: whether two values are equal that hold no others, or others of different kinds.
-  ///   - hasOrder: whether sets with references are in an order of their own.
-  ///   - members: what the members of a set are compared by where they are not.
+  ///   - areEqual: compares two values of which at least one holds no others.
+  ///   - hasOrder: whether the members of sets with references are in a defined order.
+  ///   - members: converts the members of other sets with references for the comparison.
   static func areEqual(
     _ left: ArchiveValue, _ right: ArchiveValue, _ areEqual: (ArchiveValue, ArchiveValue) -> Bool,
     hasOrder: Bool = false,
@@ -48,13 +48,13 @@ extension ArchiveValue {
   ) -> Bool {
     var waiting: [(ArchiveValue, ArchiveValue)] = []
     var compared = ComparedStorage()
-    // What holds others waits for its turn, so that nesting does not use the stack.
+    // Containers are deferred, so that nesting does not use the stack.
     func mayBeEqual(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
       guard left.holdsValues, right.holdsValues else { return areEqual(left, right) }
       waiting.append((left, right))
       return true
     }
-    // Not in pairs of `zip`, which cost most of a comparison in builds without optimisation.
+    // Not `zip`, because its pairs take most of the time of a comparison in builds without optimization.
     func mayBeEqualInside(_ left: [ArchiveValue], _ right: [ArchiveValue]) -> Bool {
       var place = 0
       while place < left.count, place < right.count {
@@ -104,7 +104,7 @@ extension ArchiveValue {
     return true
   }
 
-  /// Pairs of arrays that were compared, or wait for it: parts that a value has again and again are compared once.
+  /// Pairs of arrays that were compared or are pending, so that a part that a value repeats is compared once.
   private struct ComparedStorage {
     private struct Pair: Hashable {
       let left: StorageIdentity
@@ -112,17 +112,18 @@ extension ArchiveValue {
       var shapes: [ObjectIdentifier] = []
     }
 
-    /// Remembering costs more than comparing does, and few values have so many parts.
+    /// The number of comparisons before pairs are remembered. Remembering costs more than comparing, and few values
+    /// have so many parts.
     private static let remembers = 1 << 20
 
     private var count = 0
     private var pairs = Set<Pair>()
 
-    /// Whether a pair needs not be compared: one that is not equal ends the whole comparison.
+    /// Whether a pair need not be compared again. A pair that was not equal has already ended the comparison.
     ///
-    /// The values that are compared hold the arrays, so none is gone while its place is known.
+    /// The compared values retain the arrays, so no address is reused.
     ///
-    /// - Parameter shapes: the shapes of records whose keys are not the same, which say what is compared with what.
+    /// - Parameter shapes: the shapes of records with different keys, which determine the values that are compared.
     mutating func holds<T>(_ left: [T], _ right: [T], _ shapes: RecordShape...) -> Bool {
       count += 1
       guard count > Self.remembers, !left.isEmpty else { return false }
@@ -146,10 +147,10 @@ extension ArchiveValue {
     }
   }
 
-  /// How many values there are, this one and those inside counted.
+  /// The number of values: this one and all inside.
   ///
-  /// - Parameter depth: how many levels there are around this one.
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where more levels than the limit are nested.
+  /// - Parameter depth: the number of levels around this value.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if more levels than the limit are nested.
   /// - Complexity: linear in that number; does not use the stack.
   func size(atDepth depth: Int = 0, limit: Int = .max) throws -> Int {
     guard holdsValues else {
@@ -170,7 +171,7 @@ extension ArchiveValue {
 }
 
 extension Array {
-  /// Whether two arrays are one in memory, so that nothing in them needs to be compared.
+  /// Whether two arrays share their memory, so that their elements need not be compared.
   func isStored(like other: [Element]) -> Bool {
     withUnsafeBufferPointer { own in
       other.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress && own.count == $0.count }
@@ -178,12 +179,12 @@ extension Array {
   }
 }
 
-/// A value that is found again: what is not a number is the same as itself.
+/// A value for lookup tables: NaN equals itself.
 package struct SameValue: Hashable {
   let value: ArchiveValue
-  /// The value with marks for what is not a number; `nil` where everything is.
+  /// The value with each NaN replaced by a marker; `nil` if there is none.
   private let marked: ArchiveValue?
-  /// Whether something in the value is not a number.
+  /// Whether the value contains NaN.
   var hasNaN: Bool { marked != nil }
 
   package init(_ value: ArchiveValue) {
@@ -199,7 +200,7 @@ package struct SameValue: Hashable {
 }
 
 extension ArchiveValue {
-  /// Whether something in the value is not a number, so that it is not equal to itself.
+  /// Whether the value contains NaN, so that it is not equal to itself.
   var hasNaN: Bool {
     var waiting = [self]
     while let value = waiting.popLast() {
@@ -209,7 +210,7 @@ extension ArchiveValue {
     return false
   }
 
-  /// The value with texts that no number has in place of what is not a number.
+  /// Returns a copy in which each NaN is replaced by a marker, so that NaN equals itself.
   fileprivate var markingNaN: ArchiveValue {
     switch self {
     case .double(let number) where number.isNaN: .number(NumberText(checked: "NaN"))

@@ -1,15 +1,16 @@
-/// What was taken out of a list and put in: the places in the old list and in the new one.
+/// The elements that were removed from a list and added to it, as indices of the old list and of the new one.
 struct ElementDifference {
   private(set) var removed: [Int] = []
   private(set) var added: [Int] = []
 
-  /// The elements that differ for which the fewest changes are looked for.
+  /// The maximum number of differing elements for which the smallest difference is computed.
   private static let exactLimit = 4000
 
-  /// - Returns: `nil` where of more than 4,000 elements that differ most are others: the list is another one.
-  /// - Complexity: linear in what both lists have in front and at their ends. What lies between takes the product of
-  ///   its length and the number of its differences up to 4,000 elements, and n log n beyond; what stays there is then
-  ///   a longest run of equal elements in the same order, each with that of its equals with the same number.
+  /// - Returns: `nil` if more than 4,000 elements are between the common ends and less than half of them are kept, so
+  ///   that the list counts as another one.
+  /// - Complexity: linear in the common prefix and suffix. The elements between them take the product of their number
+  ///   and the number of differences up to 4,000 elements, and n log n beyond. The elements kept are then a longest run
+  ///   of equal elements in the same order, in which the nth of several equal elements is matched with the nth.
   init?(_ old: [ArchiveValue], _ new: [ArchiveValue]) {
     let ends = CommonEnds(old, new) { $0.isSame(as: $1) }
     let start = ends.start
@@ -38,7 +39,7 @@ struct ElementDifference {
     }
   }
 
-  /// The places of elements that both lists have in one order.
+  /// The indices of the elements that both lists have in the same order.
   private static func kept(_ olds: [Int], _ news: [Int]) -> (olds: [Int], news: [Int]) {
     var places: [Int: [Int]] = [:]
     for (place, number) in olds.enumerated().reversed() { places[number, default: []].append(place) }
@@ -49,7 +50,7 @@ struct ElementDifference {
     return (kept.map(\.old), kept.map(\.new))
   }
 
-  /// The places of a list that are not among some, which are given in their order.
+  /// The indices of a list that are not among `places`, which are sorted.
   private static func others(than places: [Int], _ count: Int) -> [Int] {
     var rest = places[...]
     return (0..<count).filter { place in

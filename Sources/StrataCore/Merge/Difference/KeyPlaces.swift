@@ -1,14 +1,14 @@
-/// Where the keys of entries stand, for who looks many of them up.
+/// The indices of the keys of entries, for many lookups.
 struct KeyPlaces {
   private let entries: [ArchiveObject.Entry]
   private var places: [ExactKey: Int]?
 
   init(_ entries: [ArchiveObject.Entry]) { self.entries = entries }
 
-  /// The place of a key; `nil` where there is none.
+  /// The index of a key; `nil` if there is none.
   ///
-  /// - Parameter guess: where it may stand. Who asks for keys in their order needs nothing but this.
-  /// - Complexity: constant, but for the first key of many that does not stand where it was guessed.
+  /// - Parameter guess: the index at which the key is expected. Lookups in the order of the entries need nothing else.
+  /// - Complexity: constant, except for the first key of many that is not at its guess, which builds a lookup table.
   mutating func place(of key: String, near guess: Int) -> Int? {
     if entries.indices.contains(guess), ExactKey.isSame(entries[guess].key, key) { return guess }
     if entries.count <= 8 { return entries.firstIndex { ExactKey.isSame($0.key, key) } }
@@ -20,11 +20,11 @@ struct KeyPlaces {
   }
 }
 
-/// Which entries of two objects belong together.
+/// The entries of two objects that have the same keys.
 struct KeyPairs {
-  /// For each new entry the place of the old one with its key.
+  /// For each new entry, the index of the old one with its key.
   private(set) var olds: [Int?] = []
-  /// For each old entry the place of the new one with its key.
+  /// For each old entry, the index of the new one with its key.
   private(set) var news: [Int?]
 
   /// - Complexity: linear in the number of entries.
@@ -45,7 +45,7 @@ struct KeyPairs {
 }
 
 extension ModelRecord {
-  /// The record with other fields: some of its own in their order, and others after them.
+  /// Returns the record with other fields: some of its own in their order, followed by others.
   ///
   /// - Complexity: linear in the number of fields.
   func with(_ fields: [ArchiveObject.Entry]) -> ModelRecord {
@@ -55,7 +55,7 @@ extension ModelRecord {
       if next < fields.count, ExactKey.isSame(fields[next].key, key) { next += 1 } else { gone.append(place) }
     }
     let added = fields[next...].map(\.key)
-    // Records of a kind share their shape, also once a few fields have come or gone.
+    // Records of a kind share their shape, even after a few fields were removed or added.
     if gone.count + added.count <= 4 {
       let left = gone.reversed().reduce(shape) { $0.removing(at: $1) }
       return ModelRecord(shape: added.reduce(left) { $0.adding($1) }, values: fields.map(\.value))

@@ -1,11 +1,11 @@
 extension ValueDifference {
-  /// The old value with the differences in it: the new one.
+  /// Applies the differences to the old value. The result is the new value.
   ///
-  /// Of another value than the old one, what the difference does not name stays. Elements of an array that are identified by
-  /// a key and that a new order does not name follow it.
+  /// In any other value, the parts that the difference does not name are unchanged. Elements of an array that are
+  /// identified by a key and that a new order does not name follow it.
   ///
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the value does not have what was there before, or has
-  ///   already what was added under a key or to a set.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the value lacks an old value of the difference, or
+  ///   already has a key or a member of a set that the difference adds.
   /// - Complexity: linear in the sizes of the value and of the difference, times the length of the paths; n log n in
   ///   the members of sets and maps.
   public func applied(to value: ArchiveValue) throws -> ArchiveValue {
@@ -16,9 +16,9 @@ extension ValueDifference {
   /// The changes below one path.
   private struct Node {
     var own: [Change] = []
-    /// The key that tells the elements of arrays apart.
+    /// The key that identifies the elements of arrays.
     let key: IdentityKey
-    /// In the order in which they were noted.
+    /// In the order of the changes.
     var children: [(component: MergePath.Component, node: Node)] = []
 
     init(_ changes: [(path: ArraySlice<MergePath.Component>, change: Change)], _ key: IdentityKey) {
@@ -30,7 +30,7 @@ extension ValueDifference {
           own.append(change)
           continue
         }
-        // A place where something was removed and one where something was added are two.
+        // One index may have a removal, as an index of the old array, and an addition, as an index of the new one.
         if groups[first] == nil { order.append(first) }
         groups[first, default: []].append((path.dropFirst(), change))
       }
@@ -116,7 +116,7 @@ extension ValueDifference {
       return try CanonicalOrder.sorted(kept + added, by: { try $0.write($1.key) })
     }
 
-    /// What becomes of a value that may be absent.
+    /// The new value of a member; `nil` if it is absent.
     private func member(_ value: ArchiveValue?) throws -> ArchiveValue? {
       for change in own {
         switch change.kind {
@@ -150,7 +150,7 @@ extension ValueDifference {
           guard let element = rest.removeValue(forKey: SameValue(id)) else { throw Self.mismatch }
           return element
         }
-        // What the order does not know follows it, as what was added does.
+        // Elements that the order does not name follow it, like added ones.
         return ordered + members.filter { rest[$0.id] != nil }.map(\.value)
       }
       if isKeyed { return try byID(elements).map(\.value) }

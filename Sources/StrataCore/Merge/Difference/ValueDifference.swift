@@ -1,52 +1,51 @@
-/// What differs between two values, key path by key path.
+/// The differences between two values, key path by key path.
 ///
 ///     let difference = ValueDifference(from: old, to: new)
 ///     try difference.applied(to: old) == new
 ///
-/// Objects and records are compared key by key. Arrays whose elements all have a key that tells them apart are compared
-/// by it; those of equal length place by place; others by what was taken out and put in. Sets and maps are compared by
-/// members and keys. Everything else is one value. What is not a number is the same as itself, at any depth.
+/// Objects and records are compared key by key. Arrays whose elements all have a unique key are compared by it, other
+/// arrays of equal length index by index, and the remaining ones by their removed and added elements. Sets and maps are
+/// compared by members and keys. Everything else is one value. NaN is the same as itself, at any depth.
 public struct ValueDifference: Sendable, Hashable {
-  /// What became of a value.
+  /// The kind of a difference.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// There was none before.
+    /// There was no value before.
     case added
-    /// There is none any more.
+    /// There is no value any more.
     case removed
-    /// It is another one.
+    /// The value is a different one.
     case changed
-    /// The elements of an array stand in another order; old and new are what tells them apart, in their orders.
+    /// The elements of an array are in another order. The old and new values are the identities in their orders.
     case reordered
   }
 
-  /// One difference. A place in an array that something was removed from is one in the old array; any other is one in
-  /// the new one.
+  /// One difference. An index of a removed element is one in the old array; any other index is one in the new array.
   public struct Change: Sendable, Hashable {
-    /// Where it is.
+    /// The path of the value.
     public let path: MergePath
-    /// What became of the value.
+    /// The kind of the difference.
     public let kind: Kind
-    /// The value before; `nil` where there was none.
+    /// The value before; `nil` if there was none.
     public let old: ArchiveValue?
-    /// The value after; `nil` where there is none.
+    /// The value after; `nil` if there is none.
     public let new: ArchiveValue?
   }
 
-  /// The differences, in the order of the old value, with what was added after.
+  /// The differences in the order of the old value, with additions last.
   public private(set) var changes: [Change] = []
 
-  /// The key that tells the elements of arrays apart.
+  /// The key that identifies the elements of arrays.
   let key: IdentityKey
   private var path: [MergePath.Component] = []
 
   /// - Parameters:
   ///   - old: the value before.
   ///   - new: the value after.
-  ///   - key: the key that tells the elements of arrays apart.
-  /// - Complexity: linear in the size of both, but for arrays of different lengths without keys. What these have in
-  ///   front and at their ends alike is passed over; what lies between takes the product of its length and the number
-  ///   of its differences up to 4,000 elements, and n log n beyond, where an array of which less than half stays is
-  ///   one value.
+  ///   - key: the key that identifies the elements of arrays.
+  /// - Complexity: linear in the size of both, except for arrays of different lengths without keys. Their common prefix
+  ///   and suffix take linear time. The elements between them take the product of their number and the number of
+  ///   differences up to 4,000 elements, and n log n beyond, where an array of which less than half is kept is one
+  ///   value.
   public init(from old: ArchiveValue, to new: ArchiveValue, elementsBy key: IdentityKey = "id") {
     self.key = key
     compare(old, new)
@@ -150,12 +149,12 @@ public struct ValueDifference: Sendable, Hashable {
     for (id, element) in zip(news, after) where !known.contains(id) {
       note(.added, nil, element, at: .element(key: key, id: id.value))
     }
-    // What was added is after what stayed, unless this says otherwise.
+    // Added elements follow the kept ones, unless a new order is noted.
     let plain = olds.filter { kept[$0] != nil } + news.filter { !known.contains($0) }
     if plain != news { note(.reordered, .array(olds.map(\.value)), .array(news.map(\.value))) }
   }
 
-  /// What tells the elements apart; `nil` where one has no key, or two the same.
+  /// The identities of the elements; `nil` if an element has no key, or two have the same.
   static func ids(_ elements: [ArchiveValue], _ key: IdentityKey) -> [SameValue]? {
     var seen = Set<SameValue>()
     var ids: [SameValue] = []

@@ -1,16 +1,16 @@
-/// Values that hold the same types in different versions, brought to where they can be compared field by field.
+/// Aligns values that hold the same types in different versions, so that they can be compared field by field.
 package enum ValueVersions {
   /// A type whose versions differ.
   package struct Difference: Sendable {
     package let name: String
-    /// `nil` where a record of it has none.
+    /// The versions in the old value; `nil` for a record without a version.
     package let old: Set<Int?>
     package let new: Set<Int?>
   }
 
-  /// Takes the versions from records of types whose versions differ, so that they count as records of one type.
+  /// Removes the versions from records of types whose versions differ, so that they count as records of one type.
   ///
-  /// - Returns: the values, and those types in the order of their names.
+  /// - Returns: the values, and those types sorted by name.
   package static func aligned(_ old: ArchiveValue, _ new: ArchiveValue) -> (
     old: ArchiveValue, new: ArchiveValue, types: [Difference]
   ) {
@@ -35,7 +35,7 @@ package enum ValueVersions {
 }
 
 extension ModelRecord {
-  /// The versions of the type and of its superclasses, by their names.
+  /// The names and versions of the type and of its superclasses.
   fileprivate var versions: [(name: String, version: Int?)] {
     [(typeName, modelVersion)] + superclasses.map { ($0.typeName, $0.modelVersion) }
   }
@@ -58,7 +58,7 @@ extension ArchiveValue {
     forEachInside { $0.visitRecords(body) }
   }
 
-  /// The value with other records in the places of its own.
+  /// Returns the value with each record replaced.
   fileprivate func mapRecords(_ change: (ModelRecord) -> ModelRecord) -> ArchiveValue {
     let changed = mapInside { $0.mapRecords(change) }
     return if case .record(let record) = changed { .record(change(record)) } else { changed }

@@ -1,27 +1,26 @@
 import Foundation
 
-/// What comes in for models that are kept elsewhere than in memory, as rows are: model by model, the values of the fields
-/// that it says something about.
+/// Splits incoming data into one part per model, for merging into models that are not in memory, such as database rows.
 ///
-/// Whoever asks decides which fields lead to other models; those are values that are asked about in turn. What they name as
-/// one object has one number.
+/// The caller chooses which fields are relations and calls `part` for each related value. All references to one object
+/// yield the same number.
 package final class FieldParts {
-  /// What one model says.
+  /// The fields that the incoming data has for one model.
   package struct Part {
     package let type: any VersionedModel.Type
-    /// The values of the fields in the order of the schema, not yet read; `nil` for what is absent.
+    /// The values of the fields in the order of the schema, not yet decoded; `nil` for an absent field.
     package let slots: [ArchiveValue?]
-    /// The same, as they were found.
+    /// The same values as found in the source, before the mapping transforms them.
     package let raw: [ArchiveValue?]
-    /// What tells an object from others; `nil` for a value.
+    /// The number of an object, by which a shared object is recognized; `nil` for a value.
     package let number: Int?
-    /// The JSON of a model whose document names no class; `nil` for any other source.
+    /// The JSON of the model, if the document names no class for it; `nil` for any other source.
     package var json: ArchiveValue?
   }
 
-  /// What came in: a model, or an array of models.
+  /// The incoming value: a model, or an array of models.
   package let root: ArchiveValue
-  /// Whether it is whole models, which have something to say about each of their fields.
+  /// Whether the source is models in memory, which have a value for each of their fields.
   package let isWhole: Bool
   private let referenced = ReferencedObjects()
   private let graph = MergeGraph()
@@ -30,10 +29,11 @@ package final class FieldParts {
   private var types: [String: any VersionedModel.Type] = [:]
 
   /// - Parameters:
-  ///   - source: a model, a list of models, JSON, an archive or a record; a list of these is a list of models.
-  ///   - adapter: how JSON holds them.
-  ///   - path: where in a JSON document they are.
-  /// - Throws: ``ArchiveError`` as ``MergeSource`` says of each form; `mergeFailed` for a patch, which is one of a model.
+  ///   - source: a model, a list of models, JSON, an archive or a record. JSON and archives may hold a list of models.
+  ///   - adapter: the mapping from JSON.
+  ///   - path: the path of the models in a JSON document.
+  /// - Throws: ``ArchiveError`` as documented at ``MergeSource`` for each form; `mergeFailed` for a patch, which
+  ///   applies to a model in memory only; `missingValue` if the document has no value at the path.
   package init<M: VersionedModel>(
     _ source: MergeSource, of type: M.Type, by adapter: JSONAdapter<M>? = nil, at path: JSONPath? = nil
   ) throws {
@@ -77,15 +77,15 @@ package final class FieldParts {
     self.root = root
   }
 
-  /// What a value says about a model.
+  /// Returns the fields that a value has for a model.
   ///
   /// - Parameters:
   ///   - type: the type of the field that holds it; an object may be of a subclass.
-  ///   - isNamed: whether the model is of the class `type`, so that the document is not asked for the class.
-  /// - Throws: ``ArchiveError`` where it is no such model.
+  ///   - isNamed: whether the class is known to be `type`, so that the document's class tag is not read.
+  /// - Throws: ``ArchiveError`` if the value is not such a model.
   package func part(_ type: any VersionedModel.Type, _ value: ArchiveValue, isNamed: Bool = false) throws -> Part {
     if isWhole { return try modelPart(type, value) }
-    // A record in JSON is what a transformer made.
+    // JSON has no records: a transformer created this one.
     if reader.context.source == .json, value.recordValue == nil {
       var (type, value, json) = (type, value, ArchiveValue?.some(value))
       if !isNamed, case .object(let object) = value,
@@ -114,7 +114,7 @@ package final class FieldParts {
     }
     let fields = try own.schema.upgradedFields(of: record, in: reader.context).values
     let slots = own.schema.fields.enumerated().map { place, field in
-      // An archive leaves out an object that nothing else in it writes.
+      // An archive writes null for a conditional reference if nothing else in it writes the object.
       fields[place].flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
     return Part(type: own, slots: slots, raw: slots, number: number)
@@ -133,16 +133,16 @@ package final class FieldParts {
     }
     let slots: [ArchiveValue?] = type.schema.fields.enumerated().map { place, field in
       let value = record.shape === type.schema.fullShape ? record.values[place] : record[field.key]
-      // Where nobody knows whether it was cleared, an object without an owner says nothing about it.
+      // A null conditional reference counts as absent: without a base, it is unknown whether the reference was cleared.
       return value.flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
     return Part(type: type, slots: slots, raw: slots, number: number)
   }
 
-  /// The value of a field in its type; `nil` where it says nothing: for a case that this program does not know, where the field
-  /// asks for its default. Models inside may lack keys.
+  /// Decodes a value as the type of its field. Models inside may lack keys. Returns `nil` for a case that this program
+  /// does not know, if the field asks for its default.
   ///
-  /// - Throws: ``ArchiveError`` where it is not what the field holds; the path begins with the key of the field.
+  /// - Throws: ``ArchiveError`` if the value does not fit the field; the path begins with the key of the field.
   package func value(of slot: ArchiveValue, _ field: FieldInfo, in schema: ModelSchema) throws -> ArchiveValue? {
     guard !isWhole else { return slot }
     do { return try reader.value(of: field, slot, nil) } catch {
@@ -153,14 +153,14 @@ package final class FieldParts {
     }
   }
 
-  /// What the mapping of JSON supplies for a field that is absent, where the model is new; `nil` where it supplies nothing.
+  /// Returns the value that the JSON mapping supplies for an absent field of a new model; `nil` if it supplies none.
   package func missingValue(of place: Int, in schema: ModelSchema) throws -> ArchiveValue? {
     guard reader.context.source == .json else { return nil }
     let missing = reader.context.json.plan(of: schema).entries[place].json.missing
     return try missing.flatMap { try value(of: $0, schema.fields[place], in: schema) }
   }
 
-  /// Where JSON holds a field, as text; `nil` where the source is not JSON.
+  /// Returns the JSON paths of a field as text; `nil` if the source is not JSON.
   package func path(of place: Int, in schema: ModelSchema) -> String? {
     guard reader.context.source == .json else { return nil }
     let paths = reader.context.json.plan(of: schema).entries[place].paths
@@ -169,28 +169,29 @@ package final class FieldParts {
 }
 
 extension JSONPlan {
-  /// The values at the places of the fields, before anything is done with them.
+  /// The values at the JSON paths of the fields, before the mapping transforms them.
   fileprivate func found(in json: ArchiveValue) -> [ArchiveValue?] {
     entries.map { entry in
       guard entry.json.isRead else { return nil }
       if case .entireObject = entry.source { return json }
-      // What cannot be followed was refused where the field was read.
+      // For a path that cannot be followed, reading the field has already thrown.
       return entry.paths.lazy.compactMap { try? $0.value(in: json) }.first
     }
   }
 }
 
-/// Merges what comes in with fields that are kept elsewhere than in memory, without the objects that they lead to.
+/// Merges incoming fields into a model that is not in memory. The objects that its relations refer to are not merged.
 package struct FieldMerging {
   private let schema: ModelSchema
   private let catalog: SchemaCatalog
   private let isWhole: Bool
-  /// Whether what comes in counts wherever it is there, so that nothing has to be merged: no field asked for has a policy, and the model
-  /// no code of its own.
+  /// For each field, whether an incoming value replaces the local one without a merge: the field declares `serverWins`,
+  /// or neither the field nor the model declares a policy, and the field holds neither models nor dictionaries. Hooks
+  /// are not considered; see `hasHooks`.
   package let isPlain: [Bool]
   package let hasHooks: Bool
 
-  /// - Parameter isWhole: whether whole models come in.
+  /// - Parameter isWhole: whether the source is models in memory, which have a value for each of their fields.
   package init(_ type: any VersionedModel.Type, isWhole: Bool) {
     schema = type.schema
     self.isWhole = isWhole
@@ -212,9 +213,9 @@ package struct FieldMerging {
     }
   }
 
-  /// The fields with what came in merged into them; what lacks there is left alone.
+  /// Merges the incoming fields into the local ones. Absent fields are unchanged.
   ///
-  /// - Throws: ``ArchiveError`` where a policy or a hook fails.
+  /// - Throws: ``ArchiveError`` if a policy or a hook fails.
   package func merged(_ server: ModelRecord, into local: ModelRecord) throws -> ModelRecord {
     var merger = ValueMerger(
       catalog: catalog, options: MergeOptions(), isBaseKnown: false,
@@ -223,12 +224,12 @@ package struct FieldMerging {
       nil, isBaseKnown: false, local, server, schema: schema, inherited: .automatic)
   }
 
-  /// What came in merged with what was changed here since a base, field by field.
+  /// Merges the incoming fields with the local changes since a base, field by field.
   ///
   /// - Parameters:
-  ///   - base: what both sides started from; its fields are those that are merged.
-  /// - Returns: the fields, and what no rule decided.
-  /// - Throws: ``ArchiveError`` where a policy or a hook fails.
+  ///   - base: the state that both sides started from; only its fields are merged.
+  /// - Returns: the merged fields, and the conflicts that no policy resolved.
+  /// - Throws: ``ArchiveError`` if a policy or a hook fails.
   package func merged(
     _ server: ModelRecord, into local: ModelRecord, base: ModelRecord
   ) throws -> (record: ModelRecord, conflicts: [MergeReport.Entry]) {
@@ -240,9 +241,9 @@ package struct FieldMerging {
     return (record, merger.notes.filter { $0.outcome == .conflict }.map(\.entry))
   }
 
-  /// A value that is new, with the defaults of models inside for what it lacks.
+  /// Returns a new value in which absent keys of the models inside have their defaults.
   ///
-  /// - Throws: ``ArchiveError`` with the code `missingValue` where a key is absent and has no default.
+  /// - Throws: ``ArchiveError`` with the code `missingValue` if a key is absent and has no default.
   package func completed(_ value: ArchiveValue) throws -> ArchiveValue {
     guard !isWhole else { return value }
     var merger = ValueMerger(
@@ -250,13 +251,13 @@ package struct FieldMerging {
     return try merger.completed(value, over: [])
   }
 
-  /// The rule of a field that leads to other models: its own, or the one of its type.
+  /// The policy rule of a relation: that of the field, or else that of the type.
   private func relationRule(_ field: FieldInfo) -> MergePolicy.Rule {
     if case .automatic = field.merge.rule { return schema.mergeTraits.rules?.policy.rule ?? .automatic }
     return field.merge.rule
   }
 
-  /// Whether merging leaves a field alone that leads to other models, where there is something.
+  /// Whether a merge keeps the existing value of a relation.
   package func keepsRelation(_ field: FieldInfo) -> Bool {
     switch relationRule(field) {
     case .keepLocal, .local: true
@@ -264,7 +265,7 @@ package struct FieldMerging {
     }
   }
 
-  /// Whether merging takes what comes in for a field that leads to other models, which are merged each by itself.
+  /// Whether a merge accepts the incoming value of a relation. The related models are merged separately.
   package func takesRelation(_ field: FieldInfo) -> Bool {
     switch relationRule(field) {
     case .automatic, .server, .recursive: true

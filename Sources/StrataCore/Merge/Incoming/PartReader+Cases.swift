@@ -20,7 +20,7 @@ extension PartReader {
       ?? present(whole(type, .object(json)), record)
   }
 
-  /// Of the associated values of a case whose types are not declared, those that came in.
+  /// Removes associated values that the source does not contain, from a case whose payload types are not declared.
   private func present(_ made: ArchiveValue, _ record: ModelRecord) throws -> ArchiveValue {
     guard case .record(let whole) = made, let key = whole.keys.first, case .object(let values)? = whole[key],
       let name = record.keys.first, case .object(let payload)? = record[name]
@@ -29,11 +29,11 @@ extension PartReader {
     return .record(ModelRecord(shape: whole.shape, values: [.object(ArchiveObject(uniqueEntries: entries))]))
   }
 
-  /// The associated values that are there; `nil` where the case or their types are not known.
+  /// Returns the associated values that the source contains; `nil` if the case or its payload types are not known.
   ///
   /// - Parameters:
-  ///   - found: where JSON has the values.
-  ///   - adds: whether the case was added by a merge patch.
+  ///   - found: the location of the values in JSON.
+  ///   - adds: whether a merge patch added the case.
   private func payload(
     _ schema: ModelSchema, _ key: String, _ payload: ArchiveObject, _ before: ArchiveObject?,
     in found: JSONKinds.Case? = nil, adds: Bool = false

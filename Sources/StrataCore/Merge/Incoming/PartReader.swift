@@ -1,34 +1,33 @@
-/// Reads what comes in by the types of the fields that it is for, and leaves absent what is absent, at every depth.
+/// Reads incoming values by the types of their fields. Absent keys stay absent, at every depth.
 ///
-/// Records of the result may lack keys; what they have is what a model of the type would archive. Objects of classes
-/// become parts of the graph, so that each can be matched with the one that it corresponds to.
+/// Records of the result may lack keys. The values that they have are those that a model of the type would archive.
+/// Objects of classes become parts of the graph, so that each can be matched with its counterpart.
 final class PartReader {
-  /// Where objects are added. Whoever made the reader has it: what it is told to do later keeps the reader.
+  /// The graph that receives decoded objects. Unowned, because the graph's deferred closures retain the reader.
   private unowned let graph: MergeGraph
   let context: DecodingContext
-  /// Objects of an archive's graph, or of what a model remembers, and the parts that were made of them.
+  /// The objects of an archive's graph or of a remembered base, and the number of the part created from each.
   private var objects: [ArchiveValue] = []
   private var parts: [Int: Int] = [:]
   private var types: [String: any VersionedModel.Type] = [:]
-  /// Objects of other models, and the parts that were made of them for a type.
+  /// The parts created from objects of other models, by the target type.
   private var converted: [Conversion: Int] = [:]
-  /// Parts whose fields are read later, so that a long list of objects takes no stack.
+  /// Deferred reads of the fields of parts. They are not recursive, so that a long chain of objects needs no stack.
   private var waiting: [() throws -> Void] = []
   private var depth = 0
-  /// Whether elements and entries are left out whose cases this program does not know.
+  /// Whether elements and entries with cases that this program does not know are left out.
   private var leavesOutUnknownCases = false
-  /// How many lists hold the value: all that is there of an element is kept, since nobody knows yet which of it tells
-  /// it from the others.
+  /// The number of lists around the value. All keys of a list element are kept, because it is not known yet which of
+  /// them identify it.
   var listDepth = 0
-  /// Whether an object that a patch adds says null of what it lacks: a merge patch cannot say it in another way (RFC
-  /// 7396, section 1).
+  /// Whether an object added by a patch has null for absent keys. A merge patch cannot add null (RFC 7396, section 1).
   let addsNulls: Bool
-  /// Where the value is that is being read, for what is read later.
+  /// The path of the value that is being read, for errors of deferred reads.
   private var place: [ArchiveError.PathComponent] = []
   /// Whether the value is the source of a merge; otherwise it is a remembered base. In a source, an unknown case is absent if the field asks
   /// for its default, since the default is no change. A nil conditional reference is kept, since it clears the reference if the base is known.
   let isIncoming: Bool
-  /// By schema, and by which fields are there and which have cases that are not known.
+  /// Record shapes by schema, and by which fields are present and which have cases that are not known.
   private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
 
   private struct Conversion: Hashable {
@@ -37,8 +36,8 @@ final class PartReader {
   }
 
   /// - Parameters:
-  ///   - context: says where the values come from: JSON, an archive, or a merge for the fields of another model.
-  ///   - addsNulls: whether what comes in was made by a merge patch.
+  ///   - context: the source of the values: JSON, an archive, or a merge for the fields of another model.
+  ///   - addsNulls: whether the source is the result of a merge patch.
   ///   - isIncoming: whether the value is the source of a merge, and not a remembered base.
   init(
     _ graph: MergeGraph, _ context: DecodingContext, addsNulls: Bool = false, isIncoming: Bool = false
@@ -49,10 +48,10 @@ final class PartReader {
     self.isIncoming = isIncoming
   }
 
-  /// Reads the root.
+  /// Reads the root value.
   ///
-  /// - Parameter before: for what a patch made of a document, the document before: what is the same in both is absent,
-  ///   and what is gone is null.
+  /// - Parameter before: the document before a patch, if `value` is the patched document. Keys that are equal in both
+  ///   are absent from the result, and removed keys are null.
   func read(_ type: any Archivable.Type, _ value: ArchiveValue, since before: ArchiveValue? = nil) throws
     -> ArchiveValue
   {
@@ -66,7 +65,7 @@ final class PartReader {
     return result
   }
 
-  /// Names the objects that references in values lead to.
+  /// Registers the objects that references resolve to.
   func take(_ objects: [ArchiveValue], for type: any Archivable.Type) throws {
     self.objects = objects
     types = try context.objectTypes(of: type)
@@ -117,7 +116,7 @@ final class PartReader {
     }
   }
 
-  /// A value that is all there, in the type of its field.
+  /// Decodes a complete value as the field's type.
   func whole(_ type: Any.Type, _ value: ArchiveValue) throws -> ArchiveValue {
     if context.source == .merge, TypeShape.archivable(type) != nil { context.objects = graph.table }
     return try ValueCoding.typed(value, as: type, graph.referenced, in: context)
@@ -136,7 +135,7 @@ final class PartReader {
     }
   }
 
-  /// Reads something. Returns `nil` for a case that this program does not know, if such cases are to be left out.
+  /// Calls `body`. Returns `nil` for a case that this program does not know, if such cases are to be left out.
   private func known<R>(_ body: () throws -> R) throws -> R? {
     do { return try body() } catch let error as ArchiveError
       where leavesOutUnknownCases && error.isUnknownCase(within: 0)
@@ -145,9 +144,9 @@ final class PartReader {
     }
   }
 
-  /// Reads what is under a key or at an index.
+  /// Reads the value under a key or at an index, and prefixes the path of errors with the step.
   ///
-  /// - Parameter json: the steps to the same place in JSON, where they are others.
+  /// - Parameter json: the steps to the value in JSON, if they are different.
   func at<R>(_ step: ArchiveError.PathComponent, json: [ArchiveError.PathComponent]? = nil, _ body: () throws -> R)
     throws -> R
   {
@@ -194,7 +193,7 @@ final class PartReader {
   {
     let schema = type.schema
     try schema.check()
-    // The fields of a model say what they do with cases.
+    // Each field of the model has its own setting for unknown cases.
     let outer = leavesOutUnknownCases
     leavesOutUnknownCases = false
     defer { leavesOutUnknownCases = outer }
@@ -215,7 +214,7 @@ final class PartReader {
     case .object(let object) where context.source == .json && schema.isEnumeration:
       return try jsonCase(object, type, before?.objectValue.map { try schema.jsonCase(in: $0).record })
     case .object(let object) where context.source == .json && !schema.isEnumeration:
-      // A document that names no class is about whichever object is there.
+      // A document without a class is read for the class of the object that it is matched with.
       guard let (own, rest) = try schema.jsonHierarchy()?.tagged(object, in: context.json) else {
         return try jsonFields(value, of: type, before)
       }
@@ -223,21 +222,21 @@ final class PartReader {
       return try jsonFields(.object(rest), of: own, old.flatMap { $0.0 == own ? .object($0.1) : nil })
     default: break
     }
-    // A document that need not be an object, or something that is no model at all.
+    // JSON other than an object can be a model, depending on the mapping. Everything else is decoded as a whole.
     guard context.source == .json, !schema.isEnumeration, !value.isNull else { return try whole(type, value) }
     return try jsonFields(value, of: type, before)
   }
 
-  /// The class that a record names: the type of the field, or a subclass that is known.
+  /// The class that a record names, if it is a known subclass of the field's type; otherwise the field's type.
   private func type(named name: String, as type: any VersionedModel.Type) throws -> any VersionedModel.Type {
     if name == type.schema.name { return type }
     let found = try types[name] ?? context.objectTypes(of: type)[name]
     return found.flatMap { $0.isSubtype(of: type) ? $0 : nil } ?? type
   }
 
-  /// A record of some of the fields, in the order of the schema, with what no field took after them.
+  /// Creates a record of the present fields in the order of the schema, followed by the unknown fields.
   ///
-  /// - Parameter unknownCases: the places of fields that are absent since their cases are not known.
+  /// - Parameter unknownCases: the indices of fields that are absent because their cases are not known.
   private func record(
     _ schema: ModelSchema, _ values: [ArchiveValue?], unknownCases: [Int], _ unknown: UnknownFields = UnknownFields()
   ) -> ModelRecord {
@@ -261,14 +260,14 @@ final class PartReader {
     return record
   }
 
-  /// What JSON holds of a model.
+  /// Reads a model from JSON. An object becomes a part of the graph.
   private func jsonFields(_ json: ArchiveValue, of type: any VersionedModel.Type, _ before: ArchiveValue?) throws
     -> ArchiveValue
   {
     let record = try jsonRecord(json, of: type, before)
     let schema = type.schema
     guard schema.isObject else { return .record(record) }
-    // Which class the object has that this is about is known when the two have been matched.
+    // The class of the object is known only after matching. The closure then reads the fields of the subclass.
     let (lists, path) = (listDepth, self.place)
     return .reference(
       graph.add(record, of: type) { [self] subclass, record in
@@ -281,9 +280,9 @@ final class PartReader {
       })
   }
 
-  /// The fields that JSON holds of a model.
+  /// Reads the fields of a model that the JSON contains.
   ///
-  /// - Parameter known: what was read of it for a superclass, and the keys of that one's fields.
+  /// - Parameter known: the record that was read for a superclass, and the keys of the superclass.
   private func jsonRecord(
     _ json: ArchiveValue, of type: any VersionedModel.Type, _ before: ArchiveValue?,
     known: (record: ModelRecord, keys: Set<String>)? = nil
@@ -292,7 +291,7 @@ final class PartReader {
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context, suppliesMissing: false)
     let olds = try before.map { try plan.read($0, in: context, suppliesMissing: false).values }
-    // Of another object than before, and of an element, all that is there is news.
+    // In a list element, or if the identity is another one, equal values count as news too.
     let keepsAll =
       listDepth > 0 || schema.mergeTraits.identityPlaces.contains { olds?[$0] != slots.values[$0] }
     var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
@@ -336,12 +335,12 @@ final class PartReader {
     }
   }
 
-  /// What a record holds of a model, of whichever version, or of another model.
+  /// Reads the fields of a model from a record of any version, or from a record of another model.
   private func fields(_ record: ModelRecord, of schema: ModelSchema) throws -> ModelRecord {
     let slots: FieldValues
     var unknown = UnknownFields()
     if context.source == .merge {
-      // Another model's fields: those that both declare.
+      // Another model: only the fields that both models declare.
       slots = .slots(schema.fields.map { record[$0.key] })
     } else {
       (slots, unknown) = try schema.upgradedFields(of: record, in: context)
@@ -350,7 +349,7 @@ final class PartReader {
     var unknownCases: [Int] = []
     for (place, field) in schema.fields.enumerated() {
       guard let slot = slots[place] else { continue }
-      // An archive leaves out an object that nothing else in it writes.
+      // An archive writes null for a conditional reference if nothing else in it writes the object.
       if slot.isNull, field.archive == .conditional, !isIncoming { continue }
       if field.type is MergeState.Type { continue }
       do { values[place] = try value(of: field, slot, nil) } catch {
@@ -368,7 +367,7 @@ final class PartReader {
 
   // MARK: Objects
 
-  /// The part that was made of an object which a reference names.
+  /// Returns a reference to the part of an object, which is created at the first reference to it.
   private func object(_ number: Int, as type: any VersionedModel.Type) throws -> ArchiveValue {
     if context.source == .merge { return try converted(number, to: type) }
     guard objects.indices.contains(number) else {
@@ -394,7 +393,7 @@ final class PartReader {
     return .reference(part)
   }
 
-  /// An object of another model, as what it is for the type of the field; one of the type itself stays.
+  /// Converts an object of another model to the type of the field. An object of that type is returned unchanged.
   private func converted(_ number: Int, to type: any VersionedModel.Type) throws -> ArchiveValue {
     if graph.type(number).isSubtype(of: type) { return .reference(number) }
     let schema = type.schema

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Reads JSON text that is for a type, of which anything may be absent. Of two values for one field nobody knows which
-/// one another reader of the same text took, so these are refused at any depth, as decoding does.
+/// Reads JSON text for a type of which any key may be absent. A duplicate key of a field is refused at any depth, as in
+/// decoding, because another reader of the same text may have taken the other value.
 struct PartText {
   let reading: JSONReading
-  /// The classes of the objects that the text may be about.
+  /// The classes of the objects that the text may describe.
   let classes: () throws -> [any VersionedModel.Type]
 
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` for text that is no JSON, and with its path for a key that
-  ///   is a duplicate and is read.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` for text that is not JSON, and for a duplicate key that is
+  ///   read, with its path.
   func value(of text: Data, for type: Any.Type) throws -> ArchiveValue {
     var reader = JSONReader()
     reader.limits = reading.limits
@@ -26,7 +26,7 @@ struct PartText {
     case (.optional(let wrapped), _):
       if !element.isNull { try check(element, wrapped, classes, isRoot: isRoot) }
     case (.model(let type), .object) where !type.schema.isEnumeration:
-      // Of an object somewhere inside nobody knows yet which class it has, and which keys that one reads.
+      // The class of a nested object is not known yet, and so neither are the keys that it reads.
       let mayBeOther = !isRoot && classes.contains { $0 != type && $0.isSubtype(of: type) }
       if try mayBeOther || type.schema.jsonHierarchy() != nil {
         _ = try element.value()
@@ -61,7 +61,7 @@ struct PartText {
       }
     }
     guard !others.isEmpty else { return }
-    // What a field makes a value of by itself is read as a whole.
+    // Fields that are not mapped to a single key: the value under the first key of their paths is read as a whole.
     var keys = Set<ExactKey>()
     try object.forEachMember { name, value in
       let key = ExactKey(name)

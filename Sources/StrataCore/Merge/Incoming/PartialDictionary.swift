@@ -1,13 +1,13 @@
-/// A dictionary whose values can come in parts.
+/// A dictionary whose values may be partial.
 package protocol PartialDictionary {
-  /// Whether its keys are those of an object or a map; else it is an array of pairs, in their order.
+  /// Whether it is encoded as an object or a map; otherwise it is an array of key–value pairs in their order.
   static var isKeyed: Bool { get }
   static var partType: any Archivable.Type { get }
-  /// The keys and values that JSON or an archive holds.
+  /// Returns the keys and values in JSON or an archive.
   static func partPairs(of value: ArchiveValue, in context: DecodingContext) throws -> [(
     key: ArchiveValue, value: ArchiveValue
   )]
-  /// The key that JSON or an archive holds, as a value of the dictionary.
+  /// Converts a key in JSON or an archive to the archived value of the dictionary's key.
   static func partKey(_ key: ArchiveValue, in context: DecodingContext) throws -> ArchiveValue
 }
 

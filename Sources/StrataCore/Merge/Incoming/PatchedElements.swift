@@ -1,9 +1,9 @@
-/// The elements of a list before a patch, by what tells them apart.
+/// The elements of a list before a patch, looked up by their identity.
 struct PatchedElements {
   private let elements: [ArchiveValue]
   private let identity: ((ArchiveValue) -> ArchiveValue?)?
   private var places: [ElementKey: Int] = [:]
-  /// The keys of the new list so far.
+  /// The keys assigned to elements of the new list so far.
   private var keys = ElementKeys()
 
   init(_ elements: [ArchiveValue], _ type: any Archivable.Type, _ context: DecodingContext) {
@@ -14,7 +14,7 @@ struct PatchedElements {
       return
     }
     let plan = context.json.plan(of: schema)
-    // An element that cannot be read has no identity here; reading it for the merge says what is wrong with it.
+    // An element that cannot be read has no identity here. Reading it for the merge throws the error.
     identity = {
       guard let values = try? plan.read($0, in: context, suppliesMissing: false).values else { return nil }
       return key.value { schema.fullShape.place(of: $0).flatMap { values[$0] } }
@@ -26,7 +26,7 @@ struct PatchedElements {
     }
   }
 
-  /// The element that a new one was; `nil` where nobody knows. Asked for each of the new list in its order.
+  /// Returns the old element of a new one; `nil` if there is none. Call it for the new elements in their order.
   mutating func counterpart(of element: ArchiveValue, at place: Int, of count: Int) -> ArchiveValue? {
     if let id = identity?(element), !id.isNull { return places[keys.key(for: id)].map { elements[$0] } }
     return count == elements.count ? elements[place] : nil

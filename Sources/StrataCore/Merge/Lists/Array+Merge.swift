@@ -1,23 +1,25 @@
 public import Foundation
 
 extension Array where Element: VersionedModel {
-  /// Folds a list of models into this one by identity: elements that both have are merged, what the server inserted
-  /// comes in, and the order is the server's, with what was inserted or moved here in its place.
+  /// Merges a list of models into this one by identity. Elements in both lists are merged, and elements that the server
+  /// inserted are added. The order is the server's, except that local insertions and moves keep their places.
   ///
   /// The same as merging models that hold the lists in a field with ``MergePolicy/byID(_:unlisted:)``, but models that
-  /// did not change cost no more than being compared, if one key identifies them. Instances of classes stay themselves. All or nothing.
+  /// did not change are only compared, if one key identifies them. Instances of classes keep their identity. All or
+  /// nothing.
   ///
   ///     let report = try issues.mergeValues(from: refreshed, by: "number")
   ///
   /// - Parameters:
   ///   - source: the server's list.
-  ///   - key: the key that tells elements apart; unless given, what the model's ``MergeRules`` say, or `id`.
-  ///   - unlisted: what becomes of elements that the source does not list. They go, unless they were edited here since the base.
-  ///   - base: what both lists started from; `nil` where nobody knows.
-  ///   - options: what this merge does differently. Paths begin with an element: `[*].name`.
-  /// - Throws: ``ArchiveError`` as `merge(_:base:options:)`; `unknownKey` where the model does not
-  ///   declare the key, or the options name keys, which are those of one model.
-  /// - Complexity: linear in the size of the lists, where no element was moved.
+  ///   - key: the key that identifies elements; by default that of the model's ``MergeRules``, or else `id`.
+  ///   - unlisted: whether elements that the source does not list are kept. By default they are removed, unless they
+  ///     were edited locally since the base.
+  ///   - base: the list that both sides started from; `nil` if it is not known.
+  ///   - options: the options of this merge. Paths begin with an element: `[*].name`.
+  /// - Throws: ``ArchiveError`` as `merge(_:base:options:)`; `unknownKey` if the model does not declare the key, or if
+  ///   the options name keys, which apply to a single model only.
+  /// - Complexity: linear in the size of the lists, if no element was moved.
   @discardableResult
   public mutating func mergeValues(
     from source: [Element], by key: IdentityKey? = nil, unlisted: Unlisted = .removeUnlessEdited,
@@ -28,10 +30,10 @@ extension Array where Element: VersionedModel {
     return try merge(MergeSource(form: .list(source)), key, unlisted, base, options)
   }
 
-  /// Folds a JSON array into this list by identity, as `mergeValues(from:by:)` does; of elements that are here, only
-  /// the keys that the document holds are touched.
+  /// Merges a JSON array into this list by identity, like `mergeValues(from:by:)`. In existing elements, only the keys
+  /// that the document contains are changed.
   ///
-  /// - Throws: as `mergeValues(fromJSON:)` of a model; `typeMismatch` where the document is no array.
+  /// - Throws: as `mergeValues(fromJSON:)` of a model; `typeMismatch` if the document is not an array.
   @discardableResult
   public mutating func mergeValues(
     fromJSON json: Data, by key: IdentityKey? = nil, unlisted: Unlisted = .removeUnlessEdited,
@@ -40,7 +42,7 @@ extension Array where Element: VersionedModel {
     try merge(.json(json), Self.identityKey(key, options), unlisted, base, options)
   }
 
-  /// Folds a JSON array into this list that was read before.
+  /// Merges a parsed JSON array into this list.
   @discardableResult
   public mutating func mergeValues(
     fromJSON json: ArchiveValue, by key: IdentityKey? = nil, unlisted: Unlisted = .removeUnlessEdited,
@@ -56,7 +58,7 @@ extension Array where Element: VersionedModel {
     return key
   }
 
-  /// Merges without making models of what did not change; `nil` where that cannot be.
+  /// Merges without creating models that did not change; `nil` if the lists cannot be merged by their bytes.
   private mutating func mergeByBytes(
     _ source: [Element], _ key: IdentityKey, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
   ) throws -> MergeReport? {

@@ -1,9 +1,8 @@
-/// What two lists have in common at their beginning and at their end, so that only what is between needs to be
-/// compared.
+/// The common prefix and the common suffix of two lists, so that only the elements between them need to be compared.
 struct CommonEnds {
   private(set) var start = 0
   private(set) var end = 0
-  /// The indices between.
+  /// The indices between the prefix and the suffix.
   let old: Range<Int>
   let new: Range<Int>
 
@@ -20,7 +19,7 @@ enum IncreasingSubsequence {
   /// - Returns: the indices of its elements.
   /// - Complexity: O(n log n).
   static func indices(in numbers: [Int]) -> [Int] {
-    // The last element of the best subsequence of each length, and what precedes each element in the best one.
+    // For each length, the last element of the best subsequence; for each element, its predecessor in the best one.
     var ends: [Int] = []
     var previous = [Int?](repeating: nil, count: numbers.count)
     for (index, number) in numbers.enumerated() {

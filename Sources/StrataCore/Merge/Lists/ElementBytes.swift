@@ -1,13 +1,12 @@
-/// The elements of lists as bytes that are equal where the elements are, so that most elements are compared and no
-/// more.
+/// The encoded elements of lists. Equal elements have equal bytes, so that most elements only need to be compared.
 struct ElementBytes: ~Copyable {
   private var writer = ArchiveWriter(includesExcluded: true, usesReferences: false, minimumCapacity: 1 << 16)
 
-  /// The bytes of each of the elements.
+  /// Encodes elements, and returns the range of the bytes of each.
   mutating func add<M: VersionedModel>(_ elements: [M]) throws -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     ranges.reserveCapacity(elements.count)
-    // An enumerated sequence would ask for the type of its pairs each time, since the type is not known here.
+    // Iterating over `enumerated()` would look up the type of its pairs for each element, because `M` is generic.
     var place = 0
     while place < elements.count {
       let start = writer.buffer.count
@@ -34,18 +33,18 @@ struct ElementBytes: ~Copyable {
 
 /// The identity of an element, as bytes.
 enum ElementIdentity: Hashable {
-  /// Up to seven bytes, with their number after them.
+  /// Up to seven bytes, with their number before them.
   case short(UInt64)
   case long([UInt8])
 }
 
 extension ArchiveReader {
-  /// Makes records readable whose definitions are elsewhere.
+  /// Defines the shapes of records, for reading elements without the definitions before them.
   mutating func define(_ shapes: [(number: Int, shape: RecordShape)]) {
     definitions = shapes.map { Definition(number: $0.number, shape: $0.shape, matching: nil) }
   }
 
-  /// The offsets of the fields of a record, and of the end of the last; `false` where the record has another shape.
+  /// Finds the offsets of a record's fields, and of the end of the last. Returns `false` for a record of another shape.
   mutating func findFields(_ shape: RecordShape, in range: Range<Int>, _ places: inout [Int]) throws -> Bool {
     position = range.lowerBound
     places.removeAll(keepingCapacity: true)
@@ -63,13 +62,13 @@ extension ArchiveReader {
     return try readValue()
   }
 
-  /// Whether a value may have others inside: arrays, maps, records and sets.
+  /// Whether a value may contain others: an array, a map, a record or a set.
   func mayHoldMore(_ range: Range<Int>) -> Bool {
     let initial = bytes.unsafeLoad(fromByteOffset: range.lowerBound, as: UInt8.self)
     return initial >> 5 == CBOR.Major.array || initial >> 5 == CBOR.Major.map || initial == 0xD9
   }
 
-  /// Whether two stretches have the same bytes.
+  /// Whether two ranges have the same bytes.
   func areEqual(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
     bytes.extracting(one).holdsSameBytes(as: bytes.extracting(other))
   }

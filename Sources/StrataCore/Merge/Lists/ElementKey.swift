@@ -1,18 +1,18 @@
-/// What tells an element from the others of its list: its identity, and how many of the list have that before it.
+/// Identifies an element in its list: by its identity, and by the number of elements with that identity before it.
 ///
-/// So of several elements with one identity each is matched with one of the other list, in their order.
+/// Elements with the same identity are therefore matched with those of another list in their order.
 struct ElementKey: Hashable {
   let id: SameValue
   let occurrence: Int
 }
 
-/// Gives the elements of one list their keys. Asked for each in the order of the list.
+/// Creates the keys of the elements of one list. Call it for the elements in their order.
 struct ElementKeys {
   private var counts: [SameValue: Int] = [:]
 
-  /// A key for each element that has an identity; `nil` for the others.
+  /// Returns a key for each element; `nil` for an element without an identity.
   ///
-  /// - Parameter open: the fields of an object that an element refers to.
+  /// - Parameter open: returns the fields of an object that an element refers to.
   static func keys(
     of elements: [ArchiveValue], by key: IdentityKey, _ open: (ArchiveValue) throws -> ArchiveValue = { $0 }
   ) rethrows -> [ElementKey?] {

@@ -2,7 +2,7 @@
 struct ModelFinder {
   let catalog: SchemaCatalog
   let graph: MergeGraph
-  /// The key that tells models apart; `nil` for the identity of their type.
+  /// The key that identifies models; `nil` for the identity of their type.
   let key: IdentityKey?
 
   /// The identity of a model and its key; `nil` for a model without an identity.
@@ -12,10 +12,10 @@ struct ModelFinder {
     return record[key].flatMap { $0.isNull ? nil : (key, $0) }
   }
 
-  /// The value with another one in place of each model that has an identity. Keys of maps stay.
+  /// Returns the value with each model that has an identity replaced. Keys of maps stay.
   ///
-  /// - Parameter anonymous: makes what takes the place of a model without an identity.
-  /// - Throws: what the replacements throw, with the step to the model before its path.
+  /// - Parameter anonymous: returns the replacement of a model without an identity.
+  /// - Throws: the errors of the replacements, with the steps to the model before their paths.
   func map(
     _ value: ArchiveValue, _ replacement: (ModelRecord, IdentifiedModels.Place) throws -> ArchiveValue,
     anonymous: (ModelRecord) throws -> ArchiveValue = { .record($0) }
@@ -58,7 +58,7 @@ struct ModelFinder {
     return try map(value, in: [])
   }
 
-  /// The models of a value that have an identity.
+  /// The models with an identity in a value.
   func models(in value: ArchiveValue) throws -> IdentifiedModels {
     var models = IdentifiedModels()
     _ = try map(value) { record, place in
@@ -68,7 +68,7 @@ struct ModelFinder {
     return models
   }
 
-  /// The value with no more of each model that has an identity than what tells it apart.
+  /// The value with each model that has an identity reduced to that identity.
   func structure(of value: ArchiveValue) throws -> ArchiveValue {
     try map(value) { .record(ModelRecord(shape: Self.shape, values: [$1.id.value, .string($0.typeName)])) }
   }
@@ -77,9 +77,9 @@ struct ModelFinder {
     typeName: "strata.identity", modelVersion: nil, keys: ["id", "type"])
 }
 
-/// Models of one list or set by what tells them apart.
+/// The models of one list or set, looked up by their identities.
 struct IdentifiedModels {
-  /// Where a model stands.
+  /// The position of a model.
   struct Place: Hashable {
     /// The type of the model and its identity.
     let id: SameValue
@@ -104,8 +104,8 @@ struct IdentifiedModels {
 
   func isRepeated(_ id: SameValue) -> Bool { places[id]?.count ?? 0 > 1 }
 
-  /// The model that corresponds to one of another list: the one with the same identity. Where either list has several with it, the one at the
-  /// same place counts.
+  /// The model that corresponds to one of another list: the one with the same identity. If either list has several of
+  /// them, it is the one at the same place.
   func counterpart(of place: Place, isRepeated: Bool) -> ModelRecord? {
     guard let found = places[place.id] else { return nil }
     return !isRepeated && found.count == 1 ? records[found[0]] : records[place]

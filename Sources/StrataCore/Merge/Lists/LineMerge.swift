@@ -1,9 +1,9 @@
 /// Merges texts line by line: diff3, as Khanna, Kunal and Pierce describe it ("A formal investigation of diff3", 2007).
 enum LineMerge {
-  /// More lines that differ are not compared: the comparison takes memory by the square of them.
+  /// The maximum number of differing lines, because comparing them takes memory quadratic in their number.
   private static let limit = 4000
 
-  /// The merged text; `nil` where both sides changed the same or neighbouring lines.
+  /// Returns the merged text; `nil` if both sides changed the same or neighbouring lines, or if too many lines differ.
   static func merge(base: String, local: String, server: String) -> String? {
     let (old, own, other) = (lines(base), lines(local), lines(server))
     guard let ours = matches(old, own), let theirs = matches(old, other) else { return nil }
@@ -15,7 +15,7 @@ enum LineMerge {
         (place, ownPlace, otherPlace) = (place + 1, ownPlace + 1, otherPlace + 1)
         continue
       }
-      // To the next line that all three have.
+      // Advances to the next line that all three have.
       var next = place
       while next < old.count {
         if let own = ours[next], let other = theirs[next], own >= ownPlace, other >= otherPlace { break }
@@ -51,7 +51,7 @@ enum LineMerge {
     return lines
   }
 
-  /// For each line of the old text, the place of the same line in the new one; `nil` where there are too many.
+  /// For each line of the old text, the index of the same line in the new one. Returns `nil` if too many lines differ.
   private static func matches(_ old: [String], _ new: [String]) -> [Int?]? {
     let ends = CommonEnds(old, new, ExactKey.isSame)
     var result = old.indices.map { $0 < ends.start ? $0 : $0 < ends.old.upperBound ? nil : $0 - old.count + new.count }

@@ -1,26 +1,26 @@
-/// What a merge makes of a list. Elements are named by their indices, so that most of them need not be made.
+/// The changes of a list by a merge. Elements are named by their indices, so that most of them need not be created.
 struct ListChanges {
   enum Choice {
-    /// An element here, as it is.
+    /// A local element, unchanged.
     case local(Int)
-    /// The server's element, with or without one here that takes its fields.
+    /// The server's element. A local element takes its fields if `into` is set.
     case server(Int, into: Int?)
-    /// An element that is to be made of these fields, with or without one here that takes them.
+    /// An element created from these fields. A local element takes them if `into` is set.
     case made(ModelRecord, into: Int?)
     /// An object, by its number.
     case object(Int)
   }
 
-  /// Indices that get another element.
+  /// The indices of elements that are replaced, and their replacements.
   var changes: [(index: Int, choice: Choice)] = []
-  /// The elements from an index on; `nil` where the list keeps its length and order.
+  /// The elements from an index on; `nil` if the list keeps its length and order.
   var rest: (start: Int, choices: [Choice])?
 
   init() {}
 
-  /// The changes that make a list of merged values.
+  /// The changes that turn the local list into the merged one.
   ///
-  /// - Parameter key: the key that tells elements apart.
+  /// - Parameter key: the key that identifies elements.
   init(of merged: [ArchiveValue], since local: [ArchiveValue], by key: IdentityKey) {
     func keys(of elements: [ArchiveValue]) -> [ElementKey] {
       var keys = ElementKeys()
@@ -36,7 +36,7 @@ struct ListChanges {
     rest = (0, choices)
   }
 
-  /// Whether a list of this length is another one after the changes.
+  /// Whether the changes alter a list of this length.
   func changeList(of count: Int) -> Bool {
     guard changes.isEmpty else { return true }
     guard let rest else { return false }
@@ -48,13 +48,13 @@ struct ListChanges {
 }
 
 extension Array where Element: VersionedModel {
-  /// The list after the changes. What stays is not touched, and an element that takes other fields keeps its
-  /// properties that are no fields.
+  /// The list after the changes. Other elements are not touched, and an element that takes new fields keeps its
+  /// properties that are not fields.
   ///
   /// - Parameters:
   ///   - server: the server's elements.
-  ///   - key: the key that tells elements apart.
-  ///   - runsHooks: whether elements that are made have code of their own that runs then.
+  ///   - key: the key that identifies elements.
+  ///   - runsHooks: whether created elements have hooks or rules that run.
   func applying(
     _ changes: ListChanges, _ server: [Element], by key: IdentityKey, _ graph: MergeGraph, runsHooks: Bool,
     in context: DecodingContext

@@ -1,11 +1,10 @@
-/// Merges lists of values by their bytes: models are only taken apart where they differ, and there only the fields
-/// that do.
+/// Merges lists of values by their bytes. Only models that differ are decoded, and of those only the differing fields.
 ///
-/// It knows nothing of the models' type, so that its loops are the same machine code for all of them.
+/// It is independent of the models' type, so that all types share the machine code of its loops.
 struct ListMerge {
   typealias Choice = ListChanges.Choice
 
-  /// A model's fields, where they are asked for: 0 is the local list, 1 the server's, 2 the base.
+  /// Returns the fields of a model. Side 0 is the local list, 1 the server's, 2 the base.
   typealias Fields = (_ side: Int, _ place: Int) throws -> ModelRecord
 
   private let schema: ModelSchema
@@ -15,14 +14,15 @@ struct ListMerge {
   private let isBaseKnown: Bool
   private let options: MergeOptions
   private let catalog: SchemaCatalog
-  /// Whether the policies of fields look at other fields.
+  /// Whether policies depend on other fields of the model.
   private let needsWholeModels: Bool
-  /// How each field is merged; `nil` for what merging does not touch.
+  /// The policy of each field; `nil` for a field that merging does not touch.
   private let policies: [MergePolicy?]
-  /// Whether a field that is one value can be taken from the side that changed it, without looking at the value.
+  /// For each field, whether a single value can be taken from the side that changed it, without decoding it.
   private let isTakenAsItIs: [Bool]
 
-  /// - Returns: `nil` if the models are objects, have code of their own to merge, or several keys identify them.
+  /// - Returns: `nil` if the models are objects or enums, have code of their own to merge, or are identified by several
+  ///   keys, or if a policy is for the whole list or counts equal changes twice.
   init?(
     _ schema: ModelSchema, _ catalog: SchemaCatalog, key: IdentityKey, unlisted: Unlisted, isBaseKnown: Bool,
     _ options: MergeOptions
@@ -57,7 +57,7 @@ struct ListMerge {
 
   private struct List {
     let ranges: [Range<Int>]
-    /// The elements that are not merged yet begin here.
+    /// The index of the first element that is not merged yet.
     var start = 0
     var places: [ElementIdentity: Int] = [:]
     var identities: [ElementIdentity] = []
@@ -76,7 +76,7 @@ struct ListMerge {
     var others: [Int] = []
     var olds: [Int] = []
 
-    /// Takes over what the merger accounted for.
+    /// Takes over the notes of the merger.
     mutating func collect() {
       guard !merger.notes.isEmpty else { return }
       notes += merger.notes.map { .entry($0.entry) }
@@ -84,7 +84,7 @@ struct ListMerge {
     }
   }
 
-  /// - Returns: `nil` where elements cannot be identified by the key.
+  /// - Returns: `nil` if an element has no key, or if two elements of a list have the same key.
   func run(
     _ bytes: borrowing ElementBytes, _ local: [Range<Int>], _ server: [Range<Int>], _ base: [Range<Int>],
     _ fieldsOf: @escaping Fields
@@ -116,8 +116,8 @@ struct ListMerge {
 
   // MARK: The list
 
-  /// Merges the elements that all sides have in the same places, up to the first that differs: in most lists these are
-  /// all, and nothing needs to be looked up.
+  /// Merges elements that all sides have at the same index, up to the first mismatch. In most lists these are all
+  /// elements, and no lookup table is needed.
   private func mergeAligned(
     _ result: inout ListChanges, _ state: inout State, _ reader: inout ArchiveReader
   ) throws {
@@ -148,7 +148,7 @@ struct ListMerge {
     }
   }
 
-  /// The bytes of the key of an element; `nil` where it has none.
+  /// The range of the bytes of an element's key; `nil` if the key is null.
   private func identity(of range: Range<Int>, _ reader: inout ArchiveReader) throws -> Range<Int>? {
     reader.position = range.lowerBound
     guard try reader.beginAnyRecord() != nil else { return nil }
@@ -159,7 +159,7 @@ struct ListMerge {
     return start..<reader.position
   }
 
-  /// - Returns: whether each element that is left has a key of its own.
+  /// - Returns: whether each remaining element has a unique key.
   private func identify(_ list: inout List, _ reader: inout ArchiveReader) throws -> Bool {
     list.places.reserveCapacity(list.rest.count)
     list.identities.reserveCapacity(list.rest.count)
@@ -172,7 +172,7 @@ struct ListMerge {
     return true
   }
 
-  /// Merges what is left.
+  /// Merges the remaining elements.
   private func mergeRest(_ state: inout State, _ reader: inout ArchiveReader) throws -> [Choice] {
     let (own, other, old) = (state.own, state.other, state.old)
     var numbers: [ElementIdentity: Int] = [:]
@@ -243,7 +243,7 @@ struct ListMerge {
       let theirs = state.others[number]..<state.others[number + 1]
       guard !reader.areEqual(mine, theirs) else { continue }
       guard let policy = policies[number] else {
-        // What merging does not touch stays, so the element is not the server's as it is.
+        // Merging keeps the local value of this field, so the server's element cannot be taken unchanged.
         isServer = false
         continue
       }
@@ -281,14 +281,13 @@ struct ListMerge {
     if isServer { return .server(counterpart, into: place) }
     var record = try state.fieldsOf(0, place)
     for change in changes {
-      // What has no value was taken without being read.
+      // A change without a value was taken without being decoded.
       record.values[change.place] = try change.value ?? reader.value(at: state.others[change.place])
     }
     return .made(record, into: place)
   }
 
-  /// What is decided by the bytes alone: a field that is one value, and that only one side changed or the server
-  /// decides.
+  /// Decides a field by its bytes alone: a single value that only one side changed, or whose policy takes the server's.
   private func taken(
     _ number: Int, _ identity: Range<Int>, _ base: Range<Int>?, _ local: Range<Int>, _ server: Range<Int>,
     _ reader: borrowing ArchiveReader
@@ -306,10 +305,10 @@ struct ListMerge {
     return nil
   }
 
-  /// Merges an element by all of its fields: one that only one of the lists has, or one whose fields look at each
-  /// other.
+  /// Merges an element with all of its fields: one that only one of the lists has, or one whose policies depend on
+  /// other fields.
   ///
-  /// - Returns: `nil` where the merged list does not have it.
+  /// - Returns: `nil` if the merged list does not contain the element.
   private func mergeWhole(_ own: Int?, _ other: Int?, _ old: Int?, _ state: inout State) throws -> Choice? {
     let local = try own.map { try state.fieldsOf(0, $0) }, server = try other.map { try state.fieldsOf(1, $0) }
     let base = try old.map { try state.fieldsOf(2, $0) }
@@ -328,7 +327,7 @@ struct ListMerge {
 extension MergePolicy {
   var isServer: Bool { if case .server = rule { true } else { false } }
 
-  /// Whether the policy looks at other fields.
+  /// Whether the policy depends on other fields.
   var looksAtTimes: Bool {
     switch rule {
     case .lastWriter: true

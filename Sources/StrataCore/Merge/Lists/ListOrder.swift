@@ -1,15 +1,15 @@
-/// The order of a list that two sides changed: insertions of both sides survive, and a move is a move.
+/// The order of a list that two sides changed. Insertions of both sides are kept, and each element occurs once.
 ///
-/// Elements that no side moved are where the base has them; what a side inserted or moved follows the element that it
-/// follows there. Where both sides put elements in one place, the server's come first, and what both moved is where
-/// the server put it.
+/// Elements that no side moved are in the order of the base. An inserted or moved element follows the nearest unmoved
+/// element before it on its side. If both sides put elements in one place, the server's come first. An element that
+/// both moved is where the server put it.
 struct ListOrder {
-  /// Elements by the numbers of their identities, each once.
+  /// The numbers of the elements' identities, each once.
   let base: [Int]
   let local: [Int]
   let server: [Int]
 
-  /// The elements of the result, which are among those of both sides, in their order.
+  /// Returns the surviving elements in the merged order.
   ///
   /// - Complexity: O(n log n).
   func merged(_ surviving: Set<Int>) -> [Int] {
@@ -43,7 +43,7 @@ struct ListOrder {
     return result
   }
 
-  /// The order without a base: the server's, with what only this side has after what it follows here.
+  /// The order without a base: the server's, with local-only elements after the elements that precede them locally.
   func following(_ surviving: Set<Int>) -> [Int] {
     let other = Set(server)
     var runs: [Int: [Int]] = [:]
@@ -61,7 +61,7 @@ struct ListOrder {
 
   private static let start = -1
 
-  /// The most elements that a list has in the order in which they were before: a longest increasing subsequence.
+  /// The largest set of elements that keep their relative order in a list: a longest increasing subsequence.
   private static func unmoved(_ before: [Int], in list: [Int]) -> Set<Int> {
     let places = Dictionary(uniqueKeysWithValues: before.enumerated().map { ($1, $0) })
     let known = list.compactMap { places[$0] }

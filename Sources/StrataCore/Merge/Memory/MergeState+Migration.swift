@@ -1,7 +1,7 @@
 extension MergeState {
   /// Upgrades the base to today's version of the models. Conflicts keep their paths and values, and are outdated if the base changed.
   ///
-  /// - Throws: as upgrading the base does.
+  /// - Throws: the errors of upgrading the base.
   fileprivate func upgraded(for type: any VersionedModel.Type, in decoding: DecodingContext) throws -> MergeState {
     let catalog = decoding.catalog(of: type)
     guard let base, catalog.hasSubstitutes || ([base] + objects).contains(where: { $0.isOutdated(catalog) }) else {
@@ -24,14 +24,14 @@ extension MergeState {
 }
 
 extension VersionedModel {
-  /// Brings what merging remembers to today's version, with the object that remembers it.
+  /// Upgrades the merge state of a decoded object to today's version.
   ///
-  /// A base that cannot be upgraded stays as it was archived: the object itself could be read, and a merge says what is wrong.
+  /// A base that cannot be upgraded stays as it was archived, and its conflicts become outdated. The object itself can
+  /// be read, and the next merge throws the error.
   mutating func upgradeMergeState(in context: DecodingContext) throws {
     guard context.hasMergeBase, Self.schema.mergeStateKey != nil else { return }
     let snapshot = try MergeSnapshot(self)
     guard let state = try snapshot.state else { return }
-    // What cannot be upgraded is an error of the next merge, not of decoding.
     let upgraded = (try? state.upgraded(for: Self.self, in: context)) ?? state.withOutdatedConflicts
     if upgraded != state { try snapshot.set(upgraded, of: &self) }
   }

@@ -1,60 +1,61 @@
-/// What merging remembers from one time to the next: what the server said so far, and what is unresolved.
+/// The memory of merging: the state of the server as far as it is known, and the unresolved conflicts.
 ///
-/// A model asks for it with a stored property of this type:
+/// A model adopts it with a stored property of this type:
 ///
 ///     var merging = MergeState()
 ///
-/// Then every merge has three sides without any book-keeping: the base is what the server had the last time, which is
-/// what `init(fromJSON:)` read or the merges took in. Nothing that was only here becomes part of it, so it may lack
-/// keys: of these nobody knows what the server had. Archives keep it. When an archive is read, the steps that upgrade the
-/// model upgrade its base, too. JSON does not hold it, and the equality of ``FieldEquatable`` leaves it out; what the compiler makes does not.
+/// Then every merge has three sides without any book-keeping. The base is the last known state of the server: the
+/// values that `init(fromJSON:)` read, or that merges took in. Local values do not become part of it, so it may lack
+/// keys, for which the server's value is not known. Archives hold the state. When an archive is read, the steps that
+/// upgrade the model upgrade its base, too. JSON does not hold the state. The equality of ``FieldEquatable`` ignores
+/// it; a synthesized `==` does not.
 ///
 /// The base is a copy of the model's fields and of the objects that it refers to, so archives grow by that much.
 public struct MergeState: Sendable, Hashable {
-  /// What the server said so far, as far as it did; `nil` before the first merge.
+  /// The state of the server, as far as it is known; `nil` before the first merge.
   ///
-  /// An object that is referred to once is inlined. One that is referred to more often is kept apart, and a record
-  /// of the type `strata.reference` in each place.
+  /// An object that is referenced once is inlined. One that is referenced more often, or nested too deeply, is stored
+  /// separately, and each reference to it is a record of the type `strata.reference`.
   public internal(set) var base: ModelRecord?
   /// The objects that are not inlined.
   var objects: [ModelRecord] = []
-  /// The keys of the fields that archives leave out, by the names of their types: archives leave them out of the base as well.
+  /// The keys of the fields that archives leave out, by type name. Archives leave them out of the base as well.
   var excludedKeys: [String: [String]] = [:]
-  /// The conflicts of earlier merges that nobody resolved yet, in the order in which they came up.
+  /// The unresolved conflicts of earlier merges, in the order in which they occurred.
   public internal(set) var conflicts: [MergeReport.Entry] = []
 
-  /// Nothing was merged yet.
+  /// Creates the state before the first merge.
   public init() {}
 
-  /// A state in which the server had this.
+  /// Creates a state with a base: what the server is known to have.
   public init(base: ModelRecord?) { self.base = base }
 
-  /// The type of a record that refers to an object which is kept apart: 0 is the model itself, and the others follow.
+  /// The type of a record that refers to an object. Number 0 is the model itself; those of `objects` begin at 1.
   static let referenceName = "strata.reference"
 
   static func reference(_ number: Int) -> ArchiveValue {
     .record(ModelRecord(typeName: referenceName, modelVersion: nil, fields: [("number", .integer(number))]))
   }
 
-  /// The base as parts of a model at today's version.
+  /// Reads the base as parts of a model of today's version.
   func read(_ base: ModelRecord, _ type: any VersionedModel.Type, _ reader: PartReader) throws -> ArchiveValue {
     try reader.take(([base] + objects).map { .record($0) }, for: type)
     return try reader.read(type, type.schema.isObject ? Self.reference(0) : .record(base))
   }
 
-  /// Takes in what a merge came to: what the server said, new conflicts, and that a rule decided old ones or that
-  /// there are none any more.
+  /// Updates the state after a merge: stores the server's values and new conflicts, and removes conflicts that a rule
+  /// decided or that ended.
   ///
-  /// A server that says nothing new decides nothing: the conflict stays until somebody resolves it.
+  /// If the server sends nothing new, it decides nothing: the conflict stays until it is resolved.
   ///
-  /// - Parameter decided: where a rule decided.
+  /// - Parameter decided: the paths at which a rule decided.
   mutating func move(
     to server: ServerState, _ report: MergeReport, decided: [MergePath], _ result: ModelRecord
   ) throws {
     if !conflicts.isEmpty {
-      // What was decided about a value was decided about all that is in it.
+      // A decision about a value includes everything inside of it.
       let decided = PathTree(decided.map(\.components))
-      // Whether an outdated one ended cannot be told by its path.
+      // The path of an outdated conflict is that of an older version, so it cannot show whether the conflict ended.
       let rest = conflicts.filter { $0.isOutdated || !decided.covers($0.path.components) }
       let ended = try server.ended(rest.map(\.path), with: result)
       conflicts = zip(rest, ended).filter { $0.isOutdated || !$1 }.map(\.0)
@@ -66,8 +67,8 @@ public struct MergeState: Sendable, Hashable {
 }
 
 extension MergeState {
-  /// Forgets a conflict that was decided: of several about one path, which elements with one identity have, the one
-  /// with the same values.
+  /// Removes a resolved conflict. If several have its path, as with elements of one identity, the one with the same
+  /// values is removed.
   mutating func forget(_ conflict: MergeReport.Entry) {
     let places = conflicts.indices.filter { conflicts[$0].path == conflict.path }
     func isSame(_ other: MergeReport.Entry) -> Bool {
@@ -84,7 +85,7 @@ extension MergeState: Archivable {
     try writer.write(writer.includesExcluded || excludedKeys.isEmpty ? value : archived.value)
   }
 
-  /// The state without what archives leave out.
+  /// The state without the fields that archives leave out.
   private var archived: MergeState {
     func plain(_ record: ModelRecord) -> ModelRecord {
       var result = record
@@ -105,7 +106,7 @@ extension MergeState: Archivable {
     return state
   }
 
-  /// Whether a path goes through a field that archives leave out. Where the base does not tell the type, the key alone decides.
+  /// Whether a path has a field that archives leave out. If the base does not show the type, the key alone decides.
   private func isExcluded(_ path: MergePath) -> Bool {
     var value = base.map { ArchiveValue.record($0) }
     for step in path.components {
@@ -140,7 +141,7 @@ extension MergeState: Archivable {
     ])
     if !objects.isEmpty { object["objects"] = .array(objects.map { .record($0) }) }
     if !excludedKeys.isEmpty {
-      // Only copies hold it: archives have no such fields.
+      // Only copies in memory hold these keys, because archives leave out the fields.
       object["excluded"] = .object(
         ArchiveObject(
           excludedKeys.sorted { $0.key < $1.key }.map { name, keys in
@@ -151,7 +152,7 @@ extension MergeState: Archivable {
   }
 
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> MergeState {
-    // JSON does not hold it, and an archive from before it was declared has nothing.
+    // JSON does not hold the state, and neither does an archive from before the property was declared.
     guard !value.isNull else { return MergeState() }
     guard let object = value.objectValue else {
       throw ArchiveError.mismatch(expected: "what merging remembers", found: value.kind)
@@ -204,16 +205,16 @@ extension MergeState: FinishingLibraryField {
 }
 
 extension ModelSchema {
-  /// The key of the field in which merging remembers something; `nil` where there is none.
+  /// The key of the field that holds the merge state; `nil` if there is none.
   var mergeStateKey: String? {
     libraryField is MergeState.Type ? fields.first { $0.type is MergeState.Type }?.key : nil
   }
 }
 
 extension VersionedModel {
-  /// Takes the object as it is for the server's state, from which later edits start.
+  /// Stores the current object as the server's state, from which later edits start.
   mutating func rememberAsBase() throws {
-    // A model that remembers nothing needs not be taken apart.
+    // Without a merge state, the model need not be taken apart.
     guard Swift.type(of: dynamicModel).schema.mergeStateKey != nil else { return }
     let snapshot = try MergeSnapshot(self)
     var state = MergeState()
@@ -225,7 +226,7 @@ extension VersionedModel {
 }
 
 extension MergeState: CustomStringConvertible {
-  /// One line without values: what it is the base of, and where there are conflicts.
+  /// One line without values: the type of the base, and the paths of the conflicts.
   public var description: String {
     guard base != nil || !conflicts.isEmpty else { return "nothing was merged" }
     let known = base.map { "a base of \($0.typeName)" } ?? "no base"

@@ -1,12 +1,12 @@
-/// Many paths as one tree: what they have in common is walked once, and a reference takes no stack.
+/// Many paths as a prefix tree. Common prefixes are walked once, and references are not followed recursively.
 struct PathTree {
   private struct Node {
     var next: [MergePath.Component: Int] = [:]
-    /// The numbers of the paths that end here.
+    /// The numbers of the paths that end at this node.
     var ends: [Int] = []
   }
 
-  /// The root comes first, and each node before those that it leads to.
+  /// The root comes first, and each node before its children.
   private var nodes = [Node()]
   private let count: Int
 
@@ -31,7 +31,7 @@ struct PathTree {
     ArchiveError(.mergeFailed, "the path of the conflict no longer leads to a value")
   }
 
-  /// Whether one of the paths is this one, or leads to what holds it.
+  /// Whether the tree contains the path or a prefix of it.
   func covers(_ path: [MergePath.Component]) -> Bool {
     var node = 0
     for step in path {
@@ -42,7 +42,7 @@ struct PathTree {
     return !nodes[node].ends.isEmpty
   }
 
-  /// The numbers of the paths that lead through a node.
+  /// The numbers of the paths through a node.
   private func paths(through node: Int) -> [Int] {
     var result: [Int] = []
     var waiting = [node]
@@ -53,12 +53,12 @@ struct PathTree {
     return result
   }
 
-  /// The steps that lead on from a node, in the order of the paths.
+  /// The steps from a node to its children, in the order of the paths.
   private func steps(from node: Int) -> [(step: MergePath.Component, node: Int)] {
     nodes[node].next.sorted { $0.value < $1.value }.map { ($0.key, $0.value) }
   }
 
-  /// The places of the elements that the steps from a node name, and the steps that name several.
+  /// The indices of the elements that the steps from a node name, and the steps that name several elements.
   private func places(
     _ node: Int, in elements: [ArchiveValue], _ open: (ArchiveValue) throws -> ArchiveValue
   ) throws -> (places: [MergePath.Component: Int], ambiguous: Set<MergePath.Component>) {
@@ -86,9 +86,9 @@ struct PathTree {
   /// Finds the values at all paths.
   ///
   /// - Parameters:
-  ///   - ambiguous: takes in the numbers of the paths that lead to one of several elements.
-  ///   - record: the fields of an object.
-  /// - Returns: the value at each path; `nil` where there is none.
+  ///   - ambiguous: receives the numbers of the paths that name one of several elements.
+  ///   - record: returns the fields of an object.
+  /// - Returns: the value at each path; `nil` if there is none.
   func values(
     in root: ArchiveValue, ambiguous: inout Set<Int>, _ record: (Int) throws -> ModelRecord
   ) throws -> [ArchiveValue?] {
@@ -125,9 +125,9 @@ struct PathTree {
 
   // MARK: Lists in lists
 
-  // A path names a model in a list by its identity, wherever it stands there: in lists, dictionaries and cases among the elements.
+  // A path names a model in a list by its identity, even if lists, dictionaries or cases in the list hold the model.
 
-  /// The steps from a node that name elements, and none of those directly in the list.
+  /// The steps from a node that name an element by its identity, but none directly in the list.
   private func missingSteps(_ node: Int, _ places: [MergePath.Component: Int]) -> Set<MergePath.Component> {
     Set(
       nodes[node].next.keys.filter { step in
@@ -135,7 +135,7 @@ struct PathTree {
       })
   }
 
-  /// The step that names a value; `nil` where none does.
+  /// The step that names a value; `nil` if there is none.
   private func step(
     to value: ArchiveValue, among steps: Set<MergePath.Component>, _ keys: Set<IdentityKey>,
     _ open: (ArchiveValue) throws -> ArchiveValue
@@ -169,7 +169,7 @@ struct PathTree {
     return result
   }
 
-  /// An element with other values in place of those that steps name inside; each step counts once.
+  /// Returns an element in which the values that steps name are replaced. Each step replaces one value.
   private func replacing(
     _ steps: inout Set<MergePath.Component>, in element: ArchiveValue, _ open: (ArchiveValue) throws -> ArchiveValue,
     _ replacement: (MergePath.Component, ArchiveValue) throws -> ArchiveValue?
@@ -201,20 +201,20 @@ struct PathTree {
 
   // MARK: Setting
 
-  /// What became of values that were set.
+  /// The result of setting values.
   struct Edit {
     var root: ArchiveValue
-    /// The new fields of objects on the way.
+    /// The new fields of objects on the paths.
     var updates: [Int: ModelRecord] = [:]
-    /// The numbers of the paths that lead nowhere, at which nothing was set.
+    /// The numbers of the paths that do not exist, at which nothing was set.
     var lost = Set<Int>()
-    /// The numbers of the paths that lead to one of several elements, of which the first was taken.
+    /// The numbers of the paths that name one of several elements, of which the first was changed.
     var ambiguous = Set<Int>()
   }
 
-  /// Puts values in their places: one at the end of each path; `nil` takes away what is there.
+  /// Sets a value at the end of each path; `nil` removes the existing value.
   ///
-  /// - Parameter record: the fields of an object.
+  /// - Parameter record: returns the fields of an object.
   func setting(
     _ values: [ArchiveValue?], in root: ArchiveValue, _ record: (Int) throws -> ModelRecord
   ) throws -> Edit {
@@ -232,12 +232,12 @@ struct PathTree {
         return value
       case .map(let entries)?: return .map(try self.entries(entries, node, edited, lose))
       case .object(let object)? where object.isEmpty && hasContent(node):
-        // A dictionary whose keys are no strings looks like this while it is empty.
+        // An empty dictionary whose keys are not strings has the form of an empty object.
         return .map(try self.entries([], node, edited, lose))
       case .record?, .object?:
         var changed = value
         for (step, inner) in steps(from: node) {
-          // A record has the keys that its model declares. Under another one the value would be lost.
+          // A record has the keys that its model declares. A value under any other key would be lost.
           guard case .key(let key) = step, value?.recordValue == nil || value?[key] != nil else {
             lose(inner)
             continue
@@ -321,7 +321,7 @@ struct PathTree {
 }
 
 extension ArchiveValue {
-  /// Whether a record looks like a case of an enum: its one value holds the associated values.
+  /// Whether a record looks like a case of an enum: its only value is an object, which holds the associated values.
   fileprivate var isCase: Bool {
     guard case .record(let record) = self, record.values.count == 1, case .object = record.values[0] else {
       return false

@@ -1,7 +1,7 @@
-/// What the server has as records that an archive can hold inside of a model: objects in their places where one thing
-/// refers to them, and apart where several do, or where they would be nested too deeply.
+/// Encodes the state of the server as records that an archive can hold inside of a model. An object is inlined, unless
+/// it is referenced several times or would be nested too deeply.
 enum RememberedGraph {
-  /// The keys of the fields that archives leave out, by the names of the types that have such.
+  /// The keys of the fields that archives leave out, by type name.
   static func excludedKeys(_ catalog: SchemaCatalog) -> [String: [String]] {
     var keys: [String: [String]] = [:]
     for schema in catalog.schemas {
@@ -11,12 +11,12 @@ enum RememberedGraph {
     return keys
   }
 
-  /// Objects deeper than this are kept apart.
+  /// Objects at each multiple of this depth are stored separately.
   private static let deepest = 16
 
   /// - Parameters:
-  ///   - canonical: the same number for all references to one object.
-  ///   - record: the fields of an object.
+  ///   - canonical: returns the same number for all references to one object.
+  ///   - record: returns the fields of an object.
   static func encoded(
     _ catalog: SchemaCatalog, _ root: ArchiveValue, canonical: (Int) -> Int = { $0 },
     record: (Int) throws -> ModelRecord
@@ -52,7 +52,7 @@ enum RememberedGraph {
       fields[canonical(number)] = found
       visit(found, depth + 1)
     }
-    // The objects that are kept apart have their numbers in the order in which they come up.
+    // The objects that are stored separately are numbered in the order in which they were found.
     var apart: [Int: Int] = [:]
     var numbers: [Int] = []
     for (number, depth) in order where counts[canonical(number), default: 0] > 1 || depth % deepest == 0 {
@@ -72,8 +72,8 @@ enum RememberedGraph {
     return (encoded(rootRecord), numbers.compactMap { fields[$0].map(encoded) })
   }
 
-  /// The fields that are remembered: not what merging remembers itself, at any depth. A set of objects is left out:
-  /// nothing tells its members apart.
+  /// The fields to remember: without merge states at any depth, and without sets of objects, because their members
+  /// cannot be told apart.
   private static func plain(_ record: ModelRecord, _ catalog: SchemaCatalog) -> ModelRecord {
     var result = record
     if let schema = catalog[record.typeName], !schema.isEnumeration {

@@ -1,10 +1,10 @@
-/// The value that decides a conflict, with the objects that it means.
+/// The value that resolves a conflict, with references to the objects in it.
 ///
-/// A report shows objects one level deep. The object itself is here, or among what the server had.
+/// A report shows objects one level deep. The complete object is a local one, or part of the remembered base.
 struct ResolvedValue {
   private let snapshot: MergeSnapshot
   private let local: IdentifiedObjects
-  /// What links to the server's objects, which are matched with those here; `nil` where none is needed.
+  /// Matches the server's objects with the local ones; `nil` if none of them is needed.
   private(set) var merger: ValueMerger?
   private var remembered: IdentifiedObjects?
 
@@ -13,12 +13,12 @@ struct ResolvedValue {
     local = try IdentifiedObjects(snapshot.graph, snapshot.root)
   }
 
-  /// The value with references to the objects that it means.
+  /// Returns the value with references to the objects that its records show.
   ///
   /// - Parameters:
-  ///   - isServers: whether the value is what the server had.
-  ///   - state: what the model remembers.
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` where nobody has the fields of an object in it.
+  ///   - isServers: whether the value is the server's.
+  ///   - state: the merge state of the model.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the fields of an object in it are not known.
   mutating func value(
     _ value: ArchiveValue, isServers: Bool, _ state: MergeState?, _ type: any VersionedModel.Type
   ) throws -> ArchiveValue {
@@ -27,12 +27,12 @@ struct ResolvedValue {
     let result = try known(found, isWhole: !isServers, in: nil)
     var isRemembered = false
     result.forEachReference { if $0 < 0 { isRemembered = true } }
-    // Where it links to none of the server's objects, nothing here is matched with them.
+    // If the result refers to none of the server's objects, nothing has to be matched.
     if !isRemembered { merger = nil }
     return result
   }
 
-  /// The fields of an object that is new here.
+  /// The fields of an object that is new locally.
   mutating func newRecord(of entity: Int) throws -> ModelRecord {
     guard let record = try merger?.newRecord(of: entity) else { throw PathTree.lost }
     return record
@@ -49,7 +49,7 @@ struct ResolvedValue {
   }
 
   /// - Parameters:
-  ///   - isWhole: whether the value has all that objects in it have, where it says more than what tells them apart.
+  ///   - isWhole: whether objects in the value have all of their fields, unless they have only those of the identity.
   ///   - owner: the object that holds the value.
   private func known(_ value: ArchiveValue, isWhole: Bool, in owner: ModelRecord?) throws -> ArchiveValue {
     try value.mapRecords { record in
@@ -72,7 +72,7 @@ struct ResolvedValue {
   }
 }
 
-/// The objects that a value leads to, by what tells them apart.
+/// The objects that are reachable from a value, by their identities.
 private struct IdentifiedObjects {
   private struct Identity: Hashable {
     let typeName: String
@@ -115,7 +115,7 @@ private struct IdentifiedObjects {
 }
 
 extension ArchiveValue {
-  /// Whether objects stand in the value as records. One of a class that the catalog does not know may be one.
+  /// Whether the value contains objects as records. A record of an unknown class may be one.
   fileprivate func holdsObjects(_ catalog: SchemaCatalog) -> Bool {
     if case .record(let record) = self, catalog[record.typeName]?.isObject ?? true { return true }
     return containsInside { $0.holdsObjects(catalog) }

@@ -1,4 +1,4 @@
-/// What the server said so far: the base with what came in over it.
+/// The state of the server so far: the base, overlaid with the incoming values.
 struct ServerState {
   private var merger: ValueMerger
   var catalog: SchemaCatalog { merger.catalog }
@@ -10,8 +10,8 @@ struct ServerState {
   private var known: [Int: ModelRecord] = [:]
 
   /// - Parameters:
-  ///   - wanted: the keys that were merged; of others nothing counts. All unless given.
-  ///   - stateKey: the key under which the model remembers this.
+  ///   - wanted: the keys that were merged; others are ignored. All by default.
+  ///   - stateKey: the key of the model's merge state.
   init(
     _ merger: ValueMerger, _ server: ArchiveValue, _ base: ArchiveValue?, wanted: Set<String>?, state stateKey: String
   ) throws {
@@ -43,7 +43,7 @@ struct ServerState {
     return try merger.overlaid(said(says), schema, over: old.map { [$0] } ?? [], fillsIn: false)
   }
 
-  /// The fields of an object as far as the server said them.
+  /// The fields of an object that the server is known to have.
   private mutating func record(_ number: Int) throws -> ModelRecord {
     guard let matching = merger.matching, let entity = matching.entity(of: number) else {
       return try merger.graph.record(number)
@@ -60,7 +60,7 @@ struct ServerState {
     return found
   }
 
-  /// What the server said of a record: not what JSON never holds.
+  /// The fields of a record without those that JSON never holds.
   private func said(_ record: ModelRecord) -> ModelRecord {
     if case .record(let said) = merger.saying(.record(record)) { said } else { record }
   }
@@ -70,7 +70,7 @@ struct ServerState {
     return merger.matching?.entity(of: number)
   }
 
-  /// The state as it is archived.
+  /// The state in the form of archives.
   func remembered() throws -> (base: ModelRecord, objects: [ModelRecord]) {
     var copy = self
     let matching = merger.matching
@@ -84,8 +84,7 @@ struct ServerState {
 
   // MARK: Conflicts
 
-  /// For each path, whether a conflict there is none any more: the server said something new there, or the result has
-  /// what the server has.
+  /// For each path, whether its conflict has ended: the server sent a new value, or the result has the server's value.
   func ended(_ paths: [MergePath], with result: ModelRecord) throws -> [Bool] {
     var copy = self
     let matching = merger.matching

@@ -1,45 +1,47 @@
-/// How somebody decides a conflict.
+/// The resolution of a conflict.
 public enum MergeResolution: Sendable, Hashable {
-  /// The value that the side had when they met.
+  /// The value of that side at the time of the conflict.
   case base, server
-  /// What is here now, also where it was edited since.
+  /// The current local value, even if it was edited since.
   case local
   /// Another value.
   case value(ArchiveValue)
 }
 
 extension VersionedModel {
-  /// The conflicts of earlier merges that nobody resolved yet; empty where the model has no ``MergeState``.
+  /// The unresolved conflicts of earlier merges; empty if the model has no ``MergeState``.
   ///
-  /// One that an older version of the model recorded has the path and the values of that version (``MergeReport/Entry/isOutdated``).
+  /// A conflict recorded by an older version of the model has the path and the values of that version
+  /// (``MergeReport/Entry/isOutdated``).
   public var mergeConflicts: [MergeReport.Entry] {
-    // A property cannot throw: what cannot be read is an error of the next merge.
+    // A property cannot throw. If the state cannot be read, the next merge throws the error.
     (try? MergeSnapshot(self).state)?.conflicts ?? []
   }
 
-  /// Decides a conflict: the value takes its place, and the model no longer remembers the conflict.
+  /// Resolves a conflict: sets the value at its path, and removes the conflict from the model's ``MergeState``.
   ///
-  /// Where an object here has the identity of the value, that object is meant.
+  /// If a local object has the identity of the value, the value refers to that object.
   ///
   /// - Parameters:
   ///   - conflict: one of ``mergeConflicts``, or of a report's ``MergeReport/conflicts``.
-  ///   - resolution: the side that is right, or another value, in the type of the field. ``MergeResolution/local``
-  ///     leaves what is here now.
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the path no longer leads anywhere or to several
-  ///   elements with one identity, where the value is not what the field holds, or where it names an object of which
-  ///   nobody has the fields. An outdated conflict throws it for `.server` and `.base`. The code is `invalid` where the
-  ///   result breaks a rule. Every object is then as it was.
+  ///   - resolution: the side that wins, or another value, in the type of the field. ``MergeResolution/local`` keeps
+  ///     the current value.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the path no longer exists or names several elements with
+  ///   one identity, if the value does not fit the field, or if it names an object whose fields are not known. An
+  ///   outdated conflict throws it for `.server` and `.base`. The code is `invalid` if the result breaks a rule. All
+  ///   objects are then unchanged.
   public mutating func resolve(_ conflict: MergeReport.Entry, with resolution: MergeResolution) throws {
     try decide(conflict, resolution)
   }
 
-  /// Says that the server has taken this object as it is: it is the base of later merges, and no conflict is kept.
+  /// Declares that the server has accepted this object unchanged: it becomes the base of later merges, and all
+  /// conflicts are removed.
   ///
-  /// To be called when a push was answered with success. Without it the next answer tells as much, but for
-  /// ``MergePolicy/sumOfDeltas``: what the server sends back counts like what it counted itself. Without a
-  /// ``MergeState`` nothing happens.
+  /// Call it after a successful push. Without the call, merging the next response has the same effect, except for
+  /// ``MergePolicy/sumOfDeltas``: the value that the server sends back counts as a change of its own. Without a
+  /// ``MergeState``, nothing happens.
   ///
-  /// - Throws: ``ArchiveError`` where a field cannot be encoded, or a class does not take over fields.
+  /// - Throws: ``ArchiveError`` if a field cannot be encoded, or if a class does not take over fields.
   public mutating func markSynced() throws {
     try rememberAsBase()
   }
@@ -85,7 +87,7 @@ extension VersionedModel {
           + "another one; change the element itself, and resolve the conflict with .local",
         typeName: snapshot.schema.name)
     }
-    // Its own code runs on an object, too, of which nothing else changed.
+    // Hooks and rules of a root object run even if nothing else in it changed.
     if let number = snapshot.rootNumber, edit.updates[number] == nil {
       edit.updates[number] = try graph.record(number)
     }
@@ -107,13 +109,14 @@ extension VersionedModel {
 }
 
 extension VersionedModel where Self: AnyObject {
-  /// Decides a conflict: the value takes its place, and the object no longer remembers the conflict.
+  /// Resolves a conflict: sets the value at its path, and removes the conflict from the object's ``MergeState``.
   public func resolve(_ conflict: MergeReport.Entry, with resolution: MergeResolution) throws {
     var object = self
     try object.decide(conflict, resolution)
   }
 
-  /// Says that the server has taken this object as it is: it is the base of later merges, and no conflict is kept.
+  /// Declares that the server has accepted this object unchanged: it becomes the base of later merges, and all
+  /// conflicts are removed.
   public func markSynced() throws {
     var object = self
     try object.rememberAsBase()

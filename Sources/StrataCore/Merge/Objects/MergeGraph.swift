@@ -1,20 +1,19 @@
-/// The objects of all sides of a merge, each under a number: those that exist from 0 up, those that came in as parts
-/// of a document from -1 down.
+/// The objects of all sides of a merge, by number: existing objects from 0 up, parts of a document from -1 down.
 ///
-/// Fields are taken once, before anything changes.
+/// The fields of each object are read once, before anything changes.
 final class MergeGraph {
-  /// An object of which a document says something: it may lack any key.
+  /// An object that a document describes. It may lack any key.
   struct Part {
     var record: ModelRecord
     var type: any VersionedModel.Type
-    /// Reads what the document says about the fields of a subclass as well; `nil` for an object that came in as a model.
+    /// Reads the document for a subclass; `nil` for an object that was not read from JSON.
     var refine: Refinement?
   }
 
-  /// The fields of an object in one of the subclasses of the class that it was read for.
+  /// Reads the fields of an object for a subclass of the class that it was read for.
   typealias Refinement = (_ subclass: any VersionedModel.Type, _ known: ModelRecord) throws -> ModelRecord
 
-  /// What a document says about an object cannot be read for the class that the object has.
+  /// A document that cannot be read for the class of the object that it was matched with.
   struct Unreadable: Error {
     let reason: ArchiveError
   }
@@ -24,13 +23,12 @@ final class MergeGraph {
   private var records: [ModelRecord?] = []
   private var knownTable: ObjectTable?
   private var unknownCases: [ObjectIdentifier: (shape: RecordShape, keys: [String])] = [:]
-  /// How the document was read; `nil` for a source that is no JSON.
+  /// How the document is read; `nil` if the source is not JSON.
   private(set) var reading: JSONReading?
   /// The value that the JSON mapping gives an absent field; `nil` if it gives none.
   private(set) var missingValue: ((ModelSchema, Int) throws -> ArchiveValue?)?
   private var readIdentities: [ObjectIdentifier: IdentityKey?] = [:]
 
-  /// Whether there are any objects.
   var isEmpty: Bool { referenced.objects.isEmpty && parts.isEmpty }
 
   /// Notes that the source is a JSON document.
@@ -39,7 +37,7 @@ final class MergeGraph {
     self.missingValue = missingValue
   }
 
-  /// The key by which models of a type are identified; `nil` where there is none, and where it is not in the document.
+  /// The identity key of a model; `nil` if the model has none, or if the JSON mapping does not read it.
   func identityKey(of schema: ModelSchema) -> IdentityKey? {
     guard let reading, let key = schema.identityKey else { return schema.identityKey }
     if let known = readIdentities[ObjectIdentifier(schema)] { return known }
@@ -49,18 +47,18 @@ final class MergeGraph {
     return isRead ? key : nil
   }
 
-  /// What tells a model from others of its type, and its key; `nil` where it has nothing that does.
+  /// The identity of a model and its key; `nil` for a model without an identity.
   func identity(of record: ModelRecord, _ schema: ModelSchema) -> (key: IdentityKey, value: ArchiveValue)? {
     guard let key = identityKey(of: schema), let value = record[key], !value.isNull else { return nil }
     return (key, value)
   }
 
-  /// Keeps which keys records of a shape lack since this program does not know the cases that came in.
+  /// Stores which keys records of a shape lack because this program does not know their cases.
   func noteUnknownCases(of shape: RecordShape, _ keys: [String]) {
     if !keys.isEmpty { unknownCases[ObjectIdentifier(shape)] = (shape, keys) }
   }
 
-  /// The keys that a record lacks since this program does not know the cases that came in.
+  /// The keys that a record lacks because this program does not know their cases.
   func unknownCases(of record: ModelRecord) -> [String] {
     unknownCases.isEmpty ? [] : unknownCases[ObjectIdentifier(record.shape)]?.keys ?? []
   }
@@ -92,8 +90,8 @@ final class MergeGraph {
     }
   }
 
-  /// The key that tells the elements of a field's array apart: what its policy names, else what the type of one of them
-  /// is identified by.
+  /// The key that identifies the elements of a field's array: the key of the field's policy, or else the identity key
+  /// of the element's type.
   func listKey(_ typeName: String, _ key: String, _ element: ArchiveValue, in catalog: SchemaCatalog) -> IdentityKey? {
     let field = catalog[typeName]?.mergeTraits.fields[ExactKey(key)]
     if case .byID(let key, _)? = field?.merge.leading.rule { return key }
@@ -108,11 +106,11 @@ final class MergeGraph {
   /// The fields of a model or of the object that a reference names; `nil` for anything else.
   func fields(of value: ArchiveValue) throws -> ModelRecord? { try opened(value).recordValue }
 
-  /// The fields of what a reference names; any other value as it is.
+  /// Replaces a reference by the fields of its object. Any other value is returned unchanged.
   func opened(_ value: ArchiveValue) throws -> ArchiveValue { try value.opened(record) }
 
-  /// A value as a report holds it: objects stand in it as records, one level deep, and further ones as records of no
-  /// more than what tells them apart.
+  /// Returns a value for a report: references are replaced by records, one level deep. Objects inside those are records
+  /// of their identity keys only.
   func shown(_ value: ArchiveValue, _ record: (Int) throws -> ModelRecord) throws -> ArchiveValue {
     try value.mapReferences { number in
       try ArchiveValue.record(record(number)).mapReferences { inner in
@@ -126,17 +124,17 @@ final class MergeGraph {
     }
   }
 
-  /// Adds an object of which a document says something.
+  /// Adds an object that a document describes.
   ///
-  /// - Parameter refine: reads more of it where the object turns out to be of a subclass.
+  /// - Parameter refine: reads the document for a subclass, if the object turns out to be of one.
   func add(_ record: ModelRecord, of type: any VersionedModel.Type, refine: Refinement? = nil) -> Int {
     parts.append(Part(record: record, type: type, refine: refine))
     return -parts.count
   }
 
-  /// Reads what a document says about an object once more, where it is of a subclass of what the document was read for.
+  /// Reads the document of an object again if the object is of a subclass of the class that it was read for.
   ///
-  /// - Returns: the fields that only the subclass has; `nil` where nothing was read.
+  /// - Returns: the fields that only the subclass has; `nil` if nothing was read.
   func refine(_ number: Int, to type: any VersionedModel.Type) throws -> ModelRecord? {
     guard number < 0, let refine = parts[-1 - number].refine else { return nil }
     let known = parts[-1 - number]
@@ -149,12 +147,12 @@ final class MergeGraph {
     return ModelRecord(typeName: record.typeName, modelVersion: record.shape.modelVersion, fields: own.map { ($0, $1) })
   }
 
-  /// Sets what a document says about an object that was added before.
+  /// Sets the fields of a part that was added before.
   func setPart(_ record: ModelRecord, of number: Int) { parts[-1 - number].record = record }
 
-  /// Makes objects of fields that may refer to each other, with numbers that follow those of the objects which exist.
+  /// Creates objects whose fields may refer to each other. Their numbers follow those of the existing objects.
   ///
-  /// Fields that lead to an object which is made later, as those of a cycle do, wait for it.
+  /// A field that refers to an object created later, as in a cycle, is set once that object exists.
   func makeObjects(
     _ objects: [(type: any VersionedModel.Type, record: ModelRecord)],
     failure: (any Error, ModelSchema) -> any Error = { error, _ in error }
@@ -173,7 +171,7 @@ final class MergeGraph {
     for object in made { _ = referenced.number(of: object) }
   }
 
-  /// The objects that exist, for making models whose fields refer to them.
+  /// The existing objects, for creating models that refer to them.
   var table: ObjectTable {
     let table = knownTable ?? ObjectTable(referenced)
     for object in referenced.objects[table.entries.count...] { table.adopt(object) }
@@ -181,11 +179,11 @@ final class MergeGraph {
     return table
   }
 
-  /// Makes a model of fields that refer to objects which exist.
+  /// Creates a model whose fields refer to existing objects.
   ///
   /// - Parameters:
-  ///   - objects: the objects that references name, unless they are those of this graph.
-  ///   - isObjectFrame: whether fields may refer to objects that are made later.
+  ///   - objects: the objects that references resolve to; by default those of this graph.
+  ///   - isObjectFrame: whether fields may refer to objects that are created later.
   func make<M: VersionedModel>(
     _ type: M.Type, _ record: ModelRecord, in context: DecodingContext, _ objects: ObjectTable? = nil,
     isObjectFrame: Bool = false
@@ -197,7 +195,7 @@ final class MergeGraph {
     return try M.make(.slots(slots), unknownFields: unknown, in: context, isObjectFrame: isObjectFrame)
   }
 
-  /// Gives an object that exists other fields.
+  /// Replaces the fields of an existing object.
   func set(_ record: ModelRecord, of number: Int, in context: DecodingContext) throws {
     func set<M: VersionedModel>(_ object: M) throws {
       var object = object
@@ -208,15 +206,14 @@ final class MergeGraph {
 }
 
 extension ArchiveValue {
-  /// The fields of what a reference names; any other value as it is.
+  /// Replaces a reference by the fields of its object. Any other value is returned unchanged.
   ///
-  /// - Parameter record: the fields of an object.
+  /// - Parameter record: returns the fields of an object.
   func opened(_ record: (Int) throws -> ModelRecord) rethrows -> ArchiveValue {
     if case .reference(let number) = self { .record(try record(number)) } else { self }
   }
 
-  /// The value with another one in place of each outermost record. Keys of maps, which are identified by all that they
-  /// have, stay.
+  /// Replaces each outermost record. Keys of maps stay, because the whole key is its identity.
   func mapRecords(_ replacement: (ModelRecord) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .record(let record): try replacement(record)
@@ -226,12 +223,12 @@ extension ArchiveValue {
     }
   }
 
-  /// What is under the keys of a dictionary; nothing for anything else.
+  /// A lookup table of the entries of a dictionary; empty for any other value.
   var mapLookup: [SameValue: ArchiveValue] {
     Dictionary((mapEntries ?? []).map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The pairs of an array of pairs, which a dictionary with an order is; `nil` for anything else.
+  /// The entries of an array of pairs, which is the form of an ordered dictionary; `nil` for any other value.
   var pairs: [MapEntry]? {
     guard case .array(let elements) = self else { return nil }
     let pairs = elements.compactMap { pair -> MapEntry? in
@@ -252,7 +249,7 @@ extension ArchiveValue {
 }
 
 extension VersionedModel {
-  /// Whether objects of this type are of another one, too.
+  /// Whether this type is `other` or one of its subclasses.
   package static func isSubtype(of other: any VersionedModel.Type) -> Bool {
     func isKind<M: VersionedModel>(_ other: M.Type) -> Bool { Self.self is M.Type }
     return isKind(other)

@@ -1,5 +1,5 @@
-/// Sets references after a merge: to the local object that corresponds to what they lead to, or to a copy of one that
-/// is new here. Objects of the server's and of the base stay what they are, and nobody here refers to them.
+/// Sets references after a merge: to the corresponding local object, or to a copy of an object that is new locally.
+/// Objects of the server and of the base stay unchanged, and no local object refers to them.
 struct ObjectLinking {
   /// A local object with its new fields.
   struct Update {
@@ -8,7 +8,7 @@ struct ObjectLinking {
     var record: ModelRecord
   }
 
-  /// An object that is new here.
+  /// An object that is new locally.
   struct Addition {
     let entity: Int
     let type: any VersionedModel.Type
@@ -19,19 +19,19 @@ struct ObjectLinking {
   private let matching: ObjectMatching?
   private(set) var root: ArchiveValue
   private(set) var updates: [Update] = []
-  /// The new objects, in the order in which they can be made: those that constants refer to come first.
+  /// The new objects in the order of their creation: objects that constants refer to come first.
   private(set) var additions: [Addition] = []
   private var numbers: [Int: Int] = [:]
-  /// The number of the first of them.
+  /// The number of the first new object.
   private(set) var firstAddition: Int
   /// The new fields of local objects.
   private let fields: [Int: ModelRecord]
-  /// The entities whose local objects new ones replace.
+  /// The entities whose local objects are replaced by new ones.
   private let replaced: Set<Int>
 
   /// - Parameters:
-  ///   - root: what became of the root.
-  ///   - complete: the fields of an entity that is new here.
+  ///   - root: the merged root.
+  ///   - complete: returns all fields of an entity that is new locally.
   init(
     _ graph: MergeGraph, _ matching: ObjectMatching?, root: ArchiveValue, updates: [Update], replaced: Set<Int> = [],
     complete: (Int) throws -> ModelRecord
@@ -46,7 +46,7 @@ struct ObjectLinking {
     guard let matching else { return }
     if !replaced.isEmpty { try relinkOthers(matching) }
     try findAdditions(complete)
-    // A default may have made objects of its own.
+    // Default values may have added objects.
     firstAddition = graph.referenced.objects.count
     try sortAdditions()
     for (place, addition) in additions.enumerated() { numbers[addition.entity] = firstAddition + place }
@@ -57,7 +57,7 @@ struct ObjectLinking {
     for place in additions.indices { additions[place].record.values = try additions[place].record.values.map(linked) }
   }
 
-  /// The value with references to local objects.
+  /// Returns the value with its references set to local or new objects.
   func linked(_ value: ArchiveValue) throws -> ArchiveValue {
     guard value.hasReferences else { return value }
     return try value.mapReferences { number in
@@ -68,16 +68,16 @@ struct ObjectLinking {
     }
   }
 
-  /// The number of an object that is new here.
+  /// The number of the new object of an entity; `nil` if the entity is not new.
   func number(of entity: Int) -> Int? { numbers[entity] }
 
-  /// Whether an object was here before.
+  /// Whether an object existed locally before the merge.
   func isLocal(_ number: Int) -> Bool { number < firstAddition }
 
   /// The entity that an object belongs to.
   func entity(of number: Int) -> Int? { matching?.entity(of: number) }
 
-  /// The same number for all references to one object.
+  /// Returns the same number for all objects of one entity.
   func canonical(_ number: Int) -> Int { matching?.canonical(number) ?? number }
 
   private enum StandIn {
@@ -86,12 +86,12 @@ struct ObjectLinking {
   }
 
   private func standIn(_ number: Int) throws -> StandIn {
-    // What no side had was made by the model's own code.
+    // An object that no side had was created by the model's own code.
     guard let matching, let entity = matching.entity(of: number) else { return .local(number) }
     let locals = matching.entities[entity][.local]
     guard let first = locals.first, !replaced.contains(entity) else { return .new(entity) }
     guard number != first, matching.isMember(number, of: .local) else { return .local(first) }
-    // Two objects here for one of the server's become one, where nothing of either is lost by that.
+    // Of two local objects of one entity, the second is replaced by the first only if nothing is lost by that.
     return .local(try hasSameFields(number, first) ? first : number)
   }
 
@@ -101,7 +101,7 @@ struct ObjectLinking {
     return ArchiveValue.record(left).isSame(as: .record(right)) { matching.canonical($0) }
   }
 
-  /// Adds the objects that are as they were but for a reference to an object that a new one replaces.
+  /// Adds updates for objects in which nothing changes except references to replaced objects.
   private mutating func relinkOthers(_ matching: ObjectMatching) throws {
     let updated = Set(updates.map(\.number))
     func isReplaced(_ number: Int) -> Bool { matching.entity(of: number).map(replaced.contains) ?? false }
@@ -136,7 +136,7 @@ struct ObjectLinking {
     }
   }
 
-  /// A constant is set when the object is made, so what it refers to must exist by then; anything else can wait.
+  /// A constant is set on creation, so the object that it refers to must exist by then. Other fields can be set later.
   private mutating func sortAdditions() throws {
     guard additions.contains(where: { $0.type.schema.fields.contains(where: \.isConstant) }) else { return }
     let places = Dictionary(additions.enumerated().map { ($1.entity, $0) }, uniquingKeysWith: { first, _ in first })

@@ -1,5 +1,5 @@
 extension ObjectMatching {
-  /// Matches what is at the same places inside of values that are no objects themselves.
+  /// Matches the objects at the same path inside the values of a place.
   mutating func inside(_ place: Place, isRoot: Bool) throws {
     if case .reference(let number)? = place.server ?? place.local, let entity = entity(of: number) {
       return try visit(entity)
@@ -23,7 +23,7 @@ extension ObjectMatching {
   private mutating func fields(_ place: Place) throws {
     let records = (place.base?.recordValue, place.local?.recordValue, place.server?.recordValue)
     guard let pattern = records.2 ?? records.1 ?? records.0 else { return }
-    // What the server says nothing about corresponds to what the base had all the same.
+    // Fields that the server's record lacks are matched between base and local.
     let others = place.isKnownHere ? [] : (records.1?.keys ?? []).filter { records.2?[$0] == nil && records.2 != nil }
     for key in pattern.keys + others {
       let inner = Place(
@@ -53,12 +53,11 @@ extension ObjectMatching {
 
   // MARK: Lists
 
-  /// Matches elements: those with one key, those that look the same in their order, and between them those that stand
-  /// at one place.
+  /// Matches list elements: by their key, then equal elements in their order, and the remaining ones by position.
   private mutating func elements(_ place: Place, _ key: IdentityKey?) throws {
     let base = place.base?.arrayValue, local = place.local?.arrayValue, server = place.server?.arrayValue
     if let key {
-      // Objects with an identity are matched wherever they are.
+      // Objects with an identity are already matched, wherever they are.
       let isIdentity =
         if case .reference(let number)? = (server ?? local)?.first {
           graph.identityKey(of: graph.schema(number)) == key
@@ -66,7 +65,7 @@ extension ObjectMatching {
           false
         }
       if !isIdentity { try elements(place, key, base ?? [], local ?? [], server ?? []) }
-      // What has nothing under the key is matched as in a list without one.
+      // Elements without a value under the key are matched like those of a list without a key.
       func unnamed(_ list: [ArchiveValue]?) throws -> ArchiveValue? {
         try list.map { .array(try $0.filter { try graph.opened($0)[key]?.isNull ?? true }) }
       }
@@ -112,7 +111,7 @@ extension ObjectMatching {
   private mutating func align(
     _ one: [ArchiveValue], _ other: [ArchiveValue], _ fillsGaps: Bool, _ place: (ArchiveValue, ArchiveValue) -> Place
   ) throws {
-    // Of a part nobody knows what it looks like.
+    // A part may lack fields, so it cannot be compared.
     if fillsGaps, try other.contains(where: isPart) {
       for (left, right) in zip(one, other) { places.append(place(left, right)) }
       return
@@ -145,7 +144,7 @@ extension ObjectMatching {
     return try graph.record(number).values.count < graph.schema(number).fields.count
   }
 
-  /// What an element looks like by itself, with what tells the objects apart that it refers to.
+  /// The fields of an element for a comparison. References are replaced by entities with an identity, or by null.
   private func content(_ element: ArchiveValue) throws -> ArchiveValue {
     try graph.opened(element).mapReferences { number in
       entity(of: number).flatMap { entities[$0].hasIdentity ? .reference($0) : nil } ?? .null

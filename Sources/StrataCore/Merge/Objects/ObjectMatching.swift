@@ -1,7 +1,7 @@
-/// Which objects of base, local and server correspond to each other: those of one type with one identity; and where
-/// there is none, those at one place.
+/// Finds the objects of base, local and server that correspond to each other: objects of one type with the same
+/// identity, or objects without an identity at the same path.
 ///
-/// What belongs together is an entity. One side may have several objects of it: a document that names one twice.
+/// Corresponding objects form an entity. One side may have several objects of it: a document may list one twice.
 struct ObjectMatching {
   enum Side: Int, CaseIterable {
     case base, local, server
@@ -13,43 +13,43 @@ struct ObjectMatching {
     /// The objects of each side, by side.
     fileprivate(set) var members: [[Int]] = [[], [], []]
     fileprivate(set) var hasIdentity = false
-    /// Whether the server's object is a new one that takes the place of the local one in a list: keys that it lacks take defaults.
+    /// Whether the server's object replaces an element of a local list, so that the keys that it lacks take defaults.
     fileprivate(set) var takesDefaults = false
-    /// Whether the server's object stands at another place than in such a list as well, so that it changes the local one.
+    /// Whether the server's object also occurs outside of such a list, so that it is merged into the local object.
     fileprivate var isChanged = false
     /// The types of the members, each once.
     fileprivate var types: [ObjectIdentifier: any VersionedModel.Type] = [:]
-    /// How many members each side had when their fields were looked at last.
+    /// The number of members of each side when the fields of the entity were last visited.
     fileprivate var visited = [0, 0, 0]
 
     subscript(side: Side) -> [Int] { members[side.rawValue] }
 
-    /// The object whose class a new object of this entity has.
+    /// The object that determines the class of a new object of this entity.
     var typeMember: Int? { self[.server].first { $0 >= 0 } ?? self[.server].first ?? self[.base].first }
 
     fileprivate var count: Int { members.reduce(0) { $0 + $1.count } }
   }
 
-  /// The same place on each side; `nil` where nothing is there.
+  /// The values at the same path on each side; `nil` for a side without a value there.
   struct Place {
     var base: ArchiveValue?
     var local: ArchiveValue?
     var server: ArchiveValue?
-    /// Whether the server's is one of several objects for one.
+    /// Whether the server has several objects of the entity.
     var isRepeated = false
-    /// Whether base and local were matched with each other before.
+    /// Whether the base and local values are already matched with each other.
     var isKnownHere = false
-    /// Whether the server's value is a new one that takes the place of the local one.
+    /// Whether the server's value replaces the local one, so that the keys that it lacks take defaults.
     var takesDefaults = false
   }
 
   private struct Identity: Hashable {
-    /// The name of the class that all of the hierarchy inherit from.
+    /// The name of the root class of the hierarchy.
     let family: String
     let value: ArchiveValue
   }
 
-  /// Where an object belongs: its entity, and the sides that have it.
+  /// The entity of an object, and the sides that have the object.
   private struct Membership {
     var entity: Int
     /// A bit for each side.
@@ -61,13 +61,13 @@ struct ObjectMatching {
   private(set) var entities: [Entity] = []
   private var memberships: [Int: Membership] = [:]
   private var identified: [Identity: [Int]] = [:]
-  /// What is still to be matched.
+  /// The places that are not matched yet.
   var places: [Place] = []
-  /// The schema of a root that is no object.
+  /// The schema of a root that is not an object.
   private let rootStructure: ModelSchema?
-  /// The keys of fields that take no part.
+  /// The keys of fields whose server values are not matched.
   private var skippedKeys: (ModelSchema) -> Set<String> = { _ in [] }
-  /// Whether parts of the document were read again, so that there are more objects.
+  /// Whether parts of the document were read again for a subclass, which may have added objects.
   private var hasRefined = false
 
   init(_ graph: MergeGraph, _ catalog: SchemaCatalog, rootStructure: ModelSchema?) {
@@ -76,16 +76,16 @@ struct ObjectMatching {
     self.rootStructure = rootStructure
   }
 
-  /// The entity that an object belongs to; `nil` for one that came up later.
+  /// The entity of an object; `nil` for an object that was created after the matching.
   func entity(of number: Int) -> Int? { memberships[number]?.entity }
 
-  /// What references to an object are compared by: the number of its entity, or one of its own.
+  /// The number by which references to an object are compared: that of its entity, or a unique one if it has none.
   func canonical(_ number: Int) -> Int { memberships[number]?.entity ?? Int.min / 2 + number }
 
   /// Whether a side has an object.
   func isMember(_ number: Int, of side: Side) -> Bool { (memberships[number]?.sides ?? 0) & side.bit != 0 }
 
-  /// What tells an object from others of its type; `nil` where it has nothing that does.
+  /// The identity of an object; `nil` for an object without one.
   private func identity(of number: Int) throws -> Identity? {
     let schema = graph.schema(number)
     guard let identity = try graph.identity(of: graph.record(number), schema) else { return nil }
@@ -98,7 +98,7 @@ struct ObjectMatching {
   ///
   /// - Parameters:
   ///   - root: the root of each side. They correspond to each other, whatever their identities are.
-  ///   - skippedKeys: the keys of fields that take no part: what the server has there is not looked at.
+  ///   - skippedKeys: returns the keys of fields whose server values are not matched.
   mutating func match(_ root: Place, skippedKeys: @escaping (ModelSchema) -> Set<String>) throws {
     self.skippedKeys = skippedKeys
     try addRoot(root)
@@ -112,7 +112,7 @@ struct ObjectMatching {
       try match(place, isRoot: isRoot)
       isRoot = false
     }
-    // What has an identity is matched wherever it is, and what it holds without one belongs to its places.
+    // Objects with an identity are matched wherever they are. Objects inside of them without one are matched by path.
     repeat {
       hasRefined = false
       for entity in entities.indices {
@@ -120,7 +120,7 @@ struct ObjectMatching {
         while let place = places.popLast() { try match(place, isRoot: false) }
       }
     } while hasRefined
-    // What a document says first comes first, in whichever order its parts were found to be about one object.
+    // Keeps the parts of a document in the order of the document, in whichever order they were matched.
     for entity in entities.indices where entities[entity][.server].count > 1 {
       guard entities[entity][.server].allSatisfy({ $0 < 0 }) else { continue }
       entities[entity].members[Side.server.rawValue].sort(by: >)
@@ -140,7 +140,7 @@ struct ObjectMatching {
     }
   }
 
-  /// Adds all objects that one side leads to, those with an identity to the entity that has it.
+  /// Adds all objects that are reachable on one side. An object with an identity joins the entity that has it.
   private mutating func add(_ root: ArchiveValue, _ side: Side, of schema: ModelSchema? = nil) throws {
     let skippedKeys = skippedKeys
     var queue: [Int] = []
@@ -157,7 +157,7 @@ struct ObjectMatching {
     while next < queue.count {
       let number = queue[next]
       next += 1
-      // An object that both sides refer to is the same on both, and so is what it leads to.
+      // An object that the local and the server's side share is the same on both, with all that is reachable from it.
       let isShared = side == .server && isMember(number, of: .local)
       try add(number, side)
       if isShared { continue }
@@ -200,7 +200,7 @@ struct ObjectMatching {
   private mutating func match(_ place: Place, isRoot: Bool) throws {
     let (base, local, server) = (place.base, place.local, place.server)
     if let server {
-      // What a document says about an object without naming it, it says about the one that the server had there.
+      // A document that does not identify an object describes the one that the server had there.
       if isRoot {
         try join(base, local, isRoot: true)
         try join(server, local, isRoot: true)
@@ -218,7 +218,7 @@ struct ObjectMatching {
     try inside(place, isRoot: isRoot)
   }
 
-  /// Makes one entity of two objects at one place, where they can be the same.
+  /// Unites the entities of two objects at one place, if the objects can be the same.
   private mutating func join(_ one: ArchiveValue?, _ other: ArchiveValue?, isRoot: Bool, isRepeated: Bool = false)
     throws
   {
@@ -231,11 +231,11 @@ struct ObjectMatching {
         try !differInConstants(left, right)
       else { return }
       for side in Side.allCases where !entities[first][side].isEmpty && !entities[second][side].isEmpty {
-        // Several parts of a document may be about one object.
+        // Several parts of a document may describe one object.
         guard side == .server, isRepeated || isPart(entities[first]) || isPart(entities[second]) else { return }
       }
     }
-    // The smaller one moves, but the root stays what it is.
+    // The smaller entity moves, but the entity of the root stays.
     let isFirstKept = first == 0 || second != 0 && entities[first].count >= entities[second].count
     try unite(isFirstKept ? first : second, with: isFirstKept ? second : first)
   }
@@ -251,10 +251,10 @@ struct ObjectMatching {
     try visit(kept)
   }
 
-  /// Whether what the server says of an entity came in as parts.
+  /// Whether the server's objects of an entity are parts of a document.
   private func isPart(_ entity: Entity) -> Bool { entity[.server].first.map { $0 < 0 } ?? false }
 
-  /// Looks at the fields of an entity whenever it has got more members.
+  /// Matches the fields of an entity each time it has gained members.
   mutating func visit(_ entity: Int) throws {
     let (members, visited) = (entities[entity].members, entities[entity].visited)
     let counts = members.map(\.count)
@@ -262,8 +262,8 @@ struct ObjectMatching {
     entities[entity].visited = counts
     guard counts.count(where: { $0 > 0 }) > 1 else { return }
     try refine(entity)
-    // Each member is next to one of each other side, the first where there are no more: a side that comes in is
-    // beside all.
+    // Pairs the members of the sides by index. A side with fewer members repeats its first one. The first member of a
+    // side is paired with all members of the others.
     let isNew = zip(visited, counts).contains { $0 == 0 && $1 > 0 }
     let news = isNew ? [0..<(counts.max() ?? 0)] : zip(visited, counts).map { $0..<$1 }
     for index in news.joined() {
@@ -281,7 +281,7 @@ struct ObjectMatching {
     }
   }
 
-  /// Reads parts that were read for a superclass of an object's class for that class.
+  /// Reads parts again that were read for a superclass of the entity's class.
   private mutating func refine(_ entity: Int) throws {
     guard entities[entity].types.count > 1,
       let type = entities[entity].types.values.max(by: { $0.schema.superclasses.count < $1.schema.superclasses.count })
@@ -293,7 +293,7 @@ struct ObjectMatching {
     }
   }
 
-  /// Constants never change, so objects that differ in one are two.
+  /// Whether a constant differs. Constants never change, so such objects are two.
   private func differInConstants(_ left: Int, _ right: Int) throws -> Bool {
     let schema = graph.schema(left)
     guard schema.fields.contains(where: \.isConstant) else { return false }

@@ -1,16 +1,16 @@
-/// JSON Merge Patch (RFC 7396): a document that says what changes in another one.
+/// JSON Merge Patch (RFC 7396): a document that describes the changes of another one.
 public enum JSONMergePatch {
-  /// The patch that makes `new` of `old`.
+  /// Returns the patch that turns `old` into `new`.
   ///
-  /// Objects are compared key by key, arrays and everything else as wholes. A null in an object of `new` cannot be
-  /// said, since null removes; such a key is left out.
+  /// Objects are compared key by key, arrays and everything else as wholes. Outside of arrays, a patch cannot set a key
+  /// to null, because null removes the key: the patched document has such a null of `new` only if `old` has it too.
   ///
   /// - Complexity: linear in the size of both.
   public static func patch(from old: ArchiveValue, to new: ArchiveValue) -> ArchiveValue {
     difference(from: old, to: new) ?? (new.objectValue == nil ? new : [:])
   }
 
-  /// - Returns: `nil` where nothing needs to be said.
+  /// - Returns: `nil` if nothing differs.
   private static func difference(from old: ArchiveValue, to new: ArchiveValue) -> ArchiveValue? {
     guard case .object(let new) = new else { return old.isSame(as: new) ? nil : new }
     let known = old.objectValue?.entries
@@ -29,11 +29,11 @@ public enum JSONMergePatch {
     for (entry, place) in zip(olds, pairs.news) where place == nil {
       entries.append(.init(key: entry.key, value: .null))
     }
-    // What was no object becomes one, also an empty one.
+    // A value that was not an object becomes one, even an empty one.
     return entries.isEmpty && known != nil ? nil : .object(ArchiveObject(uniqueEntries: entries))
   }
 
-  /// What a document becomes by a patch (RFC 7396, section 2).
+  /// Applies a patch to a document (RFC 7396, section 2).
   ///
   /// - Complexity: linear in the size of the patch and of the objects that it changes.
   public static func apply(_ patch: ArchiveValue, to target: ArchiveValue) -> ArchiveValue {

@@ -1,40 +1,40 @@
 public import Foundation
 
-/// JSON Patch (RFC 6902): a list of operations that change a document one after the other.
+/// JSON Patch (RFC 6902): a list of operations that are applied to a document one after the other.
 public struct JSONPatch: Sendable, Hashable {
-  /// One change of a document. What an operation names must be there, except for what `add` puts in.
+  /// One change of a document. The location that an operation names must exist, except for the target of `add`.
   public enum Operation: Sendable, Hashable {
-    /// Puts a value in: under a key, or before a place of an array; `-` is after its last.
+    /// Adds a value: under a key, or before an index of an array; `-` is the end of the array.
     case add(JSONPointer, ArchiveValue)
-    /// Takes a value out.
+    /// Removes a value.
     case remove(JSONPointer)
-    /// Sets another value in the place of one.
+    /// Replaces a value.
     case replace(JSONPointer, ArchiveValue)
-    /// Takes a value out and puts it in at another place.
+    /// Removes a value and adds it at another location.
     case move(from: JSONPointer, to: JSONPointer)
-    /// Puts a value in at another place, too.
+    /// Adds a copy of a value at another location.
     case copy(from: JSONPointer, to: JSONPointer)
-    /// Fails where the value there is another one. Numbers are compared as numbers.
+    /// Fails if the value is a different one. Numbers are compared as numbers.
     case test(JSONPointer, ArchiveValue)
   }
 
   /// The operations, in the order in which they are applied.
   public var operations: [Operation]
 
-  /// A patch of these operations, in their order.
+  /// Creates a patch of these operations, in their order.
   public init(_ operations: [Operation] = []) { self.operations = operations }
 
-  /// Reads a patch from JSON text.
+  /// Parses a patch from JSON text.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON`, also where an object has a key twice: of two operations or
-  ///   paths in one, it is not known which another program takes.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON`, also if an object has a duplicate key, because other
+  ///   programs may take the other value.
   public init(parsing data: Data) throws {
     try self.init(json: JSONReader.refusingDuplicates().read(data))
   }
 
-  /// Reads a patch from a JSON value: an array of objects with `op` and `path`. Other keys are passed over.
+  /// Creates a patch from a JSON value: an array of objects with `op` and `path`. Unknown keys are ignored.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON`, with the place of the operation in its path.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON`, with the index of the operation in its path.
   public init(json: ArchiveValue) throws {
     guard case .array(let elements) = json else {
       throw ArchiveError(.invalidJSON, "a JSON patch is an array of operations")
@@ -47,24 +47,24 @@ public struct JSONPatch: Sendable, Hashable {
   /// The patch as a JSON value.
   public var json: ArchiveValue { .array(operations.map(\.json)) }
 
-  /// The document that the patch makes of another one: all operations, or an error.
+  /// Applies the patch to a document: all operations, or an error.
   ///
   /// Keys of records count as those of objects. Numbers are compared by all of their digits: a test takes 1.0 for 1 and
   /// `10e399` for `1e400`, and does not take 9007199254740993 for 9007199254740992.0. A floating-point number counts as
-  /// its shortest text, which is what JSON has of it.
+  /// its shortest text, which is its form in JSON.
   ///
   /// - Parameters:
-  ///   - document: the document before; it stays as it is.
-  ///   - limits: ``ArchiveLimits/depth`` is how deep arrays and objects may be nested in the document, before and
-  ///     afterwards and in what an operation puts in; above ``JSONReader/maximumDepth`` it counts as that. The other
-  ///     limits have no meaning here.
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` where a place does not exist, a test fails or a value is
-  ///   moved into itself, and with the code `limitExceeded` where values are nested too deep, or where operations put
-  ///   in more than 1,048,576 values and more than 16 times as many as document and patch have, which copies of copies
-  ///   soon do. The place of the operation is in the path, unless the document was too deep before, or is by moves
-  ///   alone.
-  /// - Complexity: linear in the sizes of document, patch and what is copied, times the length of the paths. Putting
-  ///   in and taking out within an array costs about the square root of its length.
+  ///   - document: the document before; it is not changed.
+  ///   - limits: ``ArchiveLimits/depth`` limits the nesting of arrays and objects in the document, before and
+  ///     afterwards, and in added values. The limit is at most ``JSONReader/maximumDepth``. The other limits are
+  ///     ignored.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if a location does not exist, a test fails, a value is
+  ///   moved into itself or the whole document is removed, and with the code `limitExceeded` if values are nested too
+  ///   deep, or if operations add more than 1,048,576 values and more than 16 times as many as the document and the
+  ///   patch have, which copies of copies soon do. The path begins with the index of the operation, unless the document
+  ///   was too deep before, or becomes so by moves alone.
+  /// - Complexity: linear in the sizes of the document, the patch and the copied values, times the length of the paths.
+  ///   Adding to an array and removing from it costs about the square root of its length.
   public func applied(to document: ArchiveValue, limits: ArchiveLimits = ArchiveLimits()) throws -> ArchiveValue {
     var tree = try PatchTree(document, operations, depthLimit: min(limits.depth, JSONReader.maximumDepth))
     for (place, operation) in operations.enumerated() {
@@ -73,11 +73,11 @@ public struct JSONPatch: Sendable, Hashable {
     return try tree.result()
   }
 
-  /// A patch that makes `new` of `old`: keys and elements are added, removed and replaced where they differ.
+  /// Creates a patch that turns `old` into `new`: keys and elements that differ are added, removed and replaced.
   ///
-  /// What is not a number is the same as itself here, but JSON text cannot say it.
+  /// NaN is the same as itself here, but JSON text cannot hold it.
   ///
-  /// - Complexity: as ``ValueDifference``, whose rules for arrays without keys hold for all arrays here.
+  /// - Complexity: as ``ValueDifference``, whose rules for arrays without keys apply to all arrays here.
   public init(from old: ArchiveValue, to new: ArchiveValue) {
     var comparison = Comparison()
     comparison.compare(old, new)
@@ -127,7 +127,7 @@ public struct JSONPatch: Sendable, Hashable {
         operations.append(.replace(JSONPointer(path), .array(after)))
         return
       }
-      // From the end, so that what is taken out does not move what is yet to be.
+      // From the end, so that a removal does not change the indices of the remaining ones.
       for place in difference.removed.reversed() { operations.append(.remove(pointer(String(place)))) }
       for place in difference.added { operations.append(.add(pointer(String(place)), after[place])) }
     }
@@ -196,7 +196,7 @@ extension JSONPatch.Operation {
 }
 
 extension JSONPatch.Operation: CustomStringConvertible {
-  /// What it does and where, without the value: `replace /title`.
+  /// The operation and its location, without the value: `replace /title`.
   public var description: String {
     func name(_ pointer: JSONPointer) -> String { pointer.tokens.isEmpty ? "the whole" : pointer.description }
     return

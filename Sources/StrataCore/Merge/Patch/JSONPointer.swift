@@ -1,13 +1,13 @@
-/// A place in a JSON document (RFC 6901): `/labels/0/name`, and the empty text for the whole.
+/// A location in a JSON document (RFC 6901): `/labels/0/name`, or the empty text for the whole document.
 public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
-  /// The keys and places, unescaped.
+  /// The keys and indices, unescaped.
   public var tokens: [String]
 
-  /// A pointer of keys and places, which are not escaped; without any it means the whole document.
+  /// Creates a pointer from unescaped keys and indices. Without any, it refers to the whole document.
   public init(_ tokens: [String] = []) { self.tokens = tokens }
 
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text does not begin with a slash, or a `~` is not
-  ///   followed by 0 or 1.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not empty and does not begin with a slash,
+  ///   or if a `~` is not followed by 0 or 1.
   public init(parsing text: String) throws {
     guard !text.isEmpty else {
       tokens = []
@@ -16,7 +16,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     guard text.utf8.first == UInt8(ascii: "/") else {
       throw ArchiveError(.invalidJSON, "a JSON pointer is empty or begins with /")
     }
-    // By code points: a slash with a combining mark after it is one character to Swift, and divides all the same.
+    // By code points: a slash with a combining mark is one character in Swift, but still a separator.
     tokens = try text.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { part in
       var token = String.UnicodeScalarView()
       var rest = part
@@ -50,7 +50,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     return String(text)
   }
 
-  /// The place that a token names in an array (RFC 6901 section 4): digits without a leading zero.
+  /// The array index of a token (RFC 6901 section 4): digits without a leading zero; `nil` for any other token.
   static func place(_ token: String) -> Int? {
     guard !token.isEmpty, token.utf8.allSatisfy({ 48...57 ~= $0 }), token == "0" || !token.hasPrefix("0") else {
       return nil
@@ -60,7 +60,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension JSONPointer {
-  /// Keys count by their bytes: two spellings of one text are two keys of an object.
+  /// Keys are compared by their bytes: two spellings of one text are two keys of an object.
   public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
     left.tokens.count == right.tokens.count && right.isInside(left)
   }
@@ -70,6 +70,6 @@ extension JSONPointer {
     for token in tokens { hasher.combine(ExactKey(token)) }
   }
 
-  /// Whether this is a place in another one, or that itself.
+  /// Whether this is a location inside of another one, or the same location.
   func isInside(_ other: JSONPointer) -> Bool { tokens.starts(with: other.tokens, by: ExactKey.isSame) }
 }

@@ -1,4 +1,4 @@
-/// The elements of an array while a patch changes it, in pieces, so that putting in and taking out moves few of them.
+/// The elements of an array during a patch, in pieces, so that insertions and removals move few of them.
 struct PatchElements {
   typealias Slot = PatchTree.Slot
 
@@ -16,7 +16,7 @@ struct PatchElements {
     }
   }
 
-  /// The piece that an element is in, and its place there.
+  /// The piece of an element, and the index in that piece.
   private func find(_ place: Int) -> (piece: Int, place: Int) {
     var (piece, rest) = (0, place)
     while rest >= pieces[piece].count {

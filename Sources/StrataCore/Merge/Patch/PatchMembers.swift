@@ -1,16 +1,16 @@
-/// The members of an object or a record while a patch changes it, in their order, found by their keys.
+/// The members of an object or a record during a patch, in their order, with lookup by key.
 struct PatchMembers {
   typealias Slot = PatchTree.Slot
 
-  /// The record whose fields these are.
+  /// The record whose fields these are; `nil` for an object.
   let record: ModelRecord?
   private(set) var count: Int
   private var keys: [String]
-  /// The values of the keys; `nil` where one was removed, so that the others keep their places.
+  /// The values of the keys; `nil` for a removed one, so that the others keep their indices.
   private var slots: [Slot?]
-  /// The places of the keys, where there are many.
+  /// A lookup table of the keys, if there are many.
   private var places: [ExactKey: Int]?
-  /// So few keys are faster looked through.
+  /// Up to this number of keys, a linear search is faster.
   private static let few = 8
 
   init(_ entries: [ArchiveObject.Entry], of record: ModelRecord? = nil) {
@@ -35,7 +35,7 @@ struct PatchMembers {
     set { slots[place] = newValue }
   }
 
-  /// Puts in under a key, after the others unless it is there already.
+  /// Sets the value of a key. A new key is added at the end.
   mutating func put(_ slot: Slot, under key: String) {
     if let place = place(of: key) {
       slots[place] = slot
@@ -55,7 +55,7 @@ struct PatchMembers {
     if keys.count > Self.few, keys.count > 2 * count { clean() }
   }
 
-  /// Drops the places of what was taken out.
+  /// Removes the entries of removed keys.
   private mutating func clean() {
     keys = zip(keys, slots).compactMap { $1 == nil ? nil : $0 }
     slots.removeAll { $0 == nil }

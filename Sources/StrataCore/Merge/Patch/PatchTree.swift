@@ -1,14 +1,14 @@
-/// A document while a patch changes it.
+/// A document during a patch.
 ///
-/// Arrays and objects are taken apart where a path leads into them, once, and put together again at the end: so each
-/// operation looks keys up and changes what it names in place, however large the document is. They are in one array
-/// and name each other by their places there, and nothing that works on them uses the stack.
+/// An array or an object becomes a node when the first path enters it, and a value again at the end. Each operation
+/// therefore looks keys up and changes values in place, however large the document is. Nodes are in one array and refer
+/// to each other by their indices, and no operation on them is recursive.
 struct PatchTree {
-  /// The content of a place.
+  /// The content of a location.
   enum Slot {
-    /// A value that no path has led into.
+    /// A value that no path has entered.
     case value(ArchiveValue)
-    /// The number of an array or an object that is taken apart.
+    /// The index of the node of an array or an object.
     case node(Int)
   }
 
@@ -18,13 +18,13 @@ struct PatchTree {
     /// The members of an object; `nil` for an array.
     var members: PatchMembers?
 
-    /// The place that a token names; `nil` where nothing is there.
+    /// The index that a token refers to; `nil` if there is none.
     func place(of token: String) -> Int? {
       if let members { return members.place(of: token) }
       return JSONPointer.place(token).flatMap { $0 < elements.count ? $0 : nil }
     }
 
-    /// - Returns: whether there can be such a place.
+    /// - Returns: whether the location is valid.
     mutating func put(_ slot: Slot, at token: String) -> Bool {
       if members != nil {
         members?.put(slot, under: token)
@@ -48,7 +48,7 @@ struct PatchTree {
       }
     }
 
-    /// Calls with each of the nodes directly inside.
+    /// Calls `body` with each node directly inside.
     func forEachNode(_ body: (Int) throws -> Void) rethrows {
       try elements.forEach { if case .node(let number) = $0 { try body(number) } }
       try members?.forEach { if case .node(let number) = $1 { try body(number) } }
@@ -60,14 +60,14 @@ struct PatchTree {
   private let depthLimit: Int
   private let operations: [JSONPatch.Operation]
   private let documentSize: Int
-  /// How many values were put in.
+  /// The number of values that were added.
   private var madeSize = 0
-  /// How many may be put in, where it was asked for.
+  /// The maximum number of added values; computed when first needed.
   private var sizeLimit: Int?
-  /// A move takes what it moves as it is, without looking how deep that is nested.
+  /// Whether a value was moved. A move does not check the depth of the value, so the result is checked.
   private var hasMoved = false
 
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where the document is nested too deep.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the document is nested too deep.
   init(_ document: ArchiveValue, _ operations: [JSONPatch.Operation], depthLimit: Int) throws {
     documentSize = try document.size(limit: depthLimit)
     root = .value(document)
@@ -75,9 +75,9 @@ struct PatchTree {
     self.depthLimit = depthLimit
   }
 
-  /// The document as it is now.
+  /// The current document.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where it is nested too deep.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if it is nested too deep.
   func result() throws -> ArchiveValue {
     let result = try value(of: root)
     if hasMoved { _ = try result.size(limit: depthLimit) }
@@ -119,8 +119,8 @@ struct PatchTree {
     try add(value, at: to)
   }
 
-  /// Whether a place holds what is equal to a value by RFC 6902, section 4.6: numbers by their value, texts by their
-  /// code points.
+  /// Whether the value at a location is equal to another one by RFC 6902, section 4.6: numbers by their value, texts by
+  /// their code points.
   mutating func isEqual(_ path: JSONPointer, to value: ArchiveValue) throws -> Bool {
     var waiting = [(try slot(path), value)]
     while let (slot, value) = waiting.popLast() {
@@ -132,9 +132,9 @@ struct PatchTree {
     return true
   }
 
-  /// Adds the content of a node with that of the same places of a value.
+  /// Queues the content of a node, paired with the values at the same locations of a value.
   ///
-  /// - Returns: whether they have the same places.
+  /// - Returns: whether both have the same locations.
   private func pair(_ node: Node, _ value: ArchiveValue, _ waiting: inout [(Slot, ArchiveValue)]) -> Bool {
     let entries: [ArchiveObject.Entry]
     switch (value, node.members) {
@@ -158,10 +158,10 @@ struct PatchTree {
 
   // MARK: Limits
 
-  /// Counts a value that is put in.
+  /// Counts an added value, and checks the limits.
   private mutating func count(_ value: ArchiveValue, at path: JSONPointer) throws {
     madeSize += try value.size(atDepth: path.tokens.count, limit: depthLimit)
-    // Few patches put in so many values that those of the patch need to be counted.
+    // Few patches add so many values that the size of the patch needs to be known.
     guard madeSize > 1 << 20 else { return }
     let limit = sizeLimit ?? max(1 << 20, 16 * (documentSize + operations.reduce(0) { $0 + $1.size }))
     sizeLimit = limit
@@ -176,14 +176,14 @@ struct PatchTree {
 
   private static var noPlace: ArchiveError { ArchiveError(.mergeFailed, "the document has no such place") }
 
-  /// The content of the place at the end of a path.
+  /// The content of the location at the end of a path.
   private mutating func slot(_ path: JSONPointer) throws -> Slot {
     guard let last = path.tokens.last else { return root }
     let holder = try open(path)
     return try slot(at: place(last, in: holder), of: holder)
   }
 
-  /// The node that holds the end of a path. It is taken apart, and so is everything that holds it.
+  /// The node that contains the end of a path. Values on the path become nodes.
   private mutating func open(_ path: JSONPointer) throws -> Int {
     var holder = try opened(root)
     root = .node(holder)
@@ -212,7 +212,7 @@ struct PatchTree {
     return nodes.count - 1
   }
 
-  /// The place in a node that a token names.
+  /// The index that a token refers to in a node.
   private func place(_ token: String, in holder: Int) throws -> Int {
     guard let place = nodes[holder].place(of: token) else { throw Self.noPlace }
     return place
@@ -245,12 +245,12 @@ struct PatchTree {
 
   // MARK: Values
 
-  /// The value of the content of a place.
+  /// Returns the value of a slot.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where nodes are nested too deep.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if nodes are nested too deep.
   private func value(of slot: Slot) throws -> ArchiveValue {
     guard case .node(let top) = slot else { return value(slot, [:]) }
-    // Each node comes after the one that holds it.
+    // Each node comes after its parent.
     var order = [(number: top, depth: 1)]
     var next = 0
     while next < order.count {
@@ -279,14 +279,14 @@ struct PatchTree {
   private func value(_ slot: Slot, _ made: [Int: ArchiveValue]) -> ArchiveValue {
     switch slot {
     case .value(let value): value
-    // Every node that is named was made before.
+    // Nodes inside were assembled before.
     case .node(let number): made[number] ?? .null
     }
   }
 }
 
 extension JSONPatch.Operation {
-  /// How many values the operation has, itself counted.
+  /// The number of values in the operation, including itself.
   fileprivate var size: Int {
     switch self {
     case .add(_, let value), .replace(_, let value), .test(_, let value): 1 + value.size

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Sums of what two sides added to a number.
+/// The sum of the changes of two sides to a number.
 enum MergeArithmetic {
-  /// `local + server - base`, where what is absent or null counts as 0; `nil` where the values are no numbers of one kind,
-  /// or the sum is beyond 64 bits or what a floating-point number holds.
+  /// `local + server - base`. Absent and null count as 0. Returns `nil` if the values are not numbers of one kind, or
+  /// if the sum exceeds 64 bits or the range of the floating-point type.
   static func sum(_ sides: MergeSides) -> ArchiveValue? {
     let values = [sides.base, sides.local, sides.server].map { $0.flatMap { $0.isNull ? nil : $0 } }
     let present = values.compactMap(\.self)
@@ -27,7 +27,7 @@ enum MergeArithmetic {
       }
     }
     guard numbers.count == values.count else { return nil }
-    // In this order both sides of an exchange round the same.
+    // In this order, both sides of an exchange round in the same way.
     let sum = (numbers[1] + numbers[2]) - numbers[0]
     guard sum.isFinite else { return nil }
     guard present.allSatisfy({ if case .float = $0 { true } else { false } }) else { return .double(sum) }

@@ -1,15 +1,15 @@
 extension MergePolicy {
-  /// What a policy makes of a value that is no container to it.
+  /// The result of a policy for a value that it does not merge from within.
   enum Resolution {
     case value(ArchiveValue?)
     case conflict
   }
 
-  /// Decides between values that differ, where both sides changed them or the base is not known.
+  /// Decides between different values, if both sides changed them or the base is not known.
   ///
   /// Policies for nested values count as ``automatic`` here.
   ///
-  /// - Parameter times: what both sides have under a key beside the value.
+  /// - Parameter times: returns the values of both sides under another key of the model.
   func resolve(
     _ sides: MergeSides, times: (String) -> (local: ArchiveValue?, server: ArchiveValue?)
   ) throws -> Resolution {
@@ -23,7 +23,7 @@ extension MergePolicy {
     case .minimum: return try greater(sides, -1)
     case .sumOfDeltas:
       guard sides.isBaseKnown else { return .value(server) }
-      // What both sides cleared is no amount that both took away.
+      // Both sides cleared the value. That does not mean that both subtracted the amount.
       if local?.isNull ?? true, server?.isNull ?? true { return .value(local ?? server) }
       return MergeArithmetic.sum(sides).map { .value($0) } ?? .conflict
     case .union, .addWins: return .conflict
@@ -66,7 +66,7 @@ extension MergePolicy {
     return .value(try ValueOrder.isGreater(sides.local, than: sides.server) ? sides.local : sides.server)
   }
 
-  /// A time that can be compared; text in ISO 8601 is a date.
+  /// A time that can be compared. Text in ISO 8601 is converted to a date.
   private static func time(_ value: ArchiveValue?) -> ArchiveValue? {
     guard let value, !value.isNull else { return nil }
     guard case .string(let text) = value else { return value }
@@ -84,7 +84,7 @@ extension MergePolicy {
       let scalars = Self.appended(
         Array(own.unicodeScalars), Array(other.unicodeScalars), since: Array(base.unicodeScalars)
       ) { shared in
-        // Words that begin alike are not what both have added: whole lines are.
+        // Different words may begin alike, so only whole lines count as added by both.
         shared[shared.startIndex..<(shared.lastIndex(of: "\n").map { $0 + 1 } ?? shared.startIndex)]
       }
       guard let scalars else { return .conflict }
@@ -95,10 +95,10 @@ extension MergePolicy {
     }
   }
 
-  /// What both begin with, then what only the server has, then what only this side has; `nil` where one of them does
-  /// not begin with the base.
+  /// The common prefix, then the rest of the server's elements, then the rest of the local ones. Returns `nil` if one
+  /// of the sides does not begin with the base.
   ///
-  /// - Parameter added: how much of what both begin with both have added.
+  /// - Parameter added: returns how much of the common prefix after the base counts as added by both.
   private static func appended<T: Equatable>(
     _ own: [T], _ other: [T], since base: [T], _ added: (ArraySlice<T>) -> ArraySlice<T>
   ) -> [T]? {
@@ -111,15 +111,15 @@ extension MergePolicy {
 }
 
 extension MergePolicy {
-  /// The policies in the order in which they are asked.
+  /// The policies in the order in which they are tried.
   var alternatives: [MergePolicy] {
     if case .orElse(let policy, let other) = rule { policy.alternatives + other.alternatives } else { [self] }
   }
 
-  /// The one that is asked first.
+  /// The policy that is tried first.
   var leading: MergePolicy { if case .orElse(let policy, _) = rule { policy.leading } else { self } }
 
-  /// The same policies with another one in the place of the first.
+  /// The same policies with the first one replaced.
   func replacingLeading(by new: MergePolicy) -> MergePolicy {
     guard case .orElse(let policy, let other) = rule else { return new }
     return policy.replacingLeading(by: new).orElse(other)

@@ -1,9 +1,8 @@
-/// Which of two values is the greater one, for values that have an order.
+/// Compares values that have an order.
 enum ValueOrder {
-  /// -1, 0 or 1; `nil` where the values have no order.
+  /// -1, 0 or 1; `nil` if the values have no order.
   ///
-  /// Numbers of all kinds are compared by all of their digits, texts by their scalars. What is not a number is below
-  /// all numbers.
+  /// Numbers of all kinds are compared by all of their digits, texts by their scalars. NaN is below all numbers.
   ///
   /// - Complexity: linear in the length of the values.
   static func compare(_ left: ArchiveValue, _ right: ArchiveValue) -> Int? {
@@ -18,7 +17,7 @@ enum ValueOrder {
     }
   }
 
-  /// An order of all values, which both sides of an exchange find the same: by their bytes in an archive.
+  /// A total order of values by their bytes in an archive, which is the same on both sides of an exchange.
   static func isGreater(_ left: ArchiveValue?, than right: ArchiveValue?) throws -> Bool {
     guard let left else { return false }
     guard let right else { return true }
@@ -32,12 +31,12 @@ enum ValueOrder {
 
   private static func sign(_ isSmaller: Bool, _ isEqual: Bool) -> Int { isSmaller ? -1 : isEqual ? 0 : 1 }
 
-  /// What the two numbers are to each other, by all of their digits; see ``ExactNumber``.
+  /// Compares two numbers by all of their digits; see ``ExactNumber``.
   private static func compareNumbers(_ left: ArchiveValue, _ right: ArchiveValue) -> Int? {
     if let left = left.wideInteger, let right = right.wideInteger {
       return sign(left < right, left == right)
     }
-    // Doubles stand in the order of their texts.
+    // Comparing doubles gives the same order as comparing the digits of their texts.
     if case .double(let left) = left, case .double(let right) = right, !left.isNaN, !right.isNaN {
       return sign(left < right, left == right)
     }

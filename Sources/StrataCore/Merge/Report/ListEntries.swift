@@ -1,14 +1,13 @@
-/// The entries of a merge of lists, which are made of bytes when somebody reads them: most reports are only asked
-/// whether there is a conflict.
+/// The entries of a merge of lists, decoded from bytes on demand. Most callers only ask a report for conflicts.
 final class ListEntries: Sendable {
-  /// A field whose value was taken from one side as it is.
+  /// A field whose value was taken unchanged from one side.
   struct Taken: Sendable {
     /// The offset of the element's key in the bytes.
     let identity: Int
     let field: Int
     let outcome: MergeReport.Outcome
     let rule: String
-    /// The offsets of the values; -1 where there is none.
+    /// The offsets of the values; -1 if there is none.
     let base: Int
     let local: Int
     let server: Int
@@ -26,10 +25,10 @@ final class ListEntries: Sendable {
   private let identityKey: IdentityKey
 
   /// - Parameters:
-  ///   - bytes: what the places in the notes are in.
+  ///   - bytes: the bytes that the offsets in the notes refer to.
   ///   - shapes: the definitions of the records in the bytes.
   ///   - keys: the keys of the fields.
-  ///   - identityKey: the key that tells elements apart.
+  ///   - identityKey: the key that identifies elements.
   init(
     _ notes: [Note], bytes: [UInt8], shapes: [(number: Int, shape: RecordShape)], keys: [String],
     identityKey: IdentityKey
@@ -74,9 +73,9 @@ final class ListEntries: Sendable {
 }
 
 extension ArchiveReader {
-  /// A value that a merge wrote itself; `nil` where there is none.
+  /// The value at an offset; `nil` for a negative offset.
   fileprivate mutating func shownValue(at place: Int) -> ArchiveValue? {
-    // Bytes that a merge wrote itself can be read, and reports cannot throw.
+    // The merge wrote these bytes itself, so they can be decoded; and reports cannot throw.
     place < 0 ? nil : try? value(at: place)
   }
 }

@@ -1,10 +1,10 @@
-/// Where in nested values a merge or a difference came to something: `labels[id=3].name`.
+/// The path of a value in a merge or a difference: `labels[id=3].name`.
 public struct MergePath: Sendable, Hashable, CustomStringConvertible {
-  /// A step from the outside in.
+  /// A step of a path, which begins at the outermost value.
   public enum Component: Sendable, Hashable {
     /// The value under a key.
     case key(String)
-    /// A place in an array.
+    /// An index of an array.
     case index(Int)
     /// The element of an array that has this identity: the value of its key, or the values of its keys as an array.
     case element(key: IdentityKey, id: ArchiveValue)
@@ -12,20 +12,20 @@ public struct MergePath: Sendable, Hashable, CustomStringConvertible {
     case value(ArchiveValue)
   }
 
-  /// The object that the steps below lead away from; `nil` where they begin at the root.
+  /// The object at which the steps begin; `nil` if they begin at the root.
   private var origin: (places: ObjectPlaces, object: Int)?
   private var steps: [Component]
 
-  /// A path of these steps; without any it means the root.
+  /// Creates a path of these steps. Without steps, it is the path of the root.
   public init(_ components: [Component] = []) { steps = components }
 
-  /// A path that begins at an object of a graph, whose own path it shares with all others that do.
+  /// Creates a path that begins at an object of a graph. The path of the object is shared, not copied.
   init(_ components: [Component], from object: Int, in places: ObjectPlaces) {
     steps = components
     if places.count(of: object) > 0 { origin = (places, object) }
   }
 
-  /// The steps; none is the whole.
+  /// The steps from the root; empty for the root itself.
   ///
   /// - Complexity: linear in their number.
   public var components: [Component] {
@@ -33,11 +33,11 @@ public struct MergePath: Sendable, Hashable, CustomStringConvertible {
     set { (origin, steps) = (nil, newValue) }
   }
 
-  /// How many steps there are.
+  /// The number of steps.
   var count: Int { (origin.map { $0.places.count(of: $0.object) } ?? 0) + steps.count }
 
-  /// The steps as text: keys with dots between them, elements in brackets; `.` where there are none. A key with a dot,
-  /// a bracket or a backslash in it has a backslash before each of them.
+  /// The steps as text: keys separated by dots, and elements in brackets; `.` for the root. Each dot, bracket, equals
+  /// sign or backslash in a key has a backslash before it.
   public var description: String {
     let components = components
     guard !components.isEmpty else { return "." }
@@ -72,7 +72,7 @@ public struct MergePath: Sendable, Hashable, CustomStringConvertible {
   }
 
   private static func text(of value: ArchiveValue) -> String {
-    // What JSON has no form for is shown by its kind. Nothing but the text shown comes of it.
+    // A value without a form in JSON is shown by its kind.
     guard let data = try? JSONWriter().write(value), data.count <= 200 else { return "(\(value.kind))" }
     return String(decoding: data, as: UTF8.self)
   }
@@ -88,7 +88,7 @@ extension MergePath {
 
   public func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
 
-  /// A number that is made step by step, so that a path which begins at an object has that of all its steps at once.
+  /// A hash that is computed step by step, so that it is the same whether a path begins at an object or at the root.
   private var fingerprint: Int {
     steps.reduce(origin.map { $0.places.fingerprint(of: $0.object) } ?? 0, Self.fingerprint)
   }
@@ -102,8 +102,8 @@ extension MergePath {
 }
 
 extension MergePath.Component {
-  /// Keys count by their bytes: two spellings of one text are two keys of an object. What is not a number is the same as
-  /// itself, so that each step is found again.
+  /// Keys are compared by their bytes: two spellings of one text are two keys of an object. NaN equals itself, so that
+  /// each step is found again.
   public static func == (left: Self, right: Self) -> Bool {
     switch (left, right) {
     case (.key(let one), .key(let other)): ExactKey.isSame(one, other)
@@ -127,10 +127,10 @@ extension MergePath.Component {
   }
 }
 
-/// Which paths a policy is for: `labels[*].name`.
+/// A pattern of the paths that a policy is for: `labels[*].name`.
 ///
-/// Keys are divided by dots; `*` stands for any key and `[*]` for any element. `\` before a dot, a bracket, a star or a
-/// backslash takes it as it is.
+/// Keys are separated by dots; `*` matches any key and `[*]` any element. A `\` before a dot, a bracket, a star or a
+/// backslash makes it literal.
 public struct MergeSelector: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
   enum Component: Sendable, Hashable {
     case key(String), anyKey, anyElement
@@ -139,7 +139,7 @@ public struct MergeSelector: Sendable, Hashable, ExpressibleByStringLiteral, Cus
   let components: [Component]
   public let description: String
 
-  /// The paths that the text spells; `.` is the whole.
+  /// Creates a pattern from text; `.` matches the root.
   public init(parsing text: String) {
     description = text
     var parts: [Component] = []
@@ -171,10 +171,10 @@ public struct MergeSelector: Sendable, Hashable, ExpressibleByStringLiteral, Cus
 
   public init(stringLiteral value: String) { self.init(parsing: value) }
 
-  /// Whether a path is one that this names.
+  /// Whether the pattern matches a path.
   package func matches(_ path: [MergePath.Component]) -> Bool { Self.matches(components[...], path) }
 
-  /// Whether the rest of a pattern is one of a path.
+  /// Whether the rest of a pattern matches a path.
   static func matches(_ components: ArraySlice<Component>, _ path: [MergePath.Component]) -> Bool {
     path.count == components.count
       && zip(components, path).allSatisfy { pattern, component in
@@ -188,7 +188,7 @@ public struct MergeSelector: Sendable, Hashable, ExpressibleByStringLiteral, Cus
 }
 
 extension MergePath {
-  /// The path without the values that tell elements apart, for messages of errors.
+  /// The path without the identities of elements, for error messages.
   var keysOnly: String {
     MergePath(
       components.map { component in

@@ -1,42 +1,42 @@
-/// What a merge came to, key path by key path.
+/// The result of a merge, key path by key path.
 public struct MergeReport: Sendable, Hashable {
-  /// One field whose value is another than before.
+  /// A field whose value changed.
   public struct Change: Sendable, Hashable {
     /// The key of the field.
     public let key: String
-    /// The value before the merge; `nil` where there was none.
+    /// The value before the merge; `nil` if there was none.
     public let old: ArchiveValue?
-    /// The value after it; `nil` where there is none.
+    /// The value after the merge; `nil` if there is none.
     public let new: ArchiveValue?
   }
 
-  /// Which side a value came from.
+  /// The side that a value came from.
   public enum Outcome: String, Sendable, Hashable, CaseIterable {
     /// The server's value was taken.
     case server
-    /// The local value was kept though the server's is another one.
+    /// The local value was kept although the server's is different.
     case local
-    /// A value was made of both.
+    /// The value was combined from both sides.
     case merged
-    /// Both changed it, and no rule decides. The result has the value that ``MergeOptions/conflicts`` says.
+    /// Both sides changed the value, and no rule decides. ``MergeOptions/conflicts`` determines the result.
     case conflict
   }
 
   /// A key path at which the sides differ.
   public struct Entry: Sendable, Hashable {
-    /// Where the sides differ.
+    /// The path at which the sides differ.
     public let path: MergePath
-    /// Which side counted.
+    /// The side whose value was taken.
     public let outcome: Outcome
-    /// The rule that decided: a policy's ``MergePolicy/description``, or why none was needed.
+    /// The rule that decided: the ``MergePolicy/description`` of a policy, or the reason why none was needed.
     public let rule: String
-    /// The three values and what became of them; `nil` where one is absent. Objects are shown as records.
+    /// The value of the base. In this and the following values, `nil` is an absent value, and objects are records.
     public let base: ArchiveValue?
-    /// What the program had.
+    /// The local value.
     public let local: ArchiveValue?
-    /// What came in.
+    /// The server's value.
     public let server: ArchiveValue?
-    /// What became of them.
+    /// The merged value.
     public let result: ArchiveValue?
     /// Whether an older version of the model recorded the conflict: its path and its values are those of that version.
     public internal(set) var isOutdated = false
@@ -48,27 +48,27 @@ public struct MergeReport: Sendable, Hashable {
   public internal(set) var mergedKeys: [String] = []
   /// The key paths at which the sides differ, in the order in which they were merged.
   ///
-  /// - Complexity: linear in their number each time, where a list was merged as a whole.
+  /// - Complexity: linear in their number on each access, if a list was merged as a whole.
   public internal(set) var entries: [Entry] {
     get { listEntries?.entries ?? ownEntries }
     set { (ownEntries, listEntries) = (newValue, nil) }
   }
 
   private var ownEntries: [Entry] = []
-  /// The entries of a list, which nobody has read yet.
+  /// The entries of a list, decoded on demand; `nil` if there are none, or if `entries` was set.
   var listEntries: ListEntries?
 
-  /// Whether elements of a list changed that was merged as a whole.
+  /// Whether elements changed in a list that was merged as a whole.
   var isChangedInside = false
 
-  /// A report of a merge that came to nothing.
+  /// Creates the report of a merge without differences.
   public init() {}
 
   /// The keys of the fields that changed.
   public var changedKeys: [String] { changes.map(\.key) }
-  /// Whether the object is as it was.
+  /// Whether nothing changed.
   public var isEmpty: Bool { changes.isEmpty && !isChangedInside }
-  /// What no rule decided.
+  /// The differences that no rule decided.
   public var conflicts: [Entry] { listEntries?.conflicts ?? ownEntries.filter { $0.outcome == .conflict } }
 
   public static func == (left: MergeReport, right: MergeReport) -> Bool {
@@ -86,10 +86,10 @@ extension MergeReport: CustomStringConvertible {
   /// The report as a table without values.
   public var description: String { table() }
 
-  /// The report as a table, a line a key path. Control characters are written as `\u{1B}`, so that none shifts a
-  /// column.
+  /// The report as a table with one line for each key path. Control characters are written as `\u{1B}`, so that none
+  /// shifts a column.
   ///
-  /// - Parameter showsValues: whether it has the values, each cut to 40 characters. They may be private.
+  /// - Parameter showsValues: whether the table has the values, each cut to 40 characters. They may be private.
   public func table(showsValues: Bool = false) -> String {
     guard !entries.isEmpty else { return "no differences" }
     var rows = [["path", "outcome", "rule"] + (showsValues ? ["base", "local", "server", "result"] : [])]
@@ -113,16 +113,16 @@ extension MergeReport: CustomStringConvertible {
 
   private static func text(of value: ArchiveValue?) -> String {
     guard let value else { return "—" }
-    // What JSON has no form for is shown by its kind. Nothing but the line shown comes of it.
+    // A value without a form in JSON is shown by its kind.
     guard let data = try? JSONWriter().write(value) else { return "(\(value.kind))" }
     let text = String(decoding: data, as: UTF8.self)
     return text.count > 40 ? String(text.prefix(39)) + "…" : text
   }
 
-  /// The report as a JSON value: `entries` of `path`, `outcome` and `rule`, and the numbers of each outcome.
+  /// The report as a JSON value: `entries` with `path`, `outcome` and `rule`, and `counts` with the number of entries
+  /// of each outcome.
   ///
-  /// - Parameter showsValues: whether it has `base`, `local`, `server` and `result` too; a value that is absent has
-  ///   no key.
+  /// - Parameter showsValues: whether entries have `base`, `local`, `server` and `result` too, without absent values.
   public func json(showsValues: Bool = false) -> ArchiveValue {
     let counts = Outcome.allCases.map { outcome in
       ArchiveObject.Entry(key: outcome.rawValue, value: .integer(entries.count { $0.outcome == outcome }))
@@ -149,7 +149,7 @@ extension MergeReport: CustomStringConvertible {
 }
 
 extension MergeReport {
-  /// Throws where there are conflicts and they are to fail.
+  /// Throws `mergeFailed` if there are conflicts and the options make them errors.
   func checkConflicts(_ options: MergeOptions, typeName: String?) throws {
     guard options.conflicts == .fail, let first = conflicts.first else { return }
     let paths = conflicts.prefix(10).map { $0.path.keysOnly }.joined(separator: ", ")

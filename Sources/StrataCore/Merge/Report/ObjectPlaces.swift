@@ -1,5 +1,5 @@
-/// The paths of the objects of a graph, each by the object before it: a long list of linked objects has paths as long
-/// as itself, which are made of one step each here.
+/// The paths of the objects of a graph. Each is stored as the steps from the object before it, because the full paths
+/// of a long list of linked objects are as long as the list.
 final class ObjectPlaces: Sendable {
   private struct Place {
     /// The object before it, and the steps from there.
@@ -12,7 +12,7 @@ final class ObjectPlaces: Sendable {
 
   private let places: [Int: Place]
 
-  /// - Parameter ways: the object before each one, which comes earlier, and the steps from there; none of the root.
+  /// - Parameter ways: for each object, its owner, which comes earlier, and the steps from there. A root has no owner.
   init(_ ways: [ValueMerger.Way]) {
     var places: [Int: Place] = [:]
     for way in ways where places[way.object] == nil {
@@ -25,7 +25,7 @@ final class ObjectPlaces: Sendable {
     self.places = places
   }
 
-  /// How many steps lead to an object; 0 where none is known.
+  /// The number of steps to an object; 0 if no path to it is known.
   func count(of object: Int) -> Int { places[object]?.count ?? 0 }
 
   func fingerprint(of object: Int) -> Int { places[object]?.fingerprint ?? 0 }

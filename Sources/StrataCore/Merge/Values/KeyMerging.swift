@@ -2,11 +2,10 @@
 public protocol KeyMerging: VersionedModel {
   /// Merges one key.
   ///
-  /// The receiver is a copy: when anything fails later, the object that the merge was called on is unchanged.
+  /// The receiver is a copy: if the merge fails later, the object that it was called on is unchanged.
   ///
-  /// `source` is all of what came in. Where these were only parts, keys that it lacks have the values that they have
-  /// here.
+  /// `source` is the complete incoming model. If the incoming data lacks keys, these have their local values.
   ///
-  /// - Returns: whether the key was dealt with; else its policy decides.
+  /// - Returns: whether the key was merged; otherwise its policy decides.
   mutating func mergeValue(forKey key: String, from source: Self) throws -> Bool
 }

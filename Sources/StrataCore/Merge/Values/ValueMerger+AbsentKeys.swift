@@ -23,7 +23,7 @@ extension ValueMerger {
     }
   }
 
-  /// Merges a value of which only parts came in with what is here; `nil` where it is merged as one value.
+  /// Merges a partial incoming value into the local one; `nil` if it is merged as one value.
   mutating func mergePart(
     _ sides: MergeSides, _ server: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue? {
@@ -35,7 +35,7 @@ extension ValueMerger {
     }
   }
 
-  /// The server's value, which is about the model that the server had there where it does not say which one it is.
+  /// The server's value. If it lacks the identity of a model, it gets that of the model that the server had there.
   mutating func named(_ sides: MergeSides) -> ArchiveValue? {
     guard incoming.hasParts, sides.isBaseKnown, case .record(var server)? = sides.server,
       case .record(let base)? = sides.base, base.typeName == server.typeName, let schema = catalog[server.typeName],
@@ -45,13 +45,13 @@ extension ValueMerger {
     return .record(server)
   }
 
-  /// Whether a local value is another one than the base's, as far as that is known.
+  /// Whether the local value differs from the base, in the keys that the base has.
   mutating func isEdited(_ local: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
     guard isBaseRemembered, let base, isPart(base) else { return !same(base, local) }
     return try !same(overlaid(base, over: [local], fillsIn: false), local)
   }
 
-  /// Whether the server's value says something that the base does not have.
+  /// Whether the server's value contains a change since the base.
   mutating func isNews(_ server: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
     guard !same(base, server) else { return false }
     guard let base, let server, isBaseRemembered || incoming.hasParts, isPart(base) || isPart(server) else {
@@ -60,7 +60,7 @@ extension ValueMerger {
     return try !same(overlaid(saying(server), over: [base], fillsIn: false), base)
   }
 
-  /// A value without what JSON never holds: a whole model has there what the program put in.
+  /// The value without fields that JSON never holds. In a whole model those are the program's own, not the server's.
   func saying(_ value: ArchiveValue) -> ArchiveValue { incoming.isWhole ? withoutHidden(value) : value }
 
   /// A value without the fields that JSON never holds.
@@ -73,8 +73,8 @@ extension ValueMerger {
     }
   }
 
-  /// The models of a list that have fields which JSON never holds, by the other fields: a model that comes in with the same values is one of
-  /// these, the first one first.
+  /// The models of a list that have fields which JSON never holds and no identity, looked up by their other fields. An
+  /// incoming model with the same values corresponds to the first of them that is left.
   private func hiddenModels(of list: ArchiveValue, _ finder: ModelFinder) throws -> [SameValue: [ModelRecord]] {
     var models: [SameValue: [ModelRecord]] = [:]
     _ = try finder.map(list) { record, _ in
@@ -87,26 +87,26 @@ extension ValueMerger {
     return models.mapValues { $0.reversed() }
   }
 
-  /// The sides with all of the server's value: what it does not say is what is here, or what the base has, where these
-  /// are the same model; what is new has its defaults.
+  /// Completes the server's value: absent keys are taken from the local value, or else from the base, if it is the same
+  /// model. New models take defaults.
   mutating func completed(_ sides: MergeSides) throws -> MergeSides {
     var result = sides
     result.server = try sides.server.map { try completed($0, over: [sides.local, sides.base]) }
     return result
   }
 
-  /// A value with all keys of its models.
+  /// Returns a value with all keys of its models.
   ///
-  /// - Parameter known: what absent keys are taken from; the first that is the same model counts.
-  /// - Throws: ``ArchiveError`` with the code `missingValue` where a key is in none of them and has no default.
+  /// - Parameter known: values from which absent keys are taken; the first that is the same model counts.
+  /// - Throws: ``ArchiveError`` with the code `missingValue` if none of them has a key that has no default.
   mutating func completed(_ value: ArchiveValue, over known: [ArchiveValue?]) throws -> ArchiveValue {
     guard incoming.hasParts, isPart(value) else { return value }
     return try overlaid(value, over: known, fillsIn: true)
   }
 
-  /// A value with what others know under the keys that it lacks.
+  /// Returns a value with its absent keys taken from other values.
   ///
-  /// - Parameter fillsIn: whether keys that none of them has get their defaults.
+  /// - Parameter fillsIn: whether keys that are absent from all of them take their defaults.
   mutating func overlaid(_ value: ArchiveValue, over known: [ArchiveValue?], fillsIn: Bool) throws -> ArchiveValue {
     switch value {
     case .record(let record):
@@ -129,7 +129,7 @@ extension ValueMerger {
           return try overlaid(.record(record), over: others, fillsIn: fillsIn)
         }
       }
-      // Of one list alone: a model of another one may be the same model, and two elements would get its identity.
+      // Only from one list: a model of another list may be the same model, and two elements would get its identity.
       var hidden = incoming.isJSON && fillsIn ? try olds.first.map { try hiddenModels(of: $0, finder) } ?? [:] : [:]
       if !hidden.isEmpty {
         merged = try finder.map(merged) { record, _ in
@@ -172,7 +172,7 @@ extension ValueMerger {
     }
   }
 
-  /// The fields of a model with what other records of it have under the keys that it lacks.
+  /// The fields of a model, with absent ones taken from other records of it.
   mutating func overlaid(
     _ record: ModelRecord, _ schema: ModelSchema, over others: [ModelRecord], fillsIn: Bool
   ) throws -> ModelRecord {
@@ -221,7 +221,7 @@ extension ValueMerger {
       $0[name]?.objectValue
     }
     guard !info.labels.isEmpty else {
-      // A case that does not name its values: what another one has of them, in its order.
+      // The labels of the case are not declared: absent values are taken from another record, in its order.
       let missing = (others.first?.entries ?? []).filter { values[$0.key] == nil }
       let keys = others.first?.keys ?? []
       let all = values.entries + missing
@@ -248,7 +248,7 @@ extension ValueMerger {
     return ModelRecord(shape: record.shape, values: [.object(ArchiveObject(uniqueEntries: entries))])
   }
 
-  /// Whether two records are of one type, and nothing tells them apart.
+  /// Whether two records have the same type, and not different identities.
   func isSameModel(_ one: ModelRecord, _ other: ModelRecord, _ schema: ModelSchema) -> Bool {
     guard one.typeName == other.typeName else { return false }
     guard let left = graph.identity(of: one, schema), let right = graph.identity(of: other, schema) else { return true }

@@ -1,14 +1,14 @@
-/// The models that a merge was asked for, which have what no field holds, too.
+/// The models that a merge was called with, which also have properties that are not fields.
 struct RootModels {
   let local: any VersionedModel
-  /// What came in, where it is a whole model of the same type.
+  /// The incoming model, if it is a whole model of the same type.
   let server: (any VersionedModel)?
 }
 
 extension ValueMerger {
-  /// Lets a model merge the keys that it merges itself.
+  /// Calls `mergeValue(forKey:from:)` of a model for each key that the server's record has.
   ///
-  /// - Returns: these keys.
+  /// - Returns: the keys that the model merged itself.
   mutating func runHooks(
     _ type: any KeyMerging.Type, _ local: inout ModelRecord, _ server: ModelRecord, _ base: ModelRecord?,
     _ wanted: Set<String>?,
@@ -16,7 +16,7 @@ extension ValueMerger {
   ) throws -> Set<String> {
     func run<M: KeyMerging>(_ type: M.Type) throws -> (ModelRecord, Set<String>) {
       let context = DecodingContext.unfinishedMerge
-      // An object is made anew, a value is copied as it is.
+      // An object is created anew. A value is copied, with its properties that are not fields.
       var model: M
       if let local = models?.local as? M, !M.schema.isObject {
         model = local
@@ -46,7 +46,8 @@ extension ValueMerger {
     return handled
   }
 
-  /// A model of a part: what it does not say is as in another record; objects in it are made anew.
+  /// Creates a model from a part, with absent keys taken from another record. Parts that it refers to become new
+  /// objects, unless they correspond to existing ones.
   mutating func realizedModel<M: VersionedModel>(_ type: M.Type, _ part: ArchiveValue, over known: ModelRecord) throws
     -> M
   {
@@ -60,8 +61,8 @@ extension ValueMerger {
     return try graph.make(M.self, realized(record), in: .unfinishedMerge)
   }
 
-  /// A record whose references lead to objects that exist: parts of a document are the objects that they correspond to,
-  /// and those that are new are made, each once however many paths lead to it.
+  /// Resolves references to parts of a document: to the objects that they correspond to, or else to new objects, each
+  /// of which is created once.
   private mutating func realized(_ record: ModelRecord) throws -> ModelRecord {
     var parts: [Int: ModelRecord] = [:]
     let numbers = try Postorder.numbers(from: newParts(of: record)) { number in
@@ -84,7 +85,7 @@ extension ValueMerger {
     ArchiveValue.record(record).references.filter { existing($0) == nil }
   }
 
-  /// The object that a reference leads to; `nil` for a part that corresponds to none.
+  /// The object that a reference resolves to; `nil` for a part that corresponds to none.
   private func existing(_ number: Int) -> Int? {
     number < 0 ? matching?.entity(of: number).flatMap { matching?.entities[$0][.local].first } : number
   }

@@ -1,19 +1,19 @@
 extension ValueMerger {
-  /// The elements of a list, by the numbers of what tells each from the others.
+  /// The elements of a list, by the numbers of their identities.
   private struct Elements {
     var numbers: [Int] = []
     var values: [Int: ArchiveValue] = [:]
   }
 
-  /// The lists of all sides with what tells their elements apart, which has one number in all of them.
+  /// The lists of all sides. An identity has the same number in all of them.
   private struct IdentifiedLists {
     var base = Elements()
     var local = Elements()
     var server = Elements()
-    /// By number.
+    /// The identities by number.
     var ids: [SameValue] = []
     var components: [MergePath.Component] = []
-    /// What several elements of one list have.
+    /// The identities that several elements of one list have.
     var duplicates = Set<SameValue>()
 
     var order: ListOrder { ListOrder(base: base.numbers, local: local.numbers, server: server.numbers) }
@@ -23,13 +23,13 @@ extension ValueMerger {
     }
   }
 
-  /// What tells an element from the others of its list.
+  /// The identity of an element: the value of its key, or else its content.
   private struct Identity: Hashable {
     let key: ElementKey
     let isKeyed: Bool
   }
 
-  /// - Parameter key: the key of the elements; `nil` for members of a set, of which each is there once.
+  /// - Parameter key: the key of the elements; `nil` for members of a set, whose duplicates are skipped.
   private func identified(
     _ base: [ArchiveValue], _ local: [ArchiveValue], _ server: [ArchiveValue], by key: IdentityKey?
   ) throws -> IdentifiedLists {
@@ -56,27 +56,27 @@ extension ValueMerger {
       }
       return result
     }
-    // Identities have their numbers in this order.
+    // The numbers of identities are assigned in this order.
     lists.local = try elements(local)
     lists.server = try elements(server)
     lists.base = try elements(base)
     return lists
   }
 
-  /// What tells an element from others that has no key: an object is itself.
+  /// The content by which an element without a key is identified. References are replaced by their entities.
   private func content(_ value: ArchiveValue) -> ArchiveValue {
     guard let matching, value.hasReferences else { return value }
     return value.mapReferences { .reference(matching.canonical($0)) }
   }
 
-  /// What a path says of an element that has no key: of an object the fields that it has here, or would have.
+  /// An element without a key as a path shows it. An object has its local fields, or those of a new object.
   private func shown(_ element: ArchiveValue) throws -> ArchiveValue {
     guard element.hasReferences, let matching else { return element }
     var merger = self
     return try graph.shown(element) { number in
       guard let entity = matching.entity(of: number) else { return try graph.record(number) }
       if let local = matching.entities[entity][.local].first { return try graph.record(local) }
-      // One that lacks a value which has no default is shown with what there is of it.
+      // If a value without a default is missing, the object is shown with the fields that it has.
       return try (try? merger.newRecord(of: entity)) ?? graph.record(number)
     }
   }
@@ -91,15 +91,15 @@ extension ValueMerger {
       case let isSet = sides.local?.isSet ?? false, isSet == sides.server?.isSet
     else { return nil }
     var old = sides.base?.arrayValue ?? []
-    // An element without a key is identified by its content, so all of it must be there.
+    // An element without a key is identified by its content, so it must be complete.
     if incoming.hasParts {
       other = try other.map { try graph.opened($0)[key]?.isNull ?? true ? completed($0, over: []) : $0 }
     }
     if isBaseRemembered {
-      // What the server never said of one cannot tell it apart.
+      // A remembered element without a key is completed too, because the server may not have sent all of its keys.
       old = try old.map { element in
         guard try graph.opened(element)[key]?.isNull ?? true, isPart(element) else { return element }
-        // Where a value that has no default is missing, too, the element is identified by what there is of it.
+        // If a value without a default is missing as well, the element is identified by the keys that it has.
         return (try? overlaid(element, over: [], fillsIn: true)) ?? element
       }
     }
@@ -108,7 +108,7 @@ extension ValueMerger {
     var result: [Int: ArchiveValue] = [:]
     for number in local.numbers + server.numbers.filter({ local.values[$0] == nil }) {
       path.append(lists.components[number])
-      // A path does not tell which of several it is about, so what happens to one decides no conflict about another.
+      // Several elements share the path, so a decision about one of them must not end a conflict of another.
       let isUnclear = lists.duplicates.contains(lists.ids[number])
       if isUnclear { unclearDepth += 1 }
       defer {
@@ -129,11 +129,11 @@ extension ValueMerger {
     return .array(merged)
   }
 
-  /// What becomes of what the source does not list.
+  /// Whether elements that the source does not list are kept.
   ///
-  /// - Parameter named: what a policy says about it.
+  /// - Parameter named: the setting of the policy.
   func unlisted(_ named: Unlisted?, _ sides: MergeSides) -> Unlisted {
-    // A patch names what it removes.
+    // A patch names the elements that it removes, so the option does not apply.
     if let rule = named ?? (incoming.removesAbsentKeys ? nil : options.unlisted) { return rule }
     if sides.isBaseKnown { return .removeUnlessEdited }
     return incoming.isWhole || incoming.removesAbsentKeys || incoming.hasWholeLists ? .remove : .keep
@@ -177,7 +177,7 @@ extension ValueMerger {
     }
   }
 
-  /// Accounts for elements that are in another order than on one of the sides.
+  /// Adds a note if the order of the elements differs from that of one of the sides.
   mutating func noteOrder(
     _ sides: MergeSides, _ order: ListOrder, _ surviving: Set<Int>, _ places: [Int], _ policy: MergePolicy
   ) {
@@ -187,14 +187,14 @@ extension ValueMerger {
     }
     let (isOwn, isOther) = (stands(order.local), stands(order.server))
     guard !isOwn || !isOther else { return }
-    // The order of elements says nothing about what is in them.
+    // The order decides nothing about the contents of elements.
     note(
       sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements", nil, decides: false)
   }
 
   // MARK: By content
 
-  /// Merges the elements of arrays and sets as members of a set; `nil` where the values are neither.
+  /// Merges the elements of arrays and sets as members of a set; `nil` if the values are neither.
   mutating func mergeMembers(
     _ sides: MergeSides, _ policy: MergePolicy, isGrowOnly: Bool
   ) throws -> ArchiveValue? {
@@ -224,14 +224,14 @@ extension ValueMerger {
 extension ArchiveValue {
   var isSet: Bool { if case .set = self { true } else { false } }
 
-  /// A set of merged values: each once, unless it is not equal to itself, and in the order of archives.
+  /// A set of merged values in canonical order, without duplicates. Values that contain NaN are never duplicates.
   static func set(ofMerged values: [ArchiveValue]) throws -> ArchiveValue {
     var seen = Set<SameValue>()
     let members = values.filter {
       let value = SameValue($0)
       return seen.insert(value).inserted || value.hasNaN
     }
-    // Objects have no bytes of their own to be sorted by; the archive sorts them by their content.
+    // Objects have no bytes to be sorted by. The archive sorts them by their content.
     guard !members.contains(where: \.hasReferences) else { return .set(members) }
     return .set(try CanonicalOrder.sorted(members) { try $0.write($1) })
   }

@@ -1,8 +1,8 @@
 extension ValueMerger {
-  /// Merges models, objects and dictionaries key by key; `nil` where the values are none of one kind, or models with
-  /// two identities.
+  /// Merges models, objects and dictionaries key by key; `nil` if the values are of different kinds, or models with
+  /// different identities.
   ///
-  /// - Parameter isMatched: whether it is known that both are the same, whatever tells them apart.
+  /// - Parameter isMatched: whether both are known to be the same model, whatever their identities are.
   mutating func mergeNested(
     _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, _ policy: MergePolicy,
     _ shape: TypeShape? = nil, isMatched: Bool = false
@@ -51,7 +51,9 @@ extension ValueMerger {
     }
   }
 
-  /// Whether two records are of one model, and nothing tells them apart.
+  /// Whether two records are of the same type, and do not have different identities.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `unsupportedVersion` if the records have different versions.
   private mutating func isOneModel(_ local: ModelRecord, _ server: ModelRecord, isMatched: Bool = false) throws -> Bool
   {
     guard local.typeName == server.typeName else { return false }
@@ -64,21 +66,21 @@ extension ValueMerger {
         supportedVersion: server.modelVersion)
     }
     guard let schema = try catalog.schema(named: local.typeName) else {
-      // One key may be the case of an enum.
+      // Records of one key may be cases of an enum.
       return local.keys.count != 1 || server.keys.count != 1 || local.keys == server.keys
     }
     if schema.isEnumeration { return local.keys == server.keys }
     return isMatched || isSameModel(local, server, schema)
   }
 
-  /// Merges the fields of two records of one type; what the server's lacks is left alone.
+  /// Merges the fields of two records of one type. Fields that the server's record lacks are unchanged.
   ///
   /// - Parameters:
-  ///   - base: the fields that both started from; `nil` where the model was not there then.
-  ///   - isBaseKnown: whether that is known. Of a record that lacks keys, nothing is known about these.
-  ///   - schema: the local one, where the record does not say enough.
-  ///   - wanted: the keys to merge; all unless given.
-  ///   - models: the models themselves, where the caller has them.
+  ///   - base: the fields that both sides started from; `nil` if the model did not exist then.
+  ///   - isBaseKnown: whether the base is known. For keys that the base's record lacks, it is not.
+  ///   - schema: the local schema, if the record alone does not determine it.
+  ///   - wanted: the keys to merge; all by default.
+  ///   - models: the models themselves, if the caller has them.
   mutating func mergeFields(
     _ base: ModelRecord?, isBaseKnown: Bool, _ local: ModelRecord, _ server: ModelRecord,
     schema known: ModelSchema? = nil,
@@ -106,7 +108,7 @@ extension ValueMerger {
       }
       if field?.type is MergeState.Type { continue }
       let isKnown = isBaseKnown && (base == nil || base?[key] != nil || field == nil)
-      // Where nobody knows whether it was cleared, an object without an owner says nothing about it.
+      // A null conditional reference counts as absent: without a base, it is unknown whether the reference was cleared.
       if let field, field.archive == .conditional, value.isNull, !isKnown, !incoming.isJSON { continue }
       path.append(.key(key))
       defer { path.removeLast() }
@@ -125,7 +127,7 @@ extension ValueMerger {
     return result
   }
 
-  /// Merges the associated values of one case; what the server's lacks is left alone.
+  /// Merges the associated values of one case. Values that the server's record lacks are unchanged.
   private mutating func mergePayload(
     _ base: ModelRecord?, _ isBaseKnown: Bool, _ local: ModelRecord, _ server: ModelRecord, _ policy: MergePolicy
   ) throws -> ModelRecord {
@@ -151,7 +153,7 @@ extension ValueMerger {
     return ModelRecord(shape: local.shape, values: [.object(result)])
   }
 
-  /// Merges dictionaries whose keys are no strings. An empty one may be an object.
+  /// Merges dictionaries whose keys are not strings. An empty one may have the form of an object.
   private mutating func mergeMap(
     _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, inherited: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue {
@@ -162,14 +164,14 @@ extension ValueMerger {
     let entries = try mergeEntries(sides, base, own, other, inherited: inherited, shape) {
       (SameValue($0.key), $0.value, .value($0.key))
     }
-    // An empty dictionary is what it was on one of the sides.
+    // An empty dictionary keeps the form that it has on one of the sides.
     guard !entries.isEmpty else { return own.isEmpty ? local : other.isEmpty ? server : .map([]) }
     return .map(try CanonicalOrder.sorted(entries.map { .init(key: $0.0.value, value: $0.1) }) { try $0.write($1.key) })
   }
 
-  /// Merges what is under the keys of dictionaries. What the server lacks was removed where the base has it.
+  /// Merges dictionaries entry by entry. A key that the base has and the server lacks was removed by the server.
   ///
-  /// - Parameter parts: the key of an entry, by which it is found again, its value, and the step to that.
+  /// - Parameter parts: returns the key of an entry for lookup, its value, and its step in a path.
   private mutating func mergeEntries<Entry, Key: Hashable>(
     _ sides: MergeSides, _ base: [Entry], _ local: [Entry], _ server: [Entry], inherited: MergePolicy,
     _ shape: TypeShape?, _ parts: (Entry) -> (key: Key, value: ArchiveValue, step: MergePath.Component)
@@ -195,7 +197,7 @@ extension ValueMerger {
     return merged
   }
 
-  /// Merges what is under one key of a dictionary.
+  /// Merges the values under one key of a dictionary.
   private mutating func mergeEntry(_ sides: MergeSides, _ policy: MergePolicy, _ shape: TypeShape?) throws
     -> ArchiveValue?
   {
@@ -205,7 +207,7 @@ extension ValueMerger {
     }
     guard sides.server == nil else { return try merge(sides, policy, shape) }
     guard let local = sides.local else { return nil }
-    // Without a base only a field that declares no policy takes the server's keys for all keys.
+    // Without a base, the server's keys are taken for all keys only if the field has no policy.
     let isPart = !sides.isBaseKnown && !policy.isAutomatic && !incoming.removesAbsentKeys && options.unlisted == nil
     switch isPart ? .keep : unlisted(nil, sides) {
     case .removeUnlessEdited where sides.isBaseKnown: return try merge(sides, policy, shape)

@@ -1,7 +1,7 @@
 extension ValueMerger {
   // MARK: Which objects are merged
 
-  /// Remembers the objects that the server's value leads to: each is merged once, whatever leads to it.
+  /// Queues the objects that the server's value refers to. Each is merged once, however often it is referenced.
   mutating func enqueue(_ value: ArchiveValue) {
     guard let matching else { return }
     value.forEachReference { number in
@@ -9,7 +9,7 @@ extension ValueMerger {
     }
   }
 
-  /// Merges the objects that came up, and those that come up on the way.
+  /// Merges the queued objects, and those that are queued meanwhile.
   mutating func mergeObjects() throws {
     var next = 0
     while next < pending.count, let matching {
@@ -37,7 +37,7 @@ extension ValueMerger {
     (object, selectors, path) = (entity, selectorsByObject[entity] ?? [], [])
     defer { (object, selectors) = outer }
     if let type = try subclass(of: entity) { return try replace(entity, by: type, base, server) }
-    // Where it is known what was edited here, several objects for one are merged as one.
+    // If the base has the object, several local objects of one entity are merged as one.
     let common = try base.flatMap { base in locals.count > 1 ? try localRecord(locals, base) : nil }
     var first: (local: ModelRecord, merged: ModelRecord, notes: Range<Int>)?
     for number in locals {
@@ -67,14 +67,14 @@ extension ValueMerger {
     }
   }
 
-  /// Accounts for an object that a document has several times with different values.
+  /// Adds notes for an object that a document has several times with different values.
   private mutating func noteRepeated(
     _ entity: Int, _ local: ModelRecord, _ merged: ModelRecord, _ matching: ObjectMatching
   ) throws {
     let parts = try matching.entities[entity][.server].filter { $0 < 0 }.map { try graph.record($0) }
     guard parts.count > 1 else { return }
     for key in Set(parts.flatMap(\.keys)).sorted() {
-      // What a reference leads to has lines of its own.
+      // The objects that references resolve to have notes of their own.
       let values = parts.compactMap { $0[key].flatMap { $0.hasReferences ? nil : $0 } }
       guard let first = values.first, let other = values.first(where: { !same($0, first) }) else { continue }
       path = [.key(key)]
@@ -86,7 +86,7 @@ extension ValueMerger {
     }
   }
 
-  /// The fields of an object that is new in its place in a list. JSON has no say in fields that it never holds.
+  /// The fields of an object that is new in its place in a list. Fields that JSON never holds are left out.
   private mutating func completed(_ server: ModelRecord, _ schema: ModelSchema) throws -> ModelRecord {
     var result = try overlaid(server, schema, over: [], fillsIn: true)
     for field in schema.fields where field.json.isNowhere && server[field.key] == nil { result[field.key] = nil }
@@ -95,7 +95,7 @@ extension ValueMerger {
 
   // MARK: Objects that are replaced
 
-  /// The class of the server's object, where it is a subclass of the local object's and the local object can be replaced.
+  /// The server's class, if it is a subclass of the local object's class and the local object can be replaced.
   private mutating func subclass(of entity: Int) throws -> (any VersionedModel.Type)? {
     guard let matching, let local = matching.entities[entity][.local].first,
       let number = matching.entities[entity].typeMember
@@ -137,7 +137,7 @@ extension ValueMerger {
     return mirrors.reduce(0) { $0 + $1.children.count }
   }
 
-  /// The entities that local objects refer to in some of their fields.
+  /// The entities that local objects refer to in the selected fields.
   private func entities(
     _ matching: ObjectMatching, referredToBy isHolder: (FieldInfo) -> Bool
   ) throws -> Set<Int> {
@@ -154,13 +154,13 @@ extension ValueMerger {
     return result
   }
 
-  /// Makes an object of a subclass of a local object, with what both classes have.
+  /// Replaces a local object by one of a subclass, and merges the fields that both classes have.
   private mutating func replace(
     _ entity: Int, by type: any VersionedModel.Type, _ base: ModelRecord?, _ server: ModelRecord
   ) throws {
     guard let locals = matching?.entities[entity][.local], let first = locals.first else { return }
     let (local, schema) = (try graph.record(first), type.schema)
-    // Fields that only the subclass has are as the server says, or else new.
+    // Fields that only the subclass has are taken from the server, or else take their defaults.
     let known = try overlaid(
       ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, fields: []), schema, over: [local, server],
       fillsIn: true)
@@ -175,7 +175,7 @@ extension ValueMerger {
       "the object becomes one of the class \(schema.name)", .reference(first))
   }
 
-  /// Takes back what was told of another object for the same entity before: the same values under the same path.
+  /// Removes notes that repeat those of another object of the same entity: the same values at the same path.
   private mutating func dropNotes(from start: Int, like known: Range<Int>) {
     let known = Dictionary(grouping: notes[known], by: \.path)
     let news = notes[start...].filter { note in
@@ -184,8 +184,8 @@ extension ValueMerger {
     notes.replaceSubrange(start..., with: news)
   }
 
-  /// What was edited here in any of several objects with one identity; where they were edited differently, what the
-  /// first of them has. `nil` where they are of different classes.
+  /// Combines the local edits of several objects with one identity. If they were edited differently, the first object
+  /// counts. `nil` if they are of different classes.
   private mutating func localRecord(_ numbers: [Int], _ base: ModelRecord) throws -> ModelRecord? {
     var result = try graph.record(numbers[0])
     for number in numbers.dropFirst() {
@@ -206,8 +206,8 @@ extension ValueMerger {
     return result
   }
 
-  /// What the server says about an entity: of several parts of a document all that they say, where they differ what is
-  /// news. `nil` where it says nothing.
+  /// The server's fields of an entity. Several parts of a document are combined; if they differ, the first value counts
+  /// that is not the base's, or the local one without a base. `nil` if the server does not have the entity.
   mutating func serverRecord(of entity: Int) throws -> ModelRecord? {
     guard let matching, let first = matching.entities[entity][.server].first else { return nil }
     let members = matching.entities[entity][.server]
@@ -229,7 +229,7 @@ extension ValueMerger {
     return result
   }
 
-  /// The fields that an object has in the result, as far as objects here were merged.
+  /// The fields of an object in the result, as far as local objects are merged already.
   func mergedRecord(_ number: Int) throws -> ModelRecord {
     var own = number
     if let matching, !matching.isMember(number, of: .local), let entity = matching.entity(of: number) {
@@ -240,7 +240,7 @@ extension ValueMerger {
 
   // MARK: What changed
 
-  /// Whether an element of a list is another than in the base: itself, or the object that it refers to.
+  /// Whether a list element, or the object that it refers to, differs from the base.
   mutating func isEditedElement(_ sides: MergeSides, _ side: ObjectMatching.Side) throws -> Bool {
     let value = side == .local ? sides.local : sides.server
     guard let matching, case .reference(let number)? = value, same(sides.base, value),
@@ -249,8 +249,7 @@ extension ValueMerger {
     return try edits(side).contains(entity)
   }
 
-  /// The entities of which one side has other fields than the base, and those that hold one without an identity which
-  /// has.
+  /// The entities whose fields on one side differ from the base, and all owners of those that have no identity.
   mutating func edits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     if let known = knownEdits[side] { return known }
@@ -273,7 +272,7 @@ extension ValueMerger {
     return result
   }
 
-  /// The entities of which one side has other fields than the base.
+  /// The entities whose fields on one side differ from the base.
   func ownEdits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     var result = Set<Int>()
@@ -288,7 +287,7 @@ extension ValueMerger {
     return result
   }
 
-  /// The fields of an entity that is new here: what the server says, and else what the base has or defaults.
+  /// The fields of an entity that is new locally: the server's. Absent ones are taken from the base, or are defaults.
   mutating func newRecord(of entity: Int) throws -> ModelRecord {
     if replaced.contains(entity), let local = matching?.entities[entity][.local].first, let record = updates[local] {
       return record
@@ -306,7 +305,7 @@ extension ValueMerger {
 
   // MARK: Policies for paths
 
-  /// Finds the objects that the call's policies for paths lead through, on whichever way.
+  /// Finds the objects that the call's policies for paths pass through, on any path to them.
   mutating func selectObjects(from roots: [ArchiveValue]) throws {
     guard let matching else { return }
     var found: [Int: [Selection]] = [:]
@@ -318,7 +317,7 @@ extension ValueMerger {
         var inner = value
         if case .reference(let number) = value {
           if let entity = matching.entity(of: number) {
-            // A path can come back to an object, but never with as many steps to go.
+            // A path can come back to an object, but then it has fewer steps left.
             if seen[entity, default: []].insert([selection.order, components.count]).inserted {
               found[entity, default: []].append(
                 Selection(components: components, policy: selection.policy, order: selection.order))
@@ -346,21 +345,21 @@ extension ValueMerger {
 
   // MARK: Paths
 
-  /// A reference: what holds it, the steps to it from there, and what it leads to.
+  /// A reference: the object, the owner that holds the reference, and the steps from the owner to it.
   struct Way: Hashable {
     let object: Int
     let owner: Int?
     let steps: [MergePath.Component]
   }
 
-  /// The path of each object that a value leads to, the shortest way in the order of the fields. References back to an
-  /// owner count last, and before them those that were not there before: a path is one that a reader knows.
+  /// The shortest path to each object that is reachable from a value, in the order of the fields. References that are
+  /// new, and references back to an owner, are followed last, so that paths are those that a reader knows.
   ///
   /// - Parameters:
-  ///   - known: the references that were there before; all unless given.
-  ///   - byPlace: whether elements are named by their places.
-  ///   - found: takes in each reference.
-  ///   - record: the fields of an object.
+  ///   - known: the references before the merge; all count as known unless given.
+  ///   - byPlace: whether elements are named by their indices.
+  ///   - found: called with each reference.
+  ///   - record: returns the fields of an object.
   func ways(
     from root: ArchiveValue, known: Set<Way>? = nil, byPlace: Bool = false, found: (Way) -> Void = { _ in },
     _ record: (Int) throws -> ModelRecord
@@ -425,9 +424,9 @@ extension ValueMerger {
     return ways
   }
 
-  /// An error with the path of an object before it.
+  /// Prefixes the path of an error with the path of an object.
   private func located(_ error: any Error, _ entity: Int) -> any Error {
-    // Where the path cannot be found, the error itself still says what is wrong.
+    // If the path cannot be found, the error is thrown without it.
     let known = roots.flatMap { (try? ways(from: $0, byPlace: true) { try graph.record($0) }) ?? [] }
     return ObjectPlaces(known).components(to: entity).reversed().reduce(error) { error, step in
       switch step {

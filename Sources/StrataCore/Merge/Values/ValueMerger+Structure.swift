@@ -1,8 +1,8 @@
 extension ValueMerger {
-  /// Merges lists and sets whose models stand in lists, dictionaries and cases inside: the models by their identities, wherever in the list
-  /// they stand, and which of them stand where as one value. `nil` where there are no such models.
+  /// Merges lists and sets that hold models in inner lists, dictionaries and cases. The models are merged by identity,
+  /// wherever they are in the list, and their arrangement is merged as one value. `nil` if there are no such models.
   ///
-  /// - Parameter key: the key that tells models apart; `nil` for the identity of their type.
+  /// - Parameter key: the key that identifies models; `nil` for the identity of their type.
   mutating func mergeStructure(
     _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, _ key: IdentityKey?, _ policy: MergePolicy
   ) throws -> ArchiveValue? {
@@ -56,7 +56,7 @@ extension ValueMerger {
     return sides.server
   }
 
-  /// Whether the result has the models in the places in which the server has them, and not in the local ones.
+  /// Whether the result arranges the models as the server does, and not as the local value does.
   private mutating func takesStructure(
     _ sides: MergeSides, _ own: IdentifiedModels, _ other: IdentifiedModels, _ old: IdentifiedModels?,
     _ finder: ModelFinder, _ policy: MergePolicy
@@ -64,7 +64,7 @@ extension ValueMerger {
     func structure(_ value: ArchiveValue?) throws -> ArchiveValue? {
       guard let value else { return nil }
       let found = try finder.structure(of: value)
-      // Where a value without a default is missing, too, what there is of it is compared.
+      // If a value without a default is missing as well, the values are compared without it.
       return (try? completed(found, over: [])) ?? found
     }
     let (mine, theirs) = (try structure(sides.local), try structure(sides.server))
@@ -75,7 +75,7 @@ extension ValueMerger {
     }
     let before = try structure(sides.base)
     let (isOwnNews, isServersNews) = (!same(before, mine), !same(before, theirs))
-    // An edited model must not go with its place.
+    // Whether a list has an edited model that the other list would remove.
     func losesEdit(_ models: IdentifiedModels, _ rest: IdentifiedModels, _ side: ObjectMatching.Side) throws -> Bool {
       try models.all.contains { place, record in
         let isRepeated = own.isRepeated(place.id) || other.isRepeated(place.id)
@@ -103,7 +103,7 @@ extension ValueMerger {
 }
 
 extension ArchiveValue {
-  /// Whether a record stands in the value, or in an array, a set or a dictionary inside.
+  /// Whether the value is a record, or holds one in an array, a set or a dictionary.
   var holdsRecords: Bool {
     switch self {
     case .record: true
@@ -113,6 +113,6 @@ extension ArchiveValue {
     }
   }
 
-  /// Whether elements are arrays or sets.
+  /// Whether any element is an array or a set.
   var listsContainers: Bool { arrayValue?.contains { $0.arrayValue != nil } ?? false }
 }

@@ -1,78 +1,78 @@
-/// Merges values by policy, nested ones by the policies of their own types, and keeps account of it.
+/// Merges values by policy, nested ones by the policies of their own types, and notes each decision.
 ///
-/// What the server says is a tree in which any key of any model may be absent, and absent never touches. Objects are
-/// not looked into where they are referred to: each is merged once, by itself (``mergeObjects()``), and a reference is
-/// compared by what it is matched to.
+/// The server's value is a tree in which any key of any model may be absent, and an absent key changes nothing.
+/// References are not followed: each object is merged once, by itself (``mergeObjects()``), and references are compared
+/// by the entities of their objects.
 struct ValueMerger {
   var catalog: SchemaCatalog
   let options: MergeOptions
-  /// Whether what both sides started from is known, as far as anything of it is.
+  /// Whether the base is known, at least in part.
   let isBaseKnown: Bool
-  /// How much what comes in says.
+  /// How complete the incoming data is.
   let incoming: Incoming
   let graph: MergeGraph
-  /// Which objects correspond to each other; `nil` where there are none.
+  /// The objects that correspond to each other; `nil` if there are no objects.
   var matching: ObjectMatching?
-  /// What was decided so far, in its order.
+  /// The decisions so far, in their order.
   var notes: [MergeNote] = []
   /// The new fields of local objects, by number.
   var updates: [Int: ModelRecord] = [:]
-  /// The entities whose local objects a new object replaces. Its fields are among the updates.
+  /// The entities whose local objects are replaced by new ones. The new fields are among the updates.
   var replaced = Set<Int>()
-  /// The entities that constants of local objects refer to, found when an object would be replaced.
+  /// The entities that constants of local objects refer to; computed when first needed.
   var constantEntities: Set<Int>?
-  /// The entities that conditional fields of local objects refer to, found when an object of constants would be replaced.
+  /// The entities that conditional fields of local objects refer to; computed when first needed.
   var conditionalEntities: Set<Int>?
-  /// The numbers of the updates in the order in which they came up.
+  /// The numbers of the updates in the order in which they were added.
   var updated: [Int] = []
-  /// The entities that the server says something about, in the order in which they came up, and which they are.
+  /// The entities that the server's values refer to, in the order in which they were found; `queued` has the same ones.
   var pending: [Int] = []
   var queued = Set<Int>()
-  /// What was decided for the paths that lead through each entity.
+  /// The call's policies for paths that pass through each entity.
   var selectorsByObject: [Int: [Selection]] = [:]
-  /// What is named for paths that begin where ``path`` does.
+  /// The call's policies for paths that begin where ``path`` does.
   var selectors: [Selection]
-  /// The entity whose fields are merged; `nil` at a root that is no object.
+  /// The entity whose fields are merged; `nil` at a root that is not an object.
   var object: Int?
   var path: [MergePath.Component] = []
-  /// How many elements around the value share their path with others.
+  /// The number of elements around the value that share their path with others.
   var unclearDepth = 0
   let depthLimit = ArchiveLimits().depth
   var depth = 0
-  /// Whether a field adds up what both sides did to it, so that what looks the same may not be.
+  /// Whether a policy adds up the changes of both sides, so that two equal values may be two changes.
   let countsEqualChanges: Bool
-  /// What holds the value that is being merged, from the outside in.
+  /// The values that contain the current value, the outermost first.
   var owners: [(local: ArchiveValue, server: ArchiveValue)] = []
-  /// The entities that changed since the base, found when somebody asks.
+  /// The entities that changed since the base; computed when first needed.
   var knownEdits: [ObjectMatching.Side: Set<Int>] = [:]
-  /// What the program has and what came in, for finding the way to an object.
+  /// The local and the incoming root, for finding the path of an object.
   var roots: [ArchiveValue] = []
-  /// Whether the base has all that the server has, so that an object that it lacks was not there.
+  /// Whether the base is complete, so that an object that it lacks did not exist.
   var isBaseWhole = true
-  /// Whether the base is what a model remembers, which may lack keys of models at any depth.
+  /// Whether the base is that of a ``MergeState``, which may lack keys of models at any depth.
   var isBaseRemembered = false
 
-  /// How much what comes in says.
+  /// How complete the incoming data is.
   struct Incoming {
-    /// Whether it is a whole model, in which a field that JSON does not hold has what the program put there.
+    /// Whether it is a whole model, in which fields that JSON does not hold have the program's own values.
     var isWhole = false
     /// Whether it may lack keys of models.
     var hasParts = false
-    /// Whether its lists and dictionaries are whole where the base is not known, as those of a record for a row are.
+    /// Whether its lists and dictionaries are complete if the base is not known, like those of a record for a row.
     var hasWholeLists = false
-    /// Whether it is JSON, in which a null clears whatever it stands for.
+    /// Whether it is JSON, in which null always clears.
     var isJSON = false
-    /// Whether a key that a dictionary lacks was removed on purpose.
+    /// Whether keys that a dictionary lacks were removed on purpose.
     var removesAbsentKeys = false
-    /// Whether values are those of archives, which leave out some fields.
+    /// Whether values have the form of archives, which leave out some fields.
     var isArchived = false
   }
 
-  /// A policy that a call names for a path, as far as the path is still to go.
+  /// A policy that a call names for a path, with the components that are not matched yet.
   struct Selection {
     let components: ArraySlice<MergeSelector.Component>
     let policy: MergePolicy
-    /// Which of the call's policies it is: the last one wins.
+    /// The position among the call's policies: the last one wins.
     let order: Int
   }
 
@@ -94,7 +94,7 @@ struct ValueMerger {
         || catalog.schemas.contains { $0.fields.contains { $0.merge.isSum } })
   }
 
-  /// A merger of objects that are matched by the roots of the sides, where the base is known if there is one.
+  /// Creates a merger that matches objects by the roots of the sides. The base is known if it has a root.
   init(
     matching root: ObjectMatching.Place, _ graph: MergeGraph, _ known: SchemaCatalog, rootStructure: ModelSchema?,
     incoming: Incoming = Incoming()
@@ -115,7 +115,7 @@ struct ValueMerger {
     return MergeSides(base: isKnown ? base : nil, isBaseKnown: isKnown, local: local, server: server)
   }
 
-  /// The policy that the call names for the place at hand.
+  /// The policy that the call names for the current path.
   var selectedPolicy: MergePolicy? {
     guard !selectors.isEmpty else { return nil }
     return selectors.filter { MergeSelector.matches($0.components, path) }.max { $0.order < $1.order }?.policy
@@ -123,18 +123,18 @@ struct ValueMerger {
 
   // MARK: One value
 
-  /// The merged value; `nil` where it is absent.
+  /// Returns the merged value; `nil` if it is absent.
   ///
   /// - Parameters:
   ///   - sides: the values, which may be absent.
-  ///   - declared: the policy of the field or of what holds the value.
-  ///   - shape: the shape of the value's type, which is no optional; `nil` where the type is not known.
+  ///   - declared: the policy of the field, or of the value that contains this one.
+  ///   - shape: the shape of the value's type without optionals; `nil` if the type is not known.
   mutating func merge(_ sides: MergeSides, _ declared: MergePolicy, _ shape: TypeShape? = nil) throws -> ArchiveValue? {
     guard sides.isBaseKnown || sides.server != nil else { return sides.local }
     let named = selectedPolicy
     var policy = named ?? options.policy ?? declared
     if case .key(let key)? = path.last { policy = policy.forTime(key) }
-    // The policy of a call is for what has no fields: of nested models, each field follows it.
+    // The policy of a call is for values without fields. In a nested model, each field follows it.
     if named == nil, options.policy != nil, sides.isBaseKnown || declared.isRecursive, !policy.keepsLocal,
       let local = sides.local, let server = sides.server, countsEqualChanges || !same(local, server),
       let merged = try mergeNested(sides, local, server, declared.isRecursive ? .recursive : .automatic, shape)
@@ -144,14 +144,14 @@ struct ValueMerger {
     return try merge(sides, by: policy, shape)
   }
 
-  /// - Parameter said: what the server said, where its value was completed since.
+  /// - Parameter said: the server's value before it was completed; `nil` if it was not.
   private mutating func merge(
     _ sides: MergeSides, by policy: MergePolicy, _ shape: TypeShape?, said: ArchiveValue? = nil
   ) throws -> ArchiveValue? {
     var sides = sides
     sides.server = named(sides)
     let (base, local, server) = (sides.base, sides.local, sides.server)
-    // Of several policies the first says how the value is merged, and the others what to do with a conflict.
+    // The first of several policies decides how the value is merged. The others only decide conflicts.
     switch policy.leading.rule {
     case .keepLocal:
       if !same(local, server) { note(sides, .local, policy.description, local) }
@@ -164,7 +164,7 @@ struct ValueMerger {
       return try merge(sides, by: policy.replacingLeading(by: inner), shape, said: said)
     default: break
     }
-    // Without models, the local value may lack keys, too.
+    // In archived form, the local value may lack keys too, so equal values are not completed.
     if incoming.hasParts, said == nil, let server, !incoming.isArchived || !same(local, server), isPart(server) {
       if let merged = try mergePart(sides, server, policy, shape) { return merged }
       return try merge(completed(sides), by: policy, shape, said: server)
@@ -197,7 +197,7 @@ struct ValueMerger {
     return try resolve(sides, policy)
   }
 
-  /// Merges whole documents: objects and records by what they hold, whatever the policy of the call.
+  /// Merges whole documents: objects and records key by key, whatever the policy of the call.
   mutating func mergeRoot(_ sides: MergeSides) throws -> ArchiveValue? {
     if selectedPolicy == nil, let local = sides.local, let server = sides.server,
       let merged = try mergeNested(sides, local, server, .recursive, isMatched: true)
@@ -207,7 +207,7 @@ struct ValueMerger {
     return try merge(sides, .recursive)
   }
 
-  /// Merges lists that are the root, by the policy given unless the call names one for the whole.
+  /// Merges lists at the root, by the specified policy unless the call names one for the root.
   mutating func mergeList(_ sides: MergeSides, _ policy: MergePolicy) throws -> ArchiveValue? {
     if let server = sides.server { enqueue(server) }
     return try merge(sides, by: selectedPolicy ?? policy, nil)
@@ -227,7 +227,7 @@ struct ValueMerger {
     return conflict(sides, policy)
   }
 
-  /// The value under a key beside the value, or beside what holds it: the nearest that either side has.
+  /// The values of both sides under a key of the nearest containing value in which either side has one.
   private func times(_ key: String) -> (local: ArchiveValue?, server: ArchiveValue?) {
     for owner in owners.reversed() {
       let (local, server) = (owner.local[key], owner.server[key])
@@ -238,12 +238,12 @@ struct ValueMerger {
 
   mutating func conflict(_ sides: MergeSides, _ policy: MergePolicy) -> ArchiveValue? {
     let value = options.conflicts == .takeServer ? sides.server : sides.local
-    // No rule was named, so the report says what happened.
+    // No policy was named, so the report says what happened.
     note(sides, .conflict, policy.isAutomatic || policy.isRecursive ? "both changed it" : policy.description, value)
     return value
   }
 
-  /// Merges containers from within, where the policy does; `nil` where it does not.
+  /// Merges containers element by element or key by key, if the policy does so; otherwise returns `nil`.
   mutating func mergeInside(_ sides: MergeSides, _ policy: MergePolicy, _ shape: TypeShape?) throws -> ArchiveValue? {
     guard let local = sides.local, let server = sides.server else { return nil }
     switch policy.rule {
@@ -271,8 +271,8 @@ struct ValueMerger {
     }
   }
 
-  /// Whether a value is merged by its keys also where the base is not known: a model, or a dictionary unless differences are conflicts. What a
-  /// type with a coding of its own writes as an object is one value.
+  /// Whether a value is merged key by key even if the base is not known: a model, or a dictionary unless differences
+  /// are conflicts. An object that a type with its own coding writes is one value.
   private func isMergedByKey(_ value: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?) -> Bool {
     switch (value, shape?.kind) {
     case (.record(let record), _): catalog[record.typeName] != nil
@@ -291,28 +291,28 @@ struct ValueMerger {
     return graph.schema(of: first, in: catalog).flatMap(graph.identityKey)
   }
 
-  /// The policy of a field: its own, else its type's, else what holds the record hands on.
+  /// The policy of a field: its own, or else that of the model's type, or else the inherited one.
   func policy(
     _ field: FieldInfo?, _ ofType: MergePolicy?, _ inherited: MergePolicy, isTyped: Bool
   ) -> MergePolicy {
     if let own = field?.merge, !own.isAutomatic { return own }
     if let ofType, !ofType.isAutomatic { return ofType }
     if !inherited.isAutomatic, !inherited.isRecursive { return inherited }
-    // What JSON never holds is no server's business: a whole model has there what the program put in.
+    // JSON never holds the field, so its value in a whole model is the program's own, not the server's.
     if incoming.isWhole, field?.json.isNowhere ?? false { return .keepLocal }
     return isTyped ? .automatic : inherited.isRecursive ? .recursive : .automatic
   }
 
   // MARK: Account
 
-  /// Accounts for what a policy made of the sides, unless all of them have it.
+  /// Adds a note of a policy's result, unless it is equal to both sides.
   mutating func note(_ sides: MergeSides, decidedBy policy: MergePolicy, _ result: ArchiveValue?) {
     guard !same(sides.local, sides.server) || !same(sides.local, result) else { return }
     let isServers = same(result, sides.server)
     note(sides, isServers ? .server : same(result, sides.local) ? .local : .merged, policy.description, result)
   }
 
-  /// - Parameter decides: whether this decides the value at the path and all that is inside of it.
+  /// - Parameter decides: whether the note decides the value at the path and everything inside of it.
   mutating func note(
     _ sides: MergeSides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: ArchiveValue?, decides: Bool = true
   ) {
@@ -322,7 +322,7 @@ struct ValueMerger {
         decides: decides && outcome != .local && unclearDepth == 0))
   }
 
-  /// Whether two values are the same; references are compared by what they are matched to.
+  /// Whether two values are the same. References are compared by the entities of their objects.
   func same(_ left: ArchiveValue?, _ right: ArchiveValue?) -> Bool {
     if left == right { return true }
     guard let left, let right else { return false }
@@ -332,7 +332,7 @@ struct ValueMerger {
 }
 
 extension JSONField {
-  /// Whether JSON neither gives the field nor holds it.
+  /// Whether the field is neither read from JSON nor written to it.
   var isNowhere: Bool { if case .absent = source { !isRead && !isWritten } else { false } }
 }
 
@@ -347,10 +347,10 @@ extension MergePolicy {
     default: false
     }
   }
-  /// Whether the server's value never counts.
+  /// Whether the policy always keeps the local value.
   var keepsLocal: Bool { if case .keepLocal = leading.rule { true } else { false } }
 
-  /// The policy of the field that another one looks at as the time of the model: the later time counts.
+  /// The policy of a field with this key: `max` if `lastWriter` reads it as the time of the model, otherwise unchanged.
   func forTime(_ key: String) -> MergePolicy {
     if case .lastWriter(key) = rule { .max } else { self }
   }
