@@ -79,7 +79,7 @@ extension ArchiveValue {
   /// Returns the value with each reference of a graph replaced by its object.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if an object is referenced twice, or if a reference is
-  ///   outside of a graph; `limitExceeded` for more than 256 nested objects, or more than 1,048,576 objects.
+  ///   outside of a graph; `limitExceeded` for more than 256 nested objects.
   package func asTree() throws -> ArchiveValue {
     guard case .graph(let graph) = self else {
       guard !hasReferences else {
@@ -92,12 +92,15 @@ extension ArchiveValue {
     var depth = 0
     func expanded(_ value: ArchiveValue) throws -> ArchiveValue {
       try value.mapReferences { number in
-        guard graph.objects.indices.contains(number), seen.insert(number).inserted else {
+        guard graph.objects.indices.contains(number) else {
+          throw ArchiveError(.notEncodable, "a reference names object \(number) of a graph with \(graph.objects.count)")
+        }
+        guard seen.insert(number).inserted else {
           throw ArchiveError(
             .notEncodable, "objects that are referred to more than once can only be merged or compared with their model"
           )
         }
-        guard seen.count <= 1 << 20, depth < 256 else { throw ArchiveError.tooDeep(256) }
+        guard depth < 256 else { throw ArchiveError.tooDeep(256) }
         depth += 1
         defer { depth -= 1 }
         return try expanded(graph.objects[number])

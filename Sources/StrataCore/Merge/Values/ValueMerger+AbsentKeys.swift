@@ -166,7 +166,9 @@ extension ValueMerger {
           if entry.value.isUnknownCase {
             return others.lazy.compactMap(\.self).first.map { .init(key: entry.key, value: $0) }
           }
-          return .init(key: entry.key, value: try overlaid(entry.value, over: others, fillsIn: fillsIn))
+          do { return .init(key: entry.key, value: try overlaid(entry.value, over: others, fillsIn: fillsIn)) } catch {
+            throw ArchiveError.at(.key(entry.key.stringValue ?? "(key)"), error)
+          }
         })
     default: return value
     }
