@@ -40,9 +40,9 @@ extension ArchiveDecoder {
   /// floating-point number, a boolean from 0 and 1, and vice versa.
   ///
   /// - Parameters:
-  /// - type: the type of the archived value.
+  ///   - type: the type of the archived value.
   ///   - archive: the archive.
-  /// - key: the top key. Most archives have only the default one.
+  ///   - key: the top key. Most archives have only the default one.
   /// - Throws: `ArchiveError` with the code `newerModel`, before any model is created, if a newer version of a model
   ///   wrote one of the objects; `missingValue` if there is no such key; `invalidSchema` if two models claim the same
   ///   name; otherwise the errors for other archives, from `unknownType` on.

@@ -22,10 +22,10 @@ extension ArchiveEncoder {
   /// compressed.
   ///
   /// - Parameters:
-  /// - value: a model, or a value that contains models.
+  ///   - value: a model, or a value that contains models.
   ///   - key: the top key.
-  /// - options: the names of classes, and how numbers are stored.
-  /// - adjust: changes a record to the form that the other program expects.
+  ///   - options: the names of classes, and how numbers are stored.
+  ///   - adjust: changes a record to the form that the other program expects.
   /// - Throws: the errors of `encode(_:)` and ``/StrataLegacy/KeyedArchive/data(_:)``; `invalidSchema` if two models
   ///   have the same name; `migrationFailed` if `adjust` throws, with its error as the cause.
   /// - Complexity: linear in the size of the value.

@@ -66,8 +66,8 @@ public struct KeyedArchive: Sendable {
   ///
   /// - Parameters:
   ///   - data: the property list.
-  /// - limits: the limits on the archive, including the archives nested in it.
-  /// - opensNested: whether data that is a keyed archive itself is decoded.
+  ///   - limits: the limits on the archive, including the archives nested in it.
+  ///   - opensNested: whether data that is a keyed archive itself is decoded.
   /// - Throws: the errors of ``PropertyListReader/read(_:)``, and of `init(_:limits:opensNested:)` with a property
   ///   list.
   public init(_ data: Data, limits: ArchiveLimits = ArchiveLimits(), opensNested: Bool = false) throws {
@@ -93,8 +93,8 @@ public struct KeyedArchive: Sendable {
   ///
   /// - Parameters:
   ///   - propertyList: the property list.
-  /// - limits: the limits on the archive, including the archives nested in it.
-  /// - opensNested: whether data that is a keyed archive itself is decoded.
+  ///   - limits: the limits on the archive, including the archives nested in it.
+  ///   - opensNested: whether data that is a keyed archive itself is decoded.
   /// - Throws: `ArchiveError` with the code `notAnArchive` if the property list is something else; `newerFormat` for a
   ///   version above ``knownVersion``; `damaged` if a reference has no target, if references refer to each other in a
   ///   cycle, if a class or a Foundation value is malformed, or if the list cannot be written because a number in it
@@ -163,8 +163,8 @@ public struct KeyedArchive: Sendable {
   /// Creates an archive from a graph, for writing.
   ///
   /// - Parameters:
-  /// - graph: the objects, and the value to archive.
-  /// - key: the top key of the root.
+  ///   - graph: the objects, and the value to archive.
+  ///   - key: the top key of the root.
   public init(_ graph: ObjectGraph, key: String = "root") {
     archiver = "NSKeyedArchiver"
     version = Self.knownVersion

@@ -102,8 +102,8 @@ final class KeyedLayout {
   /// Finds the indices of keys by their numbers.
   ///
   /// - Parameters:
-  /// - count: the number of keys. The array may be longer.
-  /// - found: receives the indices, starting at `first`. They are meaningless if the keys are not those of this layout.
+  ///   - count: the number of keys. The array may be longer.
+  ///   - found: receives the indices, starting at `first`. They are meaningless if the keys are not those of this layout.
   /// - Returns: the entry of `$class`, or -1 if there is none; `nil` if the keys are not those of this layout.
   @inline(__always)
   func find(

@@ -37,8 +37,8 @@ struct KeyedEncoding: Sendable {
   ///
   /// - Parameters:
   ///   - keys: the keys of the record.
-  /// - rawKeys: the archive keys, in the same order.
-  /// - areInlined: whether each value is inlined; `nil` for nil, which has no form.
+  ///   - rawKeys: the archive keys, in the same order.
+  ///   - areInlined: whether each value is inlined; `nil` for nil, which has no form.
   mutating func note(_ keys: [String], _ rawKeys: [String], areInlined: [Bool?]) {
     for (index, raw) in rawKeys.enumerated() {
       if keys[index] != raw { self.rawKeys[keys[index]] = raw }

@@ -22,7 +22,7 @@ public protocol LegacyModel: VersionedModel {
   ///
   /// - Parameters:
   ///   - object: the dictionary.
-  /// - version: the version of the model that wrote it, or 0 if it wrote none. Never above the current version.
+  ///   - version: the version of the model that wrote it, or 0 if it wrote none. Never above the current version.
   static func record(fromExternalRepresentation object: ArchiveObject, version: Int) throws -> ModelRecord
 }
 

@@ -18,8 +18,8 @@ enum MadeArchive {
   case irregular
 
   /// - Parameters:
-  /// - status: the status of the file; `nil` if there is none.
-  /// - entry: the journal entry for the archive.
+  ///   - status: the status of the file; `nil` if there is none.
+  ///   - entry: the journal entry for the archive.
   /// - Throws: if the file cannot be read, so that its state is unknown.
   /// - Complexity: linear in the size of the file if the journal has an entry for it.
   init(_ path: String, _ status: FileStatus?, _ entry: ConversionJournal.Entry?) throws {

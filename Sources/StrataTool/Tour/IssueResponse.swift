@@ -11,8 +11,8 @@ struct IssueResponse {
   /// Parses a response and checks that it is for an issue.
   ///
   /// - Parameters:
-  /// - path: the path in messages.
-  /// - isFirst: whether the issue is created from this response. Later ones may have only some of the keys.
+  ///   - path: the path in messages.
+  ///   - isFirst: whether the issue is created from this response. Later ones may have only some of the keys.
   init(path: String, _ data: Data, isFirst: Bool) throws {
     self.path = path
     let file = DataFile(path)
