@@ -9,7 +9,7 @@
   /// whose keys are text. In JSON it is an object, or an array of pairs. A merge is per key: local keys keep their
   /// order, and new keys follow in the order of the server.
   extension OrderedDictionary: Archivable where Key: Archivable, Value: Archivable {
-    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two keys are encoded alike. Rethrows errors.
+    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two keys are encoded alike; errors of keys and values.
     public func write(to writer: inout ArchiveWriter) throws {
       try writer.enter()
       try CanonicalOrder.checkDifferent(elements, "keys of an ordered dictionary", in: writer) { $0.key }

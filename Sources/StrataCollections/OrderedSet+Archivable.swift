@@ -5,7 +5,7 @@
   /// An ordered set is archived as the array of its elements, also in JSON. It decodes archived arrays and sets. A
   /// duplicate element is damage in an archive; in JSON and merges, the first one counts. It is merged like an array.
   extension OrderedSet: Archivable where Element: Archivable {
-    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two elements are encoded alike. Rethrows errors.
+    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two elements are encoded alike; errors of elements.
     public func write(to writer: inout ArchiveWriter) throws {
       try CanonicalOrder.checkDifferent(elements, "elements of an ordered set", in: writer) { $0 }
       try elements.write(to: &writer)

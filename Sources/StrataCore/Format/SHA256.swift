@@ -1,6 +1,6 @@
 /// The digest SHA-256 (FIPS 180-4), by which a store finds content that it has already.
 package enum SHA256 {
-  /// Bytes of a digest.
+  /// The size of a digest in bytes.
   package static let size = 32
   private static let blockSize = 64
 
@@ -25,7 +25,7 @@ package enum SHA256 {
     for start in stride(from: 0, to: whole, by: blockSize) {
       mix(bytes.extracting(start..<start + blockSize), into: &state, &words)
     }
-    // A byte 80, zeros, and the number of bits in the last eight bytes of a block.
+    // The padding: a byte 0x80, zeros, and the number of bits in the last eight bytes of a block.
     var rest = bytes.extracting(whole..<bytes.byteCount).withUnsafeBytes { Array($0) }
     rest.append(0x80)
     while rest.count % blockSize != blockSize - 8 { rest.append(0) }
@@ -37,7 +37,7 @@ package enum SHA256 {
     return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt32(24 - 8 * $0)) } }
   }
 
-  // Builds without optimisation call a function for each element of an array, and for each shift whose count may be any.
+  // Unoptimized builds call a function for each array access, and for each shift by a variable count without masking.
   private static func mix(_ block: RawSpan, into state: inout [UInt32], _ words: inout [UInt32]) {
     words.withUnsafeMutableBufferPointer { words in
       for place in 0..<16 {

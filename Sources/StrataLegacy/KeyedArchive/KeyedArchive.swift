@@ -36,8 +36,7 @@ public struct KeyedArchive: Sendable {
   let classes: [String: KeyedClass]
   private let encodings: [String: KeyedEncoding]
   private let topEncoding: KeyedEncoding
-  /// The errors of malformed objects, by their numbers in the graph. Empty unless the archive was opened for
-  /// inspection.
+  /// The errors of malformed objects, by their numbers in the graph. Empty unless opened for inspection.
   package let oddities: [Int: ArchiveError]
   /// The number of objects plus the bytes of text and data that were read; `nil` for an archive that was not read.
   let size: Int?
@@ -68,8 +67,7 @@ public struct KeyedArchive: Sendable {
   ///   - data: the property list.
   ///   - limits: the limits on the archive, including the archives nested in it.
   ///   - opensNested: whether data that is a keyed archive itself is decoded.
-  /// - Throws: the errors of ``PropertyListReader/read(_:)``, and of `init(_:limits:opensNested:)` with a property
-  ///   list.
+  /// - Throws: as ``PropertyListReader/read(_:)`` and `init(_:limits:opensNested:)` with a property list.
   public init(_ data: Data, limits: ArchiveLimits = ArchiveLimits(), opensNested: Bool = false) throws {
     var reader = PropertyListReader()
     reader.limits = limits
@@ -88,8 +86,7 @@ public struct KeyedArchive: Sendable {
   /// property list and is a keyed archive becomes the value of its key `root`, or an object of all its keys. Its
   /// objects follow the earlier ones in the same ``graph``. Archives nest in up to 8 levels; deeper ones stay data. All
   /// limits apply to the whole. A property list that is not a keyed archive stays data, and a damaged one is an error.
-  /// When the archive is written again, such values are in the place of the data, so do not set `opensNested` to hand
-  /// an archive back.
+  /// Such values replace the data when the archive is written, so do not set `opensNested` to hand an archive back.
   ///
   /// - Parameters:
   ///   - propertyList: the property list.

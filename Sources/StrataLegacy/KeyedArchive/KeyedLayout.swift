@@ -17,8 +17,7 @@ final class KeyedLayout {
   private let indices: [Int32]
   /// The same for large key numbers, as in hostile data with many keys, for which an array would be too long.
   private let largeIndices: [Int: Int32]
-  // Only the reader that created a layout uses it, and checking exclusivity at each object would cost more than the
-  // rest.
+  // Only the reader that created a layout uses it, and exclusivity checks at each object would cost too much.
   @exclusivity(unchecked) private var plans: [Plan] = []
   @exclusivity(unchecked) private var lastPlan: Plan?
 
@@ -103,7 +102,7 @@ final class KeyedLayout {
   ///
   /// - Parameters:
   ///   - count: the number of keys. The array may be longer.
-  ///   - found: receives the indices, starting at `first`. They are meaningless if the keys are not those of this layout.
+  ///   - found: receives the indices, from `first` on. They are meaningless if the keys are not those of this layout.
   /// - Returns: the entry of `$class`, or -1 if there is none; `nil` if the keys are not those of this layout.
   @inline(__always)
   func find(

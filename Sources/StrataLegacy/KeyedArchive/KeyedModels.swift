@@ -147,8 +147,7 @@ final class KeyedModels {
     return true
   }
 
-  /// Returns a record with the name of its model and without nulls: a key that holds nil leaves the field at its
-  /// default.
+  /// A record with the name of its model and without nulls: a key that holds nil leaves the field at its default.
   func record(_ record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
     let plan = plan(of: record.shape)
     guard let schema = plan.schema else { return record }
