@@ -155,7 +155,6 @@ struct ModelDeclaration {
     }
   }
 
-  /// Whether the argument is `.excluded`.
   private static func isExcluded(_ argument: ExprSyntax) -> Bool {
     argument.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "excluded"
   }

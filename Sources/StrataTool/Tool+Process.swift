@@ -56,7 +56,7 @@ extension Tool {
   private static func openStandardStreams() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
     where fcntl(descriptor, F_GETFD) == -1 {
-      // `open` takes the lowest free descriptor. The opposite mode makes use of the stream fail as if it was closed.
+      // `open` takes the lowest free descriptor. The wrong access mode makes each use fail, as if it was closed.
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
   }

@@ -86,7 +86,7 @@ public struct KeyedArchive: Sendable {
   /// property list and is a keyed archive becomes the value of its key `root`, or an object of all its keys. Its
   /// objects follow the earlier ones in the same ``graph``. Archives nest in up to 8 levels; deeper ones stay data. All
   /// limits apply to the whole. A property list that is not a keyed archive stays data, and a damaged one is an error.
-  /// Such values replace the data when the archive is written, so do not set `opensNested` to hand an archive back.
+  /// They replace the data when the archive is written, so do not set `opensNested` to hand an archive back.
   ///
   /// - Parameters:
   ///   - propertyList: the property list.

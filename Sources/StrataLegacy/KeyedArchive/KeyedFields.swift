@@ -32,7 +32,6 @@ struct KeyedFields {
     let list: String
     let prefix: String
 
-    /// Returns whether a key is one of these.
     func has(_ key: String) -> Bool {
       if key == list { return true }
       guard key.hasPrefix(prefix) else { return false }

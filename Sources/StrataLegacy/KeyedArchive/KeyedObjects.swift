@@ -63,7 +63,6 @@ struct KeyedObjects {
   /// Sets the object of a UID.
   mutating func set(_ uid: UInt64, to object: PropertyList.Object) { numbers[Int(uid)] = add(object) }
 
-  /// Creates a dictionary of the property list.
   mutating func dictionary(_ members: [(key: String, value: Int)]) -> PropertyList.Object {
     .dictionary(members.map { .init(key: add(.string($0.key)), value: $0.value) })
   }

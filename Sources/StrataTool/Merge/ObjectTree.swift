@@ -1,6 +1,6 @@
 internal import StrataCore
 
-/// Replaces references by the objects of a graph, and makes a graph again.
+/// Converts graphs of objects to trees, and trees to graphs.
 struct ObjectTree {
   /// The types whose records were objects.
   private(set) var types = Set<String>()

@@ -35,8 +35,7 @@ package enum AtomicFile {
     try write(data.bytes, to: url)
   }
 
-  /// Moves a file to the path of another one in the same folder. Once this returns, its content and its new name
-  /// survive a power failure.
+  /// Moves a file to another path in the same folder. Its content and its new name then survive a power failure.
   ///
   /// - Parameter isNew: whether an existing file at the path is kept.
   /// - Returns: whether the file is at the path now.

@@ -55,6 +55,5 @@ package struct FileStatus: Sendable {
     isOfSameFile(as: other) && size == other.size && modified == other.modified
   }
 
-  /// Returns whether both are of the same file.
   func isOfSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 }

@@ -132,7 +132,6 @@ package struct OpenFile: ~Copyable {
     return bytes
   }
 
-  /// The status of the file.
   package borrowing func status() throws -> FileStatus {
     var status = stat()
     guard SystemCall.make(.status, { fstat(descriptor, &status) }) == 0 else { throw Self.failure("read", path) }
@@ -166,7 +165,6 @@ package struct OpenFile: ~Copyable {
     }
   }
 
-  /// Truncates the file.
   borrowing func truncate(to size: Int) throws {
     guard SystemCall.make(.truncate, { ftruncate(descriptor, off_t(size)) }) == 0 else {
       throw Self.failure("write", path)
@@ -244,7 +242,6 @@ package struct OpenFile: ~Copyable {
     }
   }
 
-  /// Releases the lock of the file.
   borrowing func unlock() { _ = flock(descriptor, LOCK_UN) }
 
   // MARK: Errors

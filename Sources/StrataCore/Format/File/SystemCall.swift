@@ -11,7 +11,6 @@ package enum SystemCall: String, Sendable, CaseIterable {
   case open, read, write, status, truncate, changeOwner, changeMode, synchronize, close, rename, link, unlink, lock,
     list, makeFolder
 
-  /// The outcome of a call.
   package enum Outcome: Sendable, Equatable {
     case proceeds
     /// The call is not made, and fails with an error number.

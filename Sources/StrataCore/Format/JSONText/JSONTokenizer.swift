@@ -129,7 +129,6 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     }
   }
 
-  /// Skips white space.
   @inline(__always)
   private func skipSpace(_ start: Int) -> Int {
     // Compact text has none, and most of the rest has one space or a line break with its indentation.
