@@ -2,14 +2,14 @@
   public import OrderedCollections
   public import StrataCore
 
-  /// An ordered dictionary is archived in its order: as an object where its keys are texts, and otherwise as an array of pairs, since
-  /// only objects keep their order (Docs/Format.md, section 8).
+  /// An ordered dictionary is archived in its own order: as an object if its keys are text, otherwise as an array of
+  /// pairs, because only objects keep their order (Docs/Format.md, section 8).
   ///
-  /// It opens what was archived as a dictionary, in the order that archives give those; a dictionary opens what was archived of one with
-  /// texts for keys. In JSON it is an object, or an array of pairs. A merge goes key by key: local keys keep their order, and new keys
-  /// follow in the order of the server.
+  /// It decodes archived dictionaries, in the order of the archive. A dictionary decodes archived ordered dictionaries
+  /// whose keys are text. In JSON it is an object, or an array of pairs. A merge is per key: local keys keep their
+  /// order, and new keys follow in the order of the server.
   extension OrderedDictionary: Archivable where Key: Archivable, Value: Archivable {
-    /// - Throws: ``ArchiveError`` with the code `notEncodable` where two keys are archived alike, and what keys and values throw.
+    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two keys are encoded alike; errors of keys and values.
     public func write(to writer: inout ArchiveWriter) throws {
       try writer.enter()
       try CanonicalOrder.checkDifferent(elements, "keys of an ordered dictionary", in: writer) { $0.key }
@@ -20,7 +20,7 @@
           writer.beginArray(count: 2)
         }
         try key.write(to: &writer)
-        // Keys are data, but without them nobody finds the place.
+        // A key is data, but an error without it could not be located.
         do { try value.write(to: &writer) } catch { throw ArchiveError.at(.key(key as? String ?? "(key)"), error) }
         if !Self.isKeyed { writer.leave() }
       }
@@ -50,7 +50,7 @@
   }
 
   extension OrderedDictionary: PartialDictionary where Key: Archivable, Value: Archivable {
-    /// Whether the keys are archived as texts, as strings and enums of strings are.
+    /// Whether the keys are archived as text, like strings and enums with string raw values.
     package static var isKeyed: Bool { TextKey.isText(Key.self) }
     package static var partType: any Archivable.Type { Value.self }
 
@@ -65,7 +65,7 @@
     }
   }
 
-  /// Tells keys that are archived as texts from others.
+  /// Determines which keys are archived as text.
   private enum TextKey {
     static func isText(_ type: Any.Type) -> Bool {
       if type == String.self { return true }

@@ -2,10 +2,10 @@
   public import OrderedCollections
   public import StrataCore
 
-  /// An ordered set is archived as the array of its elements, in JSON as well, and opens what was archived as an array or as a set. An
-  /// array that has an element twice is damage in an archive; in JSON and merges the first one counts. A merge is that of an array.
+  /// An ordered set is archived as the array of its elements, also in JSON. It decodes archived arrays and sets. A
+  /// duplicate element is damage in an archive; in JSON and merges, the first one counts. It is merged like an array.
   extension OrderedSet: Archivable where Element: Archivable {
-    /// - Throws: ``ArchiveError`` with the code `notEncodable` where two elements are archived alike, and what elements throw.
+    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two elements are encoded alike; errors of elements.
     public func write(to writer: inout ArchiveWriter) throws {
       try CanonicalOrder.checkDifferent(elements, "elements of an ordered set", in: writer) { $0 }
       try elements.write(to: &writer)

@@ -1,24 +1,24 @@
 import SwiftSyntax
 
-// What a class of a hierarchy expands to. All of it is in the body of the class, where subclasses can override it.
-// The fields of a subclass come before those of its superclass, as an initializer sets them.
+// The expansion of a class in a hierarchy. All of it is in the body of the class, where subclasses can override it. The
+// fields of a subclass precede those of its superclass, which is the order of initialization.
 extension ModelDeclaration {
   /// How a class takes part in a hierarchy.
   struct ClassForm {
     let hasImplicitInitializer: Bool
     let isFinal: Bool
     let isOpen: Bool
-    /// The superclass where that is a model too, as it is written: `Animal.self`.
+    /// The superclass if it is a model, as written: `Animal.self`.
     let superclass: ExprSyntax?
-    /// Whether there is a superclass that is no model.
+    /// Whether the superclass is not a model and its properties are left out.
     let excludesSuperclass: Bool
-    /// Whether the class writes `init(fields:)` itself.
+    /// Whether the class declares `init(fields:)` itself.
     let readsItself: Bool
     let place: SourcePlace?
-    /// What must be no class, since nothing says what becomes of its properties.
+    /// The first inherited type, if it must be a protocol: the attribute declares nothing for a superclass.
     let protocolOnly: (type: TypeSyntax, place: SourcePlace?)?
 
-    /// Whether subclasses override what the macro writes, or this one overrides what it wrote for its superclass.
+    /// Whether subclasses override the generated members, or the class overrides those of its superclass.
     var isInHierarchy: Bool { !isFinal || superclass != nil }
   }
 
@@ -41,15 +41,15 @@ extension ModelDeclaration {
     return members
   }
 
-  /// The unknown keys of the class, or of a subclass that has a property for them.
+  /// The member for unknown keys, in a root class or in a subclass that has a property for them.
   private func unknownFields(_ properties: [StoredProperty], _ form: ClassForm) -> [String] {
     let own = properties.first { $0.role == .unknownFields }?.access
     guard own != nil || form.superclass == nil else { return [] }
     return [function("\(head(form))var archivedUnknownFields: _StrataUnknownFields", [own ?? "_StrataUnknownFields()"])]
   }
 
-  /// A declaration that means nothing where what the class inherits from first is a protocol, and is an error where that is a class.
-  /// It comes first, as its error should.
+  /// A declaration that has no effect if the first inherited type is a protocol, and does not compile if it is a class.
+  /// It is the first member, so that its error is the first one.
   func rootCheck(_ form: ClassForm) -> [String] {
     guard let (type, place) = form.protocolOnly else { return [] }
     let refused =
@@ -94,7 +94,7 @@ extension ModelDeclaration {
       reads(properties) + above + superclassInitializer(form))
   }
 
-  /// The call of a superclass that is no model. What is wrong with it is shown at the class.
+  /// The call of the initializer of an excluded superclass. The compiler shows errors about it at the class.
   func superclassInitializer(_ form: ClassForm) -> [String] {
     form.excludesSuperclass ? SourcePlace.lines([(form.place, ["super.init()"])]) : []
   }
@@ -129,13 +129,13 @@ extension ModelDeclaration {
     return function("\(head(form))func adoptObject(_ other: AnyObject)", of: variables, lines)
   }
 
-  /// A call of the superclass, whose first field has the place after those of this class.
+  /// A call of the superclass, whose field indices follow those of this class.
   private func around(_ count: Int, _ form: ClassForm, _ call: String, _ cursor: String) -> [String] {
     guard form.superclass != nil else { return [] }
     return ["\(cursor).beginSuperclass(after: \(count))", call, "\(cursor).endSuperclass(after: \(count))"]
   }
 
-  /// The method that sets one field, for objects that refer to each other in a cycle.
+  /// The method that sets one field, for objects in reference cycles.
   ///
   /// - Parameter schema: the expression for the schema of this class.
   func settingOne(

@@ -68,7 +68,7 @@ struct CodingKeyCases {
     guard obstacle == nil else { return .automatic }
     guard let rawValue = rawValues[property] else { return hasOwnCoding ? .unknown : .absent }
     guard let rawValue else { return .automatic }
-    // A raw value is one key, and the text of a JSON path is several where it has a dot.
+    // A raw value is one key, so the characters with a meaning in JSON paths are escaped.
     let path = rawValue.flatMap { ["\\", ".", "["].contains($0) ? ["\\", $0] : [$0] }
     return .declared(ExprSyntax(StringLiteralExprSyntax(content: String(path))))
   }

@@ -3,12 +3,12 @@ import SwiftSyntax
 
 /// A case of an enum with the labels of its associated values.
 struct EnumCase {
-  /// The name as it is written, with backticks where it has them.
+  /// The name as written, with any backticks.
   let name: TokenSyntax
-  /// What each associated value is archived under, and the label in code where it has one.
+  /// The archive key of each associated value, and its label in code if it has one.
   let values: [(key: String, label: String?)]
   let formerly: [ExprSyntax]
-  /// The types of the associated values, as they are written.
+  /// The types of the associated values, as written.
   let types: [String]
   let isDeprecated: Bool
   let place: SourcePlace?
@@ -31,7 +31,7 @@ struct EnumCase {
     return ["case .\(name.text)\(values.isEmpty ? "" : "(\(names))"):"] + located(statements)
   }
 
-  /// The result is an optional, whose own cases are called none and some, so the case is made apart from it.
+  /// The result is an optional, which has cases named none and some, so the enum's own value is created separately.
   var making: [String] {
     let arguments = values.map { value in
       (value.label.map { "\(Self.argumentLabel($0)): " } ?? "") + "try payload.value(\(value.key.literal))"
@@ -40,13 +40,13 @@ struct EnumCase {
     return ["case \(key.literal):"] + located(["let made: Self = .\(name.text)\(call)", "return made"])
   }
 
-  /// What is wrong with an associated value is shown at the case.
+  /// The compiler shows errors about an associated value at the case.
   private func located(_ statements: [String]) -> [String] {
     let statements = values.isEmpty ? statements : SourcePlace.lines([(place, statements)])
     return statements.map { "  " + $0 }
   }
 
-  /// The label as a call spells it: few words need backticks there.
+  /// The label in a call, where few words need backticks.
   private static func argumentLabel(_ label: String) -> String {
     let plain = label.withoutBackticks
     let isWord = plain.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }

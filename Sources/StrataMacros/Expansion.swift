@@ -1,9 +1,9 @@
 import SwiftSyntax
 
-// The text of what a model expands to. The type's own body sees every name that its properties use; an extension of a
-// nested type does not see what is declared beside it, and so holds no names of types.
+// The code that a model expands to. The type's own body sees every name that its properties use. An extension of a
+// nested type does not see the declarations around the type, so the extension contains no names of types.
 extension ModelDeclaration {
-  /// The static property with name, version, and fields or cases.
+  /// The static property with the name, the version, and the fields or cases.
   var schema: String {
     let lines: [String]
     switch kind {
@@ -22,7 +22,7 @@ extension ModelDeclaration {
       """
   }
 
-  /// The call that makes the schema, with the lines of its fields or cases.
+  /// The call that creates the schema, with the lines of its fields or cases.
   func schemaCall(_ lines: [String]) -> String {
     let superclass = superclass.map { ", superclass: \($0)" } ?? ""
     let head = "\(typeName).self, name: \(name.expression)\(formerNamesArgument), version: \(version)\(superclass),"
@@ -45,7 +45,7 @@ extension ModelDeclaration {
     return fields.isEmpty ? ["fields: []\(keeps))"] : ["fields: ["] + fields + ["]\(keeps))"]
   }
 
-  /// What is in the extension.
+  /// The members of the extension.
   var extensionMembers: [String] {
     switch kind {
     case .structure(let properties):
@@ -107,7 +107,7 @@ extension ModelDeclaration {
     }
   }
 
-  /// Takes over every variable of another object.
+  /// The method that copies every variable of another object.
   func adoptingFields(_ properties: [StoredProperty]) -> String {
     let variables = properties.filter { $0.role != .apart && !$0.isConstant }
     return function(
@@ -115,7 +115,7 @@ extension ModelDeclaration {
       variables.map { "\($0.access) = other.\($0.name.text)" })
   }
 
-  /// Where a struct has properties that take no part, takes over all but these.
+  /// If a struct has properties that are left alone, the method that copies all other properties.
   private func adoptionAroundOthers(_ properties: [StoredProperty]) -> [String] {
     let others = properties.filter { $0.role == .apart && !$0.isConstant && !$0.isLazy }
     guard !others.isEmpty else { return [] }
@@ -144,7 +144,7 @@ extension ModelDeclaration {
       ["switch name {"] + cases.flatMap(\.making) + ["default: return nil", "}"])
   }
 
-  /// A method that names properties: where one is deprecated, it is too, so that nobody is warned of what nobody wrote.
+  /// A method that names properties. It is deprecated if one of them is, so that the generated code causes no warnings.
   func function(_ head: String, of properties: [StoredProperty], _ lines: [String]) -> String {
     function(head, isDeprecated: properties.contains { $0.isDeprecated && $0.role != .apart }, lines)
   }

@@ -1,19 +1,19 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// The arguments of `@Field`, as they are written.
+/// The arguments of `@Field`, as written.
 struct FieldAttribute {
   var isExcluded = false
   var isConditional = false
   var hasArchive = false
-  /// Whether the property is no field.
+  /// Whether the property is declared with `storage: .none`.
   var takesNoPart = false
   var storage: ExprSyntax?
   var usesDefaultForUnknown = false
   var formerly: [ExprSyntax] = []
   var merge: ExprSyntax?
   var json: ExprSyntax?
-  /// Whether no JSON holds the property: `json: .none`.
+  /// Whether the property is not in JSON: `json: .none`.
   var isNowhereInJSON: Bool { [".none", "JSONField.none"].contains(json?.trimmedDescription) }
   var unknown: ExprSyntax?
   var node: AttributeSyntax?
@@ -66,7 +66,7 @@ struct FieldAttribute {
     }
   }
 
-  /// The attributes of that name, also after that of the module.
+  /// The attributes named `Field`, with or without a module name.
   static func attributes(in attributes: AttributeListSyntax) -> [AttributeSyntax] {
     attributes.compactMap { element in
       guard case .attribute(let attribute) = element, name(of: attribute) == "Field" else { return nil }
@@ -89,7 +89,7 @@ struct FieldAttribute {
     return choices.first { $0 == name }
   }
 
-  /// The arguments as those of a `FieldInfo`, each with a comma in front.
+  /// The arguments for a `FieldInfo`, each after a comma.
   func infoArguments(isConditional: Bool) -> String {
     var text = ""
     if !formerly.isEmpty { text += ", formerly: [\(formerly.map(\.description).joined(separator: ", "))]" }

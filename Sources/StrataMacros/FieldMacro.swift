@@ -1,7 +1,7 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// `@Field`: expands to nothing, `@Model` reads it. It only refuses what is no field.
+/// `@Field` expands to nothing, because `@Model` reads it. It only reports attributes in a wrong place.
 struct FieldMacro: PeerMacro {
   static func expansion(
     of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
@@ -23,9 +23,9 @@ struct FieldMacro: PeerMacro {
     return []
   }
 
-  /// What is wrong where the type around a property has no `@Model`, so that nobody reads the attribute.
+  /// The error if the type around a property has no `@Model`, so that the attribute would have no effect.
   private static func missingModel(around context: [Syntax]) -> ModelDiagnostic? {
-    // Where there is no type around it, it is on no stored property of one.
+    // Without a type around it, the attribute is not on a stored property of one.
     guard let type = context.first?.asProtocol((any DeclGroupSyntax).self),
       let name = context.first?.asProtocol((any NamedDeclSyntax).self)?.name.text
     else { return nil }
@@ -41,7 +41,7 @@ extension VariableDeclSyntax {
   var isStatic: Bool { hasModifier("static") || hasModifier("class") }
   var isConstant: Bool { bindingSpecifier.tokenKind == .keyword(.let) }
 
-  /// The modifier of that name, with or without arguments (`unowned(unsafe)`).
+  /// Whether there is a modifier of that name without arguments, unlike `unowned(unsafe)`.
   func hasModifier(_ name: String) -> Bool { modifiers.contains { $0.name.text == name && $0.detail == nil } }
 }
 

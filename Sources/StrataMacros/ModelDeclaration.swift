@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// A type with `@Model`, read once: what every part of the expansion needs.
+/// A type with `@Model`, read once for all parts of the expansion.
 struct ModelDeclaration {
   enum Kind {
     case structure([StoredProperty])
@@ -11,17 +11,17 @@ struct ModelDeclaration {
   }
 
   let kind: Kind
-  /// The name as it is written.
+  /// The name as written.
   let typeName: String
   let name: ModelName
   /// `public ` or `package `, or nothing.
   let access: String
   let version: String
   let formerNames: ExprSyntax?
-  /// The superclass where that is a model too.
+  /// The superclass if it is a model.
   let superclass: ExprSyntax?
 
-  /// The model, or `nil` where it cannot be one, and everything that is wrong.
+  /// Returns the model, or `nil` if the type cannot be one, and all errors.
   static func read(
     _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, in expansion: some MacroExpansionContext
   ) -> (model: ModelDeclaration?, diagnostics: [Diagnostic]) {
@@ -61,7 +61,7 @@ struct ModelDeclaration {
     return (model, diagnostics)
   }
 
-  /// What no expansion could make a model of.
+  /// The errors of a declaration that no expansion can make a model.
   private static func unsuitable(
     _ declaration: some DeclGroupSyntax, _ name: TokenSyntax, _ context: [Syntax]
   ) -> [Diagnostic] {
@@ -77,7 +77,7 @@ struct ModelDeclaration {
     return diagnostics
   }
 
-  /// What is wrong where a type does without copies or a lifetime of its own, alone or among others: `Hashable & ~Copyable`.
+  /// The error for a type that suppresses a conformance, alone or in a composition: `Hashable & ~Copyable`.
   private static func suppressed(_ type: TypeSyntax) -> Diagnostic? {
     if let composition = type.as(CompositionTypeSyntax.self) {
       return composition.elements.lazy.compactMap { suppressed($0.type) }.first
@@ -86,7 +86,7 @@ struct ModelDeclaration {
     return ModelDiagnostic.suppressed(type.type.trimmedDescription).at(type)
   }
 
-  /// Compares the superclass that the attribute names with the one that the class has, which comes first after the colon.
+  /// Compares the superclass in the attribute with that of the class, which is the first inherited type.
   private static func checkSuperclass(_ given: ExprSyntax, of object: ClassDeclSyntax) -> Diagnostic? {
     if isExcluded(given) {
       return object.inheritanceClause == nil ? ModelDiagnostic.noSuperclass(given: given.description).at(given) : nil
@@ -111,7 +111,7 @@ struct ModelDeclaration {
     return nil
   }
 
-  /// What is wrong where the superclass is a model and the attribute does not name it: then nothing has to be added to the class.
+  /// The error if the superclass is a model but the attribute does not name it. The class then lacks no conformance.
   static func modelAbove(_ declaration: some DeclGroupSyntax, missing protocols: [TypeSyntax]) -> Diagnostic? {
     guard let object = declaration.as(ClassDeclSyntax.self), !names(protocols).contains("_StrataBaseClass"),
       let first = object.inheritanceClause?.inheritedTypes.first?.type
@@ -119,12 +119,12 @@ struct ModelDeclaration {
     return ModelDiagnostic.modelAbove(type: object.name.text, superclass: first.trimmedDescription).at(first)
   }
 
-  /// The names of types without those of modules and types around them.
+  /// The names of types without the modules and types around them.
   static func names(_ types: [TypeSyntax]) -> [String] {
     types.map { String($0.trimmedDescription.split(separator: ".").last ?? "") }
   }
 
-  /// A hint for a class that conforms already, as one does whose superclass is a model; `nil` where the class says so itself.
+  /// A note for a class that conforms already, as a subclass of a model does; `nil` if it declares that itself.
   static func superclassHint(_ declaration: some DeclGroupSyntax) -> Diagnostic? {
     guard let declaration = declaration.as(ClassDeclSyntax.self),
       let first = declaration.inheritanceClause?.inheritedTypes.first?.type,
@@ -134,7 +134,7 @@ struct ModelDeclaration {
     return ModelDiagnostic.superclass(type: declaration.name.text, superclass: first.trimmedDescription).at(first)
   }
 
-  /// The library's protocols that make a class a model where it names them itself.
+  /// The library's protocols that make a class a model if the class declares them itself.
   private static let protocols: Set<String> = [
     "VersionedModel", "DescribedModel", "Migratable", "KeyMigrating", "PostDecoding", "Validating", "Mergeable",
     "FieldEquatable", "FieldHashable", "DescribesFields", "LegacyModel", "Entity", "RemoteEntity",
@@ -155,12 +155,11 @@ struct ModelDeclaration {
     }
   }
 
-  /// Whether the argument is `.excluded`.
   private static func isExcluded(_ argument: ExprSyntax) -> Bool {
     argument.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "excluded"
   }
 
-  /// What a class inherits from first where only a protocol may stand there; `NSObject` has no properties to lose.
+  /// The first inherited type, if it must be a protocol. `NSObject` has no properties to lose.
   private static func protocolOnly(
     _ object: ClassDeclSyntax, _ given: ExprSyntax?, _ lines: SourceLines?
   ) -> (type: TypeSyntax, place: SourcePlace?)? {
@@ -228,7 +227,7 @@ struct ModelDeclaration {
     return first
   }
 
-  /// The access of the members: that of the type, which an extension around it may have given.
+  /// The access level of the members: that of the type, which may come from an extension around it.
   private static func access(_ declaration: some DeclGroupSyntax, _ context: [Syntax]) -> String {
     func level(_ modifiers: DeclModifierListSyntax) -> String? {
       let levels = ["open", "public", "package", "internal", "fileprivate", "private"]
@@ -240,7 +239,7 @@ struct ModelDeclaration {
     case "package": return "package "
     default: break
     }
-    // What inlined code uses of an internal type has to say so, member by member.
+    // Every member of an internal type that inlined code uses needs the attribute.
     let isInlined = declaration.attributes.contains { element in
       guard case .attribute(let attribute) = element else { return false }
       return FieldAttribute.name(of: attribute) == "usableFromInline"

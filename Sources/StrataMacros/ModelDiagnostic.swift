@@ -1,7 +1,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// What is wrong with a model, and what to write instead.
+/// A problem of a model, with its remedy.
 enum ModelDiagnostic: DiagnosticMessage, Error {
   case notAModel
   case superclassOfValue

@@ -2,22 +2,22 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@Model`: the schema, and in a class all that must stand in its body, as members; the rest in an extension, so
-/// that a struct keeps its memberwise initializer.
+/// `@Model`: the schema, and in a class everything that must be in its body, are members. The rest is in an extension,
+/// so that a struct keeps its memberwise initializer.
 struct ModelMacro: MemberMacro, ExtensionMacro {
-  // The text is as it should be, and formatting it takes most of the time of an expansion.
+  // The text is formatted already, and formatting it takes most of the time of an expansion.
   static let formatMode = FormatMode.disabled
 
   static func expansion(
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
-    // The other role reports what is wrong.
+    // The other role reports the errors.
     guard let model = ModelDeclaration.read(node, declaration, in: context).model else {
       return []
     }
     if ModelDeclaration.modelAbove(declaration, missing: protocols) != nil {
-      // Without it, the compiler would ask for it.
+      // Without this initializer, the compiler would report it as missing.
       return [
         DeclSyntax(unparsed: "\(model.access)required init(fields reader: inout _StrataReader) throws { fatalError() }")
       ]
@@ -65,7 +65,7 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
   }
 }
 
-/// `@Model` on a subclass: it has the conformance of its superclass, so everything is a member.
+/// `@Model` on a subclass. It inherits the conformance of its superclass, so everything is a member.
 struct SubmodelMacro: MemberMacro {
   static let formatMode = FormatMode.disabled
 
@@ -81,12 +81,12 @@ struct SubmodelMacro: MemberMacro {
 }
 
 extension DeclSyntax {
-  /// Declarations of this text, which the compiler parses. Doing that here as well would take half of the time of an expansion.
+  /// Declarations with this text, which the compiler parses. Parsing it here would take half of an expansion's time.
   init(unparsed text: String) { self.init(EditorPlaceholderDeclSyntax(placeholder: .identifier(text))) }
 }
 
 extension String {
-  /// The lines moved right by a number of steps of two spaces.
+  /// The lines, indented by a number of steps of two spaces.
   func indented(_ steps: Int) -> String {
     let space = String(repeating: "  ", count: steps)
     return split(separator: "\n", omittingEmptySubsequences: false).map { space + $0 }.joined(separator: "\n")

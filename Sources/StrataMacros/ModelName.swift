@@ -1,15 +1,15 @@
 import SwiftSyntax
 
-/// The registered name of a model, and whether it has generic parameters around it or of its own.
+/// The registered name of a model, and whether it or a type around it is generic.
 struct ModelName {
   /// The expression for the name.
   let expression: String
-  /// What turns a plain name's literal into that of the generic model, for former names; `nil` without parameters.
+  /// The generic arguments to add to a former name; `nil` without parameters.
   let arguments: String?
-  /// The name that a generic model had when types inside others stood in it by their own names alone; `nil` without parameters.
+  /// The former name of a generic model, in which nested types had their own names alone; `nil` without parameters.
   let formerExpression: String?
   let isGeneric: Bool
-  /// Whether the model is generic or may be: an extension does not say whether what it extends is.
+  /// Whether the model is or may be generic: an extension does not show whether the extended type is.
   let mayBeGeneric: Bool
 
   init(_ declaration: some DeclGroupSyntax & NamedDeclSyntax, _ explicit: ExprSyntax?, in context: [Syntax]) {
@@ -38,7 +38,7 @@ struct ModelName {
     let arguments: [Argument]
   }
 
-  /// What stands for a generic argument, today and formerly.
+  /// The text for a generic argument in the current and the former name.
   private struct Argument {
     let text: String
     let former: String
@@ -48,7 +48,7 @@ struct ModelName {
     arguments.isEmpty ? "" : "<\(arguments.map(text).joined(separator: ", "))>"
   }
 
-  /// The name of a declaration and what stands for its generic arguments.
+  /// The name of a declaration and the texts for its generic arguments.
   private static func part(_ node: Syntax) -> Part? {
     if let node = node.as(ExtensionDeclSyntax.self) {
       return Part(name: node.extendedType.trimmedDescription, arguments: [])

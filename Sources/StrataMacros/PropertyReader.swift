@@ -2,21 +2,21 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// Finds the stored properties of a declaration and what is wrong with them.
+/// Finds the stored properties of a declaration, and their errors.
 struct PropertyReader {
   private(set) var properties: [StoredProperty] = []
   private(set) var diagnostics: [Diagnostic] = []
   private let codingKeys: CodingKeyCases?
   private var hasFieldWithoutJSON = false
 
-  /// - Parameter isClass: whether the properties are of a class, whose isolated ones no other isolation reaches.
+  /// - Parameter isClass: whether the properties are of a class, in which none may be isolated to an actor.
   init(_ members: MemberBlockItemListSyntax, _ lines: SourceLines?, isClass: Bool) {
     codingKeys = CodingKeyCases(members)
     for member in members {
       if let condition = member.decl.as(IfConfigDeclSyntax.self) { checkCondition(condition) }
       guard let variable = member.decl.as(VariableDeclSyntax.self) else { continue }
       checkName(variable)
-      // What overrides only observes a property of the superclass.
+      // An override only observes a property of the superclass.
       guard !variable.isStatic, !variable.hasModifier("override") else { continue }
       if isClass, let isolated = ModelDeclaration.isolation(variable.attributes) { diagnostics.append(isolated) }
       read(variable, lines)
@@ -36,10 +36,10 @@ struct PropertyReader {
     }
   }
 
-  /// Policies that compute a value. Others may reach the objects that a constant refers to.
+  /// Policies that compute a value. Others may merge the objects that a constant refers to.
   private static let policiesOfValues: Set<Substring> = ["max", "min", "sumOfDeltas", "lines", "lastWriter"]
 
-  /// A merge sets the properties of an object, or replaces an object whose properties are all constants.
+  /// A merge sets the properties of an object. It replaces the object only if all its properties are constants.
   private mutating func checkConstants() {
     let fields = properties.filter { $0.role == .field }
     guard fields.contains(where: { !$0.isConstant }) else { return }
@@ -49,7 +49,7 @@ struct PropertyReader {
     }
   }
 
-  /// A key that a property has today is not a former one of another.
+  /// The current key of a property must not be a former key of another.
   private mutating func checkFormerKeys() {
     let keys = Set(properties.filter { $0.role == .field }.map(\.key))
     for property in properties {
@@ -60,7 +60,7 @@ struct PropertyReader {
     }
   }
 
-  /// The macro declares a static property of its own.
+  /// Reports a name that the macro declares itself.
   private mutating func checkName(_ variable: VariableDeclSyntax) {
     guard variable.isStatic else { return }
     for binding in variable.bindings {
@@ -88,7 +88,7 @@ struct PropertyReader {
     if stored.count > 1, let node = attribute.node, !attribute.formerly.isEmpty || attribute.json != nil {
       diagnostics.append(ModelDiagnostic.severalProperties.at(node))
     }
-    // In 'var a, b: Int' the type is after the last name.
+    // In 'var a, b: Int' the type follows the last name.
     var type: TypeSyntax?
     var read: [StoredProperty] = []
     for binding in variable.bindings.reversed() {
@@ -174,7 +174,7 @@ struct PropertyReader {
   ) -> ModelDiagnostic? {
     if variable.hasModifier("lazy") { return .lazyProperty(key) }
     if variable.hasModifier("unowned") { return .reference(kind: "an unowned reference", name: key) }
-    // A weak reference that archives leave out may be to anything, and so takes no part.
+    // An excluded weak reference may be to any type, so it is left alone.
     if variable.hasModifier("weak"), isExcluded { return .reference(kind: "a weak reference", name: key) }
     if let kind = type.map(\.shapeWithoutArchive) ?? initialValue?.shapeWithoutArchive {
       return .notArchivable(kind: kind, name: key)
@@ -191,7 +191,7 @@ struct PropertyReader {
 }
 
 extension AttributeListSyntax {
-  /// Whether the compiler warns wherever the declaration is named.
+  /// Whether the declaration is deprecated.
   var containDeprecation: Bool {
     contains { element in
       guard case .attribute(let attribute) = element, FieldAttribute.name(of: attribute) == "available" else {
@@ -203,7 +203,7 @@ extension AttributeListSyntax {
 }
 
 extension VariableDeclSyntax {
-  /// Whether an attribute other than `@Field` may be a property wrapper: those begin with a capital letter.
+  /// Whether an attribute other than `@Field` may be a property wrapper, because it begins with a capital letter.
   fileprivate var hasWrapper: Bool {
     attributes.contains { element in
       guard case .attribute(let attribute) = element else { return false }
@@ -214,7 +214,7 @@ extension VariableDeclSyntax {
 }
 
 extension ExprSyntax {
-  /// `max` of `.max`, `MergePolicy.max` and `.max(…)`.
+  /// `max` for `.max`, `MergePolicy.max` and `.max(…)`.
   fileprivate var policyName: Substring {
     trimmedDescription.prefix { $0 != "(" }.split(separator: ".").last ?? ""
   }

@@ -1,18 +1,18 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Where something stands in the file of its author: what the compiler says about the code that is made of it is shown there.
+/// A position in the source file. The compiler shows errors about the code that is generated from it there.
 struct SourcePlace {
   /// The path, as a literal.
   fileprivate let file: String
   fileprivate let line: Int
 
-  /// The statement after which the next line counts as this one.
+  /// The directive that assigns the next line to this position.
   private var directive: String { "\(Self.start)file: \(file), line: \(line))" }
 
   private static let start = "#sourceLocation("
 
-  /// Statements about things of these places, with what makes the compiler count so; lines follow each other by themselves.
+  /// The statements, with the directives for their positions. A line that follows the previous one needs none.
   static func lines(_ statements: some Sequence<(place: SourcePlace?, lines: [String])>) -> [String] {
     var result: [String] = []
     var next: Int?
@@ -21,7 +21,7 @@ struct SourcePlace {
         result.append(place.directive)
         next = place.line
       }
-      // All of them are about that one line.
+      // All of them belong to one line.
       let lines = place == nil ? lines : [lines.joined(separator: "; ")]
       result += lines
       next = next.map { $0 + lines.count }
@@ -29,25 +29,25 @@ struct SourcePlace {
     return result
   }
 
-  /// The statements of a function; where some count as lines of the author, those after them do not.
+  /// The statements of a function. If they have directives, the lines after them get their own positions again.
   static func ended(_ lines: [String]) -> [String] {
     lines.contains { $0.drop { $0 == " " }.hasPrefix(start) } ? lines + [start + ")"] : lines
   }
 }
 
-/// The lines of a declaration. The macro is asked for the place of one thing, since each answer takes long.
+/// The lines of a declaration. The macro requests the position of only one node, because each request is slow.
 struct SourceLines {
   private let first: SourcePlace
-  /// Where the lines after the first begin.
+  /// The offsets of the line breaks.
   private let starts: [Int]
 
-  /// `nil` where the place is not known.
+  /// Returns `nil` if the position is unknown.
   init?(of declaration: some DeclGroupSyntax, in context: some MacroExpansionContext) {
     guard let place = context.location(of: declaration, at: .afterLeadingTrivia, filePathMode: .filePath),
       let line = Int(place.line.description)
     else { return nil }
     let file = place.file.description
-    // The directive takes no literal but a plain one.
+    // The directive takes only a plain literal.
     guard file.hasPrefix("\""), file != "\"\"" else { return nil }
     first = SourcePlace(file: file, line: line)
     let start = declaration.positionAfterSkippingLeadingTrivia.utf8Offset

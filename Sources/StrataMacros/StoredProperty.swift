@@ -1,18 +1,18 @@
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// A stored property of a model, and what part it takes in archiving.
+/// A stored property of a model, and its role in archiving.
 struct StoredProperty {
   enum Role {
-    /// A field, archived or excluded: it has a place in the schema.
+    /// A field, archived or excluded. It has an index in the schema.
     case field
     /// The property that holds the unknown keys.
     case unknownFields
-    /// Left alone, as it cannot be archived or is declared with `storage: .none`: decoding, encoding and merging do not touch it.
+    /// Left alone by decoding, encoding and merging: not archivable, or declared with `storage: .none`.
     case apart
   }
 
-  /// The name as it is written, with backticks where it has them.
+  /// The name as written, with any backticks.
   let name: TokenSyntax
   let type: TypeSyntax?
   let initialValue: ExprSyntax?
@@ -25,7 +25,7 @@ struct StoredProperty {
   let role: Role
   let place: SourcePlace?
 
-  /// Whether archives only hold the reference where something else in them holds its object.
+  /// Whether archives contain the reference only if something else in them contains its object.
   var isConditional: Bool { attribute.isConditional || isWeak && !attribute.hasArchive }
 
   var key: String { name.text.withoutBackticks }
@@ -33,7 +33,7 @@ struct StoredProperty {
   /// The name after `self.`.
   var access: String { "self.\(name.text)" }
 
-  /// What stands for an absent key: the initial value, or nil where the field must have one.
+  /// The default for an absent key: the initial value, or nil if the field needs a default.
   var defaultText: String? {
     if let initialValue { return initialValue.trimmedDescription }
     guard let type, type.isOptional, attribute.isExcluded || attribute.usesDefaultForUnknown else {
@@ -42,7 +42,7 @@ struct StoredProperty {
     return "nil"
   }
 
-  /// Whether a default means the same wherever it is: other ones may name types that only the body of the model
+  /// Whether the default has the same meaning everywhere. Other ones may name types that only the body of the model
   /// sees.
   var isDefaultPlain: Bool {
     guard let initialValue else { return true }
@@ -69,7 +69,7 @@ struct StoredProperty {
     return text + ")"
   }
 
-  /// The initial value as the body of a closure. In a statement of its own, and with its type, the compiler checks it as quickly as in
+  /// The initial value as the body of a closure. With its type and in a separate statement, it compiles as fast as in
   /// the declaration.
   private func copy(of value: ExprSyntax) -> String {
     guard !isDefaultPlain else { return value.trimmedDescription }
@@ -77,19 +77,19 @@ struct StoredProperty {
     return "let value\(annotation) = \(value.trimmedDescription); return value"
   }
 
-  /// The statements that read the field with this place.
+  /// The statements that read the field with this index.
   ///
-  /// The expression of the default means something only where properties are declared: there it may name statics of the type without
-  /// the type, and types beside it.
+  /// The expression of the default is only valid where the property is declared: it may name static members of the type
+  /// without the type, and types next to it.
   ///
   /// - Parameters:
-  ///   - schema: the expression for the schema, which is asked for the default.
+  ///   - schema: the expression for the schema, which returns the default.
   ///   - inInitializer: whether the property already has its initial value, which is the default.
   func read(_ place: Int, schema: String, inInitializer: Bool) -> [String] {
     guard var value = defaultText else { return ["\(access) = try reader.field(\(place))"] }
     var lines: [String] = []
     if initialValue != nil, !isDefaultPlain {
-      // Behind a wrapper it can only be read when all properties have values.
+      // A wrapped property can be read only after all properties are initialized.
       if inInitializer, !hasWrapper {
         value = "default\(place)"
         lines.append("let \(value) = \(access)")
@@ -117,7 +117,7 @@ extension String {
     count > 2 && hasPrefix("`") && hasSuffix("`") ? String(dropFirst().dropLast()) : self
   }
 
-  /// A string literal of this text.
+  /// A string literal with this text.
   var literal: String { StringLiteralExprSyntax(content: self).description }
 }
 
@@ -127,10 +127,10 @@ extension TypeSyntax {
     return self.as(IdentifierTypeSyntax.self)?.name.text == "Optional"
   }
 
-  /// Whether a variable of the type starts as nil: only the short spellings do.
+  /// Whether a variable of the type starts as nil: `T?` and `T!` do, `Optional<T>` does not.
   var isImplicitlyNil: Bool { isOptional && !self.is(IdentifierTypeSyntax.self) }
 
-  /// The expression that names the type.
+  /// The expression for the metatype.
   var metatype: String {
     if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
       return "\(type.wrappedType.trimmedDescription)?.self"
@@ -139,7 +139,7 @@ extension TypeSyntax {
     return isSimple ? "\(trimmedDescription).self" : "(\(trimmedDescription)).self"
   }
 
-  /// "a tuple" or "a function" where it is one or an optional of one.
+  /// "a tuple" or "a function" if the type is one, or an optional of one.
   var shapeWithoutArchive: String? {
     if let type = self.as(OptionalTypeSyntax.self) { return type.wrappedType.shapeWithoutArchive }
     if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
@@ -152,7 +152,7 @@ extension TypeSyntax {
     return inner.type.shapeWithoutArchive
   }
 
-  /// Whether only the compiler knows the type behind it.
+  /// Whether the type is opaque (`some`).
   var isOpaque: Bool { self.as(SomeOrAnyTypeSyntax.self)?.someOrAnySpecifier.tokenKind == .keyword(.some) }
 
   var isUnknownFields: Bool {
@@ -162,7 +162,7 @@ extension TypeSyntax {
 }
 
 extension StringLiteralExprSyntax {
-  /// The text between the quotes where it holds neither an interpolation nor an escape.
+  /// The text between the quotes, if it has no interpolation and no escape.
   var plainText: String? {
     guard openingPounds == nil, openingQuote.tokenKind == .stringQuote, segments.count == 1,
       case .stringSegment(let segment)? = segments.first, !segment.content.text.contains("\\")
@@ -172,7 +172,7 @@ extension StringLiteralExprSyntax {
 }
 
 extension ExprSyntax {
-  /// "a tuple" or "a function" where the expression is plainly one.
+  /// "a tuple" or "a function" if the expression is evidently one.
   var shapeWithoutArchive: String? {
     if self.is(ClosureExprSyntax.self) { return "a function" }
     guard let tuple = self.as(TupleExprSyntax.self), tuple.elements.count != 1 else { return nil }

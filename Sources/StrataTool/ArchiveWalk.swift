@@ -1,20 +1,20 @@
 internal import Foundation
 internal import StrataCore
 
-/// Reads an archive from end to end, member by member, by the rules that every reader of the library has.
+/// Reads an archive from end to end, member by member, with the same checks as every reader of the library.
 struct ArchiveWalk {
   /// The stamp of the first member.
   private(set) var first: Stamp?
-  /// Models and bytes of their bodies.
+  /// The number of models, and the uncompressed size of their bodies in bytes.
   private(set) var count: UInt64 = 0
   private(set) var plainSize: UInt64 = 0
   private(set) var memberCount: UInt64 = 0
-  /// Bytes of the file.
+  /// The size of the file in bytes.
   private(set) var fileSize = 0
 
-  /// Walks a file. Memory holds one member of it at a time.
+  /// Walks a file, with one member in memory at a time.
   ///
-  /// - Parameter body: what to do with the values of each member; those of an end member are none.
+  /// - Parameter body: receives the stamp and the values of each member. An end member has no values.
   static func walk(
     _ url: URL, limits: ArchiveLimits, _ body: (Stamp, [ArchiveValue]) throws -> Void
   ) throws -> ArchiveWalk {
@@ -32,7 +32,7 @@ struct ArchiveWalk {
       memberCount: members.memberCount, fileSize: members.offset)
   }
 
-  /// Walks a file that is held in memory as a whole.
+  /// Walks an archive that is in memory.
   static func walk(
     _ data: Data, limits: ArchiveLimits, _ body: (Stamp, [ArchiveValue]) throws -> Void
   ) throws -> ArchiveWalk {
@@ -56,7 +56,7 @@ struct ArchiveWalk {
       fileSize: place)
   }
 
-  /// The values of a body: those of a stream's member are an array.
+  /// Decodes the values of a body: an array in a stream member, one value in a single archive, none in an end member.
   private static func values(
     _ bytes: [UInt8], _ stamp: Stamp, _ size: Int, _ context: DecodingContext
   ) throws -> [ArchiveValue] {

@@ -1,14 +1,14 @@
 internal import ArgumentParser
 
-/// What `--color` says: whether colours are printed.
+/// The value of `--color`: whether output is coloured.
 enum ColourChoice: String, CaseIterable, ExpressibleByArgument {
-  /// On a terminal, unless its user wants none.
+  /// Coloured on a terminal, unless the environment turns colours off.
   case auto
   case always, never
 
-  /// Takes `--color` out of the arguments, since every command has it, at any place before `--`. The last one counts.
+  /// Removes every `--color` before `--` from the arguments, because every command accepts it. The last one counts.
   ///
-  /// - Throws: `ToolError` for a value that is none of the three.
+  /// - Throws: `ToolError` for a missing or unknown value.
   static func take(from arguments: inout [String]) throws -> ColourChoice {
     var choice = ColourChoice.auto
     var place = 0
@@ -34,9 +34,9 @@ enum ColourChoice: String, CaseIterable, ExpressibleByArgument {
     return choice
   }
 
-  /// Whether there are colours on a stream.
+  /// Returns whether a stream is coloured.
   ///
-  /// - Parameter environment: `NO_COLOR` with any text in it, and `TERM=dumb`, say that there are none (no-color.org).
+  /// - Parameter environment: a nonempty `NO_COLOR` or `TERM=dumb` turns colours off for `auto` (no-color.org).
   func isColoured(onTerminal isTerminal: Bool, _ environment: [String: String]) -> Bool {
     switch self {
     case .always: true

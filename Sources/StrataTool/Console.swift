@@ -8,23 +8,23 @@ package import Foundation
   internal import Darwin
 #endif
 
-/// Nobody reads standard output any more.
+/// The reader of standard output has closed the pipe.
 struct BrokenPipe: Error {}
 
-/// Where a command reads and writes: the standard streams, or what a test gives it.
+/// The input and output of a command: the standard streams, or a test's substitutes.
 package struct Console {
   package var read: () throws -> Data
   package var write: (Data) throws -> Void
   package var writeError: (Data) -> Void
-  /// Columns of the terminal, or of what stands for one.
+  /// The line width in columns: the terminal's, or a default.
   package var width: Int
   /// Whether standard output is a terminal.
   package var isTerminal: Bool
-  /// Whether somebody watches standard error.
+  /// Whether progress is shown, because standard error is a terminal.
   package var showsProgress: Bool
-  /// The variables that say how a terminal is to be used.
+  /// The environment, for `NO_COLOR` and `TERM`.
   package var environment: [String: String]
-  /// What `--color` says.
+  /// The value of `--color`.
   var colours = ColourChoice.auto
 
   package init(
@@ -57,14 +57,14 @@ package struct Console {
         }
       },
       writeError: { data in
-        // Where this cannot be told, there is no place left to tell it; the exit code still does.
+        // A failure to write here cannot be reported. The exit code still shows that the command failed.
         try? FileHandle.standardError.write(contentsOf: data)
       },
       width: terminalWidth ?? 100, isTerminal: isatty(STDOUT_FILENO) == 1, showsProgress: isatty(STDERR_FILENO) == 1,
       environment: ProcessInfo.processInfo.environment)
   }
 
-  /// What `COLUMNS` says, or else the terminal.
+  /// The value of `COLUMNS` or else the terminal's width, at least 20; `nil` if standard output is not a terminal.
   private static var terminalWidth: Int? {
     guard isatty(STDOUT_FILENO) == 1 else { return nil }
     if let columns = ProcessInfo.processInfo.environment["COLUMNS"].flatMap({ Int($0) }), columns > 0 {
@@ -75,21 +75,21 @@ package struct Console {
     return size.ws_col > 0 ? max(Int(size.ws_col), 20) : nil
   }
 
-  /// How wide lines may be that are cut for a terminal alone: in a pipe nothing is.
+  /// The width to which lines are cut for a terminal. In a pipe, lines are never cut.
   var lineWidth: Int { isTerminal ? width : .max }
 
-  /// Whether what goes to standard output has colours.
+  /// Whether standard output is coloured.
   var isColoured: Bool { colours.isColoured(onTerminal: isTerminal, environment) }
 
-  /// Text for standard output in an ink.
+  /// Returns the text in a style, or unchanged if standard output is not coloured.
   func paint(_ text: String, _ ink: Ink?) -> String { text.painted(ink, isColoured) }
 
   func line(_ text: String = "") throws { try write(Data((text + "\n").utf8)) }
 
-  /// Tells on standard error what went wrong.
+  /// Prints an error to standard error.
   func errorLine(_ text: String) { tell(text, .red) }
 
-  /// Tells on standard error what is good to know, and no failure.
+  /// Prints a note, which is not a failure, to standard error.
   func noteLine(_ text: String) { tell(text, .yellow) }
 
   private func tell(_ text: String, _ ink: Ink) {
@@ -97,7 +97,7 @@ package struct Console {
     writeError(Data((name + " " + text + "\n").utf8))
   }
 
-  /// Shows a line that the next one replaces, where somebody watches.
+  /// Shows a line on standard error that the next one replaces. Does nothing unless progress is shown.
   func progress(_ text: String) {
     guard showsProgress else { return }
     writeError(Data(("\r\u{1B}[K" + text.cut(to: max(width - 1, 1))).utf8))

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// A file that an argument names; `-` is standard input or output.
+/// The file that an argument names; `-` is standard input or output.
 struct DataFile {
   let path: String
 
@@ -9,7 +9,7 @@ struct DataFile {
 
   var isStandard: Bool { path == "-" }
   var url: URL { URL(fileURLWithPath: path) }
-  /// What messages call the file when it is read.
+  /// The name of the input in messages.
   var name: String { isStandard ? "standard input" : path }
 
   func read(_ console: Console) throws -> Data {
@@ -17,15 +17,15 @@ struct DataFile {
     return try ToolError.at(path) { Data(try AtomicFile.read(url)) }
   }
 
-  /// Replaces the file as a whole.
+  /// Replaces the file atomically.
   func write(_ data: Data, _ console: Console) throws {
     if isStandard { return try console.write(data) }
     try replace { try $0.writeAll(data.bytes) }
   }
 
-  /// Refuses to send an archive to a terminal, which would show its bytes as letters, and obey some of them.
+  /// Throws if an archive would be printed to a terminal, which would interpret some of its bytes as control codes.
   ///
-  /// - Throws: `ToolError`; commands ask before they read anything.
+  /// - Throws: `ToolError`. Commands call this before they read anything.
   func refuseTerminal(_ console: Console) throws {
     guard isStandard, console.isTerminal else { return }
     throw ToolError(
@@ -33,9 +33,9 @@ struct DataFile {
     )
   }
 
-  /// Replaces the file as a whole by what `writing` writes; where that throws, the file stays as it was.
+  /// Replaces the file atomically by the output of `writing`. If that throws, the file is unchanged.
   func replace(_ writing: (borrowing OpenFile) throws -> Void) throws {
-    // A URL has no slash at its end: a file would be made in the place of the folder that is named.
+    // A URL drops the trailing slash, so a file would be created under the name of the folder.
     guard path.utf8.last != UInt8(ascii: "/") else {
       throw ToolError(
         "\(path): names a folder; a file is to be written, whose name has no / behind it")
@@ -43,16 +43,16 @@ struct DataFile {
     try ToolError.at(path) { try AtomicFile.replace(url, writing: writing) }
   }
 
-  /// The document in the file.
+  /// Reads the file as JSON.
   func readJSON(_ console: Console, takesDuplicateKeys: Bool = false) throws -> (value: ArchiveValue, size: Int) {
     let data = try read(console)
     return (try document(in: data, takesDuplicateKeys: takesDuplicateKeys), data.count)
   }
 
-  /// The document in what was read of the file.
+  /// Parses the bytes of the file as JSON.
   ///
-  /// - Parameter takesDuplicateKeys: whether the last value of a duplicate key counts. Unless the user says so, that would be a guess,
-  ///   and the other values would be lost.
+  /// - Parameter takesDuplicateKeys: whether the last value of a duplicate key counts. By default a duplicate key is an
+  ///   error, because picking a value would be a guess and lose the other one.
   func document(in data: Data, takesDuplicateKeys: Bool = false) throws -> ArchiveValue {
     guard !data.isEmpty else { throw ToolError("\(name): the file is empty; a JSON document is expected") }
     var reader = JSONReader()

@@ -24,7 +24,7 @@ struct DecodeCommand: ToolCommand {
   var limits: LimitOptions
 
   func run(on console: Console) throws -> Int32 {
-    // Standard output cannot be taken back, so nothing is printed until everything was read.
+    // Printed output cannot be taken back, so nothing is printed before everything is decoded.
     var text = JSONText(isPretty: pretty)
     let file = try InputFile(DataFile(input), console)
     switch file.kind {
@@ -37,7 +37,7 @@ struct DecodeCommand: ToolCommand {
     let walk = try file.walk(limits: limits.limits) { stamp, values in
       for value in values { try text.append(value, inArray: stamp.kind == .member) }
     }
-    // Ends are also in the middle of a stream that was appended to.
+    // The array is closed after the last member: a stream that was appended to has an end member in the middle, too.
     if walk.first?.kind != .single { text.closeArray() }
     text.data.append(UInt8(ascii: "\n"))
     try DataFile(output).write(text.data, console)

@@ -9,19 +9,19 @@ internal import StrataCore
   internal import Darwin
 #endif
 
-/// The files of a folder and of the folders in it, in the order of their names' bytes.
+/// The files of a folder and its subfolders, in the order of their names' bytes.
 ///
-/// Links are not followed, so that no folder is walked twice or without end.
+/// Symbolic links are not followed, so no folder is walked twice or endlessly.
 struct FileTree {
   enum Item {
     case file(FileStatus)
-    /// What is no regular file, in words.
+    /// Something other than a regular file or a folder, described in words.
     case other(String)
-    /// A folder or a file that the system does not let us see.
+    /// A file or folder that cannot be read.
     case unreadable(any Error)
   }
 
-  /// The paths from the folder on.
+  /// The items with their paths relative to the folder.
   private(set) var items: [(path: String, item: Item)] = []
 
   init(_ folder: String) throws {
@@ -29,7 +29,7 @@ struct FileTree {
     while let path = rest.popLast() {
       let full = folder + "/" + path
       do {
-        // Somebody has removed it since its folder was read.
+        // Skips an entry that was removed after its folder was listed.
         guard let status = try FileStatus(ofPath: full) else { continue }
         if status.isFolder {
           rest += try list(full, under: path + "/")
@@ -42,7 +42,7 @@ struct FileTree {
     }
   }
 
-  /// The paths of what is in a folder, the first one last.
+  /// Lists the paths in a folder, in descending order because the caller pops from the end.
   private mutating func list(_ folder: String, under start: String) throws -> [String] {
     guard let stream = SystemCall.make(.list, pointer: { opendir(folder) }) else {
       throw ToolError("cannot read the folder “\(folder)”: " + String(cString: strerror(errno)))
@@ -53,7 +53,7 @@ struct FileTree {
       guard let entry = SystemCall.make(.list, pointer: { readdir(stream) }) else { break }
       let bytes = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: UInt8.self, capacity: 1) { start in
-          // The name ends with a zero, and need not fill its place.
+          // The name is null-terminated and may be shorter than its buffer.
           [UInt8](UnsafeBufferPointer(start: start, count: strlen(start)))
         }
       }
@@ -61,7 +61,7 @@ struct FileTree {
       if let name = String(validUTF8: bytes) {
         paths.append(start + name)
       } else {
-        // Foundation would pass over it, as if it was not there.
+        // Foundation would skip this file silently.
         let name = String(decoding: bytes, as: UTF8.self)
         items.append((start + name, .unreadable(ToolError("the name of the file is not UTF-8; rename it"))))
       }
@@ -72,18 +72,18 @@ struct FileTree {
     return paths.sorted { $1.utf8.lexicographicallyPrecedes($0.utf8) }
   }
 
-  /// Whether a path is that of a temporary file, or of a file in a temporary folder. A user's own may look so too, so none is
-  /// removed.
+  /// Returns whether a path has the name of a temporary file, or is in a folder with such a name. The file may be a
+  /// user's own, so it is skipped but never deleted.
   static func isUnfinished(_ path: String) -> Bool {
     path.split(separator: "/").contains { TemporaryFiles.isTemporary($0) }
   }
 
-  /// Whether nothing is at a path, or at the end of its link.
+  /// Returns whether no file exists at a path, or at the target of its link.
   static func isMissing(_ path: String) -> Bool {
     access(path, F_OK) != 0 && [ENOENT, ENOTDIR].contains(errno)
   }
 
-  /// Whether a path leads to a folder, through a link too.
+  /// Returns whether a path is a folder, or a link to one.
   static func isFolder(_ path: String) -> Bool {
     var isFolder: ObjCBool = false
     return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue

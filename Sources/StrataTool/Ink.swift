@@ -1,4 +1,4 @@
-/// How text looks on a terminal, by its number in ECMA-48, section 8.3.117 (“select graphic rendition”).
+/// A text style for terminals. The raw value is the SGR parameter of ECMA-48, section 8.3.117.
 enum Ink: Int {
   case bold = 1
   case dim = 2
@@ -10,7 +10,7 @@ enum Ink: Int {
 }
 
 extension String {
-  /// The text in an ink, or as it is where there are no colours.
+  /// Returns the text wrapped in ANSI color codes, or unchanged if color is off.
   func painted(_ ink: Ink?, _ isColoured: Bool) -> String {
     guard isColoured, let ink, !isEmpty else { return self }
     return "\u{1B}[\(ink.rawValue)m\(self)\u{1B}[0m"

@@ -2,22 +2,22 @@ internal import Foundation
 internal import StrataCore
 internal import StrataLegacy
 
-/// A file to be looked into, whatever it turns out to be: its bytes tell, not its name.
+/// An input file of any format. The format is detected from the bytes, not from the name.
 struct InputFile {
   enum Kind {
     case archive
     case propertyList(isBinary: Bool)
-    /// Another form, in words.
+    /// Another format, described in words.
     case other(String)
   }
 
-  /// Property lists are read as a whole, so there is an end to what is taken for one.
+  /// The maximum size of a property list, which is read into memory as a whole.
   private static let largestList = ArchiveLimits().inflatedSize
 
   let path: String
   let kind: Kind
   private let url: URL
-  /// What cannot be read twice is read at once.
+  /// The content of an input that cannot be read twice, such as standard input or a pipe; otherwise `nil`.
   private let content: Data?
 
   init(_ file: DataFile, _ console: Console) throws {
@@ -36,9 +36,9 @@ struct InputFile {
     self.content = content
   }
 
-  /// A file of the file system.
+  /// Opens a file and detects its format.
   init(path: String) throws {
-    // An empty one would be the current folder.
+    // An empty path would resolve to the current folder.
     guard !path.isEmpty else { throw ToolError("the path of the file is empty") }
     let url = URL(fileURLWithPath: path)
     let (content, kind): (Data?, Kind) = try ToolError.at(path) {
@@ -52,9 +52,9 @@ struct InputFile {
     self.init(path: path, kind: kind, content: content)
   }
 
-  /// What the first bytes of a file say about it.
+  /// Detects the format from the first bytes of a file.
   static func kind(of start: Data) -> Kind {
-    // The first byte alone, or none: an archive that was cut.
+    // An empty file, or the first byte of a gzip header, counts as a truncated archive.
     if start.count < 2, start.isEmpty || start.first == 0x1F { return .archive }
     if start.starts(with: [0x1F, 0x8B]) { return .archive }
     switch PropertyListFormat(of: start.bytes) {
@@ -75,7 +75,7 @@ struct InputFile {
       ("a Zstandard file", [0x28, 0xB5, 0x2F, 0xFD]), ("an xar archive", Array("xar!".utf8)),
     ]
     if let known = marks.first(where: { start.starts(with: $0.1) }) { return known.0 }
-    // A character may be cut at the end of what was read.
+    // The last character may be cut off at the end of `start`.
     let isText = (0..<4).contains { cut in
       String(data: start.dropLast(cut), encoding: .utf8).map { text in
         text.unicodeScalars.allSatisfy { $0.value >= 0x20 || "\t\n\r".unicodeScalars.contains($0) }
@@ -86,7 +86,7 @@ struct InputFile {
     return "an unknown format that begins with the bytes " + bytes.joined(separator: " ")
   }
 
-  /// Whether there is not a byte in it.
+  /// Whether the file has no bytes.
   var isEmpty: Bool {
     get throws { try ToolError.at(path) { try content?.isEmpty ?? (OpenFile(reading: url).status().size == 0) } }
   }
@@ -97,7 +97,7 @@ struct InputFile {
     return try ToolError.at(path) { Data(try AtomicFile.read(url, limit: Self.largestList)) }
   }
 
-  /// Walks an archive; memory holds one member of a file at a time.
+  /// Walks an archive. One member of a file is in memory at a time.
   func walk(
     limits: ArchiveLimits = ArchiveLimits(), _ body: (Stamp, [ArchiveValue]) throws -> Void
   ) throws -> ArchiveWalk {
@@ -110,18 +110,18 @@ struct InputFile {
     }
   }
 
-  /// The property list in the file.
+  /// Decodes the file as a property list.
   ///
-  /// - Parameter leniently: whether what is odd in a keyed archive is shown as it is, instead of being an error.
+  /// - Parameter leniently: whether malformed objects of a keyed archive are shown as they are, instead of throwing.
   func legacyDocument(
     isBinary: Bool, limits: ArchiveLimits = ArchiveLimits(), leniently: Bool = false
   ) throws -> LegacyDocument {
     try ToolError.at(path) { try LegacyDocument(data(), isBinary: isBinary, limits: limits, leniently: leniently) }
   }
 
-  /// What a file is that begins like an archive, in words.
+  /// Describes a file that begins with a gzip header, for messages.
   ///
-  /// - Throws: where the file cannot be read, which says nothing of what it is.
+  /// - Throws: if the file cannot be read, so that its format is unknown.
   var archiveName: String {
     get throws {
       guard try !isEmpty else { return "an empty file" }
@@ -134,7 +134,7 @@ struct InputFile {
     }
   }
 
-  /// The error for a file of another form.
+  /// The error for a file of an unsupported format.
   static func unknown(_ found: String) -> ArchiveError {
     let advice = found == "JSON" ? "; encode makes an archive of it" : ""
     return ArchiveError(

@@ -1,19 +1,19 @@
 internal import Foundation
 internal import StrataCore
 
-/// What is known of an archive: its stamp, and its types and values where the body was read.
+/// The description of an archive: its stamp and, if the body was read, its types and values.
 struct Inspection {
   let path: String
   let stamp: Stamp
   let fileSize: Int
-  /// Models and bytes of the whole file; `nil` where a stream's end could not be found.
+  /// The number of models and uncompressed bytes in the whole file; `nil` if a stream's end was not found.
   private(set) var total: (count: UInt64, plainSize: UInt64)?
-  /// Records by type and version, in the order in which they were met; `nil` where no body was read.
+  /// The number of records of each type and version, in order of first occurrence; `nil` if no body was read.
   private(set) var types: [(mark: String, type: String, version: Int?, count: Int)]?
-  /// The values, or the first of a stream's.
+  /// The values, or the first models of a stream.
   private(set) var values: [ArchiveValue]?
 
-  /// - Parameter mostValues: how many of a stream's models are kept.
+  /// - Parameter mostValues: the maximum number of a stream's models to keep.
   init(_ file: InputFile, mostValues: Int, limits: ArchiveLimits) throws {
     path = file.path
     var kept: [ArchiveValue] = []
@@ -30,7 +30,7 @@ struct Inspection {
     values = kept
   }
 
-  /// What the stamps alone say; nothing is inflated.
+  /// Reads the stamps only. Nothing is inflated.
   init(stampOf file: DataFile) throws {
     path = file.path
     (stamp, fileSize, total) = try ToolError.at(path) {
@@ -42,7 +42,7 @@ struct Inspection {
 
   var count: UInt64 { total?.count ?? 0 }
 
-  /// What is told before the values: no line is wider than `width`.
+  /// The header lines before the values. No line is wider than `width`.
   func lines(width: Int, isColoured: Bool) -> [String] {
     func row(_ name: String, _ text: String) -> String { LegacyDocument.row(name, text, width, isColoured) }
     var rows = [
@@ -65,12 +65,12 @@ struct Inspection {
     var lines = rows.map { row($0.0, $0.1) }
     if let types {
       let marks = types.map(\.mark.onOneLine)
-      // A name that is longer than most moves its own count alone.
+      // A very long name shifts only its own count.
       let column = min(marks.map(\.terminalWidth).max() ?? 0, 40) + 2
       lines += types.isEmpty ? [row("types", "none")] : []
       for (place, type) in types.enumerated() {
         let count = type.count.counted("record")
-        // The count stays where a name is cut.
+        // A long name is cut so that the count stays visible.
         let mark = width < .max ? marks[place].cut(to: max(width - 17 - count.count, 1)) : marks[place]
         let room = width < .max ? min(column, max(width - 15 - count.count, 0)) : column
         lines.append(row(place == 0 ? "types" : "", mark.padded(to: max(room, mark.terminalWidth + 2)) + count))
@@ -115,12 +115,12 @@ struct Inspection {
 }
 
 extension Int {
-  /// An archive of one value always shows it.
+  /// Allows at least one value, so that an archive of one value always shows it.
   fileprivate func clampedToOne(isFirst: Bool) -> Int { isFirst ? Swift.max(self, 1) : self }
 }
 
 extension ArchiveValue {
-  /// The value with records as `{"record": "Issue@3", "fields": {…}}` and nothing that JSON has no form for.
+  /// The value in a form that JSON can represent, with records as `{"record": "Issue@3", "fields": {…}}`.
   fileprivate var describedForJSON: ArchiveValue {
     switch self {
     case .record(let record):

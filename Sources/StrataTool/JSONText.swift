@@ -1,12 +1,12 @@
 internal import Foundation
 internal import StrataCore
 
-/// JSON text of one value, or of an array whose elements come one by one.
+/// JSON text of one value, or of an array that is built element by element.
 struct JSONText {
   let isPretty: Bool
   var data = Data()
   private var hasElements = false
-  /// How many references back to an object that holds them are null.
+  /// The number of cyclic references that were written as null.
   private(set) var cycleCount = 0
 
   init(isPretty: Bool) { self.isPretty = isPretty }
@@ -23,7 +23,7 @@ struct JSONText {
       data.append(text)
       return
     }
-    // A line feed in a string is escaped, so each one here ends a line.
+    // Line feeds in strings are escaped, so each one here ends a line.
     for line in text.split(separator: UInt8(ascii: "\n")) {
       data.append(contentsOf: "\n  ".utf8)
       data.append(line)

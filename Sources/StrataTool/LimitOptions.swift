@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import StrataCore
 
-/// How much work one archive may cause.
+/// The limits on the work for one archive.
 struct LimitOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How many values one archive may make.", valueName: "count"))
   var maxValues: Int?
@@ -18,7 +18,7 @@ struct LimitOptions: ParsableArguments {
     }
   }
 
-  /// What was asked for. Who names a limit means it for files of any size.
+  /// The default limits with the given options. Any given option turns off the limit per byte of the file.
   var limits: ArchiveLimits {
     var limits = ArchiveLimits()
     if let maxValues { limits.values = maxValues }

@@ -9,14 +9,14 @@ internal import StrataCore
   internal import Darwin
 #endif
 
-/// Where paths lead.
+/// Resolves symbolic links in paths.
 enum RealPath {
-  /// How many links are followed before they count as a cycle.
+  /// The maximum number of links to follow. More count as a cycle.
   private static let mostLinks = 40
 
-  /// The path without links, as far as there is something; what does not exist yet follows as it is.
+  /// The path with its links resolved. The components that do not exist yet are kept as they are.
   ///
-  /// - Throws: where the system does not tell, or tells a path that is not UTF-8.
+  /// - Throws: `ToolError` if the system cannot resolve the path, or if the resolved path is not UTF-8.
   static func of(_ path: String) throws -> String {
     var url = URL(fileURLWithPath: path).absoluteURL
     var rest: [String] = []
@@ -33,7 +33,7 @@ enum RealPath {
       }
       guard errno == ENOENT, url.path != "/" else { throw ToolError("\(path): " + String(cString: strerror(errno))) }
       if try FileStatus(ofPath: url.path)?.isSymbolicLink ?? false {
-        // A link to nothing yet: what is written goes to where it leads.
+        // A dangling link: a file that is written through it is created at its target.
         links += 1
         guard links <= mostLinks else { throw ToolError("\(path): " + String(cString: strerror(ELOOP))) }
         let target = try FileManager.default.destinationOfSymbolicLink(atPath: url.path)

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import StrataCore
 
-/// As what a JSON document is archived.
+/// The type and version under which a JSON document is archived.
 struct RecordOptions: ParsableArguments {
   @Option(help: "Archive the document, an object, as a record of this type.")
   var type: String?
@@ -22,7 +22,7 @@ struct RecordOptions: ParsableArguments {
     if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version is 0 or more.") }
   }
 
-  /// The archive of a document that a file held.
+  /// Archives a JSON document, as a record if there is a type.
   func archive(of document: ArchiveValue, _ file: DataFile) throws -> Data {
     guard let type else { return try ArchiveEncoder().encode(document) }
     guard case .object(let object) = document else {

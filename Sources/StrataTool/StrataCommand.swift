@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// What precedes the name of a command.
+/// The root command.
 struct StrataCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "strata",
@@ -11,7 +11,7 @@ struct StrataCommand: ParsableCommand {
       SalvageCommand.self, ConvertCommand.self, DiffCommand.self, MergeCommand.self, StoreCommand.self,
     ])
 
-  // It is taken out of the arguments before they are parsed, so that every command has it; here it is for the help.
+  // For the help text only: `ColourChoice.take(from:)` removes the option before parsing, for every command.
   @Option(help: "Colours: auto, on a terminal alone; always; or never. Any command takes it.")
   var color = ColourChoice.auto
 }

@@ -1,8 +1,8 @@
 extension String {
-  /// The text, or its beginning and an ellipsis where it takes more columns than `width`.
+  /// Returns the text, cut off with an ellipsis if it takes more columns than `width`.
   func cut(to width: Int) -> String {
     guard width > 0 else { return "" }
-    // A character takes no more columns than bytes.
+    // A character takes at most as many columns as bytes.
     if utf8.count <= width { return self }
     var (columns, end) = (0, startIndex)
     var place = startIndex
@@ -10,16 +10,16 @@ extension String {
       columns += self[place].terminalWidth
       if columns > width { return self[..<end] + "…" }
       formIndex(after: &place)
-      // What is before this place leaves a column for the ellipsis.
+      // The text before this index leaves a column for the ellipsis.
       if columns < width { end = place }
     }
     return self
   }
 
-  /// The columns that the text takes on a terminal.
+  /// The number of columns that the text takes on a terminal.
   var terminalWidth: Int { reduce(0) { $0 + $1.terminalWidth } }
 
-  /// The text with spaces before it, so that it ends in a column.
+  /// Returns the text padded with leading spaces to a width.
   func indented(to width: Int) -> String {
     String(repeating: " ", count: max(width - terminalWidth, 0)) + self
   }
@@ -31,14 +31,14 @@ extension String {
 }
 
 extension Character {
-  /// The letters of East Asia that are as wide as two others (Unicode Standard Annex 11), by their blocks.
+  /// The blocks of wide East Asian characters, which take two columns (Unicode Standard Annex 11).
   private static let wide: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
     0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF,
     0x20000...0x3FFFD,
   ]
 
-  /// The columns that the character takes on a terminal: 1, or 2 for wide letters and pictures.
+  /// The number of columns that the character takes on a terminal: 1, or 2 for wide characters and emoji.
   var terminalWidth: Int {
     guard let first = unicodeScalars.first, first.value >= 0x1100 else { return 1 }
     if first.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}") { return 2 }
@@ -47,7 +47,7 @@ extension Character {
 }
 
 extension BinaryInteger {
-  /// `1,234,567`, whatever the locale.
+  /// `1,234,567`, independent of the locale.
   var grouped: String {
     let digits = Array(String(magnitude))
     var text = self < 0 ? "-" : ""
@@ -62,7 +62,7 @@ extension BinaryInteger {
   func counted(_ noun: String) -> String { "\(grouped) \(noun)\(self == 1 ? "" : "s")" }
 }
 
-/// The quotient with a number of decimal places, whatever the locale; `–` where there is none.
+/// The quotient with a number of decimal places, independent of the locale; `–` if the divisor is 0.
 func ratio(_ dividend: UInt64, _ divisor: UInt64, places: Int = 2) -> String {
   guard divisor > 0 else { return "–" }
   let scale = (0..<places).reduce(UInt64(1)) { scale, _ in scale * 10 }
@@ -74,7 +74,7 @@ func ratio(_ dividend: UInt64, _ divisor: UInt64, places: Int = 2) -> String {
   return (rounded / scale).grouped + "." + String(repeating: "0", count: places - fraction.count) + fraction
 }
 
-/// A fingerprint as 16 digits.
+/// A fingerprint as 16 hexadecimal digits.
 func hexadecimal(_ value: UInt64) -> String {
   let digits = String(value, radix: 16)
   return String(repeating: "0", count: 16 - digits.count) + digits

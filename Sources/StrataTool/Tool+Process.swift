@@ -9,16 +9,16 @@ internal import Foundation
 #endif
 
 extension Tool {
-  /// Runs the command that this process was started with.
+  /// Runs the tool with the arguments of this process.
   ///
-  /// - Returns: the exit code, as ``run(_:on:)`` gives it; 64 for an argument that is not UTF-8.
+  /// - Returns: the exit code of ``run(_:on:)``, or 64 if an argument or the path of the current folder is not UTF-8.
   package static func runProcess() -> Int32 {
     openStandardStreams()
-    // Who writes beyond the size that the system allows for a file gets an error (EFBIG), as from a full disk. The signal
-    // would end the process, and leave behind what is half written.
+    // Writing beyond the system's file size limit must throw an error (EFBIG), like a full disk. The signal would end
+    // the process and leave partial files behind.
     signal(SIGXFSZ, SIG_IGN)
-    // The same holds for a reader of standard output that goes away. Other programs say no word then, and are ended by the
-    // signal; so is this one, once everything is cleaned up.
+    // Likewise for a closed pipe. After cleaning up, the process ends by this signal without a message, like other
+    // programs.
     signal(SIGPIPE, SIG_IGN)
     let console = Console.standard
     guard isCurrentFolderText else {
@@ -27,7 +27,7 @@ extension Tool {
     }
     var arguments: [String] = []
     for place in 1..<max(Int(CommandLine.argc), 1) {
-      // `CommandLine.arguments` puts the same character in place of all that is not UTF-8, and two files become one.
+      // `CommandLine.arguments` replaces invalid UTF-8 by the same character, so two file names could become equal.
       guard let argument = CommandLine.unsafeArgv[place].flatMap({ String(validatingCString: $0) })
       else {
         console.errorLine("argument \(place) is not UTF-8; a file of such a name must be renamed")
@@ -43,20 +43,20 @@ extension Tool {
     return code
   }
 
-  /// Whether Foundation can name the current folder, which it puts before paths: else it would name another one.
+  /// Whether the path of the current folder is UTF-8. If not, Foundation would resolve relative paths elsewhere.
   private static var isCurrentFolderText: Bool {
-    // Where there is none any more, each file that is looked for there says so.
+    // If the current folder no longer exists, opening a file in it throws the error.
     guard let path = getcwd(nil, 0) else { return true }
     defer { free(path) }
     return String(validatingCString: path) != nil
   }
 
-  /// Puts something in the place of standard streams that are closed: the next file that is opened would take it, and what
-  /// is printed would go into that file.
+  /// Opens `/dev/null` for each standard stream that is closed. Otherwise the next opened file would get the
+  /// descriptor, and output would be written into that file.
   private static func openStandardStreams() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
     where fcntl(descriptor, F_GETFD) == -1 {
-      // The lowest free number is taken. Using it in the other direction fails, as it does with one that is closed.
+      // `open` takes the lowest free descriptor. The wrong access mode makes each use fail, as if it was closed.
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
   }

@@ -3,18 +3,17 @@ internal import Foundation
 
 /// The command line tool.
 package enum Tool {
-  /// Of the library and the tool.
+  /// The version of the library and the tool.
   package static let version = "0.1.0"
 
   static let wrongUsage: Int32 = 64
-  /// What a shell makes of the signal SIGPIPE.
+  /// The exit code that a shell reports for SIGPIPE.
   static let brokenPipe: Int32 = 128 + 13
 
-  /// Runs the command that the arguments name, without the name of the program.
+  /// Runs the command that the arguments name. They exclude the name of the program.
   ///
-  /// - Returns: the exit code: 0 where all went well, 64 for arguments that make no sense, and for a failure 1,
-  ///   or 2 of those commands whose 1 says that there are differences or conflicts. 141 where nobody reads the output any
-  ///   more.
+  /// - Returns: the exit code: 0 for success, 64 for invalid arguments, and 141 if the reader of the output has closed
+  ///   the pipe. A failure is 1, or 2 in commands whose 1 means differences or conflicts.
   package static func run(_ arguments: [String], on console: Console) -> Int32 {
     var (arguments, console) = (arguments, console)
     do { console.colours = try ColourChoice.take(from: &arguments) } catch {
@@ -32,7 +31,7 @@ package enum Tool {
     let failure = (type(of: command) as? any ToolCommand.Type)?.failureCode ?? 1
     do {
       guard let command = command as? any ToolCommand else {
-        // No command, or a request for help, which throws the text to print.
+        // The root command, or a request for help, which throws the text to print.
         var command = command
         try command.run()
         return 0
@@ -51,14 +50,14 @@ package enum Tool {
     }
   }
 
-  /// The command that arguments name.
+  /// Parses the arguments as a command.
   static func parse(_ arguments: [String]) throws -> any ParsableCommand { try StrataCommand.parseAsRoot(arguments) }
 
   private static func isOfParser(_ error: any Error) -> Bool {
     error is CleanExit || error is ExitCode || StrataCommand.exitCode(for: error) != .failure
   }
 
-  /// Prints help where that was asked for, or else what is wrong with the arguments.
+  /// Prints the help if it was requested, otherwise the error in the arguments.
   private static func stop(_ error: any Error, _ console: Console) -> Int32 {
     guard StrataCommand.exitCode(for: error) != .success else {
       do { try console.line(UsageLine.shortened(in: StrataCommand.fullMessage(for: error))) } catch is BrokenPipe {
@@ -70,7 +69,7 @@ package enum Tool {
       return 0
     }
     let message = StrataCommand.message(for: error).split(separator: "\n").first.map(String.init)
-    // The whole message ends with the command whose help has more.
+    // The full message ends with the command whose help has the details.
     let help = StrataCommand.fullMessage(for: error).firstMatch(of: /See '([^'\n]+ --help)'/).map { String($0.1) }
     console.errorLine((message ?? "the arguments make no sense") + " (\(help ?? "strata --help") tells more)")
     return wrongUsage

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// A command that is told where to read and write.
+/// A command that reads and writes through a console.
 protocol ToolCommand: ParsableCommand {
   /// The exit code of a failure.
   static var failureCode: Int32 { get }

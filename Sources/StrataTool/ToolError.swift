@@ -9,15 +9,15 @@ internal import StrataCore
   internal import Darwin
 #endif
 
-/// A failure in the words of the tool.
+/// A failure with a message for the user.
 struct ToolError: Error {
   let message: String
-  /// The kind of failure, where it was one of the library's.
+  /// The code of the library's error, if it was one.
   private(set) var code: ArchiveError.Code?
 
   init(_ message: String) { self.message = message.onOneLine }
 
-  /// The failure of an operation on a file. A failure of the file system names the file already.
+  /// A failure of an operation on a file. A file system error already names the file.
   init(_ path: String, _ error: any Error) {
     if let error = error as? ToolError {
       self = error
@@ -38,20 +38,20 @@ struct ToolError: Error {
     }
   }
 
-  /// What the system said, where an error of Foundation's has that inside.
+  /// The system's description of the POSIX error inside a Foundation error, or else the error's own description.
   static func reason(of error: any Error) -> String {
     let cause = cause(of: error)
     guard cause.domain == NSPOSIXErrorDomain else { return cause.localizedDescription }
     return String(cString: strerror(CInt(truncatingIfNeeded: cause.code)))
   }
 
-  /// The error of the system, where one of Foundation's has it inside.
+  /// The error inside a Foundation error, or else the error itself.
   static func cause(of error: any Error) -> NSError {
     let error = error as NSError
     return (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
   }
 
-  /// Runs `body`, whose failures concern the file at `path`.
+  /// Runs `body`. Its errors name the file at `path`.
   static func at<R>(_ path: String, _ body: () throws -> R) throws -> R {
     do { return try body() } catch let error as BrokenPipe { throw error } catch {
       throw ToolError(path == "-" ? "standard input" : path, error)

@@ -1,11 +1,11 @@
 internal import ArgumentParser
 internal import StrataCore
 
-/// A word in the place of a command that names none.
+/// A word in place of a command that is not the name of one.
 struct UnknownCommand {
   let message: String
 
-  /// - Returns: `nil` where the arguments begin with a command, or with an option.
+  /// - Returns: `nil` if the arguments begin with a command or an option.
   static func find(in arguments: [String]) -> UnknownCommand? {
     var group: any ParsableCommand.Type = StrataCommand.self
     var path = "strata"
@@ -20,7 +20,7 @@ struct UnknownCommand {
       let names = commands.compactMap { $0.configuration.commandName }
       let near = names.map { (name: $0, distance: Self.distance(word, $0)) }.min { $0.distance < $1.distance }
       var advice = ""
-      // A third of the letters may be others: what differs in more is another word.
+      // A suggestion differs in at most a third of its letters, or in one.
       if let near, near.distance <= max(near.name.count / 3, 1) { advice = "; did you mean \(near.name)?" }
       return UnknownCommand(
         message: "there is no command “\(word.cut(to: 40).onOneLine)” of \(path)\(advice) (\(path) --help lists them)")
@@ -28,7 +28,7 @@ struct UnknownCommand {
     return nil
   }
 
-  /// How many letters have to be put in, left out, replaced or changed with their neighbours to make one word of another.
+  /// The edit distance between two words: the number of letters to insert, delete, replace or swap with a neighbour.
   static func distance(_ first: String, _ second: String) -> Int {
     let (first, second) = (Array(first), Array(second))
     var rows = [Array(0...second.count)]

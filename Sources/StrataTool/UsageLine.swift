@@ -1,9 +1,9 @@
-/// The line of a help that begins with `USAGE:`. The argument parser names every option in it, in the order of their declaration
-/// and however long that becomes; they are listed below it anyway.
+/// Shortens the `USAGE:` line of a help text. The argument parser puts every option into that line, although they are
+/// listed below it.
 struct UsageLine {
   private static let start = "USAGE: "
 
-  /// A help whose line of usage has what must be given, arguments first, and the options as one.
+  /// Returns the help with a usage line of arguments, then required options, then `[<options>]` for all others.
   static func shortened(in help: String) -> String {
     help.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       line.hasPrefix(start)
@@ -11,7 +11,7 @@ struct UsageLine {
     }.joined(separator: "\n")
   }
 
-  /// The words of a line, and what stands in brackets as one; an option that must be given has its value with it.
+  /// Splits a usage line into words. A bracketed group is one part, and so is a required option with its value.
   private static func parts(of line: Substring) -> [String] {
     var parts: [String] = []
     var depth = 0

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// The lines that show a value: a line a field, cut in width, depth and number of elements.
+/// The tree of a value with one line per field, limited in width, depth and number of elements.
 struct ValueTree {
   let width: Int
   let depth: Int
@@ -18,7 +18,7 @@ struct ValueTree {
 
   mutating func add(_ value: ArchiveValue) { add(value, label: "", level: 0) }
 
-  /// Adds the first of a stream's models.
+  /// Adds the first models of a stream that has `count` models.
   mutating func add(elements values: [ArchiveValue], of count: Int) {
     lines.append("stream of \(count.counted("model"))")
     for (place, value) in values.enumerated() { add(value, label: "[\(place)] ", level: 1) }

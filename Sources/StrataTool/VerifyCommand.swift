@@ -63,20 +63,20 @@ struct VerifyCommand: ToolCommand {
       if result.outcome != .other { isKnown = true }
       report.add(result)
     }
-    // Nothing damaged among nothing would be a wrong path that looks right.
+    // A folder without any archive would hide a wrong path.
     if !isKnown {
       report.add(VerifyResult(folder, .missing, "no archive, keyed archive or property list is in this folder"))
     }
   }
 
-  /// - Parameter isNamed: whether the file was asked for by name, so that another format is a failure.
+  /// - Parameter isNamed: whether the user named the file, so that another format is a failure.
   private func result(_ path: String, _ progress: String, isNamed: Bool, _ console: Console) -> VerifyResult {
     console.progress("\(progress) \(path.onOneLine)")
     do {
       let file = try InputFile(DataFile(path), console)
       switch file.kind {
       case .archive:
-        // It may have been an archive, which was cut, and has nothing of another format.
+        // An empty file may be a truncated archive, and is not of another format.
         guard try !file.isEmpty else { return VerifyResult(path, .damaged, "the file is empty") }
         return VerifyResult(path, Self.content(try file.walk(limits: limits.limits) { _, _ in }))
       case .propertyList(let isBinary):

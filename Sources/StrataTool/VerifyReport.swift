@@ -1,8 +1,8 @@
 internal import StrataCore
 
-/// What `verify` found out, for people and for programs.
+/// The results of `verify`, as lines of text or as JSON.
 struct VerifyReport {
-  /// The most columns that the paths, or the types, are padded to: a longer one moves its own line alone.
+  /// The maximum width to which a column is padded. A longer cell shifts only its own line.
   private static let mostColumns = 60
 
   private(set) var results: [VerifyResult] = []
@@ -17,7 +17,7 @@ struct VerifyReport {
 
   private func count(_ outcome: VerifyResult.Outcome) -> Int { results.count { $0.outcome == outcome } }
 
-  /// A line for each file in aligned columns, and for several files one of counts.
+  /// One line per file in aligned columns, and a line of counts for several files unless quiet.
   ///
   /// - Parameter isQuiet: whether only failures are shown.
   func lines(isQuiet: Bool, _ paint: (String, Ink?) -> String) -> [String] {

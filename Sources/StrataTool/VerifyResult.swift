@@ -8,18 +8,18 @@ internal import StrataCore
   internal import Darwin
 #endif
 
-/// What `verify` found out about a file.
+/// The result of `verify` for one file.
 struct VerifyResult {
   enum Outcome: String, CaseIterable {
     case intact
-    /// It begins like an archive, a keyed archive or a property list, and breaks its rules.
+    /// Begins like an archive, a keyed archive or a property list, and is invalid.
     case damaged
     case missing
-    /// The system does not let us read it.
+    /// The system cannot read the file.
     case unreadable
-    /// Another format, one of a newer version, or more than the limits allow.
+    /// Another format, a newer format version, or beyond the limits.
     case unsupported
-    /// Another format in a folder, which is passed over.
+    /// A file of another format in a folder, which is skipped.
     case other
 
     var ink: Ink {
@@ -31,21 +31,21 @@ struct VerifyResult {
       }
     }
 
-    /// Whether it lets the command fail.
+    /// Whether the command fails because of this outcome.
     var isFailure: Bool { self != .intact && self != .other }
   }
 
-  /// What is in an intact file.
+  /// The content of an intact file.
   struct Content {
     let kind: String
     var type: String?
     var modelVersion: Int?
     let count: UInt64
-    /// What is counted.
+    /// The unit of `count`.
     let noun: String
     let size: Int
 
-    /// The type, or what kind of file it is.
+    /// The type and version, or else the kind of file.
     var name: String { type.map { type in modelVersion.map { "\(type)@\($0)" } ?? type } ?? kind }
   }
 
@@ -63,11 +63,11 @@ struct VerifyResult {
     (self.path, self.outcome, self.message) = (path, outcome, message)
   }
 
-  /// The failure of reading a file.
+  /// The result for an error that reading the file threw.
   init(_ path: String, _ error: any Error) {
     let code = (error as? ArchiveError)?.code ?? (error as? ToolError)?.code
     let message = ToolError.message(of: error)
-    // The line names the path already.
+    // The output line already names the path.
     let start = (path == "-" ? "standard input" : path).onOneLine + ": "
     let outcome = Self.outcome(code, path)
     self.init(

@@ -1,12 +1,12 @@
-/// Whether the elements of a set, or the keys of a map, are scalars in ascending order of their bytes, as writers put them:
-/// then none is a duplicate, and nothing has to be hashed.
+/// Whether the elements of a set, or the keys of a map, are scalars in ascending byte order, as writers sort them. Then
+/// there is no duplicate, and nothing has to be hashed.
 struct AscendingScalars {
   private var last = 0..<0
   private(set) var holds = true
 
-  /// Looks at the next element.
+  /// Compares the next element with the last one.
   ///
-  /// - Parameter element: where its bytes stand.
+  /// - Parameter element: the range of its bytes.
   @inline(__always)
   mutating func add(_ element: Range<Int>, in bytes: RawSpan) {
     guard holds else { return }
@@ -14,7 +14,7 @@ struct AscendingScalars {
     last = element
   }
 
-  /// Whether the element is a number, a string or data, and no other bytes mean the same.
+  /// Returns whether the element is a number, a string, data or a simple value that has no other encoding.
   private static func hasOneEncoding(_ element: Range<Int>, in bytes: RawSpan) -> Bool {
     guard let initial = byte(bytes, element.lowerBound) else { return false }
     switch initial >> 5 {
@@ -22,7 +22,7 @@ struct AscendingScalars {
     case CBOR.Major.simple: return true
     default: return false
     }
-    // A head may be written longer than it has to be.
+    // A head may be longer than necessary.
     let start = element.lowerBound + 1
     switch initial & 0x1F {
     case 0..<24: return true

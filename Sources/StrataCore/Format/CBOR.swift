@@ -1,4 +1,4 @@
-/// The numbers of RFC 8949 and of the IANA tag registry that the archive uses. Docs/Format.md explains each.
+/// The numbers of RFC 8949 and of the IANA tag registry that archives use. Docs/Format.md explains each.
 package enum CBOR {
   package enum Major {
     package static let unsigned: UInt8 = 0
@@ -24,7 +24,7 @@ package enum CBOR {
     package static let uuid: UInt64 = 37
     package static let stringNamespace: UInt64 = 256
     package static let set: UInt64 = 258
-    /// Only in the rows of a store, Docs/StoreFormat.md: content that is kept beside the row.
+    /// Only in the rows of a store (Docs/StoreFormat.md): content that is stored outside the row.
     package static let rowContent: UInt64 = 57342
     package static let inlineRecord: UInt64 = 57343
     package static let firstRecord: UInt64 = 57344
@@ -39,9 +39,9 @@ package enum CBOR {
   package static let floatByte: UInt8 = 0xFA
   package static let doubleByte: UInt8 = 0xFB
 
-  /// Names of the generic objects (tag 27) that carry what no registered tag holds without loss.
+  /// Names of generic objects (tag 27), for values that no registered tag represents without loss.
   package enum Generic {
-    /// Seconds since 2001-01-01T00:00:00Z, where tag 1 would lose bits.
+    /// Seconds since 2001-01-01T00:00:00Z, if tag 1 would lose bits.
     package static let date = "Date.2001"
     /// A URL with a base: relative part and base.
     package static let url = "URL"
@@ -49,7 +49,7 @@ package enum CBOR {
     package static let decimal = "Decimal.NaN"
     /// Objects with identity (tag 28), and a value that refers to them (tag 29).
     package static let graph = "graph"
-    /// A reference to an object that only follows.
+    /// A forward reference to an object.
     package static let later = "later"
     /// A number as JSON spells it.
     package static let number = "number"

@@ -1,10 +1,10 @@
-/// What bytes are that somebody took for something else, as far as their beginning tells.
+/// The format of data that was passed to the wrong reader, detected from its first bytes.
 package enum ForeignFormat {
   case json, binaryPropertyList, xml, gzip
 
   private static let spaces: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
 
-  /// - Parameter bytes: from the beginning of the file, and no more than may be there.
+  /// - Parameter bytes: the data from its beginning. Only the first 512 bytes count.
   package init?(_ bytes: RawSpan) {
     var start = bytes.extracting(first: 512).withUnsafeBytes { Array($0) }[...]
     if start.starts(with: [0x1F, 0x8B]) {
@@ -26,7 +26,7 @@ package enum ForeignFormat {
     }
   }
 
-  /// Whether text begins as JSON does. A number alone may be anything.
+  /// Returns whether text begins like JSON. A number alone does not count.
   private static func isJSON(_ text: ArraySlice<UInt8>) -> Bool {
     let next = text.dropFirst().first { !spaces.contains($0) }
     switch text.first {
@@ -38,7 +38,7 @@ package enum ForeignFormat {
     }
   }
 
-  /// What it looks like, and what reads it.
+  /// The likely format, and the API that reads it.
   package var advice: String {
     switch self {
     case .json: "it looks like JSON; read it with init(fromJSON:), JSONReader or JSONAdapter"

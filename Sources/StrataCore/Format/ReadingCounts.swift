@@ -1,4 +1,4 @@
-/// What a reader will count of a body that is being written, so that nothing is written that it would refuse.
+/// The counts that a reader will reach for a body that is being written. Writers refuse what readers would refuse.
 struct ReadingCounts {
   private let limits: ArchiveLimits
   private var values = 0
@@ -12,7 +12,7 @@ struct ReadingCounts {
     (values, expandedBytes, largestCount, longestText) = (0, 0, 0, 0)
   }
 
-  /// Adds what was counted of a part of the body.
+  /// Adds the counts of a part of the body.
   mutating func add(_ part: ReadingCounts) {
     values &+= part.values
     expandedBytes &+= part.expandedBytes
@@ -26,7 +26,7 @@ struct ReadingCounts {
     if count > largestCount { largestCount = count }
   }
 
-  /// An element of an array whose count is not known yet.
+  /// Counts an element of an array whose length is not known yet.
   @inline(__always)
   mutating func addElement() { values &+= 1 }
 
@@ -36,32 +36,32 @@ struct ReadingCounts {
   @inline(__always)
   mutating func addReference(_ length: Int) { expandedBytes &+= length }
 
-  /// A definition that is written, and the record that it is in.
+  /// Counts a definition that is written, and the record that it is in.
   mutating func addDefinition(_ shape: RecordShape) {
     values &+= WorkBudget.values(ofDefinition: shape.keys.count)
     expandedBytes &+= shape.keyBytes
   }
 
-  /// A definition that is beside the body.
+  /// Counts a definition that is outside the body.
   mutating func passDefinition(_ shape: RecordShape) {
     if shape.keys.count > largestCount { largestCount = shape.keys.count }
   }
 
-  /// A record that refers to its definition, whose count was looked at there.
+  /// Counts a record that refers to its definition, with which the number of fields was counted.
   @inline(__always)
   mutating func addRecord(_ count: Int, keyBytes: Int) {
     values &+= count &+ 1
     expandedBytes &+= keyBytes
   }
 
-  /// How large a file must be for readers to accept what it makes: half of what they accept, since what is read in two
-  /// steps, as what a hook upgrades, is counted twice.
+  /// The minimum size of a file for readers to accept its body. It allows half of what readers accept, because values
+  /// that are read in two steps, such as those that a hook upgrades, are counted twice.
   var leastFileSize: Int {
     let ratio = max(1, limits.maxWorkPerByte / 2)
     return max(values / ratio, expandedBytes / WorkBudget.bytes(forRatio: ratio))
   }
 
-  /// - Parameter bodySize: how many bytes were written.
+  /// - Parameter bodySize: the number of bytes written.
   func check(bodySize: Int) throws(ArchiveError) {
     try check(bodySize, limits.inflatedSize, .inflatedSize, "the body takes more bytes")
     try check(largestCount, limits.count, .count, "a collection has more elements")
@@ -70,7 +70,7 @@ struct ReadingCounts {
     try check(expandedBytes, limits.expandedBytes, .expandedBytes, "references stand for more bytes")
   }
 
-  /// Makes sure that a body can be read alone, where no file around it can be made larger.
+  /// Checks a body that is read alone, without a file that could be made larger.
   func checkAlone(bodySize: Int) throws(ArchiveError) {
     try check(bodySize: bodySize)
     if values <= WorkBudget.freeValues, expandedBytes <= WorkBudget.freeBytes { return }

@@ -1,6 +1,6 @@
 /// The digest SHA-256 (FIPS 180-4), by which a store finds content that it has already.
 package enum SHA256 {
-  /// Bytes of a digest.
+  /// The size of a digest in bytes.
   package static let size = 32
   private static let blockSize = 64
 
@@ -15,7 +15,6 @@ package enum SHA256 {
     0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
   ]
 
-  /// The digest of bytes.
   package static func digest(of bytes: RawSpan) -> [UInt8] {
     var state: [UInt32] = [
       0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
@@ -25,7 +24,7 @@ package enum SHA256 {
     for start in stride(from: 0, to: whole, by: blockSize) {
       mix(bytes.extracting(start..<start + blockSize), into: &state, &words)
     }
-    // A byte 80, zeros, and the number of bits in the last eight bytes of a block.
+    // The padding: a byte 0x80, zeros, and the number of bits in the last eight bytes of a block.
     var rest = bytes.extracting(whole..<bytes.byteCount).withUnsafeBytes { Array($0) }
     rest.append(0x80)
     while rest.count % blockSize != blockSize - 8 { rest.append(0) }
@@ -37,7 +36,7 @@ package enum SHA256 {
     return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt32(24 - 8 * $0)) } }
   }
 
-  // Builds without optimisation call a function for each element of an array, and for each shift whose count may be any.
+  // Unoptimized builds call a function for each array access, and for each shift by a variable count without masking.
   private static func mix(_ block: RawSpan, into state: inout [UInt32], _ words: inout [UInt32]) {
     words.withUnsafeMutableBufferPointer { words in
       for place in 0..<16 {

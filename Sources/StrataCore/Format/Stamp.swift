@@ -1,22 +1,22 @@
-/// What an archive says about itself before anything is inflated.
+/// The description of an archive in its header, which is read without inflating anything.
 ///
 /// ```swift
 /// let stamp = try Stamp(ofFile: url)
 /// print(stamp.typeName, stamp.modelVersion ?? 0, stamp.count)  // [Issue] 2 100
 /// ```
 ///
-/// A stamp lies in the FEXTRA field of a gzip header (RFC 1952 §2.3.1.1), as the subfield `St`. All numbers are
-/// little endian: format version and kind (a byte each), sequence number, model version (−1 for none),
-/// fingerprint, plain size and count (8 bytes each), then the type name in UTF-8 up to the subfield's end.
+/// A stamp is in the FEXTRA field of a gzip header (RFC 1952 §2.3.1.1), as the subfield `St`. All numbers are
+/// little-endian: format version and kind (a byte each), sequence number, model version (−1 for none), fingerprint,
+/// plain size and count (8 bytes each), then the type name in UTF-8 up to the end of the subfield.
 public struct Stamp: Sendable, Hashable {
   /// The format version that this library writes, and the highest one that it reads.
   public static let currentFormatVersion = 1
 
-  /// What a member is to its file.
+  /// The role of a member in its file.
   public enum Kind: UInt8, Sendable, Hashable, CaseIterable {
     /// The whole archive.
     case single = 0
-    /// One of the members of a stream.
+    /// A member of a stream.
     case member = 1
     /// The empty member that closes a stream.
     case end = 2
@@ -24,19 +24,19 @@ public struct Stamp: Sendable, Hashable {
 
   /// The version of the byte format.
   public package(set) var formatVersion: Int
-  /// What the member is to its file.
+  /// The role of the member in its file.
   public package(set) var kind: Kind
-  /// The member's place in its stream, from 0.
+  /// The index of the member in its stream, from 0.
   public package(set) var sequenceNumber: UInt64
   /// The name of the root type.
   public package(set) var typeName: String
-  /// The model version of the root type; `nil` where the type has none.
+  /// The model version of the root type; `nil` if the type has none.
   public package(set) var modelVersion: Int?
   /// The fingerprint of the schema that the body was written with.
   public package(set) var fingerprint: UInt64
-  /// Bytes of the inflated body. In an ``Kind/end`` stamp, whose body is empty, those of the whole stream.
+  /// The size of the inflated body in bytes. In an ``Kind/end`` stamp, whose body is empty, the sum over the stream.
   public package(set) var plainSize: UInt64
-  /// How many models the body holds. In an ``Kind/end`` stamp, how many the whole stream holds.
+  /// The number of models in the body. In an ``Kind/end`` stamp, the number in the whole stream.
   public package(set) var count: UInt64
 
   package init(
@@ -56,20 +56,20 @@ public struct Stamp: Sendable, Hashable {
 }
 
 extension Stamp {
-  /// The longest type name that is written, in bytes of UTF-8.
+  /// The maximum length of a type name that is written, in bytes of UTF-8.
   ///
-  /// A header's checksum is only half of a CRC-32, and misses a single flipped bit that lies 10,732 or more
-  /// bytes before its end. With this limit no header is that long.
+  /// A header's checksum is only half of a CRC-32, and misses a single flipped bit 10,732 or more bytes before its end.
+  /// With this limit no header is that long.
   package static let longestTypeName = 8192
 
   private static let identifier: (UInt8, UInt8) = (UInt8(ascii: "S"), UInt8(ascii: "t"))
   private static let subfieldHeadSize = 4
   private static let fixedPayloadSize = 2 + 5 * 8
 
-  /// The FEXTRA field that holds this stamp and nothing else.
+  /// The FEXTRA field with this stamp only.
   ///
-  /// - Throws: ``ArchiveError/Code/notEncodable`` where the stamp could not be read again: a type name of more
-  ///   than ``longestTypeName`` bytes, a negative model version, or a format version other than today's.
+  /// - Throws: ``ArchiveError/Code/notEncodable`` if the stamp could not be read again: for a type name of more than
+  ///   ``longestTypeName`` bytes, a negative model version, or a format version other than the current one.
   package func extraField() throws -> [UInt8] {
     let name = Array(typeName.utf8)
     guard name.count <= Self.longestTypeName else {
@@ -99,7 +99,7 @@ extension Stamp {
     return bytes
   }
 
-  /// Makes sure that the body has room for the models: each takes at least a byte.
+  /// Checks that the body has room for the models. Each takes at least one byte.
   ///
   /// - Throws: ``ArchiveError/Code/damaged``.
   func checkCount() throws {
@@ -108,17 +108,17 @@ extension Stamp {
     }
   }
 
-  /// Reads the stamp out of a FEXTRA field, skipping the subfields of others.
+  /// Reads the stamp in a FEXTRA field, and skips other subfields.
   package init(extraField: RawSpan, fileOffset: Int = 0) throws {
     var link: StreamLink?
     try self.init(extraField: extraField, fileOffset: fileOffset, link: &link)
   }
 
-  /// Reads the stamp and the link out of a FEXTRA field, skipping the subfields of others.
+  /// Reads the stamp and the link in a FEXTRA field, and skips other subfields.
   ///
-  /// - Parameter fileOffset: Where the field begins in its file, for error messages.
-  /// - Throws: ``ArchiveError/Code/notAnArchive`` where there is no stamp, ``ArchiveError/Code/newerFormat``
-  ///   where a later version of this library wrote it, ``ArchiveError/Code/damaged`` where it makes no sense.
+  /// - Parameter fileOffset: The offset of the field in its file, for error messages.
+  /// - Throws: ``ArchiveError/Code/notAnArchive`` if there is no stamp, ``ArchiveError/Code/newerFormat`` if a later
+  ///   version of this library wrote it, ``ArchiveError/Code/damaged`` if it is invalid.
   init(extraField: RawSpan, fileOffset: Int, link: inout StreamLink?) throws {
     var position = 0
     var stamp: Stamp?
@@ -162,7 +162,7 @@ extension Stamp {
     func damage(_ reason: String) -> ArchiveError {
       ArchiveError(.damaged, reason, byteOffset: fileOffset)
     }
-    // The version comes first: of what a later version writes after it, nothing is known.
+    // The version comes first, because the layout of later versions is unknown.
     guard let version = payload.littleEndian(at: 0, as: UInt8.self) else {
       throw damage("the stamp is empty")
     }

@@ -1,22 +1,22 @@
-/// What happens where bytes of a stream cannot be read.
+/// How to handle bytes of a stream that cannot be read.
 public enum StreamDamage: Sendable, Hashable {
   /// The error is thrown.
   case fails
-  /// The members that are damaged are passed over, and each gap is told (``StreamGap``). A file that cannot be read, a limit
-  /// and a newer program's archive are no damage, and are thrown. A member behind damage is passed over as well where nothing
-  /// shows that it belongs to the stream, since the content of a model can look like one.
+  /// Damaged members are skipped, and each gap is reported as a ``StreamGap``. An unreadable file, an exceeded limit
+  /// and a newer program's archive are not damage, and are thrown. A member after damage is skipped as well if nothing
+  /// shows that it belongs to the stream, because the content of a model can look like a member.
   case skips
 }
 
-/// A part of a stream that could not be read and was passed over.
+/// A part of a stream that could not be read and was skipped.
 public struct StreamGap: Sendable, CustomStringConvertible {
-  /// The bytes of the file.
+  /// The range of bytes in the file.
   public let bytes: Range<Int>
-  /// How many members are missing; `nil` where nobody knows, since no member follows.
+  /// The number of missing members; `nil` if it is unknown, because no member follows.
   public let memberCount: Int?
-  /// How many models are missing, where an intact end of the stream follows that tells; else `nil`.
+  /// The number of missing models, if an intact end of the stream with that number follows; otherwise `nil`.
   public internal(set) var modelCount: Int?
-  /// What is wrong with the first of these bytes.
+  /// The error at the first of these bytes.
   public let error: ArchiveError
 
   public var description: String {

@@ -1,6 +1,6 @@
 /// The place of a member in its stream, as the subfield `Sl` of its header states it (Docs/Format.md, section 11).
 ///
-/// A model can hold the bytes of a stream. Their links state other places than the ones that they have there.
+/// A model can contain the bytes of a stream. The links of these state other places than their actual ones.
 package struct StreamLink: Sendable, Hashable {
   static let identifier: (UInt8, UInt8) = (UInt8(ascii: "S"), UInt8(ascii: "l"))
   static let payloadSize = 12
@@ -10,22 +10,22 @@ package struct StreamLink: Sendable, Hashable {
   /// The CRC-32 of the bytes before the member.
   private let previous: UInt32
 
-  /// The link of a member.
+  /// Creates the link of a member.
   ///
   /// - Parameters:
   ///   - offset: the offset of the member in its file.
-  ///   - trailer: the trailer of the member before it, which is the eight bytes before it; no bytes for the first member.
+  ///   - trailer: the trailer of the previous member, the eight bytes before this one; empty for the first member.
   init(at offset: Int, after trailer: [UInt8]) {
     (self.offset, previous) = (UInt64(offset), Checksum.crc32(of: trailer.bytes))
   }
 
-  /// The link of a member that follows the bytes of a file.
+  /// Creates the link of a member that follows the bytes of a file.
   package init(after bytes: RawSpan) {
     offset = UInt64(bytes.byteCount)
     previous = Checksum.crc32(of: bytes.extracting(last: Gzip.trailerSize))
   }
 
-  /// The content of the subfield; `nil` where it has another size.
+  /// Parses the content of the subfield; `nil` if it has another size.
   init?(payload: RawSpan) {
     guard payload.byteCount == Self.payloadSize, let offset = payload.littleEndian(at: 0, as: UInt64.self),
       let previous = payload.littleEndian(at: 8, as: UInt32.self)
@@ -45,7 +45,7 @@ package struct StreamLink: Sendable, Hashable {
 
 /// Whether a member is at the place that its link states.
 package enum StreamPlace: Sendable {
-  /// It has no link.
+  /// The member has no link.
   case unstated
   case right, wrong
 
@@ -53,7 +53,7 @@ package enum StreamPlace: Sendable {
     self = link.map { $0 == expected() ? .right : .wrong } ?? .unstated
   }
 
-  /// The place of a member among the bytes of a whole file.
+  /// Compares the offset of a member in a whole file with its link.
   package init(of header: GzipHeader, at offset: Int, in bytes: RawSpan) {
     self.init(header.link, expected: StreamLink(after: bytes.extracting(first: offset)))
   }

@@ -1,31 +1,31 @@
-/// What the members of an archive must say of each other (Docs/Format.md, section 11). Every reader asks this, so that all
-/// accept the same files.
+/// The rules for the members of an archive among each other (Docs/Format.md, section 11). Every reader uses them, so
+/// that all accept the same files.
 package struct StreamOrder {
   /// The stamp of the first member.
   package private(set) var first: Stamp?
-  /// The number that the next member has.
+  /// The sequence number of the next member.
   package private(set) var next: UInt64 = 0
-  /// Models, and bytes of their bodies, in the members so far.
+  /// The number of models, and the bytes of their bodies, in the members so far.
   package private(set) var total: (count: UInt64, plainSize: UInt64) = (0, 0)
-  /// Whether the last member was one that ends a stream.
+  /// Whether the last member was an end of the stream.
   package private(set) var isAtEnd = false
-  /// The sums that the next end has.
+  /// The sums that the next end must have.
   private var sums: (count: UInt64, plainSize: UInt64) = (0, 0)
   /// Whether members are missing since the last end, so that the next one may have larger sums.
   private var hasGaps = false
 
   package init() {}
 
-  /// The order after an end member.
+  /// The state after an end member.
   init(after end: Stamp) {
     (first, next, isAtEnd) = (end, end.sequenceNumber &+ 1, true)
     total = (end.count, end.plainSize)
     sums = total
   }
 
-  /// Takes the next member in.
+  /// Accepts the next member.
   ///
-  /// - Throws: ``ArchiveError`` with the code `damaged` where it cannot follow the ones before.
+  /// - Throws: ``ArchiveError`` with the code `damaged` if it cannot follow the previous ones.
   package mutating func take(_ stamp: Stamp, _ place: StreamPlace = .unstated) throws {
     if let first {
       guard first.kind != .single else { throw Self.damage("a part follows the end of the archive") }
@@ -60,9 +60,9 @@ package struct StreamOrder {
     next &+= 1
   }
 
-  /// Passes over members that are missing before one.
+  /// Skips the members that are missing before another one.
   ///
-  /// - Throws: ``ArchiveError`` with the code `damaged` where this one cannot be after them.
+  /// - Throws: ``ArchiveError`` with the code `damaged` if that one cannot follow them.
   package mutating func pass(to stamp: Stamp) throws {
     guard stamp.kind != .single, stamp.sequenceNumber >= next else {
       throw Self.damage("a part of the stream has a number that was there before")
@@ -71,7 +71,7 @@ package struct StreamOrder {
     next = stamp.sequenceNumber
   }
 
-  /// - Throws: ``ArchiveError`` where the file may not end here: `notAnArchive` where it is empty, `truncated` where a stream
+  /// - Throws: ``ArchiveError`` if the file must not end here: `notAnArchive` if it is empty, `truncated` if a stream
   ///   has no end.
   package func finish() throws {
     guard let first else {

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Finds the last end of a stream whose last writer did not finish, and tells what that writer left from damage.
+/// Finds the last end of a stream whose last writer did not finish. Tells bytes of that writer from damage.
 struct StreamRecovery {
-  /// The bytes that a disk writes as a whole.
+  /// The number of bytes that a disk writes as a whole.
   private static let sectorSize = 512
-  /// An end with at most this number of wrong bytes is a damaged end. With more, the bytes are not known to be an end.
+  /// The maximum number of wrong bytes in a damaged end. With more, the bytes are not known to be an end.
   private static let mostWrongBytes = 8
 
   private let url: URL
@@ -15,9 +15,9 @@ struct StreamRecovery {
     self.limits = limits
   }
 
-  /// Reads a stream that has its end from end to end.
+  /// Reads a stream that has its end, from the first member to the last.
   ///
-  /// - Throws: what reading throws.
+  /// - Throws: the errors of reading.
   func check() throws {
     var reader = try MemberReader(wholeOf: url, limits: limits)
     var order = StreamOrder()
@@ -25,13 +25,13 @@ struct StreamRecovery {
     try order.finish()
   }
 
-  /// The last end of the stream and where it ends. All before it reads well. Nothing that follows was acknowledged: it has no
-  /// end that belongs to the stream, and does not begin with one that is damaged.
+  /// The last end of the stream, and the offset after it. Everything before is readable. Nothing after it was
+  /// acknowledged: there is no other end that belongs to the stream, and no damaged end directly after this one.
   ///
-  /// - Returns: with `breaksOff`, whether what follows is members that read well and at most one that breaks off where the file
-  ///   ends. After a loss of power it can be something else.
-  /// - Throws: ``ArchiveError`` with the code `damaged` where an end follows, `truncated` where there is no end, and what reading
-  ///   throws: an error is not an end.
+  /// - Returns: with `breaksOff`, whether only readable members follow, and at most one that is cut off at the end of
+  ///   the file. After a power failure, other bytes may follow.
+  /// - Throws: ``ArchiveError`` with the code `damaged` if an end follows damage, `truncated` if there is no end, and
+  ///   the errors of reading, which never count as an end.
   func lastEnd() throws -> (stamp: Stamp, offset: Int, breaksOff: Bool) {
     var members = StreamMembers(try MemberReader(wholeOf: url, limits: limits), .skips)
     var order = StreamOrder()
@@ -70,8 +70,8 @@ struct StreamRecovery {
         + "reads what is intact", byteOffset: gap.error.byteOffset ?? gap.bytes.lowerBound, underlying: gap.error)
   }
 
-  /// Whether the bytes at an offset are the end that a writer puts there, with a few wrong ones. All of an end can be
-  /// foretold.
+  /// Returns whether the bytes at an offset are the end that a writer puts there, with a few wrong ones. All bytes of
+  /// an end can be predicted.
   private func isDamagedEnd(at offset: Int, after last: Stamp, _ order: StreamOrder) throws -> Bool {
     let file = try OpenFile(reading: url)
     var stamp = last
@@ -85,7 +85,7 @@ struct StreamRecovery {
     guard found.count == expected.count else { return false }
     let wrong = expected.indices.filter { found[$0] != expected[$0] }
     guard wrong.count <= Self.mostWrongBytes else { return false }
-    // A sector that a loss of power kept from being written has zeros.
+    // A sector that a power failure kept from being written has zeros.
     let sectors = Dictionary(grouping: expected.indices) { (offset + $0) / Self.sectorSize }
     return !sectors.values.contains { sector in
       sector.allSatisfy { found[$0] == 0 } && sector.contains { expected[$0] != 0 }

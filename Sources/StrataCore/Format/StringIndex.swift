@@ -1,10 +1,10 @@
-/// Finds the number under which a string was already written (stringref, tag 25, counts all strings that are
-/// long enough).
+/// Finds the number of a string that was written before (stringref, tag 25, which counts all strings that are long
+/// enough).
 ///
-/// Which strings are found decides the bytes, so the whole of this is part of the format (Docs/Format.md, section 5).
-/// The strings themselves stay in the output: a slot holds a place there, so nothing is copied.
+/// The bytes depend on which strings are found, so all of this is part of the format (Docs/Format.md, section 5). The
+/// strings themselves stay in the output: a slot has an offset in it, so nothing is copied.
 package struct StringIndex: ~Copyable {
-  /// The strings that the first bytes of many bodies hold.
+  /// The strings in the first bytes of a body, which many bodies have in common.
   package struct Contents: Sendable {
     fileprivate let slots: [Slot]
     fileprivate let used: Int
@@ -16,22 +16,22 @@ package struct StringIndex: ~Copyable {
     /// The number plus one; 0 is a free slot.
     var number: UInt32 = 0
     var start: UInt32 = 0
-    /// The length with the major type above it: text and data of the same bytes are not the same.
+    /// The length with the major type above it, because text and data with the same bytes are different.
     var key: UInt32 = 0
   }
 
-  /// The first 16 strings in their order, or a table of 64 slots or more.
+  /// The first 16 strings in order, or a table of at least 64 slots.
   private var slots: [Slot] = []
   private var used = 0
-  /// Every slot stores its place relative to this one.
+  /// The start of every slot is relative to this offset.
   private var offset = 0
   package private(set) var nextNumber: UInt64 = 0
 
-  /// How many slots are looked at. Strings chosen to collide are then written again rather than found slowly.
+  /// The maximum number of slots to probe. Strings chosen to collide are written again instead of found slowly.
   private static let probes = 16
 
-  /// The table stays within the cache of a core. When it is full it starts anew, and a string that comes again is
-  /// written once more: with a million strings that costs far less than waiting for memory at each of them.
+  /// The table stays within the cache of a core. A full table is emptied, and a repeated string is written once more.
+  /// With a million strings, that costs far less than a cache miss for each of them.
   private static let mostSlots = 16384
 
   package init() {}
@@ -39,10 +39,10 @@ package struct StringIndex: ~Copyable {
   /// Whether no string has a number.
   var isEmpty: Bool { nextNumber == 0 }
 
-  /// Starts anew, with a table as small as the first: its size decides which strings collide, and so the bytes.
+  /// Starts again with the smallest table: its size decides which strings collide, and so the bytes.
   package mutating func removeAll() { self = StringIndex() }
 
-  /// The strings that were counted, of which the first bytes are at `start`.
+  /// The strings so far, with starts relative to `start`.
   func contents(from start: Int) -> Contents {
     Contents(
       slots: slots.map { slot in
@@ -52,12 +52,12 @@ package struct StringIndex: ~Copyable {
       }, used: used, nextNumber: nextNumber)
   }
 
-  /// Counts the strings of bytes that are about to be written, before all others.
+  /// Begins with the strings of bytes that are about to be written at `start`.
   mutating func begin(with contents: Contents, at start: Int) {
     (slots, used, nextNumber, offset) = (contents.slots, contents.used, contents.nextNumber, start)
   }
 
-  /// The fewest bytes a string needs to get a number: a reference must not be longer than the string
+  /// The minimum length of a string that gets a number: a reference must not be longer than the string
   /// (http://cbor.schmorp.de/stringref).
   @inline(__always)
   package static func minimumLength(forNumber number: UInt64) -> Int {
@@ -67,16 +67,16 @@ package struct StringIndex: ~Copyable {
     return number < 4_294_967_296 ? 7 : 11
   }
 
-  /// The number of the string, if it was written before with the same major type; else counts it.
+  /// The number of the string if it was written before with the same major type. If not, counts it.
   ///
-  /// - Parameter start: where its bytes will stand in the buffer, should it be new.
+  /// - Parameter start: the offset of its bytes in the buffer, if it is new.
   @inline(__always)
   package mutating func find(
     _ bytes: UnsafeRawBufferPointer, major: UInt8, start: Int, in buffer: borrowing ByteBuffer
   ) -> UInt64? {
     guard bytes.count >= Self.minimumLength(forNumber: nextNumber) else { return nil }
     let hash = ByteBuffer.hash(bytes, seed: UInt64(major))
-    // Longer strings are not kept, so that the length leaves room.
+    // Longer strings are not kept, so that the length fits into 16 bits.
     let key = UInt32(major) &<< 16 | UInt32(truncatingIfNeeded: min(bytes.count, 65535))
     if slots.count < 64 { return findAmongFew(bytes, hash, key, start: start, in: buffer) }
     let mask = slots.count &- 1
@@ -95,7 +95,7 @@ package struct StringIndex: ~Copyable {
     }
     let number = nextNumber
     nextNumber &+= 1
-    // Places beyond 4 GB and numbers beyond 32 bits are written again, which is valid and only longer.
+    // Offsets beyond 4 GB and numbers beyond 32 bits are not kept. Such strings are written again, which is valid.
     guard probe < Self.probes, number < UInt64(UInt32.max), start <= Int(UInt32.max), bytes.count <= 65535
     else {
       return nil
@@ -106,7 +106,7 @@ package struct StringIndex: ~Copyable {
     return nil
   }
 
-  /// Finds a string among at most 16, which are a list: a table of 64 slots finds each of them within its probes.
+  /// Finds a string in a list of at most 16. A table of 64 slots would find each of them within its probes, too.
   private mutating func findAmongFew(
     _ bytes: UnsafeRawBufferPointer, _ hash: UInt32, _ key: UInt32, start: Int, in buffer: borrowing ByteBuffer
   ) -> UInt64? {
@@ -133,7 +133,7 @@ package struct StringIndex: ~Copyable {
     spread(slots, among: slots.count * 4)
   }
 
-  /// Puts slots into an empty table.
+  /// Distributes slots over an empty table.
   private mutating func spread(_ old: [Slot], among count: Int) {
     slots = Array(repeating: Slot(), count: count)
     let mask = count - 1

@@ -2,23 +2,23 @@ public import Foundation
 public import StrataCore
 
 extension ArchiveDecoder {
-  /// The models of a keyed archive of Foundation, from its bytes.
+  /// Decodes models from the bytes of a Foundation keyed archive.
   ///
   ///     let issues = try ArchiveDecoder().decode([Issue].self, fromKeyed: data)
   ///
-  /// It gives what the method with a ``/StrataLegacy/KeyedArchive`` gives; only how often values may be shared, which
-  /// `ArchiveLimits` limits, is not counted in the same way.
+  /// The result is the same as that of the method with a ``/StrataLegacy/KeyedArchive``. Only the limits on shared
+  /// values in `ArchiveLimits` are counted differently.
   ///
-  /// - Throws: what opening a ``/StrataLegacy/KeyedArchive`` throws, and as the method with one.
+  /// - Throws: the errors of opening a ``/StrataLegacy/KeyedArchive``, and those of the method that takes one.
   /// - Complexity: linear in the size of the archive.
   public func decode<T: Archivable>(_ type: T.Type = T.self, fromKeyed data: Data, key: String = "root") throws -> T {
     var report = DecodingReport()
     return try decode(type, fromKeyed: data, key: key, report: &report)
   }
 
-  /// The models of a keyed archive of Foundation, from its bytes, and what was upgraded on the way.
+  /// Decodes models from the bytes of a Foundation keyed archive, and reports the upgrades.
   ///
-  /// - Throws: as the other of these methods.
+  /// - Throws: the same errors as the method without a report.
   public func decode<T: Archivable>(
     _ type: T.Type = T.self, fromKeyed data: Data, key: String = "root", report: inout DecodingReport
   ) throws -> T {
@@ -26,26 +26,26 @@ extension ArchiveDecoder {
     return try decode(type, from: KeyedArchive(data, limits: limits, models: models), models, key, &report)
   }
 
-  /// The models of a keyed archive of Foundation, upgraded where an older version wrote them.
+  /// Decodes models from a Foundation keyed archive. Models that an older version wrote are upgraded.
   ///
   ///     let issues = try ArchiveDecoder().decode([Issue].self, fromKeyed: KeyedArchive(propertyList))
   ///
-  /// An object becomes the model whose registered, former or legacy name (``/StrataLegacy/LegacyModel``) its class has; only models
-  /// that `type` holds, and `ArchiveDecoder.subclasses`, are ever made. Its version is Mantle's `MTLModelVersion`, 0 where there is
-  /// none. Steps, hooks, validation and former keys work as for an archive of this library; keys without a field are
-  /// passed over, and a key that holds nil leaves its field at the default. References to objects of a class model give
-  /// one object.
+  /// An object becomes the model whose registered, former or legacy name (``/StrataLegacy/LegacyModel``) is the name of
+  /// its class. Only models that `type` contains, and those in `ArchiveDecoder.subclasses`, are ever created. The
+  /// version is Mantle's `MTLModelVersion`, or 0 if there is none. Steps, hooks, validation and former keys work as for
+  /// an archive of this library. Keys without a field are ignored, and a key that holds nil leaves its field at the
+  /// default. All references to an object of a class model give the same instance.
   ///
-  /// Keyed archives hold equal numbers once, whatever they were: so an integer may be read from a floating-point number
-  /// that is whole, and a boolean from 0 and 1, and the other way round.
+  /// Keyed archives store equal numbers once, regardless of their types. So an integer can be read from a whole
+  /// floating-point number, a boolean from 0 and 1, and vice versa.
   ///
   /// - Parameters:
-  ///   - type: the type of what the archive holds.
+  ///   - type: the type of the archived value.
   ///   - archive: the archive.
-  ///   - key: the top key; the only one that most archives have unless given.
-  /// - Throws: `ArchiveError` with the code `newerModel`, before any model is made, where a newer version of a model
-  ///   wrote one of the objects; `missingValue` where there is no such key; and else as for other archives, from
-  ///   `unknownType` on. `invalidSchema` where two models claim a name.
+  ///   - key: the top key. Most archives have only the default one.
+  /// - Throws: `ArchiveError` with the code `newerModel`, before any model is created, if a newer version of a model
+  ///   wrote one of the objects; `missingValue` if there is no such key; `invalidSchema` if two models claim the same
+  ///   name; otherwise the errors for other archives, from `unknownType` on.
   /// - Complexity: linear in the size of the archive.
   public func decode<T: Archivable>(
     _ type: T.Type = T.self, fromKeyed archive: KeyedArchive, key: String = "root"
@@ -54,9 +54,9 @@ extension ArchiveDecoder {
     return try decode(type, fromKeyed: archive, key: key, report: &report)
   }
 
-  /// The models of a keyed archive of Foundation, and what was upgraded on the way.
+  /// Decodes models from a Foundation keyed archive, and reports the upgrades.
   ///
-  /// - Throws: as the other of these methods.
+  /// - Throws: the same errors as the method without a report.
   public func decode<T: Archivable>(
     _ type: T.Type = T.self, fromKeyed archive: KeyedArchive, key: String = "root", report: inout DecodingReport
   ) throws -> T {

@@ -2,7 +2,7 @@ public import Foundation
 public import StrataCore
 
 extension ArchiveEncoder {
-  /// A keyed archive of Foundation, for a program that opens nothing else.
+  /// Encodes a value as a Foundation keyed archive, for a program that opens no other format.
   ///
   ///     let data = try ArchiveEncoder().encodeKeyed(issue) { record in
   ///       guard record.typeName == "Issue" else { return }
@@ -10,23 +10,24 @@ extension ArchiveEncoder {
   ///       record.modelVersion = 1
   ///     }
   ///
-  /// - A model is an object of the class that ``/StrataLegacy/KeyedWriting/classes`` names for it; else of the first of its
-  ///   ``/StrataLegacy/LegacyModel/legacyNames``, else of its registered name.
-  /// - Its fields are under their keys, nil is left out, and its version under `MTLModelVersion`, as Mantle has it.
-  ///   Excluded fields are left out, and conditional references where nothing else refers to their object.
-  /// - Objects of class models are written once. Strings, numbers, dates, data, URLs, UUIDs, decimals and collections are
-  ///   Foundation's.
+  /// - A model is an object of the class that ``/StrataLegacy/KeyedWriting/classes`` has for it, else of the first of
+  ///   its ``/StrataLegacy/LegacyModel/legacyNames``, else of its registered name.
+  /// - Its fields keep their keys, and nil is omitted. Its version is under `MTLModelVersion`, as in Mantle. Excluded
+  ///   fields are omitted, and so are conditional references to objects that nothing else refers to.
+  /// - Objects of class models are written once. Strings, numbers, dates, data, URLs, UUIDs, decimals and collections
+  ///   are Foundation's.
   ///
-  /// What is written has today's fields. An older program refuses a newer version, and knows older keys: `adjust` sees every
-  /// record before it is written, by its registered name, and may change it. Keyed archives are not compressed.
+  /// The archive has the current fields. An older program refuses newer versions and expects its own keys. `adjust`
+  /// receives every record before it is written, under its registered name, and may change it. Keyed archives are not
+  /// compressed.
   ///
   /// - Parameters:
-  ///   - value: a model, or a value that holds some.
+  ///   - value: a model, or a value that contains models.
   ///   - key: the top key.
-  ///   - options: the names of classes, and where numbers are.
-  ///   - adjust: changes a record into what the other program knows.
-  /// - Throws: what `encode(_:)` and ``/StrataLegacy/KeyedArchive/data(_:)`` throw; `invalidSchema` where two models have one name; and
-  ///   what `adjust` throws as the cause of `migrationFailed`.
+  ///   - options: the names of classes, and how numbers are stored.
+  ///   - adjust: changes a record to the form that the other program expects.
+  /// - Throws: the errors of `encode(_:)` and ``/StrataLegacy/KeyedArchive/data(_:)``; `invalidSchema` if two models
+  ///   have the same name; `migrationFailed` if `adjust` throws, with its error as the cause.
   /// - Complexity: linear in the size of the value.
   public func encodeKeyed<T: Archivable>(
     _ value: T, key: String = "root", options: KeyedWriting = KeyedWriting(),
@@ -58,9 +59,9 @@ extension ArchiveEncoder {
 }
 
 extension KeyedWriting {
-  /// Adds the classes that models have by their legacy names.
+  /// Adds the classes of the models, by their legacy names.
   ///
-  /// - Throws: `ArchiveError` with the code `invalidSchema` where two models have one name.
+  /// - Throws: `ArchiveError` with the code `invalidSchema` if two models have the same name.
   fileprivate mutating func addClasses(of catalog: SchemaCatalog) throws {
     for schema in catalog.schemas {
       if let error = catalog.problem(ofName: schema.name) { throw error }
@@ -71,7 +72,7 @@ extension KeyedWriting {
 }
 
 extension ModelSchema {
-  /// The class that the model had. One that inherits its names does not mean them.
+  /// The class name that the model had. Legacy names inherited from a superclass do not count.
   fileprivate var legacyName: String {
     func names(_ schema: ModelSchema) -> [String] { (schema.type as? any LegacyModel.Type)?.legacyNames ?? [] }
     let own = names(self)
@@ -80,13 +81,13 @@ extension ModelSchema {
   }
 }
 
-/// Changes the records of a value, each after those inside it.
+/// Changes the records of a value, the innermost ones first.
 private struct KeyedAdjustment {
   private let adjust: (inout ModelRecord) throws -> Void
 
   init(_ adjust: @escaping (inout ModelRecord) throws -> Void) { self.adjust = adjust }
 
-  /// The values of an archive nest no deeper than its limit, so this may use the stack.
+  /// Recursion is safe, because values of an archive nest no deeper than its limit.
   func apply(to value: ArchiveValue) throws -> ArchiveValue {
     switch value {
     case .record(var record):

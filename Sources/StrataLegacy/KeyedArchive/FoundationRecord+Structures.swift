@@ -1,14 +1,14 @@
 import Foundation
 internal import StrataCore
 
-// Classes whose fields are put together in another way: how each is read, and right after that how it is written.
+// Classes whose fields are restructured, not only renamed. Each is followed by its encoding.
 
 extension FoundationRecord {
   // MARK: NSAttributedString
 
-  /// The text, and runs of characters (UTF-16 units) with their attributes.
+  /// The text, and runs of UTF-16 units with their attributes.
   ///
-  /// Runs may have the same attributes, which stand for as many values in each: the budget counts them.
+  /// Several runs may share their attributes. The budget counts the attributes once for each run.
   static func attributedString(_ fields: KeyedFields, _ budget: WorkBudget) throws -> KeyedFields {
     guard case .string(let text)? = fields["NSString"] else { return fields }
     let length = text.utf16.count
@@ -142,7 +142,7 @@ extension FoundationRecord {
     return with(fields, replacing: found.2 + ["NS.special"], by: [(found.0, found.1)])
   }
 
-  /// Foundation says what a value is with a number: 1 is a point, 2 a size, 3 a rectangle and 4 a range.
+  /// `NS.special` is the kind of the value: 1 is a point, 2 a size, 3 a rectangle and 4 a range.
   static func encodeValue(_ record: ModelRecord) -> [(key: String, value: ArchiveValue)]? {
     func text(_ value: ArchiveValue, _ keys: [String]) -> String? {
       let numbers = keys.compactMap { value[$0]?.doubleValue }
@@ -182,7 +182,7 @@ extension FoundationRecord {
     return result
   }
 
-  /// Pairs of integers with 7 bits in each byte, the lowest first, and the eighth bit where more follow.
+  /// Decodes pairs of LEB128 integers: 7 bits per byte, the lowest first; the eighth bit is set if more follow.
   private static func integers(_ data: Data, _ key: String) throws -> [Int] {
     var numbers: [Int] = []
     var number = 0
@@ -202,7 +202,7 @@ extension FoundationRecord {
     return numbers
   }
 
-  /// Adds an integer with 7 bits in each byte, the lowest first, and the eighth bit where more follow.
+  /// Appends an integer in LEB128.
   private static func append(_ number: Int, to data: inout Data) {
     var rest = UInt(bitPattern: number)
     while rest >= 0x80 {

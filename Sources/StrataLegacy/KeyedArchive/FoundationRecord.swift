@@ -1,9 +1,9 @@
 import Foundation
 internal import StrataCore
 
-/// Classes of Foundation, AppKit and UIKit whose objects stay records, under clearer names of fields.
+/// Classes of Foundation, AppKit and UIKit whose objects stay records, with clearer field names.
 enum FoundationRecord {
-  /// The fields of a record of a class: those of a known class by their own names, those of any other as they are.
+  /// Returns the fields of a record. Those of known classes are renamed or restructured.
   static func fields(of typeName: String, _ fields: KeyedFields, _ budget: WorkBudget) throws -> KeyedFields {
     switch structures[typeName] {
     case .attributedString?: try attributedString(fields, budget)
@@ -14,7 +14,7 @@ enum FoundationRecord {
     }
   }
 
-  /// The classes whose fields are put together in another way, and not only under other names.
+  /// Classes whose fields are restructured, not only renamed.
   enum Structure { case attributedString, indexSet, value }
 
   static let structures: [String: Structure] = [
@@ -23,7 +23,7 @@ enum FoundationRecord {
     "NSIndexSet": .indexSet, "NSMutableIndexSet": .indexSet, "NSValue": .value,
   ]
 
-  /// The fields that a class is put together to.
+  /// The fields that restructuring creates.
   static func parts(of typeName: String) -> [String] {
     switch structures[typeName] {
     case .attributedString?: ["string", "runs"]
@@ -33,7 +33,7 @@ enum FoundationRecord {
     }
   }
 
-  /// Whether the fields of a class stay unchanged.
+  /// Returns whether the fields of a class stay unchanged.
   static func keepsFields(of typeName: String) -> Bool {
     !typeName.hasPrefix("NS") && !typeName.hasPrefix("_NS") && !isKnown(typeName)
   }
@@ -60,7 +60,7 @@ enum FoundationRecord {
     "NSFont": font, "UIFont": font, "UICTFont": font,
   ]
 
-  /// The fields of any other class of Foundation's without the `NS.` that it puts before them.
+  /// Removes the prefix `NS.` from the fields of other Foundation classes.
   static func withoutPrefix(_ fields: KeyedFields, of typeName: String) -> KeyedFields {
     guard typeName.hasPrefix("NS") || typeName.hasPrefix("_NS") else { return fields }
     let prefixed = fields.keys.filter { $0.hasPrefix("NS.") }
@@ -69,7 +69,7 @@ enum FoundationRecord {
       fields, Dictionary(prefixed.map { ($0, String($0.dropFirst(3))) }, uniquingKeysWith: { first, _ in first }))
   }
 
-  /// Fields under other names; one whose new name is taken keeps its own.
+  /// Renames fields. A field keeps its name if the new one is taken.
   private static func renamed(_ fields: KeyedFields, _ names: [String: String]) -> KeyedFields {
     var taken = Set(fields.keys)
     var result = fields
@@ -81,18 +81,18 @@ enum FoundationRecord {
 
   // MARK: Writing
 
-  /// Whether a class is one of Foundation's, AppKit's or UIKit's by its name.
+  /// Returns whether a name is that of a known class of Foundation, AppKit or UIKit.
   static func isKnown(_ typeName: String) -> Bool { names[typeName] != nil || structures[typeName] != nil }
 
-  /// The key of the archive that a field of a known class has; `nil` for any other.
+  /// The archive key of a field of a known class; `nil` for any other field.
   ///
-  /// AppKit and UIKit have the same names for some fields: then it is the key that begins as the class does.
+  /// Keys of AppKit and UIKit may have the same field name. The key with the class's own prefix is preferred.
   static func rawKey(of key: String, in typeName: String) -> String? {
     let keys = names[typeName]?.filter { $0.value == key }.map(\.key).sorted() ?? []
     return keys.first { $0.hasPrefix(typeName.prefix(2)) } ?? keys.first
   }
 
-  /// The fields of a record as its class encodes them: those under keys of the archive, and the others.
+  /// The fields of a record as its class encodes them: those under archive keys, and the others.
   static func keyed(_ record: ModelRecord) -> (
     raw: [(key: String, value: ArchiveValue)], others: [(key: String, value: ArchiveValue)]
   ) {

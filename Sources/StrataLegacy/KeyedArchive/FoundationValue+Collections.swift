@@ -1,11 +1,11 @@
 import Foundation
 internal import StrataCore
 
-// How Foundation's collections are read, and right after that how they are written.
+// Foundation's collections. Each is followed by its encoding.
 
 extension FoundationValue {
   static let objects = KeyedFields.Elements(list: "NS.objects", prefix: "NS.object.")
-  /// The elements of a set beside their counts, which are never in one array.
+  /// The elements of a set with counts. They are never in one array.
   static let counted = KeyedFields.Elements(list: "NS.objects", prefix: "NS.object")
   static let keys = KeyedFields.Elements(list: "NS.keys", prefix: "NS.key.")
 
@@ -29,7 +29,7 @@ extension FoundationValue {
     .set(try digests.unique(fields.elements(objects)))
   }
 
-  /// Elements with how often each is in the set; a set where an archiver wrote no counts.
+  /// The elements with their counts, or a set if the archiver wrote no counts.
   static func countedSet(_ fields: KeyedFields, _ digests: ValueDigests) throws -> ArchiveValue {
     guard fields["NS.count"] != nil else { return .set(try digests.unique(fields.elements(objects))) }
     let count = try fields.integer("NS.count")

@@ -1,7 +1,7 @@
 import Foundation
 internal import StrataCore
 
-// How Foundation's classes of one value are read, and right after that how they are written.
+// Foundation's classes with a single value. Each is followed by its encoding.
 
 extension FoundationValue {
   // MARK: NSString
@@ -39,8 +39,8 @@ extension FoundationValue {
 
   // MARK: NSDecimalNumber
 
-  /// Eight digits to the base of 65,536, the smallest first, each in the byte order that `NS.mantissa.bo` names
-  /// (1 is little, 2 is big), of which `NS.length` count.
+  /// The mantissa has up to eight digits in base 65,536, the lowest first, of which `NS.length` are used. The byte
+  /// order of each is in `NS.mantissa.bo`: 1 is little-endian, 2 is big-endian.
   static func decimal(_ fields: KeyedFields) throws -> ArchiveValue {
     let bytes = Array(try fields.data("NS.mantissa"))
     let length = try fields.integer("NS.length")
@@ -49,7 +49,7 @@ extension FoundationValue {
     guard (0...8).contains(length), bytes.count >= 2 * length, bytes.count <= 16 else {
       throw ArchiveError(.damaged, "a mantissa has as many digits as its length says", path: [.key("NS.mantissa")])
     }
-    // No digits with a sign is how a decimal says that it is not a number.
+    // A sign without digits is NaN.
     guard length > 0 || !isNegative else { return .decimal(.nan) }
     var mantissa = WideMagnitude.zero
     for digit in (0..<length).reversed() {
@@ -63,9 +63,9 @@ extension FoundationValue {
     return .decimal(decimal)
   }
 
-  /// What `NSDecimalNumber` encodes: eight digits to the base of 65,536, the smallest first, in little-endian order.
+  /// Encodes eight digits in base 65,536, the lowest first, in little-endian order.
   static func decimal(_ decimal: Decimal) -> FoundationEncoding {
-    // No digits with a sign is how a decimal says that it is not a number.
+    // A sign without digits is NaN.
     let parts = DecimalParts(decimal) ?? DecimalParts(isNegative: true, mantissa: .zero, exponent: 0)
     let (mantissa, exponent) = parts.withinRange
     let digits = [mantissa.low, mantissa.high].flatMap { half in
@@ -103,10 +103,10 @@ extension FoundationValue {
 
   static func url(_ fields: KeyedFields) throws -> ArchiveValue {
     let relative = try fields.string("NS.relative")
-    // Foundation archived what it does not take for an address today, such as an empty text. That stays what it is.
+    // Foundation archived strings that it no longer accepts as URLs, such as an empty one. They stay strings.
     switch fields["NS.base"] {
     case nil, .null?:
-      // RFC 3986 has no empty scheme, which Foundation lets pass.
+      // RFC 3986 does not allow an empty scheme, but Foundation accepts it.
       guard relative.utf8.first != UInt8(ascii: ":") else { return .string(relative) }
       return URL(exactly: relative).map { .url($0) } ?? .string(relative)
     case .url(let base)?:

@@ -1,9 +1,9 @@
 import Foundation
 internal import StrataCore
 
-/// A class of Foundation's whose objects are values: which classes there are, and the keys that tell their encodings.
+/// The Foundation classes whose objects become values, with the keys of their encodings.
 ///
-/// How each is read and written is in the files for scalars and for collections.
+/// Reading and writing them is in the files for scalars and for collections.
 enum FoundationValue {
   case string, number, decimal, date, data, array, set, countedSet, dictionary, url, uuid, null
 
@@ -15,24 +15,24 @@ enum FoundationValue {
     "NSDictionary": .dictionary, "NSMutableDictionary": .dictionary, "NSURL": .url, "NSUUID": .uuid, "NSNull": .null,
   ]
 
-  /// The class of an object; `nil` for another class, and where the keys of a known encoding are missing. Both stay
-  /// records with all that they hold.
+  /// The class of an object; `nil` for another class, or if the keys of a known encoding are missing. Such objects stay
+  /// records with all their fields.
   init?(_ type: KeyedClass, keys: [String]) {
     guard let found = Self.find(type), found.reads(keys) else { return nil }
     self = found
   }
 
-  /// The class by its name alone.
+  /// Finds the class by name, without checking the keys.
   static func find(_ type: KeyedClass) -> FoundationValue? {
     if let found = names[type.name] { return found }
-    // Foundation has private classes under its public ones. A program's own subclass is not among them.
+    // Foundation has private subclasses of its public classes. A program's own subclasses do not count.
     guard type.name.hasPrefix("_NS") || type.name.hasPrefix("__NS") || type.name.hasPrefix("Foundation.") else {
       return nil
     }
     return type.chain.lazy.compactMap { names[$0] }.first
   }
 
-  /// Whether keys are those of a known encoding.
+  /// Returns whether the keys are those of a known encoding.
   func reads(_ keys: [String]) -> Bool {
     switch self {
     case .string: keys.contains("NS.string") || keys.contains("NS.bytes")
@@ -40,7 +40,7 @@ enum FoundationValue {
     case .decimal: keys.contains("NS.mantissa")
     case .date: keys.contains("NS.time")
     case .data: keys.contains("NS.data") || keys.contains("NS.bytes")
-    // A key that only begins like one of these is of another encoding, and what is under it would be lost.
+    // A key that only begins like one of these belongs to another encoding, and its value would be lost.
     case .array, .set: keys.isEmpty || keys.contains { Self.objects.has($0) }
     case .countedSet: keys.contains { Self.objects.has($0) || $0 == "NS.count" }
     case .dictionary: keys.isEmpty || keys.contains { Self.objects.has($0) || Self.keys.has($0) }
@@ -50,7 +50,7 @@ enum FoundationValue {
     }
   }
 
-  /// Whether the elements are in an array of their own inside the object.
+  /// Whether the elements are in a separate array inside the object.
   var isCollection: Bool {
     switch self {
     case .array, .set, .countedSet, .dictionary: true
@@ -58,9 +58,9 @@ enum FoundationValue {
     }
   }
 
-  /// The value of an object.
+  /// Decodes the value of an object.
   ///
-  /// - Throws: `ArchiveError` with the code `damaged` where a key holds something else than the class writes.
+  /// - Throws: `ArchiveError` with the code `damaged` if a key holds something that the class does not write.
   func make(_ fields: KeyedFields, _ digests: ValueDigests) throws -> ArchiveValue {
     switch self {
     case .null: .null
@@ -78,8 +78,7 @@ enum FoundationValue {
     }
   }
 
-  /// How a value is written as an object of its own; `nil` for one that is no class of Foundation's, or that a property
-  /// list holds itself.
+  /// The encoding of a value as a separate object; `nil` if it has no Foundation class, or is native to property lists.
   static func encoding(of value: ArchiveValue) -> FoundationEncoding? {
     switch value {
     case .null: FoundationEncoding(["NSNull", "NSObject"], [])
@@ -97,21 +96,21 @@ enum FoundationValue {
   }
 }
 
-/// How an object of a class of Foundation's is written.
+/// The encoding of an object of a Foundation class.
 struct FoundationEncoding {
-  /// What is under a key.
+  /// The content under a key.
   enum Part {
     case inlined(PropertyList.Object)
-    /// An object of its own; nil where there is none.
+    /// A separate object, or nil.
     case object(ArchiveValue?)
-    /// An array of objects, which errors name by the keys where they are given.
+    /// An array of objects. Errors name them by the keys if there are any.
     case list([ArchiveValue], keys: [String]?)
   }
 
   /// The class and its superclasses.
   let chain: [String]
   let parts: [(key: String, part: Part)]
-  /// The class for programs that change what they open.
+  /// The mutable class, for programs that change collections after opening them.
   var mutable: String?
 
   init(_ chain: [String], mutable: String? = nil, _ parts: [(key: String, part: Part)]) {

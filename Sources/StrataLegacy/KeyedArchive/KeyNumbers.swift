@@ -1,25 +1,25 @@
 internal import StrataCore
 
-/// Small numbers for the keys of a keyed archive, the same one for equal keys.
+/// Small numbers for the keys of a keyed archive. Equal keys have the same number.
 struct KeyNumbers {
-  /// The numbers by the objects of the property list; -1 where an object was not met as a key.
+  /// The key number of each property list object; -1 if the object has not occurred as a key.
   private var numbers: ContiguousArray<Int32>
   private var finder = KeyFinder()
 
-  /// - Parameter count: how many objects the property list has.
+  /// - Parameter count: the number of objects in the property list.
   init(count: Int) { numbers = ContiguousArray(repeating: -1, count: count) }
 
   /// The keys by their numbers.
   var keys: [String] { finder.keys }
 
-  /// The numbers of keys, from the references to them; -1 for one that is no string.
+  /// Reads the numbers of keys from the references to them; -1 for a key that is not a string.
   ///
-  /// - Parameter found: has room for as many or more.
+  /// - Parameter found: has room for at least `count` numbers.
   @inline(__always)
   mutating func read(
     _ list: borrowing BinaryPropertyList, at start: Int, count: Int, into found: inout ContiguousArray<Int32>
   ) {
-    // Through spans, it is found out once that nobody else has the arrays.
+    // With spans, the uniqueness of the arrays is checked only once.
     var found = found.mutableSpan
     var taken: ContiguousArray<Int32> = []
     swap(&taken, &self.numbers)
@@ -37,17 +37,15 @@ struct KeyNumbers {
   }
 }
 
-/// The numbers of keys by their text. Foundation writes a string for each key of each object, so they are found by their
-/// bytes.
+/// Finds the number of a key by its bytes, because Foundation writes a separate string for each key of each object.
 private struct KeyFinder {
   /// The keys by their numbers.
   private(set) var keys: [String] = []
   private var numbersByKey: [ExactKey: Int] = [:]
-  /// The keys that were met lately, each in one of two slots of a fixed number.
+  /// Recent keys. Each key has two possible slots.
   private var slots = [Slot](repeating: Slot(), count: 256)
 
-  /// The first and the last bytes of a key, which are all that one of up to 16 bytes has, and where a longer one has the
-  /// others.
+  /// The first and the last 8 bytes of a key, which are all of a key of up to 16 bytes, and the offset of a longer key.
   private struct Slot {
     var first: UInt64 = 0
     var last: UInt64 = 0
@@ -55,7 +53,7 @@ private struct KeyFinder {
     var number: Int32 = 0
     var start = 0
 
-    /// Whether the key is the one of this length at an offset.
+    /// Returns whether this is the key of the given length at an offset.
     @inline(__always)
     func holds(
       _ first: UInt64, _ last: UInt64, _ length: Int, at start: Int, of list: borrowing BinaryPropertyList
@@ -72,10 +70,10 @@ private struct KeyFinder {
     }
   }
 
-  /// How long the keys in slots are at most.
+  /// The maximum length of keys in slots.
   private static let mostBytes = 64
 
-  /// The number of the key at an offset; -1 where that is no string.
+  /// Returns the number of the key at an offset; -1 if it is not a string.
   @inline(__always)
   mutating func number(at offset: Int, in list: borrowing BinaryPropertyList) -> Int {
     guard list.marker(at: offset) >> 4 == 0x5 else {

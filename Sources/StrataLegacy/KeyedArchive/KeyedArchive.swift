@@ -1,47 +1,47 @@
 public import Foundation
 public import StrataCore
 
-/// What a keyed archive of Foundation holds (`NSKeyedArchiver`, also as Mantle writes it), without its classes.
+/// The contents of a Foundation keyed archive (`NSKeyedArchiver`, also as Mantle writes it), read without its classes.
 ///
 ///     let archive = try KeyedArchive(propertyList)
 ///     archive.graph.resolve(archive.graph.root)?["name"]
 ///
-/// - An object with a class is a `ModelRecord` under a number of ``graph``: its type is the name of the class, its fields
-///   are what the class encoded, and references to it are `ArchiveValue.reference(_:)`. So shared objects are there once,
-///   and cycles end.
-/// - `MTLModelVersion`, which Mantle writes into each model, is the record's version and no field.
-/// - Foundation's own strings, numbers, dates, data, URLs, UUIDs and collections are inlined as values. A
-///   collection that is met inside itself is an object of the graph too, since it has no end otherwise.
-/// - nil and `NSNull` are `ArchiveValue.null`; a key that was not encoded is absent.
+/// - An object with a class is a `ModelRecord` in ``graph``. Its type is the class name, its fields are those that the
+///   class encoded, and references to it are `ArchiveValue.reference(_:)`. So shared objects occur once, and cycles
+///   end.
+/// - `MTLModelVersion`, which Mantle writes into each model, is the version of the record and not a field.
+/// - Foundation's own strings, numbers, dates, data, URLs, UUIDs and collections are inlined as values. A collection
+///   that contains itself is an object of the graph, because it would have no end otherwise.
+/// - nil and `NSNull` are `ArchiveValue.null`. A key that was not encoded is absent.
 ///
-/// Objects of a class with the same keys have their fields in the order of the first of them.
+/// Objects of one class with the same keys have their fields in the order of the first such object.
 ///
-/// Objects are numbered in the order in which a walk from the top keys first meets them: keys in the order of the file,
-/// and each object with all that it holds before the next.
+/// Objects are numbered in the order of a depth-first walk from the top keys: keys in the order of the file, and each
+/// object with everything inside it before the next.
 ///
 /// The format is that of swift-corelibs-foundation's `NSKeyedArchiver`: a property list with the keys `$archiver`,
 /// `$version`, `$top` and `$objects`, in which numbers (UIDs) refer to objects.
 public struct KeyedArchive: Sendable {
-  /// The name of the archiver: `NSKeyedArchiver`, or that of a subclass or of another writer.
+  /// The name of the archiver: `NSKeyedArchiver`, a subclass, or another writer.
   public let archiver: String
   /// The version of the format: 100,000.
   public let version: Int
-  /// The objects. Its root is what is under the key `root`; where there is no such key, an object of all keys.
+  /// The objects. The root is the value of the key `root`, or an object of all keys if there is no such key.
   ///
-  /// What is set here is what ``data(_:)`` writes.
+  /// ``data(_:)`` writes the changes made here.
   public var graph: ObjectGraph
-  /// What is under other keys than `root`, and the index of `root` among them.
+  /// The values of all keys except `root`, and the index of `root` among the keys.
   private let others: ArchiveObject
   private let rootIndex: Int?
   let classes: [String: KeyedClass]
   private let encodings: [String: KeyedEncoding]
   private let topEncoding: KeyedEncoding
-  /// What is odd about objects, by their numbers in the graph, of an archive that was read to look into it.
+  /// The errors of malformed objects, by their numbers in the graph. Empty unless opened for inspection.
   package let oddities: [Int: ArchiveError]
-  /// How large what was read was: its objects, and bytes of text and data.
+  /// The number of objects plus the bytes of text and data that were read; `nil` for an archive that was not read.
   let size: Int?
 
-  /// The values by the keys under which they were archived: usually `root`; values without a key have `$0`, `$1` ….
+  /// The values by their top keys: usually `root`. Values without a key have `$0`, `$1` ….
   public var top: [String: ArchiveValue] {
     Dictionary(topEntries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
   }
@@ -58,15 +58,15 @@ public struct KeyedArchive: Sendable {
 
   static let rootKey = "root"
 
-  /// The version of the format that this program knows, and the only one that there is.
+  /// The version of the format that this program supports, and the only one that exists.
   public static let knownVersion = 100_000
 
   /// Reads an archive that is a binary or an XML property list.
   ///
   /// - Parameters:
   ///   - data: the property list.
-  ///   - limits: what the archive may claim, with those inside it.
-  ///   - opensNested: whether data that is a keyed archive itself becomes what it holds.
+  ///   - limits: the limits on the archive, including the archives nested in it.
+  ///   - opensNested: whether data that is a keyed archive itself is decoded.
   /// - Throws: as ``PropertyListReader/read(_:)`` and `init(_:limits:opensNested:)` with a property list.
   public init(_ data: Data, limits: ArchiveLimits = ArchiveLimits(), opensNested: Bool = false) throws {
     var reader = PropertyListReader()
@@ -77,25 +77,25 @@ public struct KeyedArchive: Sendable {
 
   /// Reads the objects of a property list that is a keyed archive.
   ///
-  /// Nesting of inlined values is limited to `ArchiveLimits.depth`, and to 512 whatever that says; objects may refer to
-  /// each other in lists of any length. Shared values are repeated where they are referred to, as often as
-  /// `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and `ArchiveLimits.maxWorkPerByte` allow for what the archive
-  /// has of objects, text and data. A class has at most 64 names above it.
+  /// Inlined values may nest as deep as `ArchiveLimits.depth`, and at most 512 levels. Objects may refer to each other
+  /// in chains of any length. A shared value is repeated at each reference, as often as `ArchiveLimits.values`,
+  /// `ArchiveLimits.expandedBytes` and `ArchiveLimits.maxWorkPerByte` allow for the archive's number of objects and its
+  /// bytes of text and data. A class chain has at most 64 names.
   ///
-  /// Programs archive objects into data and put that into other archives. With `opensNested`, data which begins as a
-  /// property list does and is a keyed archive becomes the value under its key `root`, or an object of all its keys; its
-  /// objects follow those met before in the same ``graph``. Archives nest in up to 8 levels, deeper ones stay data.
-  /// All limits hold for the whole. Data that is a property list and no keyed archive stays data; one that is damaged is
-  /// an error. Written again, such values are where the data was, so open without to hand an archive back.
+  /// Programs archive objects into data and put that into other archives. With `opensNested`, data that begins like a
+  /// property list and is a keyed archive becomes the value of its key `root`, or an object of all its keys. Its
+  /// objects follow the earlier ones in the same ``graph``. Archives nest in up to 8 levels; deeper ones stay data. All
+  /// limits apply to the whole. A property list that is not a keyed archive stays data, and a damaged one is an error.
+  /// They replace the data when the archive is written, so do not set `opensNested` to hand an archive back.
   ///
   /// - Parameters:
   ///   - propertyList: the property list.
-  ///   - limits: what the archive may claim, with those inside it.
-  ///   - opensNested: whether data that is a keyed archive itself becomes what it holds.
-  /// - Throws: `ArchiveError` with the code `notAnArchive` where the property list is something else, `newerFormat`
-  ///   for a version above ``knownVersion``, `damaged` where a reference leads nowhere or in a cycle, where a class or a
-  ///   value of Foundation is not as it is written, or where the list cannot be written since a number in it names no
-  ///   object or a date is not finite, and `limitExceeded`. The path begins with the top key.
+  ///   - limits: the limits on the archive, including the archives nested in it.
+  ///   - opensNested: whether data that is a keyed archive itself is decoded.
+  /// - Throws: `ArchiveError` with the code `notAnArchive` if the property list is something else; `newerFormat` for a
+  ///   version above ``knownVersion``; `damaged` if a reference has no target, if references refer to each other in a
+  ///   cycle, if a class or a Foundation value is malformed, or if the list cannot be written because a number in it
+  ///   names no object or a date is not finite; `limitExceeded`. The path begins with the top key.
   /// - Complexity: linear in the size of the property list.
   public init(
     _ propertyList: PropertyList, limits: ArchiveLimits = ArchiveLimits(), opensNested: Bool = false
@@ -104,10 +104,10 @@ public struct KeyedArchive: Sendable {
     try self.init(BinaryPropertyList(data.bytes, limits: .ofChecked), limits, opensNested)
   }
 
-  /// Reads an archive to look into it: an object that is not as its class writes it is a record of what was encoded, a
-  /// reference that leads nowhere is one to null, and ``oddities`` has the reasons.
+  /// Opens an archive for inspection. A malformed object is a record of its encoded fields, a reference without a
+  /// target refers to null, and ``oddities`` has the errors.
   ///
-  /// - Throws: as `init(_:limits:opensNested:)` where the whole is no keyed archive, and for limits.
+  /// - Throws: as `init(_:limits:opensNested:)` if the whole is not a keyed archive, and for limits.
   package init(inspecting propertyList: PropertyList, limits: ArchiveLimits) throws {
     let data = try Self.bytes(of: propertyList)
     try self.init(BinaryPropertyList(data.bytes, limits: .ofChecked), limits, false, isLenient: true)
@@ -122,7 +122,7 @@ public struct KeyedArchive: Sendable {
     }
   }
 
-  /// Reads an archive whose models are known, for making them: the graph holds only objects of classes and of no model.
+  /// Opens an archive to decode known models. The graph has only objects of class models and of unknown classes.
   init(_ data: Data, limits: ArchiveLimits, models: KeyedModels) throws {
     var reader = PropertyListReader()
     reader.limits = limits
@@ -130,7 +130,7 @@ public struct KeyedArchive: Sendable {
     do {
       try self.init(BinaryPropertyList(data.bytes, limits: listLimits), limits, false, models)
     } catch let error as ArchiveError where models.needGraph || error.limit == .depth {
-      // An object of the graph is in no other value, so that its depth is its own.
+      // Reads the archive as a graph, whose objects are not nested, so that each has its own depth.
       try self.init(BinaryPropertyList(data.bytes, limits: listLimits), limits, false)
     }
     models.classes = classes
@@ -157,11 +157,11 @@ public struct KeyedArchive: Sendable {
     size = table.size
   }
 
-  /// An archive of a graph, to be written.
+  /// Creates an archive from a graph, for writing.
   ///
   /// - Parameters:
-  ///   - graph: objects that refer to each other, and what is archived of them.
-  ///   - key: the key under which the root is archived.
+  ///   - graph: the objects, and the value to archive.
+  ///   - key: the top key of the root.
   public init(_ graph: ObjectGraph, key: String = "root") {
     archiver = "NSKeyedArchiver"
     version = Self.knownVersion
@@ -179,21 +179,21 @@ public struct KeyedArchive: Sendable {
 
   /// The archive as a binary property list, which `NSKeyedUnarchiver` opens.
   ///
-  /// What was read is written as it was: keys, classes with their superclasses, and whether a value is inlined in its object
-  /// or is an object of its own. Reading it again gives the same graph. Objects that nothing refers to are left out. The
-  /// same archive always gives the same bytes.
+  /// An archive that was read keeps its keys, its classes with their superclasses, and whether each value is inlined or
+  /// a separate object. Reading the result gives the same graph. Objects that nothing refers to are omitted. The same
+  /// archive always gives the same bytes.
   ///
-  /// - Parameter options: how classes and numbers are written where the archive does not know it.
-  /// - Throws: `ArchiveError` with the code `notEncodable` where a reference names no object, an integer takes more
-  ///   than 128 bits, a number is only known as text, a date of a property list is not finite, a field has a key
-  ///   of the archiver's, or where the archive has no key `root` and the root is no object of all keys; `limitExceeded`
-  ///   where inlined values nest in more than 512 levels, which is as deep as they are read.
-  /// - Complexity: linear in the size of what the root refers to. The stack does not grow with the graph.
+  /// - Parameter options: how classes and numbers are written if the archive does not determine it.
+  /// - Throws: `ArchiveError` with the code `notEncodable` if a reference names no object, an integer takes more than
+  ///   128 bits, a number is only known as text, a date of a property list is not finite, a field has a key that the
+  ///   archiver reserves, or the archive has no key `root` and its root is not an object of all keys; `limitExceeded`
+  ///   if inlined values nest in more than 512 levels, the maximum for reading.
+  /// - Complexity: linear in the size of everything reachable from the root. The stack does not grow with the graph.
   public func data(_ options: KeyedWriting = KeyedWriting()) throws -> Data {
     try PropertyListWriter().write(propertyList(options))
   }
 
-  /// The archive as a property list: ``data(_:)`` before it becomes bytes.
+  /// The archive as a property list, before ``data(_:)`` converts it to bytes.
   ///
   /// - Throws: as ``data(_:)``.
   public func propertyList(_ options: KeyedWriting = KeyedWriting()) throws -> PropertyList {
@@ -205,10 +205,10 @@ public struct KeyedArchive: Sendable {
     return try writer.write(topEntries, topEncoding, archiver: archiver)
   }
 
-  /// The names of a class and of its superclasses as they were when the archive was written, the class first; empty for
-  /// a class that the archive does not hold.
+  /// The names of a class and its superclasses when the archive was written, the class first. Empty for a class that
+  /// the archive does not have.
   public func classChain(of typeName: String) -> [String] { classes[typeName]?.chain ?? [] }
 
-  /// The names of classes to use instead of a class that a program does not have, as its author wished.
+  /// The names of classes to use instead of a class that a program does not have, as specified by the class's author.
   public func classHints(of typeName: String) -> [String] { classes[typeName]?.hints ?? [] }
 }

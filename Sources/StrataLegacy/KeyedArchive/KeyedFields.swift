@@ -1,16 +1,16 @@
 import Foundation
 internal import StrataCore
 
-/// What an object of a keyed archive encoded, by key.
+/// The encoded fields of an object in a keyed archive, by key.
 struct KeyedFields {
   var keys: [String]
   var values: [ArchiveValue]
 
   subscript(key: String) -> ArchiveValue? { keys.firstIndex(of: key).map { values[$0] } }
 
-  /// The value of a kind under a key.
+  /// Returns the value under a key as an expected type.
   ///
-  /// - Throws: `ArchiveError` with the code `damaged` where it is absent or another.
+  /// - Throws: `ArchiveError` with the code `damaged` if it is absent or of another type.
   func required<T>(_ key: String, _ expected: String, _ read: (ArchiveValue) -> T?) throws -> T {
     guard let value = self[key], let found = read(value) else {
       throw ArchiveError(.damaged, "\(expected) is expected", path: [.key(key)])
@@ -26,13 +26,12 @@ struct KeyedFields {
     try required(key, "data") { if case .data(let data) = $0 { data } else { nil } }
   }
 
-  /// Where a collection has its elements: in one array, or each under a key with its number, as older archivers have
-  /// them.
+  /// The keys of a collection's elements: one for an array, or one with a number for each element, as in older
+  /// archivers.
   struct Elements {
     let list: String
     let prefix: String
 
-    /// Whether a key is one of these.
     func has(_ key: String) -> Bool {
       if key == list { return true }
       guard key.hasPrefix(prefix) else { return false }
@@ -42,9 +41,9 @@ struct KeyedFields {
     }
   }
 
-  /// The elements of a collection; none where it has no keys for them.
+  /// The elements of a collection; empty if it has no keys for them.
   ///
-  /// - Throws: `ArchiveError` with the code `damaged` where one is missing, or where they are both in an array and under keys of their own.
+  /// - Throws: `ArchiveError` with the code `damaged` if one is missing, or if there are both kinds of keys.
   func elements(_ keys: Elements) throws -> [ArchiveValue] {
     let list = self[keys.list]
     var byKey: [String: ArchiveValue] = [:]

@@ -1,42 +1,42 @@
 internal import StrataCore
 
-/// The keys of dictionaries that have the same ones, in whatever order: usually all objects of a class. What follows from
-/// them is found out once, in the order of the first dictionary.
+/// The keys that several dictionaries have in common, in any order: usually those of all objects of a class. Everything
+/// derived from them is computed once, in the order of the first dictionary.
 final class KeyedLayout {
-  /// The keys without `$class`, without the `$` that the archiver put before them.
+  /// The keys without `$class`, and without the `$` by which the archiver escapes them.
   let keys: [String]
   /// The keys as they are in the archive.
   let rawKeys: [String]
-  /// Bytes of the keys.
+  /// The length of all keys in bytes.
   let keyBytes: Int
-  /// A key that only the archiver itself has.
+  /// A key that only the archiver itself may use.
   let reservedKey: String?
-  /// How many keys dictionaries have, `$class` included.
+  /// The number of keys in a dictionary, including `$class`.
   private let count: Int
-  /// The index in ``keys`` by the number of a key: -1 for none, -2 for `$class`.
+  /// The index in ``keys`` by key number: -1 for none, -2 for `$class`.
   private let indices: [Int32]
-  /// The same where numbers are large, as in data that has keys without end: an array of them would be too long.
+  /// The same for large key numbers, as in hostile data with many keys, for which an array would be too long.
   private let largeIndices: [Int: Int32]
-  // Only the reader that made a layout uses it, and checking that at each object would cost more than the rest.
+  // Only the reader that created a layout uses it, and exclusivity checks at each object would cost too much.
   @exclusivity(unchecked) private var plans: [Plan] = []
   @exclusivity(unchecked) private var lastPlan: Plan?
 
-  /// What objects of one class with these keys become.
+  /// How objects of one class with these keys are decoded.
   final class Plan {
     fileprivate let identity: Int
     let type: KeyedClass
     /// The keys of the layout.
     let keys: [String]
     let rawKeys: [String]
-    /// How many bytes the name of the class has.
+    /// The length of the class name in bytes.
     let nameBytes: Int
-    /// The class of Foundation whose objects are values.
+    /// The Foundation class, if the objects become values.
     let foundation: FoundationValue?
-    /// Whether the fields of a record stay unchanged, apart from the version of the model.
+    /// Whether the fields of a record stay unchanged, except the model version.
     let keepsFields: Bool
-    /// The index of the version of the model.
+    /// The index of the model version.
     let versionIndex: Int?
-    /// The shape of the last record.
+    /// The shape of the most recent record.
     @exclusivity(unchecked) var shape: RecordShape?
 
     fileprivate init(_ type: KeyedClass, identity: Int, _ layout: KeyedLayout) {
@@ -55,10 +55,9 @@ final class KeyedLayout {
 
   private static let classKey = "$class"
 
-  /// A layout of keys by their numbers.
+  /// Creates a layout from key numbers.
   ///
-  /// - Throws: `ArchiveError` with the code `damaged` where a number names no key, as that of a key that is no string
-  ///   does, or is a duplicate.
+  /// - Throws: `ArchiveError` with the code `damaged` if a number is not that of a string, or is a duplicate.
   init(_ numbers: ContiguousArray<Int32>, keys: [String]) throws {
     var rawKeys: [String] = []
     var indices: [Int32] = []
@@ -89,7 +88,7 @@ final class KeyedLayout {
     indices.indices.contains(number) ? indices[number] : largeIndices[number] ?? -1
   }
 
-  /// The index in ``keys`` of a number: -1 for none, -2 for `$class`.
+  /// The index in ``keys`` of a key number: -1 for none, -2 for `$class`.
   @inline(__always)
   private func index(of number: Int32) -> Int32 {
     if number >= 0, Int(number) < indices.count { return indices[Int(number)] }
@@ -99,12 +98,12 @@ final class KeyedLayout {
   @inline(never)
   private func largeIndex(of number: Int) -> Int32 { largeIndices[number] ?? -1 }
 
-  /// The indices of keys by their numbers.
+  /// Finds the indices of keys by their numbers.
   ///
   /// - Parameters:
-  ///   - count: how many keys there are; the array may have more room.
-  ///   - found: gets the indices, from `first` on. Where the keys are not those of this layout, they mean nothing.
-  /// - Returns: at which of them the class is, -1 where there is none; `nil` where the keys are not those of this layout.
+  ///   - count: the number of keys. The array may be longer.
+  ///   - found: receives the indices, from `first` on. They are meaningless if the keys are not those of this layout.
+  /// - Returns: the entry of `$class`, or -1 if there is none; `nil` if the keys are not those of this layout.
   @inline(__always)
   func find(
     _ numbers: ContiguousArray<Int32>, count: Int, in found: inout ContiguousArray<Int32>, from first: Int
@@ -125,7 +124,7 @@ final class KeyedLayout {
         return nil
       }
     }
-    // Of many keys, those with an index above may be duplicates.
+    // `seen` covers 64 keys. Duplicates among more keys are found by a set.
     if count > 64 {
       var others = Set<Int32>(minimumCapacity: count)
       for entry in 0..<count where !others.insert(found[first &+ entry]).inserted { return nil }
@@ -133,13 +132,13 @@ final class KeyedLayout {
     return classEntry
   }
 
-  /// What objects become whose class has an identity.
+  /// The plan for objects whose class has the given identity.
   @inline(__always)
   func plan(ofClass identity: Int, _ type: () throws -> KeyedClass) rethrows -> Plan {
     if let lastPlan, lastPlan.identity == identity { return lastPlan }
     let plan = try plans.first { $0.identity == identity } ?? Plan(type(), identity: identity, self)
     if !plans.contains(where: { $0 === plan }) {
-      // Data can hold classes without end.
+      // Hostile data can have any number of classes.
       if plans.count >= 8 { plans.removeFirst() }
       plans.append(plan)
     }
@@ -147,17 +146,17 @@ final class KeyedLayout {
     return plan
   }
 
-  /// Whether only the archiver itself has a key: one `$` before anything but a number.
+  /// Returns whether only the archiver itself may use a key: one with a single `$` that is not followed by a number.
   private static func isReserved(_ key: String) -> Bool {
     guard key.hasPrefix("$"), !key.hasPrefix("$$") else { return false }
     return key.count == 1 || !key.dropFirst().allSatisfy { $0.isASCII && $0.isNumber }
   }
 
-  /// Keys without the `$` that the archiver puts before those that begin with one, which it needs for itself.
+  /// Removes the `$` by which the archiver escapes keys that begin with `$`.
   static func unescaped(_ keys: [String]) -> [String] {
     guard keys.contains(where: { $0.hasPrefix("$$") }) else { return keys }
     let known = Set(keys.map { ExactKey($0) })
-    // Values without a key have `$0`, `$1` …, which an escaped key must not take from them.
+    // Values without a key have `$0`, `$1` …, with which an unescaped key must not collide.
     return keys.map { key in
       guard key.hasPrefix("$$"), !known.contains(ExactKey(String(key.dropFirst()))) else { return key }
       return String(key.dropFirst())

@@ -1,23 +1,23 @@
 internal import StrataCore
 
-/// The models that the classes of a keyed archive become, and the records of their objects in today's names.
+/// Finds the models for the classes of a keyed archive, and renames the records of their objects.
 final class KeyedModels {
   private var schemas: [String: ModelSchema] = [:]
   private var plans: [ObjectIdentifier: RecordPlan] = [:]
-  // One decoding uses them, and checking that at each record would cost more than finding the plan.
+  // Only one decoding uses it, and checking exclusivity at each record would cost more than finding the plan.
   @exclusivity(unchecked) private var lastPlan: RecordPlan?
-  /// The class models, by their names.
+  /// The class models, by name.
   let objectTypes: [String: any VersionedModel.Type]
-  /// Whether models were met that cannot be values like any other, since what holds them compares its elements: two equal
-  /// ones would be taken for one. The archive must then be read as a graph.
+  /// Whether a model occurred in a container that compares its elements. Two equal models would be merged there, so the
+  /// archive must be read as a graph.
   var needGraph = false
-  /// Whether a shape was met that a newer version of a model wrote.
+  /// Whether a newer version of a model wrote one of the records.
   private var metNewer = false
   /// The classes of the archive.
   var classes: [String: KeyedClass] = [:]
 
   /// - Parameter catalog: the models.
-  /// - Throws: `ArchiveError` with the code `invalidSchema` where two models have the same name.
+  /// - Throws: `ArchiveError` with the code `invalidSchema` if two models have the same name.
   init(_ catalog: SchemaCatalog) throws {
     objectTypes = catalog.objectTypes
     for schema in catalog.schemas {
@@ -33,7 +33,7 @@ final class KeyedModels {
       schemas[name] = schema
       return
     }
-    // A class that inherits its names does not mean them.
+    // A subclass does not claim the names that it inherits.
     if schema.superclasses.contains(where: { $0 === other }) { return }
     guard other.superclasses.contains(where: { $0 === schema }) else {
       throw ArchiveError(
@@ -42,24 +42,24 @@ final class KeyedModels {
     schemas[name] = schema
   }
 
-  /// The model that objects of a class become; `nil` where there is none.
+  /// The model for objects of a class; `nil` if there is none.
   ///
-  /// It is found by the name of the class, and where no model has that, by the first of the archive's hints that one has,
-  /// as Foundation does it. Superclasses do not count: an object of a subclass is no object of its superclass.
+  /// The class name is looked up first, then the archive's hints in order, as in Foundation. Superclasses do not count:
+  /// an object of a subclass is not decoded as its superclass.
   func schema(of typeName: String) -> ModelSchema? {
     schema(named: typeName) ?? classes[typeName]?.hints.lazy.compactMap { self.schema(named: $0) }.first
   }
 
   private func schema(named name: String) -> ModelSchema? {
     if let schema = schemas[name] { return schema }
-    // An observed object's class is a subclass that exists only while the program runs.
+    // Key-value observing gives an object a subclass that exists only at run time.
     if name.hasPrefix(Self.observedPrefix) { return schema(named: String(name.dropFirst(Self.observedPrefix.count))) }
     return Self.swiftName(name).flatMap { schemas[$0] }
   }
 
   private static let observedPrefix = "NSKVONotifying_"
 
-  /// The name `App.Issue` of `_TtC3App5Issue`, which is how Swift spells a class for Objective-C; `nil` for any other.
+  /// Returns `App.Issue` for `_TtC3App5Issue`, the Objective-C spelling of a Swift class; `nil` for any other name.
   static func swiftName(_ name: String) -> String? {
     guard name.hasPrefix("_TtC") else { return nil }
     var rest = name.dropFirst(4)
@@ -74,10 +74,10 @@ final class KeyedModels {
     return parts.count == 2 ? parts.joined(separator: ".") : nil
   }
 
-  /// Throws where a newer version of a model wrote a record of a graph: the one that is nearest to the root.
+  /// Throws if a newer version of a model wrote a record of the graph. The error names the record nearest to the root.
   ///
   /// - Throws: `ArchiveError` with the code `newerModel`.
-  /// - Complexity: linear in the number of objects; in what the graph takes in memory where a newer version was met.
+  /// - Complexity: linear in the number of objects, or in the graph's size in memory if there is a newer version.
   func refuseNewer(in graph: ObjectGraph) throws {
     var last: RecordShape?
     for case .record(let record) in graph.objects where record.shape !== last {
@@ -109,7 +109,7 @@ final class KeyedModels {
         throw path.reduce(error) { $0.prefixed(by: $1) }
       }
       value.forEachStep { value, component in
-        // Shared values are looked at once, and what has nothing inside is not.
+        // Shared values are visited once, and empty ones are skipped.
         let storage: StorageIdentity? =
           switch value {
           case .array(let elements), .set(let elements): elements.isEmpty ? nil : StorageIdentity(elements)
@@ -135,10 +135,10 @@ final class KeyedModels {
     return ArchiveError.newer(version, schema)
   }
 
-  /// Makes a record of a model whose values have no identity one by its name and without its nulls.
+  /// Gives a record the name of its model and removes its nulls, if the model is not a class.
   ///
-  /// - Returns: `false` for an object of a class model or of no model, and for one that only ``record(_:in:)`` can read;
-  ///   these are left as they are.
+  /// - Returns: `false` for an object of a class model or of no model, and for one that only ``record(_:in:)`` can
+  ///   read. These are unchanged.
   @inline(__always)
   func inline(_ record: inout ModelRecord) -> Bool {
     let plan = plan(of: record.shape)
@@ -147,7 +147,7 @@ final class KeyedModels {
     return true
   }
 
-  /// A record by the name of its model, without its nulls: a key that holds nil leaves the field at its default.
+  /// A record with the name of its model and without nulls: a key that holds nil leaves the field at its default.
   func record(_ record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
     let plan = plan(of: record.shape)
     guard let schema = plan.schema else { return record }
@@ -161,7 +161,7 @@ final class KeyedModels {
     return named
   }
 
-  /// What records of a shape become.
+  /// The plan for records of a shape.
   private func plan(of shape: RecordShape) -> RecordPlan {
     if let plan = lastPlan, plan.shape === shape { return plan }
     let plan = plans[ObjectIdentifier(shape)] ?? makePlan(of: shape)
@@ -177,7 +177,7 @@ final class KeyedModels {
     }
     let plan = RecordPlan(shape: shape, schema: schema, isExternal: isExternal ?? false)
     if let version = shape.modelVersion, let schema, version > schema.modelVersion { metNewer = true }
-    // Data can hold shapes without end.
+    // Hostile data can have any number of shapes.
     if plans.count < 1024 { plans[ObjectIdentifier(shape)] = plan }
     return plan
   }
@@ -207,17 +207,17 @@ final class KeyedModels {
   }
 }
 
-/// What records of one shape become: those of a model, in its name and without nulls.
+/// How records of one shape are decoded: with the name of their model and without nulls.
 private final class RecordPlan {
   let shape: RecordShape
   let schema: ModelSchema?
-  /// Whether the records hold the old external representation.
+  /// Whether the records have Mantle's old external representation.
   let isExternal: Bool
-  /// Whether the records are values of a model that is no class.
+  /// Whether the records are values of a model that is not a class.
   let isInlined: Bool
-  /// The shape in the model's name.
+  /// The shape with the model's name.
   private let named: RecordShape
-  /// The shapes that are left without nulls, by the indices of these.
+  /// The shapes without nulls, by the bit mask of the nulls' indices.
   @exclusivity(unchecked) private var others: [UInt64: RecordShape] = [:]
 
   init(shape: RecordShape, schema: ModelSchema?, isExternal: Bool) {
@@ -228,7 +228,7 @@ private final class RecordPlan {
     named = schema.map { shape.named($0.name, version: shape.modelVersion) } ?? shape
   }
 
-  /// Gives a record the name of the model, and leaves its nulls out.
+  /// Gives a record the name of its model, and removes its nulls.
   @inline(__always)
   func nameWithoutNulls(_ record: inout ModelRecord) {
     var nulls: UInt64 = 0
@@ -236,10 +236,10 @@ private final class RecordPlan {
     record.shape = nulls == 0 ? named : removeNulls(nulls, of: &record.values)
   }
 
-  /// - Returns: the shape of what is left.
+  /// - Returns: the shape of the remaining fields.
   @inline(never)
   private func removeNulls(_ nulls: UInt64, of values: inout [ArchiveValue]) -> RecordShape {
-    // Wider records are rare, and their indices do not fit.
+    // Only 64 indices fit into the mask. Wider records are rare.
     let isKept = values.count <= 64
     if isKept, let known = others[nulls] {
       values.removeAll { $0.isNull }

@@ -1,17 +1,17 @@
 import Foundation
 internal import StrataCore
 
-/// The property list of a keyed archive that is being written: its objects by UID, and what is in them.
+/// The property list of a keyed archive that is being written.
 struct KeyedObjects {
   private var list: [PropertyList.Object] = [.null]
-  /// What is the same wherever it is, by content.
+  /// The property list numbers of scalars, by content.
   private var known: [Scalar: Int] = [:]
-  /// The objects by UID, as numbers of the property list.
+  /// The property list numbers of the objects, by UID.
   private var numbers: [Int] = []
   /// UIDs of strings and numbers.
   private var shared: [Scalar: UInt64] = [:]
 
-  /// What is compared bit by bit: Swift calls 0 and -0 equal, and two spellings of one text.
+  /// A scalar that is compared bit by bit. In Swift, 0 equals -0, as do strings in different normal forms.
   private enum Scalar: Hashable {
     case bool(Bool)
     case integer(WideInteger)
@@ -35,7 +35,7 @@ struct KeyedObjects {
 
   init() { _ = append(.string("$null")) }
 
-  /// Adds something to the property list, or finds it there.
+  /// Adds an object to the property list, or finds an equal scalar in it.
   mutating func add(_ object: PropertyList.Object) -> Int {
     let scalar = Scalar(object)
     if let scalar, let number = known[scalar] { return number }
@@ -44,7 +44,7 @@ struct KeyedObjects {
     return list.count - 1
   }
 
-  /// Adds an object and gives its UID. Strings and numbers are added once.
+  /// Adds an object and returns its UID. Equal scalars are added once.
   mutating func append(_ object: PropertyList.Object) -> UInt64 {
     let scalar = Scalar(object)
     if let scalar, let uid = shared[scalar] { return uid }
@@ -54,7 +54,7 @@ struct KeyedObjects {
     return uid
   }
 
-  /// A UID for an object that follows.
+  /// Reserves a UID for an object that is set later.
   mutating func reserve() -> UInt64 {
     numbers.append(0)
     return UInt64(numbers.count - 1)
@@ -63,12 +63,11 @@ struct KeyedObjects {
   /// Sets the object of a UID.
   mutating func set(_ uid: UInt64, to object: PropertyList.Object) { numbers[Int(uid)] = add(object) }
 
-  /// A dictionary of the property list.
   mutating func dictionary(_ members: [(key: String, value: Int)]) -> PropertyList.Object {
     .dictionary(members.map { .init(key: add(.string($0.key)), value: $0.value) })
   }
 
-  /// The whole, with its values under the top keys.
+  /// Returns the whole property list, with values under the top keys.
   consuming func finish(top: [(key: String, value: Int)], archiver: String) -> PropertyList {
     let members = [
       ("$version", add(.integer(WideInteger(KeyedArchive.knownVersion)))), ("$archiver", add(.string(archiver))),

@@ -2,7 +2,7 @@ import Foundation
 internal import StrataCore
 
 extension KeyedReader {
-  /// Data, or what is in the archive that it is.
+  /// Decodes data, or the archive inside it if nested archives are opened.
   mutating func data(_ target: KeyedTable.Target, inside depth: Int) throws -> Made {
     let data = table.list.data(at: target.offset)
     guard data.count <= limits.stringLength else { throw tooLong(data.count) }
@@ -16,7 +16,7 @@ extension KeyedReader {
     return made
   }
 
-  /// What data holds that is a keyed archive itself; `nil` for other data.
+  /// The contents of data that is a keyed archive; `nil` for other data.
   private mutating func openNested(_ data: Data, inside depth: Int) throws -> Made? {
     guard let file = try nested?.binary(data, limits), let nested else { return nil }
     let list = try BinaryPropertyList(file.data.bytes, limits: file.limits)
@@ -39,24 +39,24 @@ extension KeyedReader {
   }
 }
 
-/// What reading keyed archives inside of data in others remembers.
+/// The state of reading keyed archives that are nested in data.
 struct KeyedNesting {
-  /// How many archives are around the one that is being read.
+  /// The number of archives around the current one.
   var level = 0
-  /// How many bytes archives inside may still have, all together.
+  /// The number of bytes that nested archives may still have, all together.
   ///
-  /// Data inside of data is smaller than what holds it, so honest archives need at most the bytes of the outermost data
-  /// for each level. Property lists can name the same bytes several times, which would multiply from level to level.
+  /// Nested data is smaller than the data that contains it, so a valid archive needs at most the bytes of the outermost
+  /// data for each level. A property list can refer to the same bytes several times, which would multiply per level.
   private var rest: Int
 
   static let levelLimit = 8
 
-  /// - Parameter dataSize: how many bytes the data of the outermost archive has.
+  /// - Parameter dataSize: the number of bytes of data in the outermost archive.
   init(dataSize: Int) { rest = Self.levelLimit * dataSize }
 
-  /// The property list that data holds, in the binary format; `nil` where it is none.
+  /// The property list in data, in the binary format; `nil` if the data is not one.
   ///
-  /// - Throws: `ArchiveError` where the property list is damaged or exceeds a limit.
+  /// - Throws: `ArchiveError` if the property list is damaged or exceeds a limit.
   mutating func binary(_ data: Data, _ limits: ArchiveLimits) throws -> (data: Data, limits: ArchiveLimits)? {
     guard level < Self.levelLimit, Self.looksRight(data) else { return nil }
     guard data.count <= rest else {
@@ -73,7 +73,7 @@ struct KeyedNesting {
     }
   }
 
-  /// Whether data begins as a binary property list does, or as one in XML.
+  /// Returns whether data begins like a property list in the binary or XML format.
   private static func looksRight(_ data: Data) -> Bool {
     if data.starts(with: Array("bplist00".utf8)) { return true }
     let start = data.prefix(1024)

@@ -1,14 +1,14 @@
 internal import StrataCore
 
-// Looking into an archive of which a part is not as it is written: that part stays what it is, and is noted.
+// Inspecting an archive with malformed parts: they are kept as they are, and their errors are collected.
 
 extension KeyedReader {
-  /// Whether what is odd is noted, instead of being an error.
+  /// Whether malformed objects are collected instead of thrown.
   var isLenient: Bool { contents.oddities != nil }
 
-  /// Notes what is odd about an object, which is one of the graph from then on.
+  /// Collects the error of an object, which becomes one of the graph.
   ///
-  /// - Throws: the error, where the reader is strict, and where it is about a limit.
+  /// - Throws: the error, if the reader is strict or if the code is not `damaged`.
   mutating func note(_ error: any Error, of identity: Int) throws {
     let error = try oddity(error)
     let known = Int(marks[identity].number)
@@ -16,7 +16,7 @@ extension KeyedReader {
     if contents.oddities?[number] == nil { contents.oddities?[number] = error }
   }
 
-  /// Adds an object of the graph that is null, for a reference that leads nowhere.
+  /// Adds a null object to the graph, for a reference without a target.
   ///
   /// - Throws: as `note(_:of:)`.
   mutating func addNothing(because error: any Error, to frame: inout Frame) throws {
@@ -32,7 +32,7 @@ extension KeyedReader {
     return error
   }
 
-  /// The name of the class of what a frame makes.
+  /// The class name of the object that a frame decodes.
   func className(of frame: borrowing Frame) throws -> String {
     let reference = table.list.reference(at: frame.children + frame.classEntry * table.list.referenceSize)
     return try classes[table.target(reference).identity]?.name ?? ""

@@ -1,13 +1,13 @@
 import Foundation
 internal import StrataCore
 
-// What needs a frame: collections and objects.
+// Collections and objects, which need a frame.
 
 extension KeyedReader {
-  /// Adds what has something inside: at once where it is known.
+  /// Adds a value that is not a scalar, or opens a frame for it.
   ///
-  /// - Parameter opened: gets the frame in which it is made, where it is not added.
-  /// - Returns: whether it is made in a frame.
+  /// - Parameter opened: receives the frame, if one is opened.
+  /// - Returns: whether a frame is opened.
   mutating func open(
     _ target: KeyedTable.Target, in frame: inout Frame, as opened: inout Frame
   ) throws -> Bool {
@@ -56,7 +56,7 @@ extension KeyedReader {
     var classEntry: Int
     do { (layout, classEntry) = try self.layout(start, count) } catch {
       try note(error, of: target.identity)
-      // The keys and then the values, which no dictionary can hold.
+      // Reads the keys and then the values as an array, because they do not form a dictionary.
       opened = Frame(
         kind: .array, identity: target.identity, children: start, count: 2 * count, depth: frame.depth + 1)
       opened.isCompared = isCompared(in: frame)
@@ -93,24 +93,24 @@ extension KeyedReader {
     guard let foundation = plan.foundation else {
       try spend(plan.nameBytes)
       if models == nil { _ = number(for: target.identity) }
-      // Objects of the graph are in no other value, so their depth is their own.
+      // Objects of the graph are not nested in other values, so they have their own depth.
       let depth = models == nil || frame.depth >= Self.mostInlined ? 1 : frame.depth + 1
       return try open(.record(plan), depth: depth)
     }
     if foundation == .date, count == 2, frame.depth < depthLimit {
-      // Most archives are full of dates, and the usual one is made without a frame.
+      // Fast path: most archives have many dates, and the usual encoding needs no frame.
       let time = try table.target(table.list.reference(at: values &+ (1 &- classEntry) &* table.list.referenceSize))
       if time.marker == 0x23 {
         try spend(layout.keyBytes)
         indexCount = firstIndex
         let date = Date(timeIntervalSinceReferenceDate: table.list.double(at: time.offset))
         let made = Made(value: .date(date), height: 1, bytes: layout.keyBytes)
-        // To make it again costs no more than to find it.
+        // Decoding a date again costs no more than finding it.
         add(made, to: &frame)
         return false
       }
     }
-    // A collection has its elements in an array of the property list, which is the level that counts.
+    // A collection has its elements in an array of the property list, which counts as the level.
     let depth = foundation.isCollection ? frame.depth : frame.depth + 1
     return try open(.foundation(foundation, layout), depth: depth)
   }
@@ -122,13 +122,13 @@ extension KeyedReader {
     }
   }
 
-  /// The layout of a dictionary, and the entry that is the class. The indices of its keys follow those of open frames.
+  /// The layout of a dictionary, and the entry of its class. The indices of its keys follow those of open frames.
   private mutating func layout(_ start: Int, _ count: Int) throws -> (KeyedLayout, classEntry: Int) {
     let first = indexCount
     if indices.count < first + count { indices += repeatElement(0, count: indices.count + count) }
     if openedKeys.count < count { openedKeys += repeatElement(0, count: count) }
     keyNumbers.read(table.list, at: start, count: count, into: &openedKeys)
-    // Most dictionaries have the keys of the last one with as many.
+    // Most dictionaries have the same keys as the last one of their size.
     let recent = count & (Self.recentCount - 1)
     if let known = recentLayouts[recent],
       let classEntry = known.find(openedKeys, count: count, in: &indices, from: first)
@@ -150,7 +150,7 @@ extension KeyedReader {
     return (layout, layout.find(openedKeys, count: count, in: &indices, from: first) ?? -1)
   }
 
-  /// The slot for a layout of keys by their numbers, in whatever order.
+  /// The slot for a layout, independent of the order of its keys.
   private static func slot(of numbers: ContiguousArray<Int32>) -> Int {
     var hash = UInt64(numbers.count)
     for number in numbers {

@@ -1,6 +1,6 @@
 internal import StrataCore
 
-// What frames become once all their children are made.
+// Finishing frames whose children are all decoded.
 
 extension KeyedReader {
   mutating func finish(_ frame: inout Frame) throws -> Made {
@@ -52,17 +52,17 @@ extension KeyedReader {
     return made
   }
 
-  /// The archive that was opened inside of a data object; `nil` where its data stayed data.
+  /// The archive that was opened inside a data object; `nil` if the data stayed data.
   private func openedArchive(in frame: Frame, _ layout: KeyedLayout) -> ArchiveValue? {
     guard let index = layout.keys.firstIndex(where: { $0 == "NS.data" || $0 == "NS.bytes" }) else { return nil }
     if case .data = frame.values[index] { return nil }
     return frame.values[index]
   }
 
-  /// The entries in their own order, which no class shares.
+  /// The entries in their own order, which other dictionaries of the layout need not have.
   private func object(_ frame: Frame, _ layout: KeyedLayout) -> ArchiveObject {
     var own = indices[frame.indices..<frame.indices + frame.count]
-    // A class that could not be read is no entry.
+    // An unreadable class is not an entry.
     if frame.classEntry >= 0 { own.removeAll { $0 < 0 } }
     return ArchiveObject(
       uniqueEntries: own.map { index in
@@ -83,7 +83,7 @@ extension KeyedReader {
     return try recordOfNewShape(&frame, plan)
   }
 
-  /// A record that is not like the last one of its class and keys.
+  /// A record whose shape differs from that of the last one with the same plan.
   private mutating func recordOfNewShape(_ frame: inout Frame, _ plan: KeyedLayout.Plan) throws -> ModelRecord {
     var fields = KeyedFields(keys: plan.keys, values: [])
     swap(&fields.values, &frame.values)
@@ -117,12 +117,12 @@ extension KeyedReader {
     return ModelRecord(shape: shape, values: fields.values)
   }
 
-  /// Notes how the fields of an object are encoded in the archive, which holds for all objects of its shape.
+  /// Remembers how the fields of an object are encoded, for all objects of its shape.
   ///
-  /// - Parameter names: the names of all fields, that of the version included.
+  /// - Parameter names: the names of all fields, including the version.
   private mutating func note(_ plan: KeyedLayout.Plan, _ frame: Frame, _ names: [String]) {
     let typeName = plan.type.name
-    // Data can hold classes without end.
+    // Hostile data can have any number of classes.
     guard contents.encodings.count < 4096 || contents.encodings[typeName] != nil else { return }
     var areInlined = [Bool?](repeating: nil, count: plan.keys.count)
     for entry in 0..<frame.count where entry != frame.classEntry {

@@ -1,48 +1,48 @@
 import Foundation
 internal import StrataCore
 
-/// Makes the values of a keyed archive: one walk from the top keys over all that they lead to.
+/// Decodes the values of a keyed archive in one walk from the top keys.
 ///
-/// What is being made is in a list of frames and not on the stack, so an archive may nest as it likes. The reader cannot
-/// be copied: a second one would share the arrays, and the next element would copy all before it.
+/// Open values are in a list of frames instead of on the call stack, so an archive may nest to any depth. The reader is
+/// noncopyable, because a copy would share the arrays, and the next append would copy their elements.
 struct KeyedReader: ~Copyable, ~Escapable {
   let table: KeyedTable
   let limits: ArchiveLimits
-  /// What the records become, where that is known: then those of models that are no classes are values like any other,
-  /// and the others are numbered in the order in which they are made, which is that in which models are made of them.
+  /// The models of the records, if known. Then records of models that are not classes are inlined, and the others are
+  /// numbered in the order in which they are finished, which is the order in which models are created from them.
   let models: KeyedModels?
   let depthLimit: Int
   var contents = KeyedContents()
 
-  /// A collection or an object that is being made of others.
+  /// A collection or an object whose children are being decoded.
   struct Frame {
     enum Kind {
       case top, array, set
       case object(KeyedLayout)
-      /// A value of a class of Foundation's.
+      /// A value of a Foundation class.
       case foundation(FoundationValue, KeyedLayout)
       case record(KeyedLayout.Plan)
     }
 
     let kind: Kind
     let identity: Int
-    /// Where the references to its children are, and how many there are.
+    /// The offset and the number of the references to its children.
     let children: Int
     let count: Int
-    /// How many levels of inlined values there are around it, itself included.
+    /// The number of levels of inlined values, including this one.
     let depth: Int
-    /// Where the indices of the keys begin among all; -1 where the children have none.
+    /// The start of its key indices in ``indices``; -1 if the children have none.
     var indices = -1
-    /// Which of the children is the class.
+    /// The entry of the class among the children; -1 for none.
     var classEntry = -1
-    /// Which child comes next.
+    /// The entry of the next child.
     var next = 0
-    /// Whether it is inside of what compares its elements, a set or the keys of a dictionary.
+    /// Whether it is in a container that compares its elements: a set or the keys of a dictionary.
     var isCompared = false
-    /// Whether there are inlined records in it.
+    /// Whether it contains inlined records.
     var hasRecords = false
     var values: [ArchiveValue] = []
-    /// How many values it has inside, in how many levels, and bytes of text and data.
+    /// The number of values inside, the number of their levels, and their bytes of text and data.
     var size = 1
     var height = 0
     var bytes = 0
@@ -50,51 +50,51 @@ struct KeyedReader: ~Copyable, ~Escapable {
     static var empty: Frame { Frame(kind: .top, identity: -1, children: 0, count: 0, depth: 0) }
   }
 
-  /// A value that is made.
+  /// A decoded value.
   struct Made {
     var value: ArchiveValue
     var size = 1
     var height = 0
-    /// Bytes of text and data inside.
+    /// The bytes of text and data inside.
     var bytes = 0
-    /// Whether there are inlined records inside.
+    /// Whether it contains inlined records.
     var hasRecords = false
   }
 
-  /// What is known of an object.
+  /// The state of an object.
   struct Mark {
-    /// Its number in the graph; -1 where it has none.
+    /// The number in the graph; -1 for none.
     var number: Int32 = -1
-    /// The index of its value among those that are kept, or one of the constants below.
+    /// The index of the kept value, or one of the constants below.
     var made = Self.new
 
     static let new: Int32 = -1
     static let isMade: Int32 = -2
-    /// Its value was not kept, since most objects are referred to once: at the second reference it is made again.
+    /// The value was not kept, because most objects are referenced once. The second reference decodes it again.
     static let wasMade: Int32 = -3
     static let isMadeAgain: Int32 = -4
   }
 
   private var frames: [Frame] = []
-  /// The indices of the keys of all open frames, and how many there are: the rest is room for others.
+  /// The key indices of all open frames, and their number. The rest of the array is unused.
   var indices: ContiguousArray<Int32> = []
   var indexCount = 0
   var marks: [Mark]
   private var made: [Made] = []
   var classes: [Int: KeyedClass] = [:]
   var keyNumbers: KeyNumbers
-  /// The numbers of the keys of the object that is being opened, and room for more.
+  /// The key numbers of the object that is being opened. The rest of the array is unused.
   var openedKeys: ContiguousArray<Int32> = []
-  /// Layouts, each in one of a fixed number of slots.
+  /// Layouts by a hash of their keys.
   var layouts = [KeyedLayout?](repeating: nil, count: 256)
-  /// The layout that was last met of dictionaries with this number of keys.
+  /// The last layout for a number of keys, modulo ``recentCount``.
   var recentLayouts = [KeyedLayout?](repeating: nil, count: recentCount)
   static let recentCount = 32
   var nested: KeyedNesting?
   let digests: ValueDigests
-  /// Also for archives inside.
+  /// Shared with nested archives.
   let budget: WorkBudget
-  /// How many bytes of text and data there were so far, in archives inside too.
+  /// The bytes of text and data so far, including nested archives.
   var byteCount = 0
 
   @_lifetime(copy table)
@@ -114,9 +114,9 @@ struct KeyedReader: ~Copyable, ~Escapable {
     self.table = table
   }
 
-  /// The values under the top keys, and in how many levels they are.
+  /// Reads the values of the top keys, with their size and number of levels.
   ///
-  /// - Parameter depth: how many levels of inlined values there are around the archive.
+  /// - Parameter depth: the number of levels of inlined values around the archive.
   mutating func read(inside depth: Int = 0) throws -> (values: ArchiveObject, size: Int, height: Int) {
     let rawKeys = table.top.map(\.key)
     let keys = KeyedLayout.unescaped(rawKeys)
@@ -130,7 +130,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     return (values, frame.size, frame.height)
   }
 
-  /// What an error names of a frame: the child that is being made.
+  /// The path component for errors: the child that is being decoded.
   private func component(of frame: Frame, _ topKeys: [String]) -> ArchiveError.PathComponent? {
     guard frame.next < frame.count else { return nil }
     switch frame.kind {
@@ -144,14 +144,14 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
   // MARK: Frames
 
-  /// Makes the children of a frame, and those of the frames inside it.
+  /// Decodes the children of a frame, and of all frames inside it.
   private mutating func fill(_ frame: inout Frame) throws {
-    // A frame is large, so what is opened is put where it stays instead of being returned.
+    // A frame is large, so a new one is written in place instead of being returned.
     var child = Frame.empty
     var grandchild = Frame.empty
     while true {
       if try fillUntilFrame(&frame, opening: &child) {
-        // Most objects have nothing inside that needs a frame, and are made without being put among the open ones.
+        // Fast path: most objects have no child that needs a frame, and are not pushed onto the list.
         let hasGrandchild: Bool
         do { hasGrandchild = try fillUntilFrame(&child, opening: &grandchild) } catch {
           frames.append(frame)
@@ -166,7 +166,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
         frames.append(frame)
         frames.append(child)
         frame = grandchild
-        // Values that two frames hold would be copied for the next one that is added.
+        // An array that two frames hold would be copied by the next append.
         (child, grandchild) = (.empty, .empty)
       } else {
         guard !frames.isEmpty else { return }
@@ -177,10 +177,10 @@ struct KeyedReader: ~Copyable, ~Escapable {
     }
   }
 
-  /// Makes the children of a frame up to the first one that needs a frame itself.
+  /// Decodes the children of a frame up to the first one that needs a frame itself.
   ///
-  /// - Parameter opened: gets the frame of that child.
-  /// - Returns: whether there is one; `false` where all are made.
+  /// - Parameter opened: receives the frame of that child.
+  /// - Returns: whether there is such a child; `false` if all are decoded.
   @inline(__always)
   private mutating func fillUntilFrame(_ frame: inout Frame, opening opened: inout Frame) throws -> Bool {
     let size = table.list.referenceSize
@@ -219,7 +219,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     if made.hasRecords { frame.hasRecords = true }
   }
 
-  /// Adds a value that has nothing inside; `false` for what may have.
+  /// Adds a scalar except data; returns `false` for any other value.
   @inline(__always)
   private mutating func addScalar(_ target: KeyedTable.Target, to frame: inout Frame) throws -> Bool {
     guard target.marker < 0xA0 else { return false }
@@ -237,7 +237,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     return true
   }
 
-  /// What a scalar is that is neither text nor data.
+  /// Decodes a scalar that is neither text nor data.
   @inline(__always)
   private func number(_ target: KeyedTable.Target) throws -> ArchiveValue {
     let list = table.list
@@ -255,7 +255,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     }
   }
 
-  /// Text, and how many bytes it has.
+  /// Decodes text, and returns its number of bytes.
   @inline(__always)
   private mutating func text(_ target: KeyedTable.Target) throws -> (ArchiveValue, bytes: Int) {
     let known = marks[target.identity].made
@@ -268,14 +268,14 @@ struct KeyedReader: ~Copyable, ~Escapable {
     let bytes = text.utf8.count
     guard bytes <= limits.stringLength else { throw tooLong(bytes) }
     try spend(bytes)
-    // Shorter text has no memory of its own that references could share.
+    // Shorter strings have no heap storage that references could share.
     if bytes > 15 { remember(Made(value: .string(text), bytes: bytes), at: target.identity) }
     return (.string(text), bytes)
   }
 
   // MARK: What was met before
 
-  /// The value of an object that was met before.
+  /// The value of an object that was decoded before, if it was kept or is in the graph.
   @inline(__always)
   mutating func known(_ identity: Int, inside depth: Int) throws -> Made? {
     let mark = marks[identity]
@@ -284,27 +284,27 @@ struct KeyedReader: ~Copyable, ~Escapable {
     guard mark.made >= 0 else { return Made(value: .reference(number(for: identity))) }
     let made = made[Int(mark.made)]
     guard depth + made.height <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
-    // What has nothing inside multiplies nothing.
+    // A value with nothing inside multiplies nothing.
     try budget.spend(values: made.size - 1)
     try spend(made.bytes)
     return made
   }
 
-  /// Counts text and data, which many objects may share.
+  /// Counts bytes of text and data, which many objects may share.
   @inline(__always)
   mutating func spend(_ count: Int) throws {
     byteCount &+= count
     try budget.spend(bytes: count)
   }
 
-  /// Keeps the value of a frame where it was made for the second time, so that nothing is made more than twice.
+  /// Keeps the value of a frame that was decoded a second time, so that nothing is decoded more than twice.
   @inline(__always)
   mutating func keepIfRepeated(_ made: Made, at identity: Int, count: Int) throws {
     guard marks[identity].made == Mark.isMadeAgain else {
       marks[identity].made = Mark.wasMade
       return
     }
-    // What is inside has been counted by itself.
+    // The values further inside have been counted already.
     try budget.spend(values: count)
     remember(made, at: identity)
   }
@@ -314,7 +314,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     self.made.append(made)
   }
 
-  /// Whether the child of a frame that comes next is inside of what compares its elements.
+  /// Returns whether the next child of a frame is in a container that compares its elements.
   @inline(__always)
   func isCompared(in frame: borrowing Frame) -> Bool {
     if frame.isCompared { return true }
@@ -326,17 +326,17 @@ struct KeyedReader: ~Copyable, ~Escapable {
     }
   }
 
-  /// Two equal models in a set would be taken for one, so the archive has to be read as a graph.
+  /// The error for a model in a container that compares its elements: the archive must be read as a graph.
   func recordIsCompared() -> ArchiveError {
     models?.needGraph = true
     return ArchiveError(.typeMismatch, "a model among elements that are compared")
   }
 
-  /// How many levels of values a record may be in to become one itself: those in more are objects of the graph, so that
-  /// no archive is refused for its depth because models are known.
+  /// The maximum number of levels around an inlined record. Deeper records are objects of the graph, so that no archive
+  /// exceeds the depth limit because its models are known.
   static let mostInlined = 64
 
-  /// The number of a new object of the graph.
+  /// Adds an object to the graph and returns its number.
   mutating func number(for identity: Int) -> Int {
     let number = contents.objects.count
     marks[identity].number = Int32(truncatingIfNeeded: number)
@@ -351,7 +351,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
   }
 }
 
-/// What was read of a keyed archive, and of those inside it.
+/// The contents of a keyed archive and of those nested in it.
 struct KeyedContents {
   /// The objects of the graph, by number.
   var objects: [ArchiveValue] = []
@@ -359,6 +359,6 @@ struct KeyedContents {
   /// How the fields of each class are encoded, for writing them again.
   var encodings: [String: KeyedEncoding] = [:]
   var topEncoding = KeyedEncoding()
-  /// What is odd about objects, by their numbers; `nil` where anything odd is an error.
+  /// The errors of malformed objects, by number; `nil` if a malformed object throws.
   var oddities: [Int: ArchiveError]?
 }

@@ -6,32 +6,32 @@ struct KeyedClass: Sendable, Hashable {
   let name: String
   /// The class and its superclasses.
   let chain: [String]
-  /// Classes that a program may use instead of it.
+  /// Classes to use if a program does not have this one.
   let hints: [String]
 }
 
-/// The property list of a keyed archive, with the objects that references name by UID.
+/// The property list of a keyed archive, which resolves UIDs to objects.
 struct KeyedTable: ~Escapable {
   let list: BinaryPropertyList
-  /// How many objects there are in `$objects`.
+  /// The number of objects in `$objects`.
   let count: Int
   let archiver: String
   let version: Int
   let top: [(key: String, value: Int)]
-  /// Where the references to the values of ``top`` are.
+  /// The offset of the references to the values of ``top``.
   let topValues: Int
-  /// Where the references of `$objects` are.
+  /// The offset of the references in `$objects`.
   private let objects: Int
-  /// Whether the first object is nil, as archivers write it.
+  /// Whether the first object represents nil, as archivers write it.
   private let hasNull: Bool
 
-  /// An object, and what identifies it.
+  /// An object and its identity.
   struct Target {
-    /// Its UID, or a number above all UIDs for an object that is inlined in another.
+    /// The UID, or a number above all UIDs for an inlined object.
     var identity: Int
-    /// Where it is.
+    /// The offset of the object.
     var offset: Int
-    /// Its first byte.
+    /// The first byte of the object.
     var marker: UInt8
     var isNull = false
   }
@@ -73,15 +73,15 @@ struct KeyedTable: ~Escapable {
     self.list = list
   }
 
-  /// How large the archive is: its objects, and bytes of text and data in the property list, each counted once.
+  /// The size of the archive: the number of its objects plus the bytes of text and data, each counted once.
   var size: Int { count + list.textSize + list.dataSize }
 
-  /// One above the identities that objects can have.
+  /// One above the largest identity.
   var identityCount: Int { count + list.count }
 
   // MARK: References
 
-  /// The object under a number of the property list: where that is a UID, the one that it names.
+  /// Resolves a number of the property list. A UID is followed to its object.
   @inline(__always)
   func target(_ number: Int) throws -> Target {
     let offset = list.offset(of: number)
@@ -108,7 +108,7 @@ struct KeyedTable: ~Escapable {
     return target
   }
 
-  /// The UID that an object is. A dictionary with one key is one too, as in XML.
+  /// The UID that an object is. In XML, it is a dictionary with one key.
   @inline(__always)
   private func uid(_ target: Target) -> UInt64? {
     if target.marker >> 4 == 0x8 {
@@ -127,7 +127,7 @@ struct KeyedTable: ~Escapable {
     return list.integer(at: value).exactly(UInt64.self)
   }
 
-  /// Whether the object under a number of the property list is inlined where that is named, and no reference.
+  /// Returns whether a number of the property list is an inlined object, not a UID.
   func isInlined(_ number: Int) -> Bool {
     let offset = list.offset(of: number)
     return uid(Target(identity: 0, offset: offset, marker: list.marker(at: offset))) == nil
@@ -137,15 +137,15 @@ struct KeyedTable: ~Escapable {
 
   static func isArray(_ marker: UInt8) -> Bool { marker >> 4 == 0xA || marker >> 4 == 0xB }
 
-  /// The text at an offset; `nil` where the object is none.
+  /// The string at an offset; `nil` if the object is not a string.
   static func string(at offset: Int, of list: borrowing BinaryPropertyList) -> String? {
     let type = list.marker(at: offset) >> 4
     return type == 0x5 || type == 0x6 ? list.string(at: offset) : nil
   }
 
-  /// The keys of a dictionary with the numbers of their values.
+  /// The keys of a dictionary, with the property list numbers of their values.
   ///
-  /// - Throws: `ArchiveError` with the code `damaged` where a key is no string, or a duplicate.
+  /// - Throws: `ArchiveError` with the code `damaged` if a key is not a string, or is a duplicate.
   private static func members(
     at offset: Int, of list: borrowing BinaryPropertyList
   ) throws -> [(key: String, value: Int)] {
@@ -162,10 +162,10 @@ struct KeyedTable: ~Escapable {
     return members
   }
 
-  /// How many superclasses a class may have: many times what any framework has.
+  /// The maximum number of names in a class chain: many times that of any framework.
   private static let mostNames = 64
 
-  /// The class that the value of a `$class` key describes.
+  /// Reads the class that is the value of a `$class` key.
   func readClass(_ target: Target) throws -> KeyedClass {
     guard target.marker >> 4 == 0xD else { throw ArchiveError(.damaged, "a class is no dictionary") }
     let members = try Self.members(at: target.offset, of: list)
@@ -179,7 +179,7 @@ struct KeyedTable: ~Escapable {
       guard let array = try member(key) else { return [] }
       guard Self.isArray(array.marker) else { throw ArchiveError(.damaged, "\(key) of a class is no array") }
       let (start, count) = list.content(at: array.offset)
-      // Many classes may refer to one array, and each keeps the names.
+      // Many classes may refer to one array, and each keeps its own copy of the names.
       guard count <= Self.mostNames else {
         throw ArchiveError(
           .limitExceeded, "\(key) of a class has \(count) names; \(Self.mostNames) are allowed", limit: .count)

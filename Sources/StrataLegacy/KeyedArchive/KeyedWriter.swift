@@ -1,26 +1,26 @@
 import Foundation
 internal import StrataCore
 
-/// Writes a graph as a keyed archive: each object and each value of Foundation's gets a UID when it is first met.
+/// Writes a graph as a keyed archive. Each object and each Foundation value gets a UID at its first occurrence.
 ///
-/// Objects that are referred to wait in a list, so that no graph is too long for the stack; inlined values and records
-/// nest as deep as a limit says.
+/// Referenced objects wait in a list, so that a long linked list does not overflow the call stack. Inlined values and
+/// records may nest up to a limit.
 struct KeyedWriter {
   private let graph: [ArchiveValue]
   private let classes: [String: KeyedClass]
   private let encodings: [String: KeyedEncoding]
   private let options: KeyedWriting
-  /// The types whose nil is left out, as Mantle does it.
+  /// The types whose nil fields are omitted, as in Mantle.
   let skipsNull: Set<String>
 
   private var objects = KeyedObjects()
-  /// UIDs of the objects of the graph.
+  /// The UIDs of the objects of the graph.
   private var uids: [Int: UInt64] = [:]
   private var waiting: [(number: Int, uid: UInt64)] = []
   private var classUIDs: [KeyedClass: UInt64] = [:]
   private var nullUID: UInt64?
   private var output = OutputLimit(ArchiveLimits())
-  /// About how many bytes were written.
+  /// An estimate of the bytes written so far.
   private var written = 0
   private var root = ArchiveValue.null
 
@@ -36,7 +36,7 @@ struct KeyedWriter {
     self.skipsNull = skipsNull
   }
 
-  /// The archive of values under top keys.
+  /// Returns the archive of values under top keys.
   mutating func write(_ top: [ArchiveObject.Entry], _ encoding: KeyedEncoding, archiver: String) throws -> PropertyList
   {
     root = .graph(ObjectGraph(objects: graph, root: .object(ArchiveObject(uniqueEntries: top))))
@@ -62,13 +62,13 @@ struct KeyedWriter {
 
   // MARK: Fields
 
-  /// What is in a field, as a number of the property list: the value itself, or its UID.
+  /// The content of a field, as a property list number: the value itself, or its UID.
   private mutating func field(_ value: ArchiveValue, _ isInlined: Bool, depth: Int) throws -> Int {
     if isInlined, let object = try inlined(value, depth: depth) { return objects.add(object) }
     return objects.add(.uid(value.isNull ? 0 : try uid(of: value, depth: depth)))
   }
 
-  /// A value as it is inlined in another object; `nil` for one that must be an object of its own.
+  /// A value as it is inlined in another object; `nil` if it must be a separate object.
   private mutating func inlined(_ value: ArchiveValue, depth: Int) throws -> PropertyList.Object? {
     switch value {
     case .array(let elements): return .array(try self.elements(of: elements, depth: depth + 1))
@@ -86,7 +86,7 @@ struct KeyedWriter {
     }
   }
 
-  /// A value that a property list has itself; `nil` for any other.
+  /// A value that is native to property lists; `nil` for any other.
   private func scalar(_ value: ArchiveValue) throws -> PropertyList.Object? {
     switch value {
     case .bool(let value): .bool(value)
@@ -109,7 +109,7 @@ struct KeyedWriter {
     }
   }
 
-  /// The UID of a value's object; in collections, which cannot hold nil, null is `NSNull`.
+  /// The UID of a value's object. Null is `NSNull`, because collections cannot hold nil.
   private mutating func uid(of value: ArchiveValue, depth: Int) throws -> UInt64 {
     written &+= 64 &+ value.textByteCount
     try output.check(written, of: root)
@@ -134,7 +134,7 @@ struct KeyedWriter {
       nullUID = uid
       try set(uid, to: value, depth: depth)
       return uid
-    // As text of its own this one means nil to some readers.
+    // As a plain string, `$null` means nil to some readers.
     case .string("$null"): break
     default: if let object = try scalar(value) { return objects.append(object) }
     }
@@ -180,7 +180,7 @@ struct KeyedWriter {
     }
   }
 
-  /// Writes an object of a class of Foundation's.
+  /// Writes an object of a Foundation class.
   private mutating func set(_ uid: UInt64, to encoding: FoundationEncoding, depth: Int) throws {
     var members: [(key: String, value: Int)] = []
     for (key, part) in encoding.parts {
@@ -252,7 +252,7 @@ struct KeyedWriter {
     return KeyedClass(name: name, chain: chain, hints: [])
   }
 
-  /// The UID of a class, which is written once.
+  /// The UID of a class. Each class is written once.
   private mutating func uid(of type: KeyedClass) -> UInt64 {
     if let uid = classUIDs[type] { return uid }
     var members = [
@@ -271,12 +271,12 @@ struct KeyedWriter {
     return objects.add(.array(numbers))
   }
 
-  /// A key as the archiver writes it, which needs those with one `$` for itself.
+  /// Escapes a key, because the archiver reserves keys with a single `$`.
   private static func escaped(_ key: String) -> String { key.hasPrefix("$") ? "$" + key : key }
 }
 
 extension ArchiveValue {
-  /// How many bytes of text or data it has itself.
+  /// The number of bytes of text or data in the value itself.
   fileprivate var textByteCount: Int {
     switch self {
     case .string(let text): text.utf8.count

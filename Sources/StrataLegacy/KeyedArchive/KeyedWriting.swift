@@ -1,44 +1,44 @@
 internal import StrataCore
 
-/// How keyed archives are written: what a graph does not tell of the program that will open them.
+/// How keyed archives are written for the program that will open them. A graph does not determine it.
 public struct KeyedWriting: Sendable, Hashable {
-  /// Where numbers and booleans of an object's fields are.
+  /// Where the numbers and booleans of an object's fields are stored.
   public enum Numbers: Sendable, Hashable {
-    /// Each is an object of its own, as `encode(_:forKey:)` of an `NSNumber` and Mantle write it.
+    /// Each is a separate object, as written by `encode(_:forKey:)` with an `NSNumber`, and by Mantle.
     case objects
-    /// In the object itself, as `encode(_:forKey:)` of an `Int`, a `Double` or a `Bool` writes them, which
-    /// `decodeInteger(forKey:)` and its like ask for.
+    /// Inlined in the object, as written by `encode(_:forKey:)` with an `Int`, a `Double` or a `Bool`, and as expected
+    /// by `decodeInteger(forKey:)` and the like.
     case inPlace
   }
 
-  /// Where numbers of fields are that no archive told of: ``Numbers-swift.enum/objects`` unless set.
+  /// Where numbers of fields are stored if no archive determines it. The default is ``Numbers-swift.enum/objects``.
   public var numbers = Numbers.objects
-  /// Whether arrays, sets and dictionaries are written as `NSMutableArray` and so on, for programs that change what they
-  /// open without copying it. An archive does not tell which they were.
+  /// Whether arrays, sets and dictionaries are written as `NSMutableArray` and so on, for programs that change what
+  /// they open without copying it. An archive does not record whether they were mutable.
   public var usesMutableCollections = false
-  /// The name of a class and those of its superclasses, by type name: `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
+  /// The names of a class and its superclasses, by type name: `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
   public var classes: [String: [String]] = [:]
-  /// The superclasses of any other class that no archive told of, after those that are models: `["NSObject"]` unless set.
+  /// The superclasses of all other classes that no archive determines, after any models: `["NSObject"]` by default.
   public var baseClasses = ["NSObject"]
 
-  /// Numbers as objects, collections that cannot be changed, and classes that inherit from `NSObject`.
+  /// Numbers as separate objects, immutable collections, and classes that inherit from `NSObject`.
   public init() {}
 }
 
-/// How the fields of a class are encoded in a keyed archive, which a record does not tell: an old program asks for each
-/// field as it wrote it.
+/// How the fields of a class are encoded in a keyed archive. A record does not have this information, and an old
+/// program expects each field as it wrote it.
 struct KeyedEncoding: Sendable {
-  /// Keys of the archive by the keys of the record, where the two differ.
+  /// Archive keys by the keys of the record, if the two differ.
   private var rawKeys: [String: String] = [:]
-  /// Whether the values under a key of the archive are inlined in the object, and no objects of their own.
+  /// Whether the values under an archive key are inlined in the object, not separate objects.
   private var areInlined: [String: Bool] = [:]
 
   /// Remembers how an object's fields are encoded.
   ///
   /// - Parameters:
   ///   - keys: the keys of the record.
-  ///   - rawKeys: the keys of the archive, in the same order.
-  ///   - areInlined: whether each value is inlined; `nil` for nil, which is neither.
+  ///   - rawKeys: the archive keys, in the same order.
+  ///   - areInlined: whether each value is inlined; `nil` for nil, which has no form.
   mutating func note(_ keys: [String], _ rawKeys: [String], areInlined: [Bool?]) {
     for (index, raw) in rawKeys.enumerated() {
       if keys[index] != raw { self.rawKeys[keys[index]] = raw }
@@ -47,9 +47,9 @@ struct KeyedEncoding: Sendable {
     }
   }
 
-  /// The key of the archive for a key of the record; `nil` where the archive had none.
+  /// The archive key for a key of the record; `nil` if the archive had none.
   func rawKey(of key: String) -> String? { rawKeys[key] ?? (areInlined[key] == nil ? nil : key) }
 
-  /// Whether values under a key of the archive were inlined; `nil` where the archive did not have it.
+  /// Whether values under an archive key were inlined; `nil` if the archive did not have the key.
   func isInlined(_ rawKey: String) -> Bool? { areInlined[rawKey] }
 }

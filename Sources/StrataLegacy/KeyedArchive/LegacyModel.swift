@@ -1,7 +1,6 @@
 public import StrataCore
 
-/// A model that opens archives of the time before this library: keyed archives of Foundation, as Mantle and others
-/// wrote them.
+/// A model that opens archives older than this library: Foundation keyed archives, as written by Mantle and others.
 ///
 ///     extension Issue: LegacyModel {
 ///       static var legacyNames: [String] { ["App.Issue", "GHIssue"] }
@@ -9,21 +8,21 @@ public import StrataCore
 ///
 /// A model whose registered or former name is the class name in the archive needs no conformance.
 public protocol LegacyModel: VersionedModel {
-  /// The names of the classes whose objects become this model: `GHIssue` for a class of Objective-C, `App.Issue` for one
-  /// of Swift, in whichever of its two spellings an archive has it.
+  /// The names of the classes whose objects become this model: `GHIssue` for an Objective-C class, or `App.Issue` for a
+  /// Swift class, whichever of its two spellings an archive has.
   ///
-  /// A subclass that does not have names of its own inherits these from its superclass, for whose objects they stay.
+  /// A subclass without names of its own inherits these, but objects with these names still become the superclass.
   static var legacyNames: [String] { get }
 
-  /// The record of an object that Mantle wrote before its version 0.4: as one dictionary in the shape of its JSON, under the
-  /// key `externalRepresentation`.
+  /// Converts an object that Mantle wrote before version 0.4: one dictionary in the shape of its JSON, under the key
+  /// `externalRepresentation`.
   ///
-  /// By default the dictionary is read by the model's own JSON mapping, which gives a record of today's version, so that
-  /// no step runs. A record of an older version, as an own implementation may return it, is upgraded.
+  /// By default the model's own JSON mapping reads the dictionary. This gives a record of the current version, so no
+  /// step runs. A custom implementation may return a record of an older version, which is then upgraded.
   ///
   /// - Parameters:
   ///   - object: the dictionary.
-  ///   - version: the version of the model that wrote it; 0 where it wrote none. Never above today's.
+  ///   - version: the version of the model that wrote it, or 0 if it wrote none. Never above the current version.
   static func record(fromExternalRepresentation object: ArchiveObject, version: Int) throws -> ModelRecord
 }
 
@@ -34,7 +33,7 @@ extension LegacyModel {
 }
 
 extension VersionedModel {
-  /// The record of what a dictionary holds by the model's JSON mapping. Its fields are not finished: decoding does that.
+  /// Reads a dictionary by the model's JSON mapping. Hooks and validation run in the decoding after it.
   static func recordByJSON(_ object: ArchiveObject) throws -> ModelRecord {
     let context = DecodingContext(source: .json, finishing: .never)
     return try make(fromJSON: .object(object), in: context).record(includingExcluded: true)

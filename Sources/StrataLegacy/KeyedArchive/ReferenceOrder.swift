@@ -1,20 +1,20 @@
 internal import StrataCore
 
-/// The objects of a graph that a value refers to, each after those that it refers to itself, as far as cycles allow.
+/// The objects that are reachable from a value, each after those that it refers to itself, as far as cycles allow.
 ///
-/// Objects that are made in this order find what they need, and those in a cycle wait for the last of them.
+/// Objects that are decoded in this order find the objects that they refer to. Those in a cycle wait for its last one.
 struct ReferenceOrder {
   private let graph: ObjectGraph
-  /// The numbers of the objects in the graph, in the order.
+  /// The numbers of the objects in the graph, in this order.
   private(set) var numbers: [Int] = []
-  /// The index in the order of each object of the graph; -1 where the root does not lead to it.
+  /// The index in this order of each object of the graph; -1 if the object is unreachable.
   private var indices: [Int]
-  /// The object that led to each one; -1 is the root, -2 none.
+  /// The object that first referred to each one; -1 for the root, -2 for none.
   private var origins: [Int]
-  /// Whether the objects are in the order already.
+  /// Whether the graph has its objects in this order already.
   private var isInOrder = true
 
-  /// - Complexity: linear in the size of what the value refers to. The stack does not grow with the graph.
+  /// - Complexity: linear in the size of everything reachable. The stack does not grow with the graph.
   init(_ graph: ObjectGraph) {
     self.graph = graph
     indices = [Int](repeating: -1, count: graph.objects.count)
@@ -49,9 +49,9 @@ struct ReferenceOrder {
     numbers.append(number)
   }
 
-  /// A value whose references name the indices in the order.
+  /// Returns the value with its references renumbered to this order.
   func renumbered(_ value: ArchiveValue) -> ArchiveValue {
-    // What refers to nothing is not copied.
+    // A value without references is not copied.
     guard !isInOrder, value.hasReferences else { return value }
     if case .reference(let number) = value {
       return .reference(indices.indices.contains(number) ? indices[number] : -1)
@@ -59,7 +59,7 @@ struct ReferenceOrder {
     return value.mapInside(renumbered)
   }
 
-  /// The path from the root to an object: a short one, for errors.
+  /// A short path from the root to an object, for errors.
   func path(to number: Int) -> [ArchiveError.PathComponent] {
     var parts: [[ArchiveError.PathComponent]] = []
     var current = number

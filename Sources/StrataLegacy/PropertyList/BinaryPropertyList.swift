@@ -1,31 +1,31 @@
 import Foundation
 internal import StrataCore
 
-/// The objects of a binary property list where they are in its bytes (CFBinaryPList.c in swift-corelibs-foundation).
+/// The objects of a binary property list, read from its bytes in place (CFBinaryPList.c in swift-corelibs-foundation).
 ///
-/// The file is the eight bytes `bplist00`, the objects, a table of their offsets, and a trailer of 32 bytes. Making one
-/// checks every object, whether something refers to it or not: offset, length, text and references. So reading an object
-/// afterwards cannot fail, and takes nothing but the bytes.
+/// The file is the eight bytes `bplist00`, the objects, a table of their offsets, and a trailer of 32 bytes. The
+/// initializer checks every object, referenced or not: its offset, length, text and references. So reading an object
+/// afterwards cannot fail, and needs nothing but the bytes.
 struct BinaryPropertyList: ~Escapable {
   let bytes: RawSpan
-  /// How many objects there are.
+  /// The number of objects.
   let count: Int
-  /// The number of the outermost object.
+  /// The number of the root object.
   let root: Int
-  /// How many bytes a reference to an object has.
+  /// The size of a reference in bytes.
   let referenceSize: Int
-  /// Bytes of all text (in UTF-8), and of all data, those of each object counted once.
+  /// The total bytes of text (in UTF-8) and of data. Each object is counted once.
   private(set) var textSize = 0
   private(set) var dataSize = 0
   private let offsetSize: Int
-  /// Where the objects end and the table of offsets starts. Table and trailer have more than eight bytes, so a word can
-  /// be loaded from any offset before.
+  /// The offset at which the objects end and the offset table starts. Table and trailer have more than eight bytes, so
+  /// a word can be loaded from any offset before this one.
   private let table: Int
 
   static let headerSize = 8
   static let trailerSize = 32
-  /// Objects that overlap could claim any amount of memory, so together they may claim this many times the bytes of the
-  /// file. Programs write each object once.
+  /// The maximum total size of the objects, as a multiple of the file's size. Programs write each object once, but
+  /// overlapping objects could claim any amount of memory.
   private static let overlap = 4
 
   /// - Throws: `ArchiveError` with the code `truncated`, `damaged` or `limitExceeded`, and the offset.
@@ -68,21 +68,21 @@ struct BinaryPropertyList: ~Escapable {
 
   // MARK: Reading
 
-  /// Eight bytes at an offset before the end of the objects, the first one highest.
+  /// The eight bytes at an offset before the end of the objects, as a big-endian integer.
   @inline(__always)
   func word(at offset: Int) -> UInt64 {
     UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// The integer of 1 to 8 bytes at an offset.
+  /// The big-endian integer of 1 to 8 bytes at an offset.
   @inline(__always)
   func unsigned(at offset: Int, size: Int) -> UInt64 { word(at: offset) &>> UInt64(64 &- 8 &* size) }
 
-  /// The byte at an offset: of an object the first one, which has its type in the high half.
+  /// The byte at an offset. The first byte of an object has the type in its high half.
   @inline(__always)
   func marker(at offset: Int) -> UInt8 { bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 
-  /// Where an object is.
+  /// The offset of an object.
   @inline(__always)
   func offset(of number: Int) -> Int {
     Int(truncatingIfNeeded: unsigned(at: table &+ number &* offsetSize, size: offsetSize))
@@ -92,8 +92,8 @@ struct BinaryPropertyList: ~Escapable {
   @inline(__always)
   func reference(at offset: Int) -> Int { Int(truncatingIfNeeded: unsigned(at: offset, size: referenceSize)) }
 
-  /// The content of text, data or a collection: where it starts, and how many units, bytes or elements it has. In a
-  /// dictionary all keys come before all values.
+  /// The content of text, data or a collection: its start, and its number of units, bytes or elements. In a dictionary,
+  /// all keys precede all values.
   @inline(__always)
   func content(at offset: Int) -> (start: Int, count: Int) {
     let low = Int(marker(at: offset) & 0xF)
@@ -102,7 +102,7 @@ struct BinaryPropertyList: ~Escapable {
     return (offset &+ 2 &+ size, Int(truncatingIfNeeded: unsigned(at: offset &+ 2, size: size)))
   }
 
-  /// The integer at an offset. Integers of 1, 2 and 4 bytes have no sign; those of 8 and 16 bytes do.
+  /// The integer at an offset. Integers of 1, 2 and 4 bytes are unsigned; those of 8 and 16 bytes are signed.
   func integer(at offset: Int) -> WideInteger {
     let low = Int(marker(at: offset) & 0xF)
     guard low == 4 else { return WideInteger(Int64(bitPattern: unsigned(at: offset &+ 1, size: 1 &<< low))) }
@@ -116,7 +116,7 @@ struct BinaryPropertyList: ~Escapable {
     return bytes.extracting(start..<start &+ count).withUnsafeBytes { Data($0) }
   }
 
-  /// The text at an offset; what is marked as ASCII may be UTF-8, as some programs write it.
+  /// The text at an offset. Text that is marked as ASCII may be UTF-8, as some programs write it.
   func string(at offset: Int) -> String {
     let (start, count) = content(at: offset)
     guard marker(at: offset) >> 4 == 0x6 else {
@@ -137,7 +137,7 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// The character of UTF-16 at an offset; `nil` for half of a surrogate pair.
+  /// The UTF-16 character at an offset; `nil` for an unpaired surrogate.
   @inline(__always)
   private func scalar(at offset: Int, left: Int) -> UInt32? {
     let unit = UInt32(truncatingIfNeeded: unsigned(at: offset, size: 2))
@@ -167,8 +167,8 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// How many bytes an object has that is a reference to another, a short text, a number or a boolean, as most of an
-  /// archive are; 0 for any other, and where it is damaged.
+  /// The size of a UID, a short ASCII text, a number or a boolean, which are most objects of an archive. 0 for any
+  /// other object, and for a damaged one.
   @inline(__always)
   private mutating func checkShort(_ offset: Int, _ stringLength: Int) -> Int {
     let marker = marker(at: offset)
@@ -183,7 +183,7 @@ struct BinaryPropertyList: ~Escapable {
     guard marker >> 4 == 0x5, length < 0xF, length > 0, length < table &- offset, length <= stringLength else {
       return 0
     }
-    // Two words have all bytes: the first from the start, and the last up to the end.
+    // Two words, which may overlap, cover all bytes: one from the start, and one up to the end.
     let first = unsigned(at: offset &+ 1, size: min(length, 8))
     let last = length > 8 ? word(at: offset &+ length &- 7) : 0
     guard (first | last) & 0x8080_8080_8080_8080 == 0 else { return 0 }
@@ -191,12 +191,12 @@ struct BinaryPropertyList: ~Escapable {
     return length &+ 1
   }
 
-  /// Checks an object, and returns where it ends.
+  /// Checks an object, and returns its end.
   private mutating func check(_ offset: Int, _ limits: ArchiveLimits) throws -> Int {
     let marker = marker(at: offset)
     let low = Int(marker & 0xF)
     switch marker >> 4 {
-    // A byte that only fills a gap is null too.
+    // A fill byte is null, too.
     case 0x0 where [0x0, 0x8, 0x9, 0xF].contains(low): return offset + 1
     case 0x1 where low <= 4: return try end(1 << low, after: offset)
     case 0x1: throw ArchiveError.damaged("an integer has more than 16 bytes", at: offset)
@@ -229,13 +229,13 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Where a number of bytes after a marker ends.
+  /// The end of the given number of bytes after a marker.
   private func end(_ size: Int, after offset: Int) throws -> Int {
     guard size < table - offset else { throw endOfObjects(offset + 1) }
     return offset + 1 + size
   }
 
-  /// As ``content(at:)``, checked against the limits and the bytes that are left.
+  /// Like ``content(at:)``, checked against the limits and the remaining bytes.
   private func checkContent(
     at offset: Int, width: Int, _ limits: ArchiveLimits, isText: Bool = false
   ) throws -> (start: Int, count: Int) {

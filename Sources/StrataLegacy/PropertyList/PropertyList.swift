@@ -1,10 +1,10 @@
 public import Foundation
 public import StrataCore
 
-/// A property list as a file has it: a table of objects, which refer to each other by number.
+/// A property list as in a file: a table of objects, which refer to each other by number.
 ///
-/// The table keeps what a tree would lose: which objects are one and the same, and references in cycles, which plain
-/// property lists must not have and keyed archives may.
+/// The table keeps what a tree would lose: the identity of objects, and reference cycles. Keyed archives may have
+/// cycles, and plain property lists must not.
 public struct PropertyList: Sendable, Hashable {
   /// One object of the table. Containers hold the numbers of their elements.
   public enum Object: Sendable, Hashable {
@@ -12,7 +12,7 @@ public struct PropertyList: Sendable, Hashable {
     case null
     /// A boolean.
     case bool(Bool)
-    /// Integers of up to 128 bits, which binary property lists can hold.
+    /// An integer of up to 128 bits, the maximum of binary property lists.
     case integer(WideInteger)
     /// A real number of 32 bits.
     case float(Float)
@@ -24,11 +24,11 @@ public struct PropertyList: Sendable, Hashable {
     case data(Data)
     /// A text.
     case string(String)
-    /// A number that means another object of a keyed archive.
+    /// A reference to an object of a keyed archive.
     case uid(UInt64)
-    /// Elements in their order, by number.
+    /// Elements in order, by number.
     case array([Int])
-    /// Elements without an order, by number.
+    /// Elements without order, by number.
     case set([Int])
     /// Pairs of a key and a value, by number.
     case dictionary([Entry])
@@ -41,7 +41,7 @@ public struct PropertyList: Sendable, Hashable {
     /// The number of the value's object.
     public var value: Int
 
-    /// A pair, by the numbers of its objects.
+    /// Creates a pair from the numbers of its objects.
     public init(key: Int, value: Int) {
       self.key = key
       self.value = value
@@ -50,10 +50,10 @@ public struct PropertyList: Sendable, Hashable {
 
   /// The objects, by number.
   public var objects: [Object]
-  /// The number of the outermost object.
+  /// The number of the root object.
   public var root: Int
 
-  /// A table of objects, and the number of the outermost.
+  /// Creates a table from objects and the number of the root object.
   public init(objects: [Object], root: Int) {
     self.objects = objects
     self.root = root

@@ -1,10 +1,10 @@
 internal import StrataCore
 
-/// What the first bytes of a file say about it.
+/// The format of a file, detected from its first bytes.
 package enum PropertyListFormat {
   case binary, xml
   case wideXML(isBigEndian: Bool)
-  /// Another format, in words.
+  /// Another format, described in words.
   case other(String)
 
   package init(of bytes: RawSpan) {
@@ -57,7 +57,7 @@ package enum PropertyListFormat {
     return .other("an unknown format")
   }
 
-  /// Whether a colon comes before an equals sign, where neither is in a string; nothing but `{}` is JSON too.
+  /// Returns whether a colon precedes any equals sign or semicolon, all outside of strings. `{}` is JSON, too.
   private static func isJSON(_ text: ArraySlice<UInt8>) -> Bool {
     var isQuoted = false
     for byte in text {

@@ -2,24 +2,24 @@ import Foundation
 public import StrataCore
 
 extension PropertyListReader {
-  /// The value of a plain property list.
+  /// Decodes a plain property list.
   ///
-  /// Objects that are referred to more than once are repeated for each reference, and share their memory. A dictionary
-  /// becomes an object where all its keys are strings, else a map; of equal keys the last one counts. A `uid` becomes an
-  /// object with the integer under `CF$UID`, as it is in XML.
+  /// An object with several references is repeated for each of them, and the copies share memory. A dictionary becomes
+  /// an object if all its keys are strings, otherwise a map. Of equal keys, the last one counts. A `uid` becomes an
+  /// object with the integer under `CF$UID`, as in XML.
   ///
-  /// - Throws: `ArchiveError` with code `damaged` where a number names no object or an object holds itself, and
-  ///   `limitExceeded` where the nesting goes beyond `ArchiveLimits.depth`, and beyond 2,048 levels whatever it is set
-  ///   to, or where sharing makes more of the list than `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and
-  ///   `ArchiveLimits.maxWorkPerByte` allow for its objects and its bytes of text and data.
-  /// - Complexity: linear in the size of the list, however often its objects are repeated.
+  /// - Throws: `ArchiveError` with code `damaged` if a number names no object or an object contains itself;
+  ///   `limitExceeded` if the nesting exceeds `ArchiveLimits.depth` or 2,048 levels, or if sharing expands the list
+  ///   beyond what `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and `ArchiveLimits.maxWorkPerByte` allow for
+  ///   its objects and its bytes of text and data.
+  /// - Complexity: linear in the size of the list, no matter how often objects are repeated.
   public func value(of list: PropertyList) throws -> ArchiveValue {
     let depth = min(limits.depth, JSONReader.maximumDepth)
     let budget = WorkBudget(limits, fileSize: list.objects.reduce(0) { $0 + 1 + $1.childCount + $1.byteCount })
     let digests = ValueDigests(budget, remembersAll: true)
     var open: [OpenContainer] = []
     var openNumbers: Set<Int> = []
-    // Each container is made once, and counts at each reference as what it stands for.
+    // Each container is decoded once, and each reference to it counts with its expanded size.
     var known: [Int: Made] = [:]
     var number = list.root
     while true {
@@ -67,7 +67,7 @@ extension PropertyListReader {
     var made = Made(value: .null, height: 1)
   }
 
-  /// A value, with how many values and bytes of text and data it stands for, in how many levels.
+  /// A value with its expanded size: the number of values, the bytes of text and data, and the number of levels.
   private struct Made {
     var value: ArchiveValue
     var size = 1
@@ -88,7 +88,7 @@ extension PropertyListReader {
 }
 
 extension PropertyList.Object {
-  /// How many references to other objects there are.
+  /// The number of references to other objects.
   var childCount: Int {
     switch self {
     case .array(let elements), .set(let elements): elements.count
@@ -97,7 +97,7 @@ extension PropertyList.Object {
     }
   }
 
-  /// How many bytes of text or data the object has.
+  /// The number of bytes of text or data in the object.
   var byteCount: Int {
     switch self {
     case .string(let text): text.utf8.count
@@ -106,7 +106,7 @@ extension PropertyList.Object {
     }
   }
 
-  /// The number of the object that a reference names; in a dictionary, keys and values take turns.
+  /// The object number of a reference. In a dictionary, keys and values alternate.
   func child(_ index: Int) -> Int {
     switch self {
     case .array(let elements), .set(let elements): elements[index]
@@ -115,7 +115,7 @@ extension PropertyList.Object {
     }
   }
 
-  /// The value, made of those of the references in their order.
+  /// The value, with the values of the references in their order.
   fileprivate func value(of children: [ArchiveValue], _ digests: ValueDigests) throws -> ArchiveValue {
     switch self {
     case .null: return .null

@@ -1,32 +1,32 @@
 public import Foundation
 public import StrataCore
 
-/// Reads property lists, binary ones (`bplist00`) and those in XML, from bytes that nobody vouches for.
+/// Reads binary (`bplist00`) and XML property lists from untrusted bytes.
 ///
-/// Memory stays within a small multiple of the size of the file, whatever the file claims, and reading does not use the
-/// stack however deep the nesting is. The binary format is that of CFBinaryPList.c in swift-corelibs-foundation, the XML
-/// format that of CFPropertyList.c there and of Apple's PropertyList-1.0.dtd. The OpenStep format is not read.
+/// Memory stays within a small multiple of the file's size, whatever the file claims. Reading is iterative, so deep
+/// nesting does not overflow the stack. The binary format is that of CFBinaryPList.c in swift-corelibs-foundation. The
+/// XML format is that of CFPropertyList.c there and of Apple's PropertyList-1.0.dtd. The OpenStep format is not read.
 public struct PropertyListReader: Sendable {
-  /// How much a file may claim. `ArchiveLimits.count` holds for one collection and for the table of a binary file,
-  /// `ArchiveLimits.depth` for elements of XML and for values.
+  /// The limits on a file. `ArchiveLimits.count` applies to each collection and to the table of a binary file,
+  /// `ArchiveLimits.depth` to XML elements and to values.
   public var limits = ArchiveLimits()
 
-  /// A reader with the default limits.
+  /// Creates a reader with the default limits.
   public init() {}
 
-  /// Reads the table of objects of a property list in either format.
+  /// Reads the object table of a property list in either format.
   ///
-  /// Binary: references may run in cycles, and objects that nothing refers to stay in the table. Ordered sets become
-  /// arrays, and what fills gaps becomes null. Text that is marked as ASCII may be UTF-8, as some programs write it.
+  /// Binary: references may form cycles, and objects without references to them stay in the table. Ordered sets become
+  /// arrays, and fill bytes become null. Text that is marked as ASCII may be UTF-8, as some programs write it.
   ///
-  /// XML: UTF-8 with or without a byte order mark, or UTF-16. The document type is passed over: nothing is fetched, and
-  /// no entities but the five of XML are known. A dictionary whose only entry is an integer from 0 to
+  /// XML: UTF-8 with or without a byte order mark, or UTF-16. The document type is skipped: nothing is fetched, and
+  /// only the five predefined entities of XML are supported. A dictionary whose only entry is an integer from 0 to
   /// 18,446,744,073,709,551,615 under `CF$UID` becomes a `uid`. NUL bytes may follow the end, as some programs write
   /// them. `ArchiveError.byteOffset` counts bytes of the text in UTF-8.
   ///
-  /// - Throws: `ArchiveError` with code `notAnArchive` where the data has another format, which is named where it is
-  ///   known, `truncated` where it ends too early, `damaged` where something in it is wrong, for instance a number that
-  ///   names no object, and `limitExceeded` where it goes beyond ``limits``.
+  /// - Throws: `ArchiveError` with code `notAnArchive` if the data has another format, which the message names if it is
+  ///   known; `truncated` if it ends too early; `damaged` if it is invalid, for instance if a number names no object;
+  ///   `limitExceeded` if it exceeds ``limits``.
   /// - Complexity: linear in the size of the data.
   public func read(_ data: Data) throws -> PropertyList {
     if case .binary = PropertyListFormat(of: data.bytes) {
@@ -35,7 +35,7 @@ public struct PropertyListReader: Sendable {
     return try readText(data)
   }
 
-  /// A property list in the binary format, and the limits that its objects have to keep: those of a text were checked.
+  /// The property list in the binary format, with the limits for its objects. Objects from text are checked already.
   func binary(_ data: Data) throws -> (data: Data, limits: ArchiveLimits) {
     if case .binary = PropertyListFormat(of: data.bytes) { return (data, limits) }
     return (try PropertyListWriter().write(readText(data)), .ofChecked)
@@ -62,7 +62,7 @@ public struct PropertyListReader: Sendable {
     }
   }
 
-  /// Reads a plain property list, as ``read(_:)`` and ``value(of:)`` in one.
+  /// Reads and decodes a plain property list: ``read(_:)`` and ``value(of:)`` in one call.
   public func readValue(_ data: Data) throws -> ArchiveValue { try value(of: read(data)) }
 
   private static func readXML(_ bytes: RawSpan, _ limits: ArchiveLimits) throws -> PropertyList {
@@ -85,7 +85,7 @@ public struct PropertyListReader: Sendable {
 }
 
 extension ArchiveLimits {
-  /// The limits of a property list whose objects were checked in another format before.
+  /// The limits of a property list whose objects have been checked in another format.
   static var ofChecked: ArchiveLimits {
     var limits = ArchiveLimits()
     limits.count = .max

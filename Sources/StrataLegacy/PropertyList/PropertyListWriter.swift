@@ -3,16 +3,16 @@ internal import StrataCore
 
 /// Writes binary property lists (`bplist00`, CFBinaryPList.c in swift-corelibs-foundation).
 public struct PropertyListWriter: Sendable {
-  /// A writer. It has no settings.
+  /// Creates a writer. It has no settings.
   public init() {}
 
-  /// Writes the objects in the order of the table, each once, also those that nothing refers to.
+  /// Writes all objects once, in the order of the table, including those without references to them.
   ///
-  /// The same table always gives the same bytes. Every number takes the fewest bytes of 1, 2, 4 and 8; integers that 64
-  /// bits with a sign do not hold take 16. Strings are ASCII or UTF-16.
+  /// The same table always gives the same bytes. Every number takes the fewest bytes of 1, 2, 4 and 8. An integer
+  /// outside the range of `Int64` takes 16. Strings are ASCII or UTF-16.
   ///
-  /// - Throws: `ArchiveError` with code `notEncodable` where a number names no object, a date is not finite, or an integer has more
-  ///   than 128 bits with its sign.
+  /// - Throws: `ArchiveError` with code `notEncodable` if a number names no object, a date is not finite, or an integer
+  ///   has more than 128 bits including its sign.
   /// - Complexity: linear in the size of the table.
   public func write(_ list: PropertyList) throws -> Data {
     guard list.objects.indices.contains(list.root) else {
@@ -102,7 +102,7 @@ public struct PropertyListWriter: Sendable {
     append(UInt64(value), size: size, to: &buffer)
   }
 
-  /// A marker with a count, which is after it as an integer where four bits are too few.
+  /// Appends a marker with a count. A count of 15 or more follows the marker as an integer.
   private static func appendHead(_ marker: UInt8, _ count: Int, to buffer: inout ByteBuffer) {
     if count < 15 {
       buffer.append(marker | UInt8(count))
@@ -118,7 +118,7 @@ public struct PropertyListWriter: Sendable {
     }
   }
 
-  /// The fewest bytes of 1, 2, 4 and 8 that hold a number.
+  /// The smallest of 1, 2, 4 and 8 bytes that holds a number.
   private static func size(of number: UInt64) -> Int {
     switch number {
     case ...0xFF: 1

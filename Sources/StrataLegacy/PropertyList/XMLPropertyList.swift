@@ -1,9 +1,9 @@
 import Foundation
 internal import StrataCore
 
-/// Reads a property list in XML into a table (CFPropertyList.c in swift-corelibs-foundation, PropertyList-1.0.dtd).
+/// Reads an XML property list into a table (CFPropertyList.c in swift-corelibs-foundation, PropertyList-1.0.dtd).
 ///
-/// Open elements are kept in a list, so that nesting does not use the stack.
+/// Open elements are on a list instead of the call stack, so deep nesting does not overflow it.
 struct XMLPropertyList: ~Escapable {
   private var tokenizer: XMLTokenizer
   private let limits: ArchiveLimits
@@ -11,13 +11,13 @@ struct XMLPropertyList: ~Escapable {
   private var open: [Container] = []
 
   private struct Container {
-    /// The object that it becomes.
+    /// The number of its object.
     let number: Int
     let isDictionary: Bool
     let start: Int
     var elements: [Int] = []
     var entries: [PropertyList.Entry] = []
-    /// A key whose value is still to come.
+    /// The key whose value comes next.
     var key: Int?
   }
 
@@ -39,7 +39,7 @@ struct XMLPropertyList: ~Escapable {
       try take(tag)
       if !open.isEmpty { tag = try tokenizer.nextTag() }
     } while !open.isEmpty
-    // A container that ended leaves nothing open.
+    // `open` is empty once the root value is complete.
     if isWrapped {
       let end = try tokenizer.nextTag()
       guard end.kind == .end, end.name == .plist else {
@@ -101,7 +101,7 @@ struct XMLPropertyList: ~Escapable {
     }
   }
 
-  /// Adds an object and hands it to the element that is open.
+  /// Adds an object to the table and to the innermost open element.
   private mutating func add(_ object: PropertyList.Object, _ tag: XMLTokenizer.Tag) throws -> Int {
     let number = list.objects.count
     list.objects.append(object)
@@ -135,7 +135,7 @@ struct XMLPropertyList: ~Escapable {
       list.objects[done.number] = .array(done.elements)
       return
     }
-    // XML has no element for the numbers of keyed archives and writes them as a dictionary.
+    // XML has no element for UIDs. They are written as a dictionary.
     if done.entries.count == 1, let entry = done.entries.first, case .string("CF$UID") = list.objects[entry.key],
       case .integer(let value) = list.objects[entry.value], let uid = value.exactly(UInt64.self)
     {
@@ -147,7 +147,7 @@ struct XMLPropertyList: ~Escapable {
   }
 }
 
-/// How property lists in XML write numbers, dates and data.
+/// Parses the numbers, dates and data of XML property lists.
 enum XMLScalars {
   static func trimmed(_ text: String) -> Substring.UTF8View {
     func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
@@ -157,7 +157,7 @@ enum XMLScalars {
     return bytes
   }
 
-  /// Decimal or, after `0x`, hexadecimal digits, with or without a sign.
+  /// Decimal digits, or hexadecimal ones after `0x`, with an optional sign.
   static func integer(_ text: Substring.UTF8View) -> WideInteger? {
     let isNegative = text.first == UInt8(ascii: "-")
     var digits = isNegative || text.first == UInt8(ascii: "+") ? text.dropFirst() : text
@@ -179,7 +179,7 @@ enum XMLScalars {
     return magnitude
   }
 
-  /// A decimal number with or without an exponent, or a word for infinity or no number, in any case.
+  /// A decimal number with an optional exponent, or a word for infinity or NaN, in any case.
   static func real(_ text: Substring.UTF8View) -> Double? {
     let word = String(Substring(text))
     switch word.lowercased() {
@@ -192,11 +192,11 @@ enum XMLScalars {
     return isNumber ? Double(word) : nil
   }
 
-  /// A moment as `YYYY-MM-DDThh:mm:ssZ` (ISO 8601), in the Gregorian calendar for all years.
+  /// A date as `YYYY-MM-DDThh:mm:ssZ` (ISO 8601), in the Gregorian calendar for all years.
   static func date(_ text: Substring.UTF8View) -> Date? {
     let isNegative = text.first == UInt8(ascii: "-")
     let bytes = Array(isNegative ? text.dropFirst() : text)
-    // Years may have more than four digits; what follows the year has a fixed length.
+    // Years may have more than four digits. The part after the year has a fixed length.
     let end = bytes.count - 16
     guard 4...9 ~= end, let year = number(bytes[..<end]) else { return nil }
     let rest = Array(bytes[end...])
@@ -211,7 +211,7 @@ enum XMLScalars {
     return Date(timeIntervalSinceReferenceDate: Double(seconds))
   }
 
-  /// Base64 (RFC 4648 §4) with white space anywhere.
+  /// Base64 (RFC 4648 §4). White space and control characters are ignored.
   static func data(_ text: String) -> Data? {
     Data(base64Encoded: Data(text.utf8.filter { $0 > 0x20 }))
   }

@@ -1,10 +1,10 @@
 internal import StrataCore
 
-/// Finds tags and text in the part of XML that property lists use (Extensible Markup Language 1.0, fifth edition).
+/// Finds tags and text in the subset of XML that property lists use (Extensible Markup Language 1.0, fifth edition).
 ///
-/// Document types are passed over and never read, so nothing is fetched and nothing expands.
+/// Document types are skipped, so nothing is fetched and nothing expands.
 struct XMLTokenizer: ~Escapable {
-  /// The elements of property lists: no name of the data is kept.
+  /// The elements of property lists. Other names are not kept.
   enum Name {
     case plist, dict, array, key, string, integer, real, `true`, `false`, date, data
     case other
@@ -14,9 +14,9 @@ struct XMLTokenizer: ~Escapable {
     enum Kind { case start, end }
     var kind: Kind
     var name: Name
-    /// Whether the tag ends its element too.
+    /// Whether the tag also ends its element.
     var isEmpty: Bool
-    /// Where the tag starts.
+    /// The offset of the tag.
     var start: Int
   }
 
@@ -32,7 +32,7 @@ struct XMLTokenizer: ~Escapable {
 
   // MARK: Around the elements
 
-  /// Passes the byte order mark, the declaration, comments and the document type.
+  /// Skips the byte order mark, the declaration, comments and the document type.
   mutating func skipProlog() throws {
     if byte(0) == 0xEF, byte(1) == 0xBB, byte(2) == 0xBF { position = 3 }
     skipSpace()
@@ -47,12 +47,12 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Passes what may follow the last element.
+  /// Skips what may follow the last element, and throws if anything else remains.
   mutating func expectEnd() throws {
     while true {
       skipSpace()
       if try skipComment() { continue }
-      // Some programs write the end of a C string.
+      // Some programs write a terminating NUL.
       while byte(position) == 0 { position += 1 }
       guard position == bytes.byteCount else {
         throw ArchiveError.damaged("something follows the end of the property list", at: position)
@@ -69,7 +69,7 @@ struct XMLTokenizer: ~Escapable {
     guard let range = declaration.firstRange(of: "encoding") else { return }
     let rest = declaration[range.upperBound...].drop { $0.isWhitespace || $0 == "=" }
     let name = rest.dropFirst().prefix { $0 != "\"" && $0 != "'" }
-    // Text in UTF-16 was made UTF-8 before.
+    // UTF-16 has been converted to UTF-8 already.
     guard ["utf-8", "utf8", "us-ascii", "ascii", "utf-16", "utf16", "utf-16le", "utf-16be"].contains(name) else {
       throw ArchiveError.damaged("the text has another encoding than UTF-8 and UTF-16", at: start)
     }
@@ -94,7 +94,7 @@ struct XMLTokenizer: ~Escapable {
     throw endOfText()
   }
 
-  /// Passes a comment or a processing instruction; `false` where neither is here.
+  /// Skips a comment or a processing instruction; returns `false` if there is none.
   private mutating func skipComment() throws -> Bool {
     if starts("<!--") {
       let start = position
@@ -115,7 +115,7 @@ struct XMLTokenizer: ~Escapable {
 
   // MARK: Elements
 
-  /// The next tag, where only white space and comments may stand before it.
+  /// Returns the next tag. Only white space and comments may precede it.
   mutating func nextTag() throws -> Tag {
     repeat { skipSpace() } while try skipComment()
     guard position < bytes.byteCount else { throw endOfText() }
@@ -125,7 +125,7 @@ struct XMLTokenizer: ~Escapable {
     return try tag()
   }
 
-  /// The tag at this position.
+  /// Parses the tag at this position.
   private mutating func tag() throws -> Tag {
     var tag = Tag(kind: .start, name: .other, isEmpty: false, start: position)
     position += 1
@@ -167,7 +167,7 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Passes a name, and tells which element of property lists has it.
+  /// Skips a name, and returns the element that has it.
   private mutating func name() throws -> Name {
     let start = position
     while Self.isNameByte(byte(position)) { position += 1 }
@@ -186,13 +186,13 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// The text of an element whose start tag was read, up to and with its end tag.
+  /// Returns the text of an element whose start tag was read, and skips the end tag.
   mutating func text(of tag: Tag) throws -> String {
     guard !tag.isEmpty else { return "" }
     let start = position
     skipPlainText()
     if byte(position) == UInt8(ascii: "<"), byte(position + 1) == UInt8(ascii: "/") {
-      // Most texts are as they stand.
+      // Fast path: most texts have no references, comments or CDATA sections.
       let end = position
       try endText(of: tag)
       guard end - start <= limits.stringLength else { throw tooLong(tag) }
@@ -225,7 +225,7 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Passes bytes that stand for themselves.
+  /// Skips bytes that need no conversion.
   private mutating func skipPlainText() {
     while position < bytes.byteCount {
       let next = bytes.unsafeLoad(fromByteOffset: position, as: UInt8.self)
@@ -234,12 +234,12 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Appends what was passed since `start`.
+  /// Appends the bytes since `start`.
   private func append(_ start: Int, to text: inout [UInt8]) {
     bytes.extracting(start..<position).withUnsafeBytes { text.append(contentsOf: $0) }
   }
 
-  /// Passes the tag that ends a text.
+  /// Skips the end tag of a text.
   private mutating func endText(of tag: Tag) throws {
     let end = try self.tag()
     guard end.kind == .end, end.name == tag.name else {
@@ -260,7 +260,7 @@ struct XMLTokenizer: ~Escapable {
       limit: .stringLength, byteOffset: tag.start)
   }
 
-  /// One byte of text. Both other ends of lines become line feeds (XML 1.0 §2.11).
+  /// Appends one byte of text. CR and CR LF become line feeds (XML 1.0 §2.11).
   private mutating func appendByte(to text: inout [UInt8], upTo end: Int) throws {
     let next = byte(position)
     position += 1
@@ -306,7 +306,7 @@ struct XMLTokenizer: ~Escapable {
 
   // MARK: Bytes
 
-  /// The byte at a place; after the end, one that fits nowhere.
+  /// The byte at an index; after the end, one that matches nothing.
   private func byte(_ place: Int) -> UInt8 {
     place < bytes.byteCount ? bytes.unsafeLoad(fromByteOffset: place, as: UInt8.self) : 0xFF
   }

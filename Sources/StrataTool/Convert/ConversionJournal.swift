@@ -1,32 +1,32 @@
 internal import Foundation
 internal import StrataCore
 
-/// What earlier runs have put into a folder: a line of JSON for each file that was converted, added when it is.
+/// The record of earlier runs in an output folder: one line of JSON per converted file, appended after its archive.
 ///
-/// A run that is killed leaves at worst half a line at the end, and an archive without a line, which is made again.
+/// A killed run leaves at most one partial line at the end, and archives without a line, which are converted again.
 final class ConversionJournal {
   struct Entry: Sendable, Equatable {
     let file: String
     let size: Int
     let modified: Int64
     let outputSize: Int
-    /// The CRC-32 of the archive; `nil` in a journal of before there were any.
+    /// The CRC-32 of the archive; `nil` in journals written before checksums were added.
     let checksum: UInt32?
-    /// The text of the conversion.
+    /// The options of the conversion, as ``LegacyConversion/text``.
     let conversion: String
   }
 
   static let name = ".strata-convert.jsonl"
 
-  /// The last line of each file.
+  /// The last entry of each file.
   let entries: [String: Entry]
   private let path: String
-  /// The open journal; `nil` where it is only read.
+  /// The open journal; `nil` if it is only read.
   private let file: OpenFile?
 
-  /// The journal of a folder, which no other run may write at the same time.
+  /// Opens the journal of a folder. No other run may write to it at the same time.
   ///
-  /// - Parameter isDry: whether it is only read.
+  /// - Parameter isDry: whether the journal is only read.
   init(folder: String, isDry: Bool) throws {
     path = folder + "/" + Self.name
     let url = URL(fileURLWithPath: path)
@@ -38,12 +38,12 @@ final class ConversionJournal {
       return
     }
     let file = try OpenFile(growing: url)
-    // Before it is read: what another run adds must not be missed.
+    // The lock is taken before reading, so that no line of another run is missed.
     if case .isHeld = try file.lock() {
       throw ToolError("\(folder): another run is converting into this folder")
     }
     entries = try Self.parse(AtomicFile.read(url))
-    // What follows half a line must not become a part of it.
+    // Ends a partial last line, so that the next entry does not become a part of it.
     if try file.status().size > 0 { try file.writeAll([UInt8(ascii: "\n")].bytes) }
     self.file = consume file
   }
@@ -51,8 +51,8 @@ final class ConversionJournal {
   private static func parse(_ bytes: [UInt8]) -> [String: Entry] {
     var entries: [String: Entry] = [:]
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
-      // Half a line is what a killed run leaves, and a damaged one says nothing that can be trusted. Its file is converted
-      // once more, and an archive that is in its place stays unless it holds the same.
+      // Skips damaged lines and the partial line of a killed run. Their files are converted again, and an existing
+      // archive stays unless the new one has the same bytes.
       guard let value = try? JSONReader().read(Data(line)), let file = value["file"]?.stringValue,
         let size = value["size"]?.intValue, let modified = value["modified"]?.integer(as: Int64.self),
         let outputSize = value["outputSize"]?.intValue, let conversion = value["conversion"]?.stringValue

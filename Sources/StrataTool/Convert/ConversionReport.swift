@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// What became of the files of a folder, for people and for programs.
+/// The outcomes for the files of a folder, as lines of text, JSON or tab-separated values.
 struct ConversionReport {
   let folders: FolderPair
   let isDry: Bool
@@ -9,7 +9,7 @@ struct ConversionReport {
 
   func count(_ outcome: ConversionResult.Outcome) -> Int { results.count { $0.outcome == outcome } }
 
-  /// A line for each failure, and one of counts.
+  /// A line for each failure, and a line of counts.
   var lines: [String] {
     let failures = results.filter { $0.outcome == .failed }.map { "failed  \($0.file.onOneLine)  \($0.message ?? "")" }
     let counts = [
@@ -19,7 +19,7 @@ struct ConversionReport {
     return failures + [counts.joined(separator: ", ") + (isDry ? "; nothing was written" : "")]
   }
 
-  /// The file's form: tab-separated where its name ends so, else JSON.
+  /// The report as tab-separated values, or else as JSON.
   func data(isTabSeparated: Bool) throws -> Data {
     isTabSeparated ? tabSeparated : try JSONWriter(isPretty: true).write(json) + Data("\n".utf8)
   }

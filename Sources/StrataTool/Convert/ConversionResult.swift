@@ -1,26 +1,26 @@
 internal import StrataCore
 
-/// What became of one file of a folder.
+/// The outcome for one file of a folder.
 struct ConversionResult: Sendable {
   enum Outcome: String, Sendable, CaseIterable {
     case converted
-    /// An earlier run has done it, and the file is what it was then.
+    /// An earlier run converted the file, and neither file has changed since.
     case done
     /// Neither a keyed archive nor a property list.
     case ignored
     case failed
   }
 
-  /// The path from the folder on.
+  /// The path relative to the input folder.
   let file: String
   let outcome: Outcome
-  /// The path of the archive from the other folder on.
+  /// The path of the archive relative to the output folder.
   var output: String?
   /// The code of the error.
   var code: String?
-  /// Why it was ignored or failed, in one line.
+  /// Why the file was ignored or failed, in one line.
   var message: String?
-  /// What the journal keeps of a file that was converted.
+  /// The journal entry for a converted file.
   var entry: ConversionJournal.Entry?
 
   static func ignored(_ file: String, _ reason: String) -> ConversionResult {

@@ -105,7 +105,7 @@ struct ConvertCommand: ToolCommand {
     case .propertyList(let isBinary):
       try refuseOverwriting()
       let document = try file.legacyDocument(isBinary: isBinary, limits: conversion.limits)
-      // A wrong name would be passed over without a word. In a folder not every file has every class.
+      // Otherwise a misspelled class would be ignored silently. The files of a folder need not have every class.
       if let missing = conversion.newNames.keys.sorted().first(where: { !document.hasObjects(of: $0) }) {
         throw ToolError("\(name): there are no objects of the class \(missing); strata inspect shows the classes")
       }
@@ -114,7 +114,7 @@ struct ConvertCommand: ToolCommand {
     }
   }
 
-  /// The original must not be written, under whatever name.
+  /// Throws if the output is the original, even under another name.
   private func refuseOverwriting() throws {
     guard input != "-", output != "-", !FileTree.isFolder(output),
       FileManager.default.fileExists(atPath: output)
@@ -140,7 +140,7 @@ struct ConvertCommand: ToolCommand {
       try DataFile(report).write(result.data(isTabSeparated: report.hasSuffix(".tsv")), console)
     }
     for line in result.lines {
-      // The report is alone on standard output.
+      // With `--report -`, standard output holds the report only.
       if report == "-" { console.writeError(Data((line + "\n").utf8)) } else { try console.line(line) }
     }
     return result.count(.failed) == 0 ? 0 : 1

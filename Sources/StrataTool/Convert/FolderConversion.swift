@@ -5,9 +5,9 @@ internal import StrataCore
 struct FolderConversion: Sendable {
   let folders: FolderPair
   let conversion: LegacyConversion
-  /// Whether nothing is written.
+  /// Whether this is a dry run, which writes nothing.
   let isDry: Bool
-  /// What the journal has for the conversion.
+  /// The options of the conversion, as the journal stores them.
   private let text: String
 
   init(folders: FolderPair, conversion: LegacyConversion, isDry: Bool) throws {
@@ -17,7 +17,7 @@ struct FolderConversion: Sendable {
     text = try conversion.text
   }
 
-  /// What the threads share.
+  /// The state that the threads share.
   private final class Work: Sendable {
     struct State: Sendable {
       var next = 0
@@ -30,7 +30,7 @@ struct FolderConversion: Sendable {
     let running = DispatchGroup()
   }
 
-  /// Converts the files and tells what became of each, in the order of the files.
+  /// Converts the files and returns their outcomes, in the order of the files.
   func run(jobs: Int, _ console: Console) throws -> [ConversionResult] {
     let items = try FileTree(folders.input).items
     if !isDry {
@@ -52,12 +52,13 @@ struct FolderConversion: Sendable {
             work.arrived.signal()
           }
         }
-        // A thread does not have the values of the task that starts it. Only tests set one; without one nothing is passed on,
-        // since in an optimized build of Swift 6.3 `withValue` of `nil` crashes on a thread that belongs to no task.
+        // A new thread does not inherit task-local values, so the interceptor of a test is set again. `withValue` is
+        // not called without one: in an optimized build of Swift 6.3, `withValue` of `nil` crashes on a thread that
+        // belongs to no task.
         if let interceptor { SystemCall.$interceptor.withValue(interceptor) { run() } } else { run() }
         work.running.leave()
       }
-      // Values may nest, and the stacks of threads are small on some systems.
+      // Values may nest deeply, and threads have small stacks on some systems.
       thread.stackSize = 16 << 20
       thread.start()
     }
@@ -118,7 +119,7 @@ struct FolderConversion: Sendable {
     }
     let data = try conversion.archive(input.legacyDocument(isBinary: isBinary, limits: conversion.limits))
     if let reason = made.reasonToStay {
-      // A link, too, would lead the new content elsewhere.
+      // A link is refused as well, because writing through it would replace another file.
       guard existing?.isRegular ?? true,
         try AtomicFile.read(URL(fileURLWithPath: output), limit: .max) == Array(data)
       else { throw ArchiveError(.fileSystem, "\(archive.onOneLine) \(reason)") }

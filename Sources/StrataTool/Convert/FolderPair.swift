@@ -1,13 +1,13 @@
 internal import Foundation
 internal import StrataCore
 
-/// A folder whose files are converted, and the one that the archives go to.
+/// The folder whose files are converted, and the folder for the archives.
 struct FolderPair: Sendable {
   let input: String
   let output: String
 
-  /// - Throws: where one of the folders lies in the other, or is it: then archives would stand among the originals, and
-  ///   could take the place of one.
+  /// - Throws: `ToolError` if the output is a file, or if one folder contains the other or is the same, because an
+  ///   archive could then replace an original.
   init(input: String, output: String) throws {
     self.input = Self.trimmed(input)
     self.output = Self.trimmed(output)
@@ -20,10 +20,10 @@ struct FolderPair: Sendable {
     }
   }
 
-  /// The archive of a file: the whole name stays in its own, so that no two files have the same.
+  /// The path of a file's archive. It contains the whole file name, so that no two files share an archive.
   static func archiveName(of file: String) -> String { file + ".strata" }
 
-  /// Makes the folders above an archive. A link among them could lead to the originals.
+  /// Creates an archive's parent folders. Throws if one exists and is not a folder: a link could lead to the originals.
   func makeFolder(for archive: String) throws {
     var path = output
     for name in archive.split(separator: "/").dropLast() {
@@ -38,7 +38,7 @@ struct FolderPair: Sendable {
     }
   }
 
-  /// Whether a file lies, or would lie, among the originals.
+  /// Returns whether an existing or future file at a path is inside the input folder.
   func isAmongOriginals(_ path: String) throws -> Bool {
     Self.lies(try RealPath.of(path), in: try RealPath.of(input))
   }

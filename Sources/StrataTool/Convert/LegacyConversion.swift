@@ -2,19 +2,19 @@ internal import Foundation
 internal import StrataCore
 internal import StrataLegacy
 
-/// How a keyed archive or a property list becomes an archive.
+/// The options for converting a keyed archive or a property list to an archive.
 struct LegacyConversion: Sendable {
-  /// The type of the root, where that is an object or a dictionary.
+  /// The type of the root, if the root is an object or a dictionary.
   var type: String?
   var modelVersion: Int?
-  /// The top key whose value is the root.
+  /// The top key whose value becomes the root.
   var key: String?
-  /// New names of classes.
+  /// The new names of classes, by the old ones.
   var newNames: [String: String] = [:]
-  /// How much work one file may cause.
+  /// The limits on the work for one file.
   var limits = ArchiveLimits()
 
-  /// What the conversion does, in one line; equal for conversions that do the same.
+  /// The options in one line, without the limits. Equal for conversions with the same result.
   var text: String {
     get throws {
       let names = newNames.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
@@ -47,7 +47,7 @@ struct LegacyConversion: Sendable {
     }
   }
 
-  /// The value under the only top key or the one that was asked for; an object of all where there are more.
+  /// The value of the requested or only top key. Otherwise an object of all top keys.
   private func root(of keyed: KeyedArchive) throws -> ArchiveValue {
     if let key {
       guard let value = keyed.top[key] else {
@@ -75,7 +75,7 @@ struct LegacyConversion: Sendable {
     return try ArchiveEncoder(limits: limits).archive(Self.stamp(of: graph)) { try $0.write(graph) }
   }
 
-  /// Gives the root its type and version.
+  /// Sets the type and version of the root.
   private func mark(_ graph: inout ObjectGraph) throws {
     switch graph.root {
     case .reference(let number):
@@ -97,7 +97,8 @@ struct LegacyConversion: Sendable {
     ArchiveError(.typeMismatch, "--type needs an object or a dictionary at the root, and there is \(found)")
   }
 
-  /// The name of the root's type, as a model would have it: `Issue`, `[Issue]`, or `ArchiveValue` where it is no object.
+  /// The stamp of a graph. The type is `Issue` or `[Issue]` as in a model's archive, or `ArchiveValue` without an
+  /// object.
   private static func stamp(of graph: ObjectGraph) -> Stamp {
     func record(_ value: ArchiveValue) -> ModelRecord? {
       if case .record(let record)? = graph.resolve(value) { record } else { nil }
@@ -111,7 +112,7 @@ struct LegacyConversion: Sendable {
     return Stamp(typeName: ArchiveValue._archiveTypeName)
   }
 
-  /// The graph without the objects that its root does not lead to.
+  /// Returns the graph without the objects that are unreachable from its root.
   private static func reachable(_ graph: ObjectGraph) -> ObjectGraph {
     let order = GraphOrder(graph.objects, from: [("", graph.root)])
     var objects = Array(repeating: ArchiveValue.null, count: order.numbers.count { $0 != nil })
@@ -121,7 +122,7 @@ struct LegacyConversion: Sendable {
     return ObjectGraph(objects: objects, root: renumbered(graph.root, order))
   }
 
-  /// Plain values nest no deeper than the limits of reading allow.
+  /// Recursion is safe, because plain values nest no deeper than the reading limits allow.
   private static func renumbered(_ value: ArchiveValue, _ order: GraphOrder) -> ArchiveValue {
     value.mapReferences { .reference(order.number(of: $0) ?? -1) }
   }

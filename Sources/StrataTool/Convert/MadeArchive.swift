@@ -1,27 +1,27 @@
 internal import Foundation
 internal import StrataCore
 
-/// What is at the path where a folder's conversion puts an archive, and whether it may be replaced.
+/// The state of the file at the output path of an archive, which decides whether it may be replaced.
 enum MadeArchive {
   case absent
-  /// What the journal says that a run has written.
+  /// The archive that the journal records, by size and checksum.
   case intact
-  /// A journal of before checksums names an archive of this size.
+  /// A file of the recorded size; the journal entry is too old to have a checksum.
   case unchecked
-  /// A run has written an archive here, and what is here now cannot be read as one.
+  /// The file differs from the journal entry, and is not a readable archive.
   case damaged
-  /// A run has written another archive here.
+  /// The file differs from the journal entry, and is a readable archive.
   case changed
-  /// No run has written anything here.
+  /// A file without a journal entry.
   case foreign
-  /// A link, a folder or the like.
+  /// A symbolic link, a folder or the like.
   case irregular
 
   /// - Parameters:
-  ///   - status: what the system knows of the file; `nil` where there is none.
-  ///   - entry: what the journal has for it.
-  /// - Throws: where the file cannot be read, which says nothing of what it is.
-  /// - Complexity: linear in the size of the file, where the journal knows it.
+  ///   - status: the status of the file; `nil` if there is none.
+  ///   - entry: the journal entry for the archive.
+  /// - Throws: if the file cannot be read, so that its state is unknown.
+  /// - Complexity: linear in the size of the file if the journal has an entry for it.
   init(_ path: String, _ status: FileStatus?, _ entry: ConversionJournal.Entry?) throws {
     guard let status else {
       self = .absent
@@ -48,7 +48,7 @@ enum MadeArchive {
     self = try Self.isReadable(path) ? .changed : .damaged
   }
 
-  /// Why the file must not be replaced by other bytes; `nil` where it may.
+  /// Why the file must not be replaced by other bytes; `nil` if it may be.
   var reasonToStay: String? {
     switch self {
     case .absent, .intact, .unchecked, .damaged: nil
@@ -70,8 +70,8 @@ enum MadeArchive {
     }
   }
 
-  /// Whether a file is an archive that reads from end to end, or may be one for who knows more: of a newer format, or
-  /// beyond the limits.
+  /// Returns whether a file is an archive that can be read to its end, or may be readable for another program: of a
+  /// newer format or version, or beyond the limits.
   private static func isReadable(_ path: String) throws -> Bool {
     do {
       let file = try InputFile(path: path)

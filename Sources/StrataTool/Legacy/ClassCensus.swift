@@ -1,10 +1,9 @@
 internal import StrataCore
 internal import StrataLegacy
 
-/// The classes of a keyed archive as it stores them, Foundation's own included, with the number of their objects.
+/// The classes of a keyed archive, including Foundation's own, with the number of their objects.
 ///
-/// It counts what is in the table of objects, reached or not. What has no class that can be read counts for none:
-/// `KeyedArchive` has refused the archive by then if anything refers to it.
+/// Counts all entries of the object table, reachable or not. An entry whose class cannot be read is not counted.
 struct ClassCensus {
   struct Entry {
     let name: String
@@ -12,12 +11,12 @@ struct ClassCensus {
     var count: Int
   }
 
-  /// What `KeyedArchive` allows.
+  /// The maximum number of names in a class chain, as in `KeyedArchive`.
   private static let mostNames = 64
 
   /// The classes, sorted by the bytes of their names.
   private(set) var classes: [Entry] = []
-  /// How many objects the table has.
+  /// The number of objects in the table.
   private(set) var objectCount = 0
 
   init(_ list: PropertyList) {
@@ -51,7 +50,7 @@ struct ClassCensus {
     classes.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
   }
 
-  /// Whether a property list is to be read as a keyed archive: it has two of the four keys that one has.
+  /// Returns whether a property list is a keyed archive: whether it has at least two of the four top-level keys of one.
   static func isKeyedArchive(_ list: PropertyList) -> Bool {
     ["$archiver", "$version", "$objects", "$top"].count { member($0, of: list.root, in: list) != nil } >= 2
   }
@@ -66,7 +65,7 @@ struct ClassCensus {
     return entries.first { object($0.key, in: list) == .string(key) }?.value
   }
 
-  /// What a value is, or the object that it refers to.
+  /// Resolves a UID to the object that it refers to. Returns any other value unchanged.
   private static func target(_ number: Int?, in list: PropertyList, _ objects: [Int]) -> Int? {
     guard case .uid(let uid)? = object(number, in: list) else { return number }
     return uid < UInt64(objects.count) ? objects[Int(uid)] : nil

@@ -3,27 +3,27 @@ internal import StrataCore
 
 /// Writes values and the objects that they refer to as the JSON of Docs/Tool.md.
 ///
-/// What is open is in a list and not on the stack, and what was written goes to the sink in pieces.
+/// Open containers are on a list instead of the call stack, and text is passed to the sink in pieces.
 struct GraphJSON {
-  /// What a member of the document is.
+  /// The content of a member of the document.
   enum Part {
     case value(ArchiveValue)
-    /// The values that the graph begins with, by their keys.
+    /// The top values of the graph, by their keys.
     case top
   }
 
   private struct Frame {
     let keys: [String]?
     let values: [ArchiveValue]
-    /// Whether the values are keys and values by turns.
+    /// Whether the values alternate between keys and values.
     let isPairs: Bool
     let end: String
     var next = 0
-    /// Whether something is before the first of the values.
+    /// Whether text precedes the first value.
     var hasHead = false
   }
 
-  /// Text is indented by two spaces a level, and no more than this.
+  /// The maximum indentation. Each level adds two spaces up to this.
   private static let widestMargin = 64
 
   private let order: GraphOrder
@@ -38,7 +38,7 @@ struct GraphJSON {
     shown = Array(repeating: false, count: order.objects.count)
   }
 
-  /// Writes an object with the members given, and a line feed.
+  /// Writes an object with the given members, and a line feed.
   mutating func write(_ members: [(key: String, part: Part)]) throws {
     append("{")
     for (place, member) in members.enumerated() {
@@ -82,7 +82,7 @@ struct GraphJSON {
     }
   }
 
-  /// A key of the data. One that begins with `$` gets a second one, so that it is none of this form's own.
+  /// Escapes a key of the data: a leading `$` is doubled, because keys with a single one belong to this format.
   private static func escaped(_ key: String) -> String { key.utf8.first == UInt8(ascii: "$") ? "$" + key : key }
 
   private mutating func append(_ value: ArchiveValue) {
@@ -153,7 +153,7 @@ struct GraphJSON {
 
   private mutating func breakLine() {
     text.append(UInt8(ascii: "\n"))
-    // A list of many thousands of objects would be mostly margin.
+    // Without a maximum, a long linked list would be mostly indentation.
     text.append(
       contentsOf: repeatElement(UInt8(ascii: " "), count: min(2 * (frames.count + 1), Self.widestMargin)))
   }

@@ -3,19 +3,19 @@ internal import StrataCore
 extension GraphOrder {
   private struct Step {
     var label = ""
-    /// `nil` for what is left out, whose number `more` has.
+    /// `nil` for the line that counts the omitted values, whose number is `more`.
     var value: ArchiveValue?
     var more = 0
     let level: Int
   }
 
-  /// The tree, a line a value, cut in width, depth and number of elements. An object is shown where it is first met, with
-  /// its number; elsewhere there is an arrow with the number.
+  /// The tree with one line per value, limited in width, depth and number of elements. An object is shown at its first
+  /// occurrence, with its number. Later occurrences are an arrow and the number.
   func lines(width: Int, depth: Int, elements: Int, isColoured: Bool = false) -> [String] {
     var lines: [String] = []
     func append(_ line: TreeLine) { lines.append(line.text(width: width, isColoured: isColoured)) }
     var shown = Array(repeating: false, count: objects.count)
-    // What comes next is last.
+    // A stack: the next step is the last one.
     var steps = top.reversed().map {
       Step(label: $0.key.isEmpty ? "" : $0.key.onOneLine + ": ", value: $0.value, level: 0)
     }

@@ -1,15 +1,15 @@
 internal import StrataCore
 
-/// Objects of a graph under the numbers that a document gives them: in the order in which it first shows them.
+/// Numbers the objects of a graph in the order in which a document first shows them.
 ///
-/// A document shows an object in full where it is first met, inside of what refers to it. The walk does not use the
-/// stack, however long a list of objects is.
+/// A document shows an object in full at the first reference to it. The walk is iterative, so a long linked list of
+/// objects does not overflow the call stack.
 struct GraphOrder {
   let objects: [ArchiveValue]
   let top: [(key: String, value: ArchiveValue)]
-  /// The number in the document of each object; `nil` where nothing leads to it.
+  /// The document number of each object; `nil` if the object is unreachable.
   private(set) var numbers: [Int?]
-  /// The objects of which something is odd.
+  /// The indices of malformed objects.
   let odd: Set<Int>
 
   init(_ objects: [ArchiveValue], from top: [(key: String, value: ArchiveValue)], odd: Set<Int> = []) {
@@ -42,7 +42,7 @@ struct GraphOrder {
 }
 
 extension ArchiveValue {
-  /// The values inside, in their order.
+  /// The values directly inside, in order.
   fileprivate var parts: [ArchiveValue] {
     var parts: [ArchiveValue] = []
     forEachInside { parts.append($0) }

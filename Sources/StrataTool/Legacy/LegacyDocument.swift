@@ -2,7 +2,7 @@ internal import Foundation
 internal import StrataCore
 internal import StrataLegacy
 
-/// A property list that was read: a keyed archive, or a plain one.
+/// A property list: a keyed archive, or a plain one.
 struct LegacyDocument {
   enum Content {
     case keyed(KeyedArchive, ClassCensus)
@@ -13,7 +13,7 @@ struct LegacyDocument {
   let size: Int
   let content: Content
 
-  /// - Parameter leniently: whether a keyed archive in which something is odd is shown as it is, instead of being an error.
+  /// - Parameter leniently: whether malformed objects of a keyed archive are shown as they are, instead of throwing.
   init(_ data: Data, isBinary: Bool, limits: ArchiveLimits = ArchiveLimits(), leniently: Bool = false) throws {
     var reader = PropertyListReader()
     reader.limits = limits
@@ -28,7 +28,7 @@ struct LegacyDocument {
     }
   }
 
-  /// What kind of file it is, in words.
+  /// The format of the file, in words.
   var kind: String {
     let form = isBinary ? "binary" : "XML"
     return switch content {
@@ -44,7 +44,7 @@ struct LegacyDocument {
     }
   }
 
-  /// Whether objects of a class are in it, which are no plain values.
+  /// Returns whether the file has objects of a class, except classes whose objects become plain values.
   func hasObjects(of type: String) -> Bool {
     guard case .keyed(let archive, _) = content else { return false }
     return archive.graph.objects.contains {
@@ -63,7 +63,7 @@ struct LegacyDocument {
     }
   }
 
-  /// What is odd, by the numbers that the document gives objects.
+  /// The errors of malformed objects, by the numbers of the objects in the document.
   private func oddities(_ graph: GraphOrder) -> [(object: Int, reason: String)] {
     guard case .keyed(let archive, _) = content else { return [] }
     return archive.oddities.compactMap { place, error in graph.number(of: place).map { ($0, "\(error)") } }
@@ -119,7 +119,7 @@ struct LegacyDocument {
     }
   }
 
-  /// A line of what a file says of itself.
+  /// A line of the header.
   static func row(_ name: String, _ text: String, _ width: Int, _ isColoured: Bool) -> String {
     name.padded(to: 15).painted(.bold, isColoured) + text.cut(to: width < .max ? width - 15 : width)
   }

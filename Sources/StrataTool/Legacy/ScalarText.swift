@@ -1,9 +1,9 @@
 internal import Foundation
 internal import StrataCore
 
-/// Single values as the JSON of Docs/Tool.md spells them.
+/// Formats scalar values for the JSON of Docs/Tool.md.
 enum ScalarText {
-  /// The fewest digits that read back as the same number; what is not finite has a name.
+  /// The fewest digits that parse as the same number. Infinities and NaN are objects with the key `$real`.
   static func real(_ value: Double) -> String {
     guard value.isFinite else {
       return "{\"$real\": \"" + (value.isNaN ? "nan" : value < 0 ? "-inf" : "inf") + "\"}"
@@ -11,7 +11,7 @@ enum ScalarText {
     return value.description
   }
 
-  /// All digits, without an exponent and without zeros that say nothing.
+  /// All digits, without an exponent and without insignificant zeros.
   static func decimal(_ value: Decimal) -> String {
     guard let parts = DecimalParts(value) else { return "nan" }
     var digits = parts.mantissa.description
@@ -28,8 +28,8 @@ enum ScalarText {
     return (parts.isNegative ? "-" : "") + digits
   }
 
-  /// The moment in UTC with every decimal place of the number of seconds since 2001 that it is; that number itself
-  /// outside the years 0 to 9999.
+  /// The date in UTC, with every decimal place of its number of seconds since 2001. Outside the years 0 to 9999, that
+  /// number itself.
   static func date(_ date: Date) -> String {
     let interval = date.timeIntervalSinceReferenceDate
     let whole = interval.rounded(.down)
@@ -40,9 +40,9 @@ enum ScalarText {
     return quoted(text.dropLast() + "." + fraction(of: interval) + "Z")
   }
 
-  /// The decimal places of a number, or what is missing to the next whole number where it is negative.
+  /// The decimal places of the number minus its floor.
   private static func fraction(of number: Double) -> String {
-    // The digits of the shortest decimal that is the same number: no binary arithmetic, which would round.
+    // Takes the digits of the shortest decimal, because binary arithmetic would round.
     let text = number.magnitude.description
     let parts = text.split(separator: "e")
     let mantissa = parts[0].split(separator: ".")
@@ -52,14 +52,14 @@ enum ScalarText {
     }
     while digits.last == "0" { digits.removeLast() }
     guard number < 0 else { return digits }
-    // 1 - 0.digits: the nines' complement, and one more in the last place.
+    // 1 - 0.digits: the nines' complement, plus one in the last place.
     let complement = digits.utf8.map { 9 - ($0 - UInt8(ascii: "0")) }
     var result = complement
     if let last = result.indices.last { result[last] += 1 }
     return result.map { String($0) }.joined()
   }
 
-  /// A string of JSON (RFC 8259, section 7), in which only quotes, backslashes and control characters are escaped.
+  /// A JSON string (RFC 8259, section 7). Only quotes, backslashes and control characters are escaped.
   static func quoted(_ string: some StringProtocol) -> String {
     var text = "\""
     text.reserveCapacity(string.utf8.count + 2)

@@ -1,10 +1,10 @@
 internal import StrataCore
 
-/// Two documents, brought to one form so that they can be compared key by key.
+/// Two documents in a form that can be compared key by key.
 struct Comparison {
   private(set) var old: ArchiveValue
   private(set) var new: ArchiveValue
-  /// What differs beside the values, a line each.
+  /// The differences in types and versions, one per line.
   private(set) var notes: [String] = []
 
   init(_ old: Document, _ new: Document) throws {
@@ -16,8 +16,8 @@ struct Comparison {
     alignRoots()
   }
 
-  /// The values, where one of them is JSON with the types that the other one has at the same places: the same number or
-  /// date can be spelled in several ways.
+  /// Returns both values. If only one document is JSON, its values get the types that the other has at the same paths,
+  /// because the same number or date can be spelled in several ways.
   static func aligned(
     _ old: (document: Document, value: ArchiveValue), _ new: (document: Document, value: ArchiveValue)
   ) throws -> (old: ArchiveValue, new: ArchiveValue) {
@@ -39,7 +39,7 @@ struct Comparison {
     }
   }
 
-  /// Takes the versions from records of types whose versions differ.
+  /// Removes the versions from records of types whose versions differ.
   private mutating func alignVersions() {
     let aligned = ValueVersions.aligned(old, new)
     (old, new) = (aligned.old, aligned.new)
@@ -51,7 +51,7 @@ struct Comparison {
     }
   }
 
-  /// Compares roots of two types, or of a type and none, by their fields.
+  /// If the roots have different types, or only one has a type, compares their fields.
   private mutating func alignRoots() {
     func fields(_ value: ArchiveValue) -> (name: String, object: ArchiveObject)? {
       switch value {

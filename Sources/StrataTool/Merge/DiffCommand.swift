@@ -65,7 +65,7 @@ struct DiffCommand: ToolCommand {
     return comparison.notes.isEmpty && changes.isEmpty ? 0 : 1
   }
 
-  /// Patches are for JSON, so what they are made of is what JSON has of the files.
+  /// Patches apply to JSON, so they are computed from the JSON form of both files.
   private func printPatch(_ old: Document, _ new: Document, _ console: Console) throws -> Int32 {
     func tree(_ document: Document) throws -> ArchiveValue {
       var objects = ObjectTree()

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Differences as lines: a mark and a key path each.
+/// Formats differences as lines, each with a mark and a key path.
 struct DifferenceText {
   let width: Int
   let showsValues: Bool
@@ -19,7 +19,7 @@ struct DifferenceText {
     let rest = max(width - head.count - 2, 20)
     switch (change.old, change.new) {
     case (let old?, let new?):
-      // The shorter one leaves its room to the other.
+      // The shorter text leaves its unused columns to the other.
       let (old, new) = (text(old), text(new))
       let room = rest - 3
       let left = min(old.count, max(room / 2, room - new.count))
@@ -30,7 +30,7 @@ struct DifferenceText {
   }
 
   private func text(_ value: ArchiveValue) -> String {
-    // What JSON has no form for, as what is not a number, is shown in words. Nothing but the line shown comes of it.
+    // A value that JSON cannot represent, such as NaN, is described in words. The text is for display only.
     guard let data = try? JSONWriter().write(value) else {
       return value.summary(mostCharacters: width)
     }
@@ -40,7 +40,7 @@ struct DifferenceText {
 }
 
 extension ValueDifference.Change {
-  /// The change as JSON; a value that is absent has no key.
+  /// The change as JSON. An absent value has no key.
   var json: ArchiveValue {
     var object = ArchiveObject([
       .init(key: "path", value: .string(path.description)), .init(key: "kind", value: .string(kind.rawValue)),

@@ -1,19 +1,19 @@
 internal import Foundation
 internal import StrataCore
 
-/// A file whose values are compared or merged, whatever it turns out to be: its bytes tell, not its name.
+/// A file whose values are compared or merged. The format is detected from the bytes, not from the name.
 struct Document {
   enum Form {
     case json(isPretty: Bool)
-    /// The stamp is that of the first member.
+    /// An archive, with the stamp of its first member.
     case archive(Stamp)
     case propertyList
   }
 
-  /// What messages call the file.
+  /// The name of the file in messages.
   let name: String
   let form: Form
-  /// The values; those of a stream stand in an array.
+  /// The value; for a stream, an array of its models.
   let value: ArchiveValue
 
   var isJSON: Bool { if case .json = form { true } else { false } }
@@ -46,21 +46,21 @@ struct Document {
       let data = try input.data()
       (form, value) = try ToolError.at(path) {
         var reader = JSONReader()
-        // Which of two values counts would be a guess, and the other one would be lost.
+        // Picking one of two values would be a guess, and would lose the other.
         reader.duplicateKeys = .refuse
         return (.json(isPretty: Self.hasLines(data)), try reader.read(data))
       }
     }
   }
 
-  /// An archive, or null where there is none.
+  /// Decodes an archive. Without one, the value is null.
   init(name: String, archive: Data?) throws {
     self.name = name
     form = .archive(try archive.map { try Stamp(of: $0) } ?? Stamp(typeName: "Value"))
     value = try archive.map { try ArchiveDecoder().decodeValue(from: $0) } ?? .null
   }
 
-  /// Whether text is on several lines.
+  /// Returns whether text has several lines, not counting trailing whitespace.
   private static func hasLines(_ text: Data) -> Bool {
     let spaces = Set(" \t\r\n".utf8)
     guard let end = text.lastIndex(where: { !spaces.contains($0) }) else { return false }
@@ -69,9 +69,9 @@ struct Document {
 }
 
 extension ArchiveValue {
-  /// The value as JSON has it: without types, and with text for dates and the like.
+  /// The value as JSON represents it: without types, and with strings for dates and the like.
   func asJSON() throws -> ArchiveValue { try JSONReader().read(JSONWriter().write(self)) }
 
-  /// What the value is, for messages.
+  /// The kind of the value, for messages.
   var rootName: String { if case .record(let record) = self { "a record of \(record.typeName)" } else { kind } }
 }

@@ -1,14 +1,14 @@
 internal import Foundation
 internal import StrataCore
 
-/// Gives JSON the types that the values of an archive have at the same places.
+/// Gives JSON values the types that an archive has at the same paths.
 struct JSONTyping {
-  /// What stood in fields, by the name of the type and the key: for places where the example holds null.
+  /// The first value of each field that is not null, by type name and key. Used if the example holds null.
   private var fields: [String: [String: ArchiveValue]] = [:]
-  /// Whether text that is no date where the archive has one is an error. Else it stays text.
+  /// Whether a string that does not parse as the archive's type is an error. Otherwise it stays a string.
   let isStrict: Bool
 
-  /// - Parameter examples: values of archives, without graphs in them.
+  /// - Parameter examples: values of archives that contain no graphs.
   init(examples: [ArchiveValue], isStrict: Bool) {
     self.isStrict = isStrict
     for example in examples { note(example) }
@@ -23,9 +23,9 @@ struct JSONTyping {
     value.forEachInside { note($0) }
   }
 
-  /// The JSON value with the types of the example.
+  /// Returns the JSON value with the types of the example.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for text that does not spell what is there.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a string that does not parse as the example's type.
   func typed(_ json: ArchiveValue, like example: ArchiveValue?) throws -> ArchiveValue {
     try typed(json, like: example, isStrict)
   }
@@ -72,7 +72,7 @@ struct JSONTyping {
         throw ArchiveError.at(.key(key), error)
       }
     }
-    // In the order of the example, with what is new after.
+    // Known fields keep the order of the example, and new ones follow.
     let known = example.keys.compactMap { key in object[key].map { (key, $0) } }
     let others = object.entries.filter { example[$0.key] == nil }.map { ($0.key, $0.value) }
     var record = ModelRecord(
@@ -82,7 +82,7 @@ struct JSONTyping {
     return record
   }
 
-  /// Elements are like the one with the same id, else like the one at the same place, else like all of them.
+  /// Types each element like the example with the same id, else the one at the same index, else the common one.
   private func array(_ elements: [ArchiveValue], like examples: [ArchiveValue], _ isStrict: Bool) throws
     -> [ArchiveValue]
   {
@@ -97,8 +97,8 @@ struct JSONTyping {
     }
   }
 
-  /// The keys that the texts of an object are in a map: those of the example with the same text, and else integers where all of
-  /// the example's are.
+  /// Converts the keys of an object to map keys: the example's key with the same text, else an integer if all of the
+  /// example's keys are.
   private static func keys(of object: ArchiveObject, like examples: [ArchiveValue.MapEntry]) -> [ArchiveValue] {
     let known = Dictionary(
       examples.compactMap { example in
@@ -125,7 +125,7 @@ struct JSONTyping {
     return .map(try CanonicalOrder.sorted(entries) { try $0.write($1.key) })
   }
 
-  /// What a text spells; `nil` where the example is of a kind that JSON has itself.
+  /// Parses a string as the example's type; `nil` if the string stays as it is.
   private func scalar(_ text: String, like example: ArchiveValue, _ isStrict: Bool) throws -> ArchiveValue? {
     let value: ArchiveValue?
     switch example {
@@ -141,7 +141,7 @@ struct JSONTyping {
     return value
   }
 
-  /// An example for all of the values; `nil` where they are of different kinds.
+  /// An example for all values; `nil` if they are of different kinds, or all null.
   private static func common(_ values: [ArchiveValue]) -> ArchiveValue? {
     func name(_ value: ArchiveValue) -> String {
       if case .record(let record) = value { "record " + record.typeName } else { value.kind }

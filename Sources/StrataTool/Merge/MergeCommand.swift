@@ -124,7 +124,7 @@ struct MergeCommand: ToolCommand {
     options.policies = policies.compactMap { policy in policy.path.map { ($0, policy.policy) } }
     let (value, report) = try Merger(options: options).merge(input.server, into: input.localValue, base: input.base)
     let fails = conflicts == .fail && !report.conflicts.isEmpty
-    // All of it is worked out first, so that a failure leaves nothing behind.
+    // Everything is computed before anything is written, so that a failure leaves no files behind.
     let document = MergedDocument(value: value, form: input.local.form, objects: input.objects)
     let data = try ToolError.at(output) {
       try document.data(as: form)
@@ -137,8 +137,8 @@ struct MergeCommand: ToolCommand {
     return report.conflicts.isEmpty || conflicts == .local || conflicts == .server ? 0 : 1
   }
 
-  /// Writes the merged document and the account of it, and tells of them. The document takes its place last, so a failure of
-  /// anything leaves the old one: first all is written beside the files, then the table is printed, then comes the report.
+  /// Writes the merged document and the report, and prints the table. First both go to temporary files, then the table
+  /// is printed, then the files are replaced, the document last. Any failure before that leaves the old document.
   private func write(
     _ document: Data?, _ account: Data?, _ console: Console, _ tell: () throws -> Void
   ) throws {
@@ -164,7 +164,7 @@ struct MergeCommand: ToolCommand {
     }
   }
 
-  /// The report must not take the place of a document, whatever path names that.
+  /// Throws if the report would replace one of the documents, under any path.
   private func checkReport() throws {
     guard let report, report != "-" else { return }
     let place = try RealPath.of(report)

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import StrataCore
 
-/// The documents of a merge, brought to the form of the local one.
+/// The documents of a merge, converted to the form of the local one.
 struct MergeInput {
-  /// Where the server's side comes from.
+  /// The source of the server's side.
   enum Source {
     case document(String)
     case patch(String)
@@ -14,7 +14,7 @@ struct MergeInput {
   let localValue: ArchiveValue
   let base: ArchiveValue?
   let server: ArchiveValue
-  /// Which records were objects.
+  /// The types whose records were objects.
   let objects: ObjectTree
 
   init(local localPath: String, base basePath: String?, server source: Source, _ console: Console) throws {
@@ -48,7 +48,7 @@ struct MergeInput {
       let json = try Self.patch(path, console)
       let patch =
         if case .patch = source { try ToolError.at(path) { try JSONPatch(json: json) } } else { nil as JSONPatch? }
-      // It says what became of what both started from, or else of the local side, which is then the base.
+      // A patch applies to the base. Without a base, it applies to the local value, which then becomes the base.
       let origin = base ?? localValue
       base = origin
       serverPath = path
@@ -77,7 +77,7 @@ struct MergeInput {
     return document.value
   }
 
-  /// A record that lacks a field says nothing of it, so what a patch removes becomes null.
+  /// Sets fields that a patch removed to null, because a field that a record lacks counts as unchanged.
   private static func keepingFields(of old: ArchiveValue, in new: ArchiveValue) -> ArchiveValue {
     switch (old, new) {
     case (.record(let before), .record(var after)) where before.typeName == after.typeName:
@@ -96,7 +96,7 @@ struct MergeInput {
     }
   }
 
-  /// Documents of different kinds have nothing to merge: one would take the place of the other as a whole.
+  /// Throws if the documents are of different kinds, because one would replace the other as a whole.
   private static func checkRoots(_ local: ArchiveValue, _ localName: String, _ other: ArchiveValue, _ name: String)
     throws
   {

@@ -1,19 +1,19 @@
 internal import Foundation
 internal import StrataCore
 
-/// A merged value on its way to a file.
+/// A merged value that is to be written.
 struct MergedDocument {
   enum Format: String, CaseIterable {
     case json, strata
 
-    /// The format that a name asks for.
+    /// The format for a file extension; `nil` for another extension.
     init?(path: String) {
       guard let format = Self.allCases.first(where: { path.hasSuffix("." + $0.rawValue) }) else { return nil }
       self = format
     }
   }
 
-  /// How many models a member of a stream holds at most.
+  /// The maximum number of models in a member of a stream.
   private static let memberCount = 1000
 
   let value: ArchiveValue
@@ -37,7 +37,7 @@ struct MergedDocument {
     return data
   }
 
-  /// An archive that says of itself what the local one says.
+  /// An archive with the type and version of the local one.
   private func archive(_ stamp: Stamp) throws -> Data {
     var stamp = stamp
     guard stamp.kind == .single else { return try stream(stamp) }

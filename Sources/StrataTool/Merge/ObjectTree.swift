@@ -1,13 +1,13 @@
 internal import StrataCore
 
-/// The objects of a graph in their places, and back.
+/// Converts graphs of objects to trees, and trees to graphs.
 struct ObjectTree {
   /// The types whose records were objects.
   private(set) var types = Set<String>()
 
-  /// The value with the objects of its graphs in their places; a stream has a graph for each model.
+  /// Returns the value with each reference replaced by its object. In a stream, each model has a graph of its own.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` where objects are shared or in cycles.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if objects are shared or in cycles.
   mutating func tree(_ value: ArchiveValue) throws -> ArchiveValue {
     if case .array(let elements) = value { return .array(try elements.map { try tree($0) }) }
     guard case .graph(let graph) = value else { return value }
@@ -15,7 +15,7 @@ struct ObjectTree {
     return try graph.asTree()
   }
 
-  /// The value with a graph of the records that are objects, where there are any.
+  /// Returns the value as a graph of the records that were objects, or unchanged if there are none.
   func graph(_ value: ArchiveValue) -> ArchiveValue {
     guard !types.isEmpty else { return value }
     var objects: [ArchiveValue] = []
@@ -23,7 +23,7 @@ struct ObjectTree {
     return objects.isEmpty ? value : .graph(ObjectGraph(objects: objects, root: root))
   }
 
-  /// Objects get their numbers from the inside out, as models write them.
+  /// Numbers objects from the inside out, as models are written.
   private func moved(_ value: ArchiveValue, _ objects: inout [ArchiveValue]) -> ArchiveValue {
     let result = value.mapInside { moved($0, &objects) }
     guard case .record(let record) = result, types.contains(record.typeName) else { return result }
@@ -35,7 +35,7 @@ struct ObjectTree {
 extension ObjectGraph {
   fileprivate func asTree() throws -> ArchiveValue { try ArchiveValue.graph(self).asTree() }
 
-  /// The graph as a tree for comparing: where an object occurs again, the path of its first place stands for it.
+  /// The graph as a tree for comparing. A repeated object is replaced by the path of its first occurrence.
   func unfolded() throws -> ArchiveValue {
     var places: [Int: MergePath] = [:]
     var level = 0
@@ -50,7 +50,7 @@ extension ObjectGraph {
         defer { level -= 1 }
         return try unfold(objects[number], path)
       case .graph: return value
-      // Nothing says where a member of a set is, or a key.
+      // Elements of sets and keys of maps have no path.
       case .set, .map: return try value.mapInside { try unfold($0, path) }
       default:
         return try value.mapSteps { value, step in

@@ -1,9 +1,9 @@
 internal import ArgumentParser
 internal import StrataCore
 
-/// What one `--policy` says: `labels[*].name=serverWins`, or `max` for everything.
+/// A `--policy` argument: `labels[*].name=serverWins`, or `max` for every path.
 struct PolicyArgument {
-  /// `nil` stands for everything.
+  /// The path to which the policy applies; `nil` for every path.
   let path: MergeSelector?
   let policy: MergePolicy
 
@@ -32,7 +32,7 @@ struct PolicyArgument {
     path = MergeSelector(parsing: name)
   }
 
-  /// Whether every bracket that opens is that of `[*]`.
+  /// Returns whether every unescaped opening bracket begins `[*]`.
   private static func hasStarsOnly(_ path: String) -> Bool {
     var rest = Substring(path)
     while let character = rest.popFirst() {
@@ -43,7 +43,7 @@ struct PolicyArgument {
 }
 
 extension MergeSelector {
-  /// Whether this leads to something in the value.
+  /// Returns whether the selector matches anything in the value.
   func leadsSomewhere(in value: ArchiveValue, at path: [MergePath.Component] = []) -> Bool {
     if matches(path) { return true }
     switch value {

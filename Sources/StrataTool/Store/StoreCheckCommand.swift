@@ -46,7 +46,7 @@ struct StoreCheckCommand: ToolCommand {
 }
 
 extension StoreFinding {
-  /// The finding as JSON. Every key is always there.
+  /// The finding as JSON. Every key is always present.
   var json: ArchiveValue {
     [
       "kind": .string(kind.rawValue), "key": key.map { .string($0) } ?? .null,

@@ -6,10 +6,10 @@ internal import StrataStore
 /// The store that a command works on.
 struct StoreFile: ParsableArguments {
   enum Access {
-    /// Nothing is written, to a store of a newer program neither.
+    /// Nothing is written, not even to a store of a newer program.
     case reads
     case writes
-    /// As `writes`, and makes a store where there is no file.
+    /// Like `writes`, and creates the store if there is no file.
     case makes
   }
 
@@ -31,12 +31,12 @@ struct StoreFile: ParsableArguments {
     guard wait >= 0, wait <= 86_400 else { throw ValidationError("--wait is from 0 to 86400 seconds.") }
   }
 
-  /// Whether there is anything at the path.
+  /// Whether anything exists at the path.
   var exists: Bool {
     get throws { try ToolError.at(path) { try FileStatus(ofPath: path) != nil } }
   }
 
-  /// Opens the store for `body`. Failures are told with the path of the store.
+  /// Opens the store, runs `body` and closes the store. Errors name the path of the store.
   func use<R>(_ access: Access, _ body: (SnapshotStore) throws -> R) throws -> R {
     try atFile(access) { url, options in
       let store = try SnapshotStore(url: url, options: options)
@@ -46,9 +46,9 @@ struct StoreFile: ParsableArguments {
     }
   }
 
-  /// Runs `body` with the file and how it is to be opened, after a look at what is there.
+  /// Checks the path, then runs `body` with the URL and the options for opening the store.
   func atFile<R>(_ access: Access, _ body: (URL, StoreOptions) throws -> R) throws -> R {
-    // Only who asks for a new store gets one: a wrong path would be an empty store that looks right.
+    // Only `makes` creates a store: an empty store at a wrong path would look correct.
     guard try access == .makes || exists else {
       throw ToolError("\(path): there is no file; strata store init makes a store")
     }
@@ -64,7 +64,7 @@ struct StoreFile: ParsableArguments {
     }
   }
 
-  /// Prints a document, or the lines where JSON was not asked for.
+  /// Prints the document if `--json` was given, otherwise the lines.
   func show(_ document: @autoclosure () -> ArchiveValue, _ lines: @autoclosure () -> [String], _ console: Console)
     throws
   {
@@ -80,13 +80,13 @@ struct StoreFile: ParsableArguments {
   }
 }
 
-/// The key that a command is about.
+/// The key that a command works on.
 struct StoreKey: ParsableArguments {
   @Argument(help: ArgumentHelp("The key in the store.", valueName: "key"))
   var name: String
 }
 
-/// Who changes something, and why.
+/// The author and the reason of a change.
 struct StoreNote: ParsableArguments {
   @Option(help: "Who does this, for the history.")
   var author: String?

@@ -32,7 +32,7 @@ struct StoreHistoryCommand: ToolCommand {
 
   /// The history as rows of a table.
   ///
-  /// - Parameter showsTime: false where each run is to print the same.
+  /// - Parameter showsTime: false if every run must print the same.
   static func lines(_ revisions: [StoreRevision], _ labels: [Int: [String]] = [:], showsTime: Bool = true) -> [String] {
     var table = TextTable(columns: showsTime ? 5 : 4)
     for revision in revisions {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import StrataCore
 internal import StrataStore
 
-/// Some files of a folder, which are saved in one transaction: each waits for the disk once.
+/// A batch of files that is saved in one transaction, so that it waits for the disk only once.
 struct StoreImportBatch {
   private static let mostFiles = 256
   private static let mostBytes = 16 << 20
@@ -14,7 +14,7 @@ struct StoreImportBatch {
 
   private var items: [Item] = []
 
-  /// Reads the next files; at least one.
+  /// Reads the next files, at least one.
   init(_ rest: inout ArraySlice<(path: String, item: FileTree.Item)>, root: String, prefix: String, _ console: Console)
   {
     var size = 0
@@ -43,8 +43,8 @@ struct StoreImportBatch {
     }
   }
 
-  /// - Returns: what became of each file, when that is on the disk.
-  /// - Throws: where the store cannot go on; then nothing of the batch is saved.
+  /// - Returns: the outcome of each file, once the batch is on disk.
+  /// - Throws: `StoreError` if the store fails. Then nothing of the batch is saved.
   func save(in store: SnapshotStore, _ who: StoreNote) throws -> [StoreImportReport.Result] {
     try store.write { transaction in
       try items.map { item in
@@ -66,23 +66,23 @@ struct StoreImportBatch {
       let revision = try transaction.saveArchive(archive, as: key, author: who.author, note: who.note)
       return .init(file: file, outcome: .saved, key: key, revision: revision.number)
     } catch let error as StoreError where [.notEncodable, .invalid, .newerModel, .damaged].contains(error.code) {
-      // They concern one key. Should one have left a half of it in the transaction, nothing of that is kept.
+      // These errors concern one key. If a save is left half done, the transaction throws at its end.
       return .init(file: file, outcome: .failed, key: key, message: ToolError.message(of: error))
     }
   }
 
-  /// The last revision, where it holds the same as an archive, to the byte.
+  /// The number of the last revision, if its value has the same bytes as the archive's; otherwise `nil`.
   private static func revision(
     of key: String, with archive: Data, _ transaction: StoreTransaction
   ) throws -> Int? {
     guard let last = try transaction.revision(of: key), !last.isDeletion else { return nil }
-    // Saving says what is wrong with an archive that cannot be read.
+    // For an unreadable archive, saving throws the error.
     guard let stamp = try? Stamp(of: archive), let value = try? ArchiveDecoder().decodeValue(from: archive),
       stamp.typeName == last.typeName, stamp.modelVersion == last.modelVersion,
       let held = try transaction.untypedValue(for: key)
     else { return nil }
     let encoder = ArchiveEncoder()
-    // What cannot be compared is saved.
+    // A value that cannot be compared is saved.
     guard let bytes = try? encoder.encodeBody(value), let heldBytes = try? encoder.encodeBody(held) else { return nil }
     return bytes == heldBytes ? last.number : nil
   }

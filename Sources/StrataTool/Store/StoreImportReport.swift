@@ -1,12 +1,12 @@
 internal import StrataCore
 
-/// What became of the files of a folder.
+/// The outcomes for the files of a folder.
 struct StoreImportReport {
   enum Outcome: String, CaseIterable {
     case saved
-    /// The key held it already.
+    /// The last revision of the key has the same value already.
     case same
-    /// A file of another kind.
+    /// A file of another format.
     case other
     case failed
   }
@@ -23,7 +23,7 @@ struct StoreImportReport {
       return ([outcome.rawValue, (key ?? file).onOneLine] + end).joined(separator: "  ")
     }
 
-    /// Every key is always there.
+    /// Every key is always present.
     fileprivate var json: ArchiveValue {
       [
         "file": .string(file), "outcome": .string(outcome.rawValue), "key": key.map { .string($0) } ?? .null,

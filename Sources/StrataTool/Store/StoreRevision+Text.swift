@@ -3,7 +3,7 @@ internal import StrataCore
 internal import StrataStore
 
 extension StoreRevision {
-  /// The revision as JSON. Every key is always there.
+  /// The revision as JSON. Every key is always present.
   var json: ArchiveValue { .object(ArchiveObject(entries)) }
 
   func json(adding more: [(String, ArchiveValue)]) -> ArchiveValue {
@@ -23,7 +23,7 @@ extension StoreRevision {
     ]
   }
 
-  /// `2026-11-22T12:00:00.250Z`, to the millisecond. A clock may be so wrong that its time has no such spelling.
+  /// `2026-11-22T12:00:00.250Z`, to the millisecond. A time that ISO 8601 cannot represent is in seconds since 1970.
   var timeText: String {
     let interval = time.timeIntervalSince1970
     guard abs(interval) < 1e12 else { return "\(interval) seconds since 1970" }
@@ -34,13 +34,13 @@ extension StoreRevision {
     return text.dropLast() + "." + String(String(rest + 1000).dropFirst()) + "Z"
   }
 
-  /// `Issue@3`; `deleted` where there is no value.
+  /// `Issue@3`; `deleted` if there is no value.
   var mark: String {
     guard let typeName else { return "deleted" }
     return (modelVersion.map { "\(typeName)@\($0)" } ?? typeName).onOneLine
   }
 
-  /// What was done, on one line: `saved  issue/7  revision 3`.
+  /// The action in one line: `saved  issue/7  revision 3`.
   var line: String {
     let verb =
       switch action {
@@ -56,7 +56,7 @@ extension StoreRevision {
 }
 
 extension Int64 {
-  /// The quotient that is not above the exact one, and what is left.
+  /// The quotient rounded down, and the remainder.
   fileprivate func flooredQuotient(by divisor: Int64) -> (Int64, Int64) {
     let rest = (self % divisor + divisor) % divisor
     return ((self - rest) / divisor, rest)

@@ -23,7 +23,7 @@ struct StoreUpgradeCommand: ToolCommand {
 
   func run(on console: Console) throws -> Int32 {
     let before = try store.use(.reads) { try $0.status() }
-    // Opening a store for writing brings its tables to today's format.
+    // Opening a store for writing upgrades its tables.
     let status = try dryRun ? before : store.use(.writes) { try $0.status() }
     let models = ModelsOfStore(status)
     try store.show(
@@ -58,10 +58,10 @@ struct StoreUpgradeCommand: ToolCommand {
   }
 }
 
-/// The models of a store, with what it tells of their versions.
+/// The models in a store, with the versions that it holds.
 private struct ModelsOfStore {
   struct Model {
-    /// The name of the archives, which may be that of a collection of the model.
+    /// The type name of the archives. It may be a collection of the model.
     let type: String
     let version: Int
     /// The newest version of the model in the store.
@@ -79,9 +79,9 @@ private struct ModelsOfStore {
   }
 
   let models: [Model]
-  /// How many revisions there are of versions older than the newest one in the store.
+  /// The number of revisions that are older than the newest version of their model in the store.
   var old: Int { models.reduce(0) { $0 + ($1.isOld ? $1.revisions : 0) } }
-  /// What upgrades them; `nil` where there are none.
+  /// The Swift call that upgrades the store; `nil` if it has no models.
   let swift: String?
 
   init(_ status: StoreStatus) {

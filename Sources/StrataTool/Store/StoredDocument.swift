@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// A file as the archive that a store saves: an archive is taken as it is, and a JSON document as `encode` archives it.
+/// A file as an archive for a store. An archive is kept as it is, and a JSON document is archived as `encode` does it.
 struct StoredDocument {
   let archive: Data
 
@@ -26,13 +26,13 @@ struct StoredDocument {
     }
   }
 
-  /// A file of a folder; `nil` for one that is neither, with what was found instead.
+  /// Reads a file of a folder. Returns `nil` and the format found if it is neither an archive nor JSON.
   static func inFolder(_ path: String, _ console: Console) throws -> (document: StoredDocument?, found: String) {
     switch try InputFile(path: path).kind {
     case .archive: break
     case .propertyList: return (nil, "a property list; strata convert makes an archive of it")
     case .other(let found):
-      // Any text may be JSON, so that the name decides where the first character does not.
+      // Any text may be JSON, so the file extension decides unless the first character does.
       guard found == "JSON" || Self.mayBeJSON(found) && path.hasSuffix(".json") else { return (nil, found) }
     }
     return (try StoredDocument(DataFile(path), nil, console), "")
@@ -45,7 +45,7 @@ struct StoredDocument {
   private static func archive(ofJSON data: Data, _ file: DataFile, _ record: RecordOptions?) throws -> Data {
     try ToolError.at(file.path) {
       var reader = JSONReader()
-      // Which of two values counts would be a guess, and the other one would be lost.
+      // Picking one of two values would be a guess, and would lose the other.
       reader.duplicateKeys = .refuse
       let document = try reader.read(data)
       return try record?.archive(of: document, file) ?? ArchiveEncoder().encode(document)

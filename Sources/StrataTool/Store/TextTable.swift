@@ -1,7 +1,7 @@
 /// Rows of text whose columns are aligned, two spaces apart.
 struct TextTable {
   private var rows: [[String]] = []
-  /// How many columns are as wide as their widest cell; those after them end where their text does.
+  /// The number of aligned columns. Later columns are not padded.
   private let columns: Int
 
   init(columns: Int) { self.columns = columns }

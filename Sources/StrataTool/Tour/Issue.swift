@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// A GitHub issue as version 3 of the model has it. A pull request is one too.
+/// Version 3 of the model of a GitHub issue or pull request.
 struct Issue: Equatable {
   var number: Int
   var title: String

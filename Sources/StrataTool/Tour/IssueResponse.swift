@@ -1,18 +1,18 @@
 internal import Foundation
 internal import StrataCore
 
-/// A response of GitHub's for one issue.
+/// A response of GitHub for one issue.
 struct IssueResponse {
   let path: String
   let size: Int
   let json: ArchiveValue
   let number: Int
 
-  /// Reads a response and makes sure that it is one for an issue.
+  /// Parses a response and checks that it is for an issue.
   ///
   /// - Parameters:
-  ///   - path: what messages call it.
-  ///   - isFirst: whether an issue is made of it; a later one may hold some of the keys only.
+  ///   - path: the path in messages.
+  ///   - isFirst: whether the issue is created from this response. Later ones may have only some of the keys.
   init(path: String, _ data: Data, isFirst: Bool) throws {
     self.path = path
     let file = DataFile(path)
@@ -39,7 +39,7 @@ struct IssueResponse {
     return json.objectValue?.keys.filter { !read.contains($0) } ?? []
   }
 
-  /// The issue as version 1 of the model archived it: flat, with names of its own, and dates as seconds since 1970.
+  /// The issue as version 1 of the model archived it: flat, with other keys, and dates as seconds since 1970.
   func version1() throws -> ModelRecord {
     func seconds(_ key: String) throws -> ArchiveValue {
       guard let value = json[key], !value.isNull else { return .null }

@@ -1,6 +1,6 @@
 internal import StrataCore
 
-/// Whether an issue is open; a state that GitHub invents later is kept apart.
+/// Whether an issue is open. A state that GitHub adds later is read as `unknown`.
 enum IssueState: String, Archivable, UnknownCaseRepresentable {
   case open, closed, unknown
   static var unknownCase: IssueState { .unknown }

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The responses that the tour takes where none are named: those of Fixtures/json/tour, which SwiftPM compiles into the program.
+/// The default responses of the tour, from Fixtures/json/tour. SwiftPM compiles them into the program.
 enum TourFixtures {
-  /// The name and the text of each, in their order.
+  /// The name and the text of each response, in order.
   static let responses = [
     (name: "1-issue.json", text: Data(PackageResources.issue_json)),
     (name: "2-triaged.json", text: Data(PackageResources.triaged_json)),

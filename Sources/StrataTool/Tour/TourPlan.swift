@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Works the whole tour out, before any of it is told or written.
+/// Computes the whole tour before anything is printed or written.
 enum TourPlan {
   static func stages(of responses: [IssueResponse], width: Int) throws -> [TourStage] {
     guard let first = responses.first else { return [] }
@@ -84,19 +84,19 @@ enum TourPlan {
     try ArchiveDecoder().decode(Issue.self, from: archive) == issue
   }
 
-  /// Keys in lines that are not wider than the terminal.
+  /// Lists keys in lines that are not wider than the terminal.
   private static func list(_ title: String, _ keys: [String], _ width: Int) -> [String] {
     var lines = ["\(title): \(keys.first ?? "none")"]
     for key in keys.dropFirst() {
       lines[lines.count - 1] += ","
       let line = lines[lines.count - 1] + " " + key
-      // Another comma may come behind it.
+      // Leaves a column for the comma that may follow.
       if line.count < width { lines[lines.count - 1] = line } else { lines.append("  " + key) }
     }
     return lines
   }
 
-  /// A value in a few words; records by what names them.
+  /// A value in a few words. A record is shown by its login, name or title.
   private static func shortened(_ value: ArchiveValue?, _ width: Int) -> String {
     guard let value else { return "absent" }
     let most = max((width - 20) / 2, 12)

@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// A part of the tour: what is told, and the archive that is left behind.
+/// A stage of the tour: the text to print, and the archive to write.
 struct TourStage {
   let title: String
   let lines: [String]
-  /// The name of the archive and its bytes.
+  /// The file name and the bytes of the archive.
   let fileName: String
   let archive: Data
-  /// The issue as it is by now.
+  /// The issue after this stage.
   let issue: Issue
-  /// Whether the archive gives back what was saved.
+  /// Whether an archive decodes to the saved value.
   let isIntact: (Data) throws -> Bool
-  /// Bytes of the JSON that the archive stands for.
+  /// The size of the JSON that the archive replaces, in bytes.
   let jsonSize: Int
 }

@@ -2,11 +2,11 @@ internal import Foundation
 internal import StrataCore
 internal import StrataStore
 
-/// The end of the tour: the chapters as revisions in a store.
+/// The end of the tour: its stages as revisions in a store.
 struct TourStore {
   private static let name = "issues.store"
 
-  /// The path of the store as it is told.
+  /// The path of the store in messages.
   let path: String
   private let url: URL
 
@@ -17,9 +17,9 @@ struct TourStore {
     url = folder.appendingPathComponent(Self.name)
   }
 
-  /// Saves a revision for each chapter, and restores an old one.
+  /// Saves a revision for each stage, then restores an old one and undoes that.
   ///
-  /// - Returns: the lines that tell it.
+  /// - Returns: the lines to print.
   func tell(_ stages: [TourStage], key: String) throws -> [String] {
     try ToolError.at(path) {
       try removeEarlier()
@@ -33,7 +33,7 @@ struct TourStore {
       var lines = ["\(sizes.counted("save")) under the key \(key), of which none replaced another:"]
       lines += try history(store, key)
 
-      // Version 1 of the model saved it, and today's opens it.
+      // Revision 1 was saved by version 1 of the model, and opens with the current one.
       let first = try store.read { try $0.value(Issue.self, for: key, at: .revision(1)) }
       guard let first, first == stages.first?.issue else {
         throw ToolError("\(path): revision 1 does not give back what was saved")
@@ -65,12 +65,12 @@ struct TourStore {
     }
   }
 
-  /// Each tour begins anew, as its archives do.
+  /// Removes the store of an earlier tour.
   private func removeEarlier() throws {
     guard FileManager.default.fileExists(atPath: url.path) else { return }
     var options = StoreOptions()
     options.isReadOnly = true
-    // A file of somebody else's is no store, which this throws for, and stays.
+    // Throws for a file that is not a store, so that a user's own file is kept.
     try SnapshotStore(url: url, options: options).close()
     for end in ["-wal", "-shm", ""] where FileManager.default.fileExists(atPath: url.path + end) {
       try FileManager.default.removeItem(atPath: url.path + end)

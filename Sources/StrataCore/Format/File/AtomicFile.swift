@@ -8,9 +8,9 @@ package import Foundation
   internal import Darwin
 #endif
 
-/// Replaces files so that every reader, and a machine that lost power, sees all of the old or all of the new.
+/// Replaces files so that every reader, even after a power failure, sees all of the old content or all of the new.
 package enum AtomicFile {
-  /// How many links are followed before they count as a cycle.
+  /// The maximum number of links to follow. More count as a cycle.
   private static let mostLinks = 40
 
   /// Replaces the content of the file at `url`. See ``replace(_:writing:)``.
@@ -18,7 +18,7 @@ package enum AtomicFile {
   /// - Returns: the status of the new file, even if another writer has replaced it since.
   @discardableResult
   package static func write(_ bytes: RawSpan, to url: URL) throws -> FileStatus {
-    // The span cannot be captured, so the steps of `replace` are taken here one by one.
+    // A span cannot be captured, so the steps of `replace` are repeated here.
     let replacement = try Replacement(of: url)
     let status: FileStatus
     do {
@@ -35,17 +35,16 @@ package enum AtomicFile {
     try write(data.bytes, to: url)
   }
 
-  /// Gives a file that was made beside it the place of another one, once its content and its new name would survive a loss
-  /// of power.
+  /// Moves a file to another path in the same folder. Its content and its new name then survive a power failure.
   ///
-  /// - Parameter isNew: whether a file that has the name already stays.
-  /// - Returns: whether the file has the name now.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`. A new file is then removed. One that replaces another has its name if
-  ///   only that could not be made to last.
+  /// - Parameter isNew: whether an existing file at the path is kept.
+  /// - Returns: whether the file is at the path now.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`. A new file is then removed. A file that replaces another
+  ///   one may be at the path, if only synchronizing the folder failed.
   @discardableResult
   package static func place(_ file: URL, at url: URL, isNew: Bool = false) throws -> Bool {
     let path = try OpenFile.path(of: url), made = try OpenFile.path(of: file)
-    // Opened first, so that a folder which cannot be synchronized fails before anything is changed.
+    // Opened first, so that a folder that cannot be opened fails before anything is changed.
     let folder = try OpenFile(folder: folder(of: path), named: path)
     try OpenFile(writing: file).synchronize()
     guard isNew else {
@@ -61,56 +60,56 @@ package enum AtomicFile {
     return true
   }
 
-  /// Gives a file another path, and removes the file that has it.
+  /// Renames a file, and replaces any file at the new path.
   static func move(_ made: String, to path: String) throws {
     guard SystemCall.make(.rename, { rename(made, path) }) == 0 else { throw OpenFile.failure("write", path) }
   }
 
-  /// Gives a file another path, which no file may have.
+  /// Renames a file, unless there is one at the new path.
   ///
-  /// - Returns: whether that was done; `false` where a file has the path.
+  /// - Returns: whether the file was renamed; `false` if there is one at the new path.
   static func move(_ made: String, toNew path: String) throws -> Bool {
-    // Unlike a rename this fails where somebody else was faster.
+    // Unlike a rename, a link fails if another writer was faster.
     guard SystemCall.make(.link, { link(made, path) }) != 0 else {
       _ = SystemCall.make(.unlink) { unlink(made) }
       return true
     }
     if errno == EEXIST { return false }
     guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw OpenFile.failure("write", path) }
-    // There are no such links on this file system.
+    // The file system has no hard links.
     guard try FileStatus(ofPath: path) == nil else { return false }
     try move(made, to: path)
     return true
   }
 
-  /// Replaces the file at `url` by what `writing` writes, or makes it.
+  /// Replaces the file at `url` by the output of `writing`, or creates it.
   ///
-  /// The bytes go to a new file in the same folder, which is synchronized and then takes the place of the old
-  /// one. A symbolic link stays, and its target is replaced. Permissions stay; a new file has those that the
-  /// process gives to new files. Once this returns, the content survives a loss of power.
+  /// The bytes go to a new file in the same folder, which is synchronized and then replaces the old one. A symbolic
+  /// link stays, and its target is replaced. Permissions are kept; a new file has the default ones of the process. Once
+  /// this returns, the content survives a power failure.
   ///
-  /// A process that is killed leaves its new file behind, named as ``TemporaryFiles`` says; the next writer of the same file
-  /// removes it.
+  /// A killed process leaves its new file behind, with a name as in ``TemporaryFiles``. The next writer of the same
+  /// file removes it.
   ///
-  /// - Throws: What `writing` throws, or ``ArchiveError`` with the code `fileSystem`. The old file is then as it
-  ///   was, and nothing else is left behind. The one exception is a folder that fails to be synchronized after
-  ///   the exchange: the new content is there, but may not survive a loss of power.
+  /// - Throws: The errors of `writing`, or ``ArchiveError`` with the code `fileSystem`. The old file is then unchanged,
+  ///   and nothing else is left behind. The one exception is a folder that cannot be synchronized after the
+  ///   replacement: the new content is in place, but may not survive a power failure.
   package static func replace(_ url: URL, writing: (borrowing OpenFile) throws -> Void) throws {
     let replacement = try Replacement(of: url)
     do { try writing(replacement.temporary.file) } catch { throw replacement.abandon(error) }
     try replacement.commit()
   }
 
-  /// Removes the temporary files that killed writers of the file have left.
+  /// Removes the temporary files that killed writers of the file left behind.
   static func removeAbandoned(beside url: URL) throws {
     let path = try OpenFile.path(of: url)
     try TemporaryFiles(of: target(of: path).path).removeAbandoned(named: path)
   }
 
-  /// The whole content of a file, which is empty where the file is.
+  /// The whole content of a file; empty for an empty file.
   ///
-  /// - Parameter limit: How many bytes the file may have at most.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem` where the file cannot be read, or `limitExceeded`.
+  /// - Parameter limit: The maximum size of the file in bytes.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem` if the file cannot be read, or `limitExceeded`.
   package static func read(_ url: URL, limit: Int? = nil) throws -> [UInt8] {
     let file = try OpenFile(reading: url)
     let limit = limit ?? Int.max
@@ -133,7 +132,7 @@ package enum AtomicFile {
     return bytes
   }
 
-  /// Follows the symbolic links at the end of a path, also where the last one leads to nothing yet.
+  /// Follows the symbolic links at the end of a path. The last one may be dangling.
   package static func target(of path: String) throws -> (path: String, status: FileStatus?) {
     var current = path
     for _ in 0..<mostLinks {
@@ -153,7 +152,7 @@ package enum AtomicFile {
     throw OpenFile.failure("write", path, ELOOP)
   }
 
-  /// The folder that holds what lies at `path`. Dots are left to the system, which knows the links.
+  /// The parent folder of a path. The system resolves dots, because it knows the links.
   static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])

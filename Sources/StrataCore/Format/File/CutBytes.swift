@@ -8,16 +8,16 @@ import Foundation
   internal import Darwin
 #endif
 
-/// The bytes that a recovering writer cuts off a stream, in a file beside it.
+/// The bytes that a recovering writer cuts off a stream, in a file next to it.
 struct CutBytes {
   private static let step = 1 << 20
 
   let path: String
 
-  /// Copies what is after an offset to `NAME.cut`, or to `NAME.cut-2` and so on where there is one, and returns once
-  /// the copy is safe on the disk.
+  /// Copies the bytes after an offset to `NAME.cut`, or to `NAME.cut-2` and so on if that exists. Returns once the copy
+  /// is on disk.
   ///
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`; there is no copy then.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`. No copy remains then.
   init(of file: borrowing OpenFile, from offset: Int, to end: Int, beside url: URL) throws {
     let name = try OpenFile.path(of: url)
     let target = try AtomicFile.target(of: name).path

@@ -6,19 +6,19 @@
   internal import Darwin
 #endif
 
-/// What the system knows about a file.
+/// The status of a file, as the system reports it.
 package struct FileStatus: Sendable {
   package var size: Int
   package var isFolder: Bool
   package var isRegular: Bool
   package var isSymbolicLink: Bool
-  /// Permissions, without the bits for set-user-id and the like.
+  /// The permissions, without set-user-id and similar bits.
   package var permissions: UInt32
   package var owner: UInt32
   package var group: UInt32
-  /// Nanoseconds since 1970 at which the content last changed.
+  /// The time of the last change to the content, in nanoseconds since 1970.
   package var modified: Int64
-  /// What tells the file from all others of the machine, under whatever path.
+  /// Device and inode identify the file on this machine, whatever its path.
   package var device: UInt64
   package var inode: UInt64
 
@@ -40,7 +40,7 @@ package struct FileStatus: Sendable {
     inode = UInt64(truncatingIfNeeded: status.st_ino)
   }
 
-  /// The status of what lies at `path`, of a link itself and not of its target; `nil` where nothing does.
+  /// The status of the file at `path`; `nil` if there is none. Of a link, it is the status of the link itself.
   package init?(ofPath path: String) throws {
     var status = stat()
     guard SystemCall.make(.status, { lstat(path, &status) }) == 0 else {
@@ -50,11 +50,10 @@ package struct FileStatus: Sendable {
     self.init(status)
   }
 
-  /// Whether both are of one file, and its content has not been written in between.
+  /// Returns whether both are of the same file, whose content has not been written in between.
   package func isSameContent(as other: FileStatus) -> Bool {
     isOfSameFile(as: other) && size == other.size && modified == other.modified
   }
 
-  /// Whether both are of one file.
   func isOfSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 }

@@ -8,13 +8,13 @@ package import Foundation
   internal import Darwin
 #endif
 
-/// An open file of the operating system, closed at the latest when this value goes away.
+/// An open file of the operating system. It is closed when this value is destroyed, if not before.
 ///
-/// Every failure is an ``ArchiveError`` with the code `fileSystem`, whose reason names the file, the operation
-/// and what the system said, and whose underlying error is a `POSIXError`. Interrupted calls are repeated.
+/// Every failure is an ``ArchiveError`` with the code `fileSystem`. Its reason names the file, the operation and the
+/// system's message, and its underlying error is a `POSIXError`. Interrupted calls are repeated.
 package struct OpenFile: ~Copyable {
   private var descriptor: CInt
-  /// The path that error messages name.
+  /// The path for error messages.
   private let path: String
 
   deinit {
@@ -23,11 +23,11 @@ package struct OpenFile: ~Copyable {
 
   // MARK: Opening
 
-  /// Opens a file to be read. A folder is refused.
+  /// Opens a file for reading. Throws for a folder.
   package init(reading url: URL) throws {
     let path = try Self.path(of: url)
     let descriptor = try Self.opened(path, named: path, to: "read", O_RDONLY)
-    // Opening a folder is allowed, and only reading it would fail.
+    // A folder can be opened, and only reading it would fail.
     var status = stat()
     guard SystemCall.make(.status, { fstat(descriptor, &status) }) == 0 else {
       let number = errno
@@ -42,43 +42,43 @@ package struct OpenFile: ~Copyable {
     self.path = path
   }
 
-  /// Opens what lies at a path, where that is a file and no link, in order to lock it.
+  /// Opens a file or a folder, but not a link, for locking.
   init(locking path: String, named name: String) throws {
     descriptor = try Self.opened(path, named: name, to: "write", O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     self.path = name
   }
 
-  /// Opens a file that exists to be written from its beginning on, without any promise of atomicity.
+  /// Opens an existing file for writing from its beginning, which is not atomic.
   package init(writing url: URL) throws {
     let path = try Self.path(of: url)
     descriptor = try Self.opened(path, named: path, to: "write", O_WRONLY)
     self.path = path
   }
 
-  /// Opens a file that exists to be read and to be written at its end.
+  /// Opens an existing file for reading, and for writing at its end.
   init(appending url: URL) throws {
     let path = try Self.path(of: url)
     descriptor = try Self.opened(path, named: path, to: "write", O_RDWR | O_APPEND)
     self.path = path
   }
 
-  /// Opens a file to be read and to be written at its end, and makes it where there is none.
+  /// Opens or creates a file for reading, and for writing at its end. Throws for a link.
   package init(growing url: URL) throws {
     let path = try Self.path(of: url)
     descriptor = try Self.opened(path, named: path, to: "write", O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o666)
     self.path = path
   }
 
-  /// Makes a file that must not exist yet, to be written at its end, with those of `permissions` that the process leaves to new
-  /// files.
-  /// - Parameter name: The path that error messages name instead.
+  /// Creates a file for writing at its end. Throws if the path exists. The umask of the process restricts
+  /// `permissions`.
+  /// - Parameter name: The path for error messages.
   init(creating path: String, named name: String, permissions: UInt32) throws {
     descriptor = try Self.opened(
       path, named: name, to: "write", O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, permissions)
     self.path = name
   }
 
-  /// Opens a folder, in order to synchronize it.
+  /// Opens a folder for synchronizing.
   init(folder path: String, named name: String) throws {
     descriptor = try Self.opened(path, named: name, to: "write", O_RDONLY | O_DIRECTORY)
     self.path = name
@@ -94,13 +94,12 @@ package struct OpenFile: ~Copyable {
 
   // MARK: Reading
 
-  /// Reads into `buffer` from `start` on, as much as the system gives at once.
+  /// Reads into `buffer` from index `start`, as much as the system returns at once.
   ///
   /// - Parameters:
-  ///   - most: how many bytes are wanted; as many as there is room for unless given.
-  ///   - offset: where in the file they stand; where the last reading ended unless given. Only a file that is seekable has
-  ///     such places.
-  /// - Returns: How many bytes were read; 0 only at the end of the file or where there is no room.
+  ///   - most: the maximum number of bytes. By default, as many as there is room for.
+  ///   - offset: the offset in the file. By default, the end of the last read. Only a seekable file has offsets.
+  /// - Returns: The number of bytes read; 0 only at the end of the file or if there is no room.
   package borrowing func readSome(
     into buffer: inout [UInt8], from start: Int, most: Int = .max, at offset: Int? = nil
   ) throws -> Int {
@@ -115,7 +114,7 @@ package struct OpenFile: ~Copyable {
     return count
   }
 
-  /// The bytes from `offset` on, fewer than `count` only where the file ends. The file must be seekable.
+  /// The bytes from `offset` on; fewer than `count` only at the end of the file. The file must be seekable.
   package borrowing func readBytes(at offset: Int, count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: max(0, count))
     var filled = 0
@@ -133,7 +132,6 @@ package struct OpenFile: ~Copyable {
     return bytes
   }
 
-  /// What the system knows about the file.
   package borrowing func status() throws -> FileStatus {
     var status = stat()
     guard SystemCall.make(.status, { fstat(descriptor, &status) }) == 0 else { throw Self.failure("read", path) }
@@ -150,7 +148,7 @@ package struct OpenFile: ~Copyable {
 
   /// Writes all of `bytes` at the file's end.
   ///
-  /// - Parameter written: 0. It becomes the number of bytes that are in the file, after an error as well.
+  /// - Parameter written: must be 0. It becomes the number of bytes that are in the file, also after an error.
   borrowing func writeAll(_ bytes: RawSpan, written: inout Int) throws {
     try bytes.withUnsafeBytes { buffer in
       while written < buffer.count {
@@ -160,58 +158,57 @@ package struct OpenFile: ~Copyable {
           write(descriptor, buffer.baseAddress?.advanced(by: written), $0)
         }
         guard step >= 0 else { throw Self.failure("write", path) }
-        // No system should do this; without the check one that does would be asked for ever.
+        // No system should return 0, which would be an endless loop.
         guard step > 0 else { throw Self.failure("write", path, EIO) }
         written += step
       }
     }
   }
 
-  /// Cuts the file off.
   borrowing func truncate(to size: Int) throws {
     guard SystemCall.make(.truncate, { ftruncate(descriptor, off_t(size)) }) == 0 else {
       throw Self.failure("write", path)
     }
   }
 
-  /// Gives the file the permissions of another one and, as far as the process may, its owner and group.
+  /// Gives the file the permissions of another one and, if the process may do so, its owner and group.
   borrowing func adopt(_ status: FileStatus) throws {
     let mine = try self.status()
     if mine.owner != status.owner || mine.group != status.group {
-      // Only the superuser can always do this, and the content matters more than its owner. The group may be had alone.
+      // Only the superuser can always do this, and the content matters more. Setting the group alone may succeed.
       if SystemCall.make(.changeOwner, { fchown(descriptor, uid_t(status.owner), gid_t(status.group)) }) != 0 {
         _ = SystemCall.make(.changeOwner) { fchown(descriptor, uid_t.max, gid_t(status.group)) }
       }
     }
     guard mine.permissions != status.permissions else { return }
     guard SystemCall.make(.changeMode, { fchmod(descriptor, mode_t(status.permissions)) }) == 0 else {
-      // A file system without modes has none to lose.
+      // The file system has no modes, so none are lost.
       if [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EINVAL].contains(errno) { return }
       throw Self.failure("write", path)
     }
   }
 
-  /// Returns once the file's content would survive a loss of power.
+  /// Returns once the file's content would survive a power failure.
   borrowing func synchronize() throws {
     #if canImport(Darwin)
-      // There fsync leaves the bytes in the drive's cache. Not every volume knows the stronger call.
+      // On Darwin, fsync leaves the bytes in the drive's cache. Not every volume supports the stronger call.
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
     #endif
     guard SystemCall.make(.synchronize, { fsync(descriptor) }) == 0 else {
-      // Some file systems cannot synchronize a folder, and say so.
+      // Some file systems cannot synchronize a folder.
       if errno == EINVAL || errno == ENOTSUP { return }
       throw Self.failure("write", path)
     }
   }
 
-  /// Closes the file and reports what network volumes tell only then.
+  /// Closes the file, and throws the errors that network volumes report only then.
   consuming func finish() throws {
     let closing = descriptor
     descriptor = -1
     guard SystemCall.make(.close, { close(closing) }) == 0 || errno == EINTR else { throw Self.failure("write", path) }
   }
 
-  /// The same open file once more: its lock lasts until both are closed.
+  /// A duplicate descriptor of the open file. The lock lasts until both are closed.
   borrowing func duplicate() throws -> OpenFile {
     let copy = SystemCall.make(.open) { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
     guard copy >= 0 else { throw Self.failure("write", path) }
@@ -222,18 +219,18 @@ package struct OpenFile: ~Copyable {
 
   // MARK: Locking
 
-  /// What became of asking for a lock.
+  /// The result of requesting a lock.
   package enum Lock {
     case taken
-    /// Somebody else holds one.
+    /// Another open file has the lock.
     case isHeld
-    /// The file system has no locks.
+    /// The file system does not support locks.
     case isUnknown
   }
 
-  /// Takes the advisory lock of the file (`flock`), which lasts until the file is closed.
+  /// Takes the advisory lock of the file (`flock`) without waiting. The lock lasts until the file is closed.
   ///
-  /// - Parameter isShared: whether others may hold such a lock, too.
+  /// - Parameter isShared: whether others may hold a shared lock at the same time.
   package borrowing func lock(isShared: Bool = false) throws -> Lock {
     let operation = (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB
     guard SystemCall.make(.lock, { flock(descriptor, operation) }) != 0 else { return .taken }
@@ -245,25 +242,24 @@ package struct OpenFile: ~Copyable {
     }
   }
 
-  /// Gives the lock of the file back.
   borrowing func unlock() { _ = flock(descriptor, LOCK_UN) }
 
   // MARK: Errors
 
-  /// The path of a file URL, as the system takes it.
+  /// The path of a file URL, for system calls.
   static func path(of url: URL) throws -> String {
     let path = url.path
     guard url.isFileURL, !path.isEmpty else {
       throw ArchiveError(.fileSystem, "“\(url.absoluteString)” is not the URL of a file")
     }
-    // The system would silently stop at the zero.
+    // The system would silently cut the path off at the zero.
     guard !path.utf8.contains(0) else {
       throw ArchiveError(.fileSystem, "the path of a file contains a zero byte")
     }
     return path
   }
 
-  /// The error for a failed call; `number` is the system's error number, by default that of the last call.
+  /// The error for a failed system call. `number` is the error number, by default that of the last call.
   static func failure(_ operation: String, _ path: String, _ number: CInt = errno) -> ArchiveError {
     let text = String(cString: strerror(number))
     return ArchiveError(
@@ -271,6 +267,6 @@ package struct OpenFile: ~Copyable {
       underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) })
   }
 
-  /// Closes what nothing more is expected of.
+  /// Closes a descriptor and ignores errors.
   private static func closed(_ descriptor: CInt) { _ = close(descriptor) }
 }

@@ -8,14 +8,14 @@ import Foundation
   internal import Darwin
 #endif
 
-/// A new file beside the old one, which it will replace.
+/// A new file next to the old one, which it will replace.
 struct Replacement: ~Copyable {
-  /// Open and locked until it has its name.
+  /// Open and locked until it has replaced the old file.
   let temporary: TemporaryFile
-  /// `nil` where the folder cannot be read.
+  /// `nil` if the folder cannot be read.
   private let folder: OpenFile?
   private let path: String
-  /// What lay there when this began.
+  /// The status of the old file at the beginning.
   let existing: FileStatus?
 
   init(of url: URL) throws {
@@ -23,14 +23,14 @@ struct Replacement: ~Copyable {
     let (path, existing) = try AtomicFile.target(of: name)
     if let existing {
       guard !existing.isFolder else { throw OpenFile.failure("write", name, EISDIR) }
-      // A device would be replaced by a file of that name.
+      // A device must not be replaced by a regular file.
       guard existing.isRegular else {
         throw ArchiveError(.fileSystem, "cannot write the file “\(name)”: it is not a regular file")
       }
     }
-    // Opened first, so that a folder which cannot be synchronized fails before anything is changed.
+    // Opened first, so that a folder that cannot be opened fails before anything is changed.
     let folder = try Self.folder(AtomicFile.folder(of: path), named: name)
-    // Until the permissions of the old file are taken over, only the owner sees the content.
+    // Only the owner may see the content until the permissions of the old file are copied.
     let temporary = try TemporaryFiles(of: path).make(named: name, permissions: existing == nil ? 0o666 : 0o600)
     do {
       if let existing { try temporary.file.adopt(existing) }
@@ -46,29 +46,29 @@ struct Replacement: ~Copyable {
 
   private static func folder(_ path: String, named name: String) throws -> OpenFile? {
     do { return try OpenFile(folder: path, named: name) } catch let error as ArchiveError {
-      // One may write to a folder and not read it. It cannot be synchronized then.
+      // A folder may be writable but not readable. It cannot be synchronized then.
       guard (error.underlyingError as? POSIXError)?.code == .EACCES else { throw error }
       return nil
     }
   }
 
-  /// Removes the new file and returns `error`, so that a caller can throw both in one line.
+  /// Removes the new file and returns `error`, so that a caller needs only one line.
   func abandon(_ error: any Error) -> any Error {
     _ = SystemCall.make(.unlink) { unlink(temporary.path) }
     return error
   }
 
-  /// Puts the new file in the place of the old one.
+  /// Replaces the old file by the new one.
   ///
-  /// - Parameter isExclusive: whether what lies there now must be what lay there when this began.
+  /// - Parameter isExclusive: whether to throw if the path refers to another file than at the beginning.
   consuming func commit(isExclusive: Bool = false) throws {
     do {
       try temporary.file.synchronize()
-      // Network volumes tell some failures only when a file is closed, and the lock must last longer.
+      // Network volumes report some errors only when a file is closed. A duplicate is closed, so that the lock lasts.
       try temporary.file.duplicate().finish()
       if isExclusive { try putExclusively() } else { try AtomicFile.move(temporary.path, to: path) }
     } catch { throw abandon(error) }
-    // A folder that cannot be read is not synchronized; what the file system does for a file that was renamed remains.
+    // Without a readable folder, the durability of the new name depends on the file system.
     if let folder { try folder.synchronize() } else { try temporary.file.synchronize() }
   }
 

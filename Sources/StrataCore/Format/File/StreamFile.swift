@@ -1,9 +1,9 @@
 import Foundation
 
-/// The file that a stream is written to: a new one that replaces another when it is finished, or one that grows. No other
-/// stream is written to it meanwhile.
+/// The file that a stream is written to: a new one that replaces another when it is finished, or one that grows. A lock
+/// keeps other streams out meanwhile.
 ///
-/// If it goes away unfinished, the file is as it was before.
+/// If it is destroyed unfinished, the file is as it was before.
 final class StreamFile {
   private let url: URL
   private var replacement: Replacement?
@@ -11,19 +11,19 @@ final class StreamFile {
   private let replaced: OpenFile?
   private var grown: OpenFile?
   private let originalSize: Int
-  /// The size that the file has unless another program wrote to it.
+  /// The size of the file, unless another program writes to it.
   private var size: Int
-  /// Bytes of a failed write that could not be taken back; `nil` where every write was complete or was taken back.
+  /// The bytes of a failed write that could not be taken back; `nil` if there are none.
   private var excess: Int?
   private var cut: CutBytes?
   private let isLinked: Bool
-  /// The last eight bytes, which the next member's link has the checksum of.
+  /// The last eight bytes, whose checksum is in the link of the next member.
   private var trailer: [UInt8]
 
-  /// The link of the next member; `nil` in a stream whose members have none.
+  /// The link of the next member; `nil` in a stream without links.
   var link: StreamLink? { isLinked ? StreamLink(at: size, after: trailer) : nil }
 
-  /// A file that replaces the one at `url` when it is finished.
+  /// Creates a file that replaces the one at `url` when it is finished.
   init(replacing url: URL, waiting time: Duration) throws {
     self.url = url
     let isThere = try AtomicFile.target(of: OpenFile.path(of: url)).status?.isRegular ?? false
@@ -36,13 +36,13 @@ final class StreamFile {
     trailer = []
   }
 
-  /// A file that is there, is locked, and grows after its first `size` bytes.
+  /// Continues an existing, locked file after its first `size` bytes.
   ///
   /// - Parameters:
-  ///   - isLinked: whether its members state their places. All ends of a stream have one size, so that the last one is found
-  ///     from the end of the file.
-  ///   - trailer: the last eight of these bytes.
-  ///   - cut: what stood after them, where that was cut off.
+  ///   - isLinked: whether its members have links. All ends of a stream must have the same size, so that the last one
+  ///     can be found from the end of the file.
+  ///   - trailer: the last eight of the first `size` bytes.
+  ///   - cut: a copy of the bytes after them, if they were cut off.
   init(
     growing file: consuming OpenFile, at url: URL, from size: Int, isLinked: Bool, trailer: [UInt8], cut: CutBytes?
   ) {
@@ -58,13 +58,13 @@ final class StreamFile {
 
   deinit {
     guard replacement?.abandon(CancellationError()) == nil else { return }
-    // An error has no receiver any more. The next writer finds what is left after the end of the stream.
+    // An error cannot be reported here. The next writer finds the remaining bytes after the end of the stream.
     try? takeBack(to: originalSize)
   }
 
-  /// Appends bytes. After an error none of them is in the file, and the same call can be made again.
+  /// Appends bytes. After an error, none of them is in the file, and the call can be repeated.
   ///
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where another program wrote to the file. Where the
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, or `fileInUse` if another program wrote to the file. If the
   ///   bytes of a failed write could not be taken back, every later call throws `fileSystem`.
   func write(_ bytes: [UInt8]) throws {
     try check()
@@ -76,15 +76,15 @@ final class StreamFile {
       trailer = bytes.suffix(Gzip.trailerSize)
     } catch {
       excess = written
-      // Where this fails, the next call says so.
+      // If this fails, the next call throws.
       try? takeBack(to: size)
       throw error
     }
   }
 
-  /// Returns once the file is safe on the disk, in its place.
+  /// Returns once the file is on disk, at its path.
   ///
-  /// - Throws: as ``write(_:)``. The file is then as it was before, except where the error says otherwise.
+  /// - Throws: as ``write(_:)``. The file is then as it was before, unless the error states otherwise.
   func finish() throws {
     guard grown != nil else {
       try check()
@@ -100,7 +100,7 @@ final class StreamFile {
     } catch {
       do {
         try takeBack(to: originalSize)
-        // What was synchronized would otherwise be there again after a loss of power.
+        // Otherwise, the synchronized bytes could be there again after a power failure.
         try grown?.synchronize()
       } catch {
         throw ArchiveError(
@@ -110,7 +110,7 @@ final class StreamFile {
       }
       throw error
     }
-    // From here on the bytes stay. The lock goes with the file.
+    // From here on, the bytes stay. Closing the file releases its lock.
     grown = nil
     cut?.remove()
   }
@@ -120,7 +120,7 @@ final class StreamFile {
     return try replacement?.temporary.file.status().size
   }
 
-  /// Cuts off what was written after a size. Does nothing where there is another program's content, which stays.
+  /// Truncates the file to a size. If another program has written to the file, does nothing, so that its content stays.
   private func takeBack(to end: Int) throws {
     guard let found = try foundSize(), found == size + (excess ?? 0) else { return }
     if found > end {

@@ -8,13 +8,14 @@ package import Foundation
   internal import Darwin
 #endif
 
-/// The temporary files and folders of the writers of one file, which lie in its folder: `.strata-`, a checksum of the file's name
-/// in 16 hexadecimal digits, `-`, a number, `.tmp`.
+/// The temporary files and folders of the writers of one file, in the folder of that file. Their name is `.strata-`, a
+/// checksum of the file's name in 16 hexadecimal digits, `-`, a number, `.tmp`.
 ///
-/// A writer holds the lock of its own from the beginning to the end. So one that nobody holds was left by a writer that was
+/// A writer holds the lock of its temporary file until it is done. A file that is not locked was left behind by a
+/// killed writer, and the next writer of the same file removes it.
 /// killed, and the next writer of the same file removes it.
 package struct TemporaryFiles {
-  /// How many writers of one file have numbers. Others take a name that nobody can guess, and nobody removes.
+  /// The number of numbered names for the writers of one file. More writers take random names, which nobody removes.
   private static let most = 16
 
   private let folder: String
@@ -24,24 +25,24 @@ package struct TemporaryFiles {
   init(of path: String) {
     folder = AtomicFile.folder(of: path)
     let name = path.split(separator: "/").last.map(String.init) ?? path
-    // FNV-1a with 64 bits: it only has to be the same in every process.
+    // FNV-1a with 64 bits. The hash must be the same in every process.
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
     let digits = String(hash, radix: 16)
     mark = String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// Whether a file name is one of a temporary file, of whatever writer.
+  /// Returns whether a file name is that of a temporary file, of any writer.
   package static func isTemporary(_ name: some StringProtocol) -> Bool {
     name.hasPrefix(".strata-") && name.hasSuffix(".tmp")
   }
 
   private func path(_ end: String) -> String { "\(folder)/.strata-\(mark)-\(end).tmp" }
 
-  /// Runs `body` with a new folder beside a file, and removes the folder with the files in it. The folder is for work that needs
-  /// several files, or a file that SQLite locks: `flock` on that file itself could be in its way.
+  /// Runs `body` with a new folder next to a file, then removes the folder with its files. The folder is for work that
+  /// needs several files, or a file that SQLite locks, with which `flock` could interfere.
   ///
-  /// - Throws: what `body` throws, and ``ArchiveError`` with the code `fileSystem`.
+  /// - Throws: the errors of `body`, and ``ArchiveError`` with the code `fileSystem`.
   package static func withFolder<R>(beside url: URL, _ body: (URL) throws -> R) throws -> R {
     let name = try OpenFile.path(of: url)
     let made = try TemporaryFiles(of: name).make(named: name) { path in
@@ -52,11 +53,11 @@ package struct TemporaryFiles {
     return try body(URL(fileURLWithPath: made.path, isDirectory: true))
   }
 
-  /// A new file with its path, locked until it is closed; removes what killed writers left.
+  /// Creates a file, which is locked until it is closed. Removes files left behind by killed writers.
   ///
   /// - Parameters:
-  ///   - name: the path that error messages name.
-  ///   - permissions: those of the new file that the process leaves to new files.
+  ///   - name: the path for error messages.
+  ///   - permissions: the permissions of the new file, which the umask of the process restricts.
   func make(named name: String, permissions: UInt32) throws -> TemporaryFile {
     try make(named: name) { try OpenFile(creating: $0, named: name, permissions: permissions) }
   }
@@ -72,7 +73,7 @@ package struct TemporaryFiles {
     return TemporaryFile(path: path, file: try create(path))
   }
 
-  /// A new file or folder; `nil` where another writer has made or removed one of that name meanwhile.
+  /// Creates a file or folder; `nil` if another writer has created or removed one of that name meanwhile.
   private static func created(_ path: String, _ create: (String) throws -> OpenFile) throws -> OpenFile? {
     do { return try create(path) } catch let error as ArchiveError {
       guard [.EEXIST, .ENOENT].contains((error.underlyingError as? POSIXError)?.code) else { throw error }
@@ -80,7 +81,7 @@ package struct TemporaryFiles {
     }
   }
 
-  /// Takes the lock of a new file, unless another writer took it for one that was left.
+  /// Takes the lock of a new file; `false` if another writer took the file for an abandoned one.
   private static func isOurs(_ file: borrowing OpenFile, _ path: String) throws -> Bool {
     switch try file.lock() {
     case .isHeld: false
@@ -88,15 +89,15 @@ package struct TemporaryFiles {
     }
   }
 
-  /// Removes what killed writers left.
+  /// Removes the files left behind by killed writers.
   ///
-  /// - Parameter name: the path that error messages name.
+  /// - Parameter name: the path for error messages.
   func removeAbandoned(named name: String) {
     for number in 0..<Self.most { removeAbandoned(path(String(number, radix: 16)), named: name) }
   }
 
   private func removeAbandoned(_ path: String, named name: String) {
-    // What cannot be asked stays: it may be anybody's, and a new file takes another name.
+    // If anything is unknown, the file is kept: it may not be the library's. A new file takes another name.
     guard let file = try? OpenFile(locking: path, named: name), let status = try? file.status(),
       status.isRegular || status.isFolder, status.owner == UInt32(geteuid()), case .taken? = try? file.lock(),
       let there = try? FileStatus(ofPath: path), there.isOfSameFile(as: status)
@@ -105,9 +106,9 @@ package struct TemporaryFiles {
     _ = SystemCall.make(.unlink) { unlink(path) }
   }
 
-  /// Removes a folder and the files in it. A folder in it is not the library's, so both stay.
+  /// Removes a folder and the files in it. A subfolder is not the library's, so both are kept.
   private static func removeFolder(_ path: String) {
-    // A folder that cannot be listed stays, and the next writer tries again.
+    // A folder that cannot be listed is kept, and the next writer tries again.
     for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
       _ = SystemCall.make(.unlink) { unlink(path + "/" + name) }
     }

@@ -1,24 +1,23 @@
 extension JSONElement {
-  /// The value with everything in it.
+  /// Decodes the value with everything in it.
   ///
-  /// - Parameter duplicateKeys: what to do where an object has a key twice; it is refused unless set.
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` and the path of the object where a duplicate key is
-  ///   refused.
-  /// - Complexity: linear in the size of the value. Nothing depends on the depth of the call stack.
+  /// - Parameter duplicateKeys: how to handle an object that has a key twice. By default, it is an error.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` and the path of the key if a duplicate key is refused.
+  /// - Complexity: linear in the size of the value. The call stack does not grow with the nesting.
   public func value(duplicateKeys: JSONDuplicateKeys = .refuse) throws -> ArchiveValue {
     if !token.isContainer { return scalar(at: place) }
     var builder = JSONValueBuilder(duplicateKeys: duplicateKeys)
     return try builder.value(of: self)
   }
 
-  /// The value with everything in it, where of duplicate keys the last one counts; and whether there is any.
+  /// Decodes the value with the last of duplicate keys, and returns whether there are any.
   func lastValue() throws -> (value: ArchiveValue, hasDuplicates: Bool) {
     if !token.isContainer { return (scalar(at: place), false) }
     var builder = JSONValueBuilder(duplicateKeys: .lastWins)
     return (try builder.value(of: self), builder.hasDuplicates)
   }
 
-  /// The value of anything but an array or an object.
+  /// The value of a token that is neither an array nor an object.
   @inline(__always)
   fileprivate func scalar(at place: Int) -> ArchiveValue {
     let token = tokens[place]
@@ -33,9 +32,9 @@ extension JSONElement {
   }
 }
 
-/// Makes a value of the tokens of an array or an object, one token after the other.
+/// Builds the value of an array or an object from its tokens, one by one.
 private struct JSONValueBuilder {
-  /// An array or an object of which some elements are still to be made.
+  /// An array or an object with some elements still to come.
   struct Frame {
     let token: Int
     let end: Int
@@ -76,7 +75,7 @@ private struct JSONValueBuilder {
         } else {
           value = .array(frame.elements)
         }
-        // Moved and not copied: a list that two frames held would be copied for each of its elements.
+        // Moved instead of copied: an array that two frames hold would be copied at each append.
         if outer.isEmpty { return value }
         frame = outer.removeLast()
         frame.add(value)
@@ -111,13 +110,13 @@ private struct JSONValueBuilder {
       byteOffset: root.tokens[place(ofEntry: number, frame, root)].offset)
   }
 
-  /// The number of the first entry whose key was there before.
+  /// The index of the first entry whose key occurred before.
   private func twice(_ entries: [ArchiveObject.Entry]) -> Int {
     var seen = Set<ExactKey>()
     return entries.firstIndex { !seen.insert(ExactKey($0.key)).inserted } ?? 0
   }
 
-  /// The token of the key of an entry.
+  /// The index of the token of an entry's key.
   private func place(ofEntry number: Int, _ frame: Frame, _ root: JSONElement) -> Int {
     var place = frame.token + 1
     for _ in 0..<number {
@@ -127,7 +126,7 @@ private struct JSONValueBuilder {
     return place
   }
 
-  /// Whether there are no duplicate keys, as far as that is cheap to find out.
+  /// Returns whether the keys are known to be unique, as far as that is cheap to find out.
   private mutating func hasUniqueKeys(_ frame: Frame, _ root: JSONElement) -> Bool {
     let count = frame.entries.count
     if count < 2 { return true }
@@ -136,7 +135,7 @@ private struct JSONValueBuilder {
     var place = frame.token + 1
     while place < frame.end {
       let token = root.tokens[place]
-      // With escapes, keys can be equal though their bytes differ.
+      // Keys with escapes can be equal although their bytes differ.
       guard token.kind == .string else { return false }
       marks.append(root.text(of: token).mark)
       place = root.place(after: place + 1)
@@ -151,8 +150,7 @@ private struct JSONValueBuilder {
   }
 }
 
-/// Keys that were made before: most objects of a document have those of another one, and the longer ones need memory
-/// of their own.
+/// A cache of keys. Most objects of a document have the keys of another one, and long keys need heap storage.
 private struct KeyCache {
   private var places: [Int] = []
   private var keys: [String] = []
@@ -160,7 +158,7 @@ private struct KeyCache {
 
   mutating func key(at place: Int, of root: JSONElement) -> String {
     let token = root.tokens[place]
-    // Shorter ones are in the string itself.
+    // Shorter strings have no heap storage.
     guard token.kind == .string, token.length > 15 else { return root.key(at: place) }
     if places.isEmpty {
       places = Array(repeating: -1, count: Self.size)

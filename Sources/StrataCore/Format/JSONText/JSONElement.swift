@@ -1,16 +1,16 @@
-/// A value of a JSON text that was checked but not made: only what is asked for costs anything.
+/// A value of a JSON text that is checked but not decoded. Only the parts that are accessed are decoded.
 ///
 /// A model's own `make(fromJSON:in:)` reads from it. It cannot outlive the text.
 public struct JSONElement: ~Escapable {
-  /// What JSON knows.
+  /// The kinds of JSON values.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// `null`.
     case null
     /// `true` or `false`.
     case boolean
-    /// A number, of any length.
+    /// A number of any length.
     case number
-    /// A text in quotes.
+    /// A string in quotes.
     case string
     /// Elements in brackets.
     case array
@@ -33,13 +33,13 @@ public struct JSONElement: ~Escapable {
   @inline(__always)
   package var token: JSONToken { tokens[place] }
 
-  /// The value at another place of the same text.
+  /// The value at another token of the same text.
   @usableFromInline
   @inline(__always)
   @_lifetime(copy self)
   package func element(at place: Int) -> JSONElement { JSONElement(bytes, tokens, at: place) }
 
-  /// The place of the token after the value of the token given.
+  /// The index of the token after the value at the given one.
   @usableFromInline
   @inline(__always)
   package func place(after place: Int) -> Int {
@@ -47,7 +47,7 @@ public struct JSONElement: ~Escapable {
     return token.isContainer ? token.next : place &+ 1
   }
 
-  /// The bytes of a scalar as they are in the text; of a string without its quotes.
+  /// The bytes of a scalar in the text; of a string, without its quotes.
   @inline(__always)
   package var text: RawSpan {
     @_lifetime(copy self)
@@ -57,11 +57,11 @@ public struct JSONElement: ~Escapable {
   @inline(__always)
   @_lifetime(copy self)
   package func text(of token: JSONToken) -> RawSpan {
-    // The tokenizer has passed these bytes.
+    // The tokenizer has checked these bounds.
     bytes.extracting(unchecked: token.offset..<token.offset &+ token.length)
   }
 
-  /// What kind of value this is.
+  /// The kind of the value.
   public var kind: Kind {
     switch token.kind {
     case .null: .null
@@ -76,19 +76,19 @@ public struct JSONElement: ~Escapable {
   /// Whether the value is null.
   public var isNull: Bool { token.kind == .null }
 
-  /// Where the value starts in the text, in bytes; a string after its quote.
+  /// The offset of the value in the text, in bytes; of a string, the offset after its opening quote.
   public var byteOffset: Int { token.offset }
 
-  /// The string, or `nil` for anything else.
+  /// The string; `nil` for any other kind.
   public var stringValue: String? {
     if token.isPlainString { return ByteBuffer.validString(text) }
     return token.kind == .escapedString ? Self.unescaped(text) : nil
   }
 
-  /// A number as it is in the text, with all its digits; `nil` for anything else.
+  /// The number as it is in the text, with all its digits; `nil` for any other kind.
   public var numberText: String? { kind == .number ? ByteBuffer.validString(text) : nil }
 
-  /// The value under a key, the last one where a key is a duplicate; `nil` where it is absent or this is no object.
+  /// The value under a key, or the last one of a duplicate key; `nil` if the key is absent or this is not an object.
   ///
   /// - Complexity: linear in the number of members.
   public subscript(key: String) -> JSONElement? {
@@ -111,25 +111,25 @@ public struct JSONElement: ~Escapable {
     return found
   }
 
-  /// The place of an array's first element.
+  /// The token index of an array's first element.
   @usableFromInline
   func firstElement() throws -> Int {
     guard token.kind == .array else { throw mismatch("an array") }
     return place &+ 1
   }
 
-  /// The place after a container.
+  /// The token index after a container.
   @usableFromInline
   var end: Int { token.next }
 
-  /// The error with its place in the text and, before its path, its place in an array.
+  /// The error with a byte offset and, before its path, an array index.
   @usableFromInline
   func error(_ error: any Error, atIndex index: Int) -> any Error { located(error).prefixed(by: .index(index)) }
 
   /// Calls `body` with each element of an array, in order.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` where this is no array, and what `body` throws, with the
-  ///   index before its path.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if this is not an array, and the errors of `body`, with
+  ///   the index before their paths.
   public func forEachElement(_ body: (JSONElement) throws -> Void) throws {
     var place = try firstElement()
     var index = 0
@@ -142,10 +142,10 @@ public struct JSONElement: ~Escapable {
     }
   }
 
-  /// Calls `body` with each key and value of an object, in order; with every one of duplicates.
+  /// Calls `body` with each key and value of an object, in order, including duplicate keys.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` where this is no object, and what `body` throws, with the
-  ///   key before its path.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if this is not an object, and the errors of `body`, with
+  ///   the key before their paths.
   public func forEachMember(_ body: (String, JSONElement) throws -> Void) throws {
     guard token.kind == .object else { throw mismatch("an object") }
     var place = place &+ 1
@@ -159,7 +159,7 @@ public struct JSONElement: ~Escapable {
     }
   }
 
-  /// The key whose token has an index.
+  /// The key at a token index.
   package func key(at place: Int) -> String {
     let token = tokens[place]
     return token.kind == .string ? ByteBuffer.validString(text(of: token)) : Self.unescaped(text(of: token))
@@ -171,7 +171,7 @@ public struct JSONElement: ~Escapable {
     return string.withBytes { ByteBuffer.validString($0) }
   }
 
-  /// The kind as messages and ``ArchiveValue`` name it.
+  /// The name of the kind in messages and in ``ArchiveValue``.
   package var kindName: String {
     switch token.kind {
     case .null: "null"
@@ -183,18 +183,18 @@ public struct JSONElement: ~Escapable {
     }
   }
 
-  /// The value as errors hold it.
+  /// The value that an error holds.
   package var refused: ArchiveValue? {
-    // Where the last of duplicates counts, nothing is refused.
+    // Without refusing duplicate keys, decoding cannot fail.
     try? lastValue().value
   }
 
-  /// The error for a value that is not what the type expects, with its place in the text.
+  /// The error for a value that is not what the type expects, with its byte offset.
   public func mismatch(_ expected: String) -> ArchiveError {
     ArchiveError.mismatch(expected: expected, found: kindName, at: token.offset).about(refused)
   }
 
-  /// An error with the place that its path leads to from here, as far as that is there; where it has none yet.
+  /// Adds a byte offset to an error that has none: that of the value at its path, or of the last one on the way to it.
   package func located(_ error: any Error) -> ArchiveError {
     let known = ArchiveError.wrap(error)
     guard known.byteOffset == nil else { return known }
@@ -231,7 +231,7 @@ public struct JSONElement: ~Escapable {
 }
 
 extension JSONElement {
-  /// How many steps it takes to look at all of the value: values inside, and words of 16 bytes of text.
+  /// The cost of examining the whole value: the number of values in it, plus one for every 16 bytes of text.
   var weight: Int {
     guard token.isContainer else { return 1 + token.length / 16 }
     var weight = 1

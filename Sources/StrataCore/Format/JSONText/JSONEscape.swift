@@ -1,4 +1,4 @@
-/// What the escapes of strings mean (RFC 8259, section 7).
+/// The escapes of strings (RFC 8259, section 7).
 enum JSONEscape {
   /// The value of a hexadecimal digit.
   @inline(__always)
@@ -11,7 +11,7 @@ enum JSONEscape {
     }
   }
 
-  /// The bytes of a string whose escapes were checked before.
+  /// Decodes a string whose escapes have been checked.
   static func unescaped(_ bytes: RawSpan) -> ByteBuffer {
     let end = bytes.byteCount
     var result = ByteBuffer(minimumCapacity: end)
@@ -48,7 +48,7 @@ enum JSONEscape {
     return result
   }
 
-  /// What four hexadecimal digits say.
+  /// The value of four hexadecimal digits.
   private static func unit(_ bytes: RawSpan, _ place: Int) -> UInt32 {
     var unit: UInt32 = 0
     for place in place..<place + 4 {

@@ -1,7 +1,7 @@
-/// One value or key of a JSON text: its kind, where it starts, and how far it goes.
+/// A value or a key of a JSON text: its kind, its start and its extent.
 ///
-/// The tokens of a document are in one array in the order of the text, a container before what it holds and a key
-/// before its value. `{"a": [1, "x"]}` is
+/// The tokens of a document are in one array in the order of the text. A container precedes its contents, and a key
+/// precedes its value. `{"a": [1, "x"]}` is
 ///
 ///     0 object   from byte 0, next token 5, 1 member
 ///     1 string   from byte 2, 1 byte
@@ -13,19 +13,19 @@ package struct JSONToken: BitwiseCopyable, Sendable {
     case null, yes, no
     /// A number without fraction and exponent.
     case integer
-    /// A number with one of them.
+    /// A number with a fraction or an exponent.
     case fraction
     /// A string whose bytes are its content.
     case string
-    /// A string that holds escapes.
+    /// A string with escapes.
     case escapedString
     case array, object
   }
 
-  /// The kind in the highest byte, the offset below.
+  /// The kind in the highest byte, the offset in the others.
   fileprivate let head: UInt64
-  /// The length in bytes of a scalar; of a container the place of the token after it in the lower 40 bits, and the
-  /// number of its elements or members above, as far as it fits.
+  /// For a scalar, its length in bytes. For a container, the index of the token after it in the lower 40 bits, and the
+  /// number of its elements or members above, up to ``mostCounted``.
   fileprivate var tail: UInt64
 
   @inline(__always)
@@ -37,7 +37,7 @@ package struct JSONToken: BitwiseCopyable, Sendable {
   @inline(__always)
   package var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: head &>> 56)) ?? .null }
 
-  /// Where the content of a string starts, after its quote; where anything else starts.
+  /// The offset of the value; of a string, the offset after its opening quote.
   @inline(__always)
   package var offset: Int { Int(truncatingIfNeeded: head & 0xFF_FFFF_FFFF_FFFF) }
 
@@ -53,7 +53,7 @@ package struct JSONToken: BitwiseCopyable, Sendable {
 
   package static let mostCounted = 0xFF_FFFF
 
-  /// A container that ends, with the place of the token after it.
+  /// The tail of a container that has ended. `next` is the index of the token after it.
   @inline(__always)
   package static func tail(next: Int, count: Int) -> UInt64 {
     UInt64(truncatingIfNeeded: next) | UInt64(truncatingIfNeeded: min(count, mostCounted)) &<< 40
@@ -73,7 +73,7 @@ package struct JSONToken: BitwiseCopyable, Sendable {
   package var isPlainString: Bool { head &>> 56 == UInt64(Kind.string.rawValue) }
 }
 
-/// The tokens of a document, one after the other, for reading.
+/// The tokens of a document, for reading.
 package struct JSONTokens: ~Escapable {
   private let bytes: RawSpan
 
@@ -83,7 +83,7 @@ package struct JSONTokens: ~Escapable {
   @_lifetime(immortal)
   init() { bytes = RawSpan() }
 
-  /// The token at a place, which must be there.
+  /// The token at an index, which must exist.
   @inline(__always)
   package subscript(place: Int) -> JSONToken {
     JSONToken(
@@ -92,7 +92,7 @@ package struct JSONTokens: ~Escapable {
   }
 }
 
-/// The tokens of a document while they are written. An array would check for each token whether it may write.
+/// The tokens of a document that is being tokenized. An array would check at each append whether it is unique.
 struct JSONTokenBuffer: ~Copyable {
   private(set) var buffer: ByteBuffer
 

@@ -10,7 +10,7 @@ extension JSONTokenizer {
   /// The error for text that goes beyond a limit.
   @inline(never)
   private func exceeded(_ limit: ArchiveLimits.Limit, _ text: String, at offset: Int) -> ArchiveError {
-    // No setting of the limit helps beyond what is read whatever the limits say.
+    // Raising the limit does not help if the fixed maximum is reached.
     let isFixed = limit == .depth && (depthLimit < limits.depth || depthLimit == Self.maximumDepth)
     let advice = isFixed ? "no document may be deeper" : "raise the limit only if the source is trusted"
     return ArchiveError(.limitExceeded, "\(text); \(advice)", limit: limit, byteOffset: offset).located(in: bytes)
@@ -58,7 +58,7 @@ extension JSONTokenizer {
     failure("a string is not valid UTF-8 here; JSON text must be UTF-8 throughout", at: place)
   }
 
-  /// What is at an index. Only punctuation is quoted, since anything else could be content.
+  /// Describes the byte at an index. Only punctuation is quoted, because anything else could be content.
   func found(_ place: Int) -> String {
     guard place < end else { return "the end of the text" }
     switch byte(place) {
@@ -74,10 +74,10 @@ extension JSONTokenizer {
 }
 
 extension ArchiveError {
-  /// The same error with line and column before its reason, where it has a byte offset. They are counted here,
-  /// once for an error that leaves the reader, to keep reading fast.
+  /// The error with line and column before its reason, if it has a byte offset. They are counted only for an error that
+  /// leaves the reader, to keep reading fast.
   package func located(in bytes: RawSpan) -> ArchiveError {
-    // Rules of a model are about the object and not about the text.
+    // Validation errors are about the object, not about the text.
     guard let byteOffset, code != .invalid else { return self }
     var line = 1
     var start = 0

@@ -1,5 +1,5 @@
 extension JSONTokenizer {
-  /// Passes a number. Its value is only worked out where somebody asks.
+  /// Scans a number. Its value is computed only when it is accessed.
   @inline(__always)
   func number(_ start: Int, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     var place = start
@@ -29,7 +29,7 @@ extension JSONTokenizer {
     return place
   }
 
-  /// Passes the fraction and the exponent, one of which is here.
+  /// Scans a fraction, an exponent, or both.
   private func fraction(_ start: Int) throws(ArchiveError) -> Int {
     var place = start
     if byte(place) == UInt8(ascii: ".") {

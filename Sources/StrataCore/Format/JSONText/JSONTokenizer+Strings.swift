@@ -1,10 +1,10 @@
 extension JSONTokenizer {
-  /// Passes a string, from its double quote to after the one that ends it.
+  /// Scans a string, from its opening quote to after its closing quote.
   @inline(__always)
   func string(_ quote: Int, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     let start = quote &+ 1
     var place = start
-    // Eight bytes a step, as long as all of them are plain ASCII.
+    // Eight bytes per step, as long as all of them are plain ASCII.
     while end &- place >= 8 {
       let word = word(place)
       let marks = Self.unusual(word)
@@ -20,7 +20,7 @@ extension JSONTokenizer {
     return place &+ 1
   }
 
-  /// Marks the highest bit of each byte that is no plain ASCII, a quote or a backslash; exact in the lowest one.
+  /// Marks each byte that is a quote, a backslash, a control character or not ASCII. Only the lowest mark is exact.
   @inline(__always)
   private static func unusual(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
@@ -31,12 +31,12 @@ extension JSONTokenizer {
     return found & 0x8080_8080_8080_8080
   }
 
-  /// The rest of a string in which something else than plain ASCII may be from the index given on.
+  /// Scans the rest of a string, which may have escapes and other characters than ASCII from the given index on.
   private func longString(
     from start: Int, _ current: Int, _ tokens: inout JSONTokenBuffer
   ) throws(ArchiveError) -> Int {
     var place = current
-    // What escapes are longer in the text than in the string.
+    // The number of bytes by which escapes are longer in the text than in the string.
     var excess = 0
     while true {
       while end &- place >= 8 {
@@ -67,13 +67,13 @@ extension JSONTokenizer {
     return place &+ 1
   }
 
-  /// Passes characters outside ASCII (RFC 3629, section 4, for what is valid).
+  /// Scans characters outside ASCII, and checks them as in RFC 3629, section 4.
   @inline(__always)
   private func multibyte(_ start: Int) throws(ArchiveError) -> Int {
     var place = start
     while true {
       let first = byte(place)
-      // Text outside ASCII comes in runs, most of it three bytes a character.
+      // Text outside ASCII comes in runs, mostly of three bytes per character.
       if first & 0xF0 == 0xE0 {
         let second = byte(place &+ 1), third = byte(place &+ 2)
         let lowest: UInt8 = first == 0xE0 ? 0xA0 : 0x80
@@ -95,7 +95,7 @@ extension JSONTokenizer {
     }
   }
 
-  /// Passes an escape, and the second one of a surrogate pair; returns how many bytes of UTF-8 it becomes.
+  /// Scans an escape, or both of a surrogate pair, and returns its length in UTF-8.
   private func escape(_ start: Int) throws(ArchiveError) -> (next: Int, length: Int) {
     switch byte(start &+ 1) {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
@@ -120,7 +120,7 @@ extension JSONTokenizer {
     return (start &+ 12, 4)
   }
 
-  /// What four hexadecimal digits say.
+  /// The value of four hexadecimal digits.
   private func codeUnit(_ start: Int) throws(ArchiveError) -> UInt32 {
     var unit: UInt32 = 0
     for place in start..<start + 4 {

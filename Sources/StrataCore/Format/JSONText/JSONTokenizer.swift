@@ -1,12 +1,12 @@
-/// One pass over a JSON text (RFC 8259), from bytes to ``JSONToken``s.
+/// Converts a JSON text (RFC 8259) to ``JSONToken``s, in one pass.
 ///
-/// Everything is checked here: the grammar, UTF-8, surrogates and the limits. What reads the tokens afterwards relies
-/// on it. Open containers are kept in an array instead of on the call stack, so no nesting exhausts it.
+/// The tokenizer checks everything: the grammar, UTF-8, surrogates and the limits. Readers of the tokens rely on that.
+/// Open containers are in an array instead of on the call stack, so deep nesting does not overflow it.
 struct JSONTokenizer: ~Copyable, ~Escapable {
-  /// The most levels of arrays and objects, whatever the limits say.
+  /// The maximum nesting of arrays and objects, whatever the limits are.
   static let maximumDepth = 2048
 
-  /// A container whose end has not come yet.
+  /// A container that has not ended yet.
   private struct Frame {
     var token: Int
     var count: Int
@@ -34,13 +34,13 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     return try tokenizer.document()
   }
 
-  /// The byte at an offset, and zero after the end, which is valid nowhere outside a string.
+  /// The byte at an offset; after the end zero, which no JSON text may contain.
   @inline(__always)
   func byte(_ place: Int) -> UInt8 {
     place < end ? bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) : 0
   }
 
-  /// Eight bytes, which must be there, the first one lowest.
+  /// Eight bytes within the text, as a little-endian integer.
   @inline(__always)
   func word(_ place: Int) -> UInt64 {
     UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self))
@@ -57,7 +57,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
           ? "the text is empty; a JSON document holds one value"
           : "the text holds nothing but white space; a JSON document holds one value", at: start)
     }
-    // Ordinary documents have a token for every ten bytes or so.
+    // Typical documents have a token for every ten bytes or so.
     var tokens = JSONTokenBuffer(minimumCapacity: end / 10 + 8)
     let place = skipSpace(try value(start, &tokens))
     guard place == end else {
@@ -66,7 +66,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     return tokens
   }
 
-  /// Passes a value and everything in it.
+  /// Scans a value and everything in it.
   private func value(_ start: Int, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     var place = start
     var outer: [Frame] = []
@@ -129,7 +129,6 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     }
   }
 
-  /// Moves over white space.
   @inline(__always)
   private func skipSpace(_ start: Int) -> Int {
     // Compact text has none, and most of the rest has one space or a line break with its indentation.
@@ -151,7 +150,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     }
   }
 
-  /// Moves over a key, the colon after it and the space after that.
+  /// Scans a key, the colon after it and the white space after that.
   @inline(__always)
   private func key(_ start: Int, isFirst: Bool, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     guard byte(start) == UInt8(ascii: "\"") else { throw noKey(isFirst, start) }
@@ -162,9 +161,9 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     return skipSpace(place &+ 1)
   }
 
-  /// Passes a bare word.
+  /// Scans `true`, `false` or `null`.
   ///
-  /// - Parameter letters: the word, its first letter lowest.
+  /// - Parameter letters: the word, as a little-endian integer.
   @inline(__always)
   private func word(_ letters: UInt64, length: Int, _ start: Int) throws(ArchiveError) -> Int {
     if end &- start >= 8, word(start) &<< UInt64(64 &- 8 &* length) == letters &<< UInt64(64 &- 8 &* length) {
