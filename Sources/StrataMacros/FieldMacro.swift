@@ -41,8 +41,8 @@ extension VariableDeclSyntax {
   var isStatic: Bool { hasModifier("static") || hasModifier("class") }
   var isConstant: Bool { bindingSpecifier.tokenKind == .keyword(.let) }
 
-  /// Whether there is a modifier of that name without arguments, unlike `unowned(unsafe)`.
-  func hasModifier(_ name: String) -> Bool { modifiers.contains { $0.name.text == name && $0.detail == nil } }
+  /// Whether the property has a modifier, with or without a detail such as that of `unowned(unsafe)`.
+  func hasModifier(_ name: String) -> Bool { modifiers.contains { $0.name.text == name } }
 }
 
 extension PatternBindingSyntax {

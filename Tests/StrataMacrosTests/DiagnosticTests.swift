@@ -49,6 +49,10 @@ struct Mistake: Sendable {
       "'x' is an unowned reference, which cannot be archived; write @Field(archive: .excluded) to leave it out",
       at: "3:15"),
     Mistake(
+      "unowned(unsafe) let x: Node",
+      "'x' is an unowned reference, which cannot be archived; write @Field(archive: .excluded) to leave it out",
+      at: "3:23"),
+    Mistake(
       "@Field(archive: .excluded) unowned var x: Node",
       "archives leave 'x' out, so decoding needs its initial value; give it one or make it an optional var",
       at: "3:42"),
