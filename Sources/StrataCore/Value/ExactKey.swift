@@ -1,5 +1,4 @@
-/// A key that is compared by its bytes. Swift considers two spellings of a text equal (NFC and NFD); stored keys do
-/// not.
+/// A key that is compared by its bytes. Swift considers two spellings of a text equal (NFC and NFD).
 package struct ExactKey: Hashable, Sendable {
   package let text: String
 
