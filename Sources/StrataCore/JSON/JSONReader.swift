@@ -31,7 +31,7 @@ public struct JSONReader: Sendable {
 
   /// The deepest nesting that is read, whatever the limits.
   ///
-  /// Reading does not use recursion, but comparing and releasing a nested value does.
+  /// Reading does not use recursion, but releasing a nested value does.
   public static let maximumDepth = JSONTokenizer.maximumDepth
 
   /// A reader with the default limits.

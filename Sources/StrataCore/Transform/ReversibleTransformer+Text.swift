@@ -54,7 +54,7 @@ extension ReversibleTransformer where Input == ArchiveValue, Output == Bool {
   /// Booleans are written as `true` and `false`.
   public static var boolean: Self { boolean(writing: .boolean) }
 
-  /// Like ``boolean``, written as a boolean or as 1 and 0.
+  /// Like `boolean`, written as a boolean or as 1 and 0.
   public static func boolean(writing form: BooleanForm) -> Self {
     Self(
       { value in
