@@ -160,8 +160,8 @@ extension VersionedModel {
 
   /// The schema of an object's own class.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the class only inherits a schema: the object could not
-  ///   be told from one of the superclass, and its own properties would be lost.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the class only inherits a schema: the archive could not
+  ///   distinguish the object from one of the superclass, and its own properties would be lost.
   private func ownSchema() throws -> ModelSchema {
     let type = Swift.type(of: self)
     let schema = type.schema

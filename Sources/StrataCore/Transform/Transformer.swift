@@ -36,8 +36,8 @@ public struct Transformer<Input, Output>: Sendable {
     (body, unfinishedBody, self.kept) = (transform, unfinished, kept)
   }
 
-  /// The transformer for decoding a field. The field creates its own models from the output, so that their hooks and
-  /// rules run only then.
+  /// The transformer for decoding a field. The field creates its own models from the output, and their hooks and rules
+  /// run at that time only.
   var unfinished: Transformer {
     unfinishedBody.map { Transformer($0, unfinished: nil, kept: kept) } ?? self
   }

@@ -95,7 +95,7 @@ public struct Discriminator: Sendable {
 
   /// The text of a tag that must be a string.
   ///
-  /// - Parameter kind: What has the tag, for errors.
+  /// - Parameter kind: The owner of the tag, for errors.
   /// - Throws: ``ArchiveError`` with the code `missingValue` or `typeMismatch`.
   func text(_ tag: ArchiveValue?, of kind: String) throws -> String {
     guard let tag else { throw absent(kind) }
@@ -156,7 +156,7 @@ public struct Discriminator: Sendable {
 }
 
 extension ArchiveValue {
-  /// The text of a tag that need not be a string; `nil` for a value that is no tag.
+  /// The text of a tag that need not be a string; `nil` for a value that is not a tag.
   var tagText: String? {
     switch self {
     case .string(let text): text
