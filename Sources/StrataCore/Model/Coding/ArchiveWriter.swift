@@ -109,7 +109,7 @@ public struct ArchiveWriter: ~Copyable {
   /// Appends bytes encoded by another writer.
   package mutating func append(encoded bytes: [UInt8]) {
     buffer.append(bytes.bytes)
-    // The other writer has counted its objects.
+    // The other writer has already counted these bytes.
     bytesInPlace += bytes.count
   }
 
