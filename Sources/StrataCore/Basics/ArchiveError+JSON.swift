@@ -10,8 +10,7 @@ extension ArchiveError {
     var fileName: String?
   }
 
-  /// The name of the file that was being read, without its folders; `nil` if no file was read, or if the reason names
-  /// it.
+  /// The name of the file that was being read, without its folders; `nil` if no file was read, or if the reason names it.
   public var fileName: String? { details.extra?.fileName }
 
   /// Returns the result of `body`. An error that it throws gets the name of the file.

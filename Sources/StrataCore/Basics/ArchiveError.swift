@@ -122,8 +122,7 @@ public struct ArchiveError: Error, Sendable {
   /// The model or format version that the data has.
   public var foundVersion: Int? { details.foundVersion }
   /// The expected version, usually the newest one that this program reads. For `unsupportedVersion` it is the oldest
-  /// one that the model upgrades, or the version of the other side of a merge. For a failed step it is the version
-  /// after the step.
+  /// one that the model upgrades, or the version of the other side of a merge. For a failed step it is the version after the step.
   public var supportedVersion: Int? { details.supportedVersion }
   /// The limit that was exceeded.
   public var limit: ArchiveLimits.Limit? { details.limit }

@@ -9,8 +9,7 @@
 ///
 /// The limits apply on both sides: an encoder throws `limitExceeded` for data that a decoder with the same limits would
 /// reject. Only ``steps`` are not counted while encoding. A decoder may reject a set or dictionary of thousands of
-/// elements that all have the same hash, such as data with the same first 80 bytes. Building it takes quadratic time in
-/// any program.
+/// elements that all have the same hash, such as data with the same first 80 bytes. Building it takes quadratic time in any program.
 public struct ArchiveLimits: Sendable, Hashable {
   /// Which limit was exceeded.
   public enum Limit: String, Sendable, Hashable, CaseIterable {
@@ -45,8 +44,7 @@ public struct ArchiveLimits: Sendable, Hashable {
   /// The largest ratio of an inflated member to the file, 1,032 unless set. This is the most that deflate reaches (RFC
   /// 1951), so that only a lower setting rejects anything.
   public var inflationRatio: Int = 1032
-  /// Values decoded from one file, 1,073,741,824 unless set: elements, keys and fields, and one more for each
-  /// collection.
+  /// Values decoded from one file, 1,073,741,824 unless set: elements, keys and fields, and one more for each collection.
   public var values: Int = 1 << 30
   /// Bytes of text and data that references in one file expand to, 16 GiB unless set. Keys count for each record that
   /// has them. In memory, a referenced text exists once. Code that writes the values writes it each time.

@@ -1,7 +1,6 @@
 internal import CAtomics
 
-/// An integer that threads load and store without a lock. A thread that loads the integer sees all writes before its
-/// store.
+/// An integer that threads load and store without a lock. A thread that loads the integer sees all writes before its store.
 struct AtomicWord: ~Copyable, @unchecked Sendable {
   private let word: UnsafeMutablePointer<UInt>
 

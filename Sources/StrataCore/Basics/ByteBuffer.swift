@@ -209,8 +209,7 @@ package struct ByteBuffer: ~Copyable {
     UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// A 32-bit hash of the bytes. It is never stored, but decides which strings a body refers to (Docs/Format.md,
-  /// section 5).
+  /// A 32-bit hash of the bytes. It is never stored, but decides which strings a body refers to (Docs/Format.md, section 5).
   ///
   /// Each step consumes 16 bytes and mixes both halves of the product. The last step may overlap the previous one.
   @inline(__always)

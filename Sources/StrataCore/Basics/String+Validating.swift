@@ -1,5 +1,4 @@
-// `String.init(validating:as:)` of the standard library needs macOS 15 and iOS 18. A repaired string differs from its
-// input.
+// `String.init(validating:as:)` of the standard library needs macOS 15 and iOS 18. A repaired string differs from its input.
 
 extension String {
   /// The text of bytes in UTF-8; `nil` if they are not valid.

@@ -50,14 +50,12 @@ package final class WorkBudget {
   /// The number of steps, or of bytes that references expand to, that each byte of a file may cause.
   static func bytes(forRatio ratio: Int) -> Int { product(ratio, 4) }
 
-  /// The values that a record definition counts as. It takes the memory of many values, and lives as long as any record
-  /// that uses it.
+  /// The values that a record definition counts as. It takes the memory of many values, and lives as long as any record that uses it.
   static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
 
   // A value takes 16 bytes in an array. Anything larger has the weight of several values, which only the size of the
   // file limits. An archive that a writer pads has room for twice its values, so anything that may repeat weighs at
-  // most as much as its values. Anything that an encoder writes in full takes at least two bits of the file, which is
-  // room for 16 values.
+  // most as much as its values. Anything that an encoder writes in full takes at least two bits of the file, which is room for 16 values.
 
   /// The weight of a collection, in addition to its values and itself.
   static let ofCollection = 1

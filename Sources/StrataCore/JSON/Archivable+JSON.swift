@@ -201,8 +201,7 @@ extension VersionedModel {
 }
 
 extension DecodingContext {
-  /// Returns the URL of a text, from a cache if possible. Documents repeat URLs, and parsing costs far more than a
-  /// lookup.
+  /// Returns the URL of a text, from a cache if possible. Documents repeat URLs, and parsing costs far more than a lookup.
   func url(_ element: JSONElement) -> URL? {
     // A URL has nothing to escape except slashes.
     guard element.token.kind == .string else { return element.stringValue.flatMap { URL(exactly: $0) } }

@@ -1,5 +1,4 @@
-/// The JSON form of records with one shape. Fields whose paths begin with the same steps share an object, at the
-/// position of the first.
+/// The JSON form of records with one shape. Fields whose paths begin with the same steps share an object, at the position of the first.
 final class JSONLayout: Sendable {
   /// A value that is written at a path.
   final class Leaf: Sendable {
@@ -22,8 +21,7 @@ final class JSONLayout: Sendable {
   }
 
   let leaves: [Leaf]
-  /// The leaves of unknown keys that are also the first key of a field's path: the members of that object that no field
-  /// reads.
+  /// The leaves of unknown keys that are also the first key of a field's path: the members of that object that no field reads.
   let rests: [ExactKey: Int]
   /// The members of the object.
   let nodes: [JSONPathTree]

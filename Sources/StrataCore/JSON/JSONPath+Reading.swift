@@ -41,8 +41,7 @@ extension JSONPath {
     return current
   }
 
-  /// Returns the index of the token at a path of keys and indices; `nil` if it is absent. A null along the path is
-  /// returned.
+  /// Returns the index of the token at a path of keys and indices; `nil` if it is absent. A null along the path is returned.
   ///
   /// - Throws: ``ArchiveError`` as for a value, and with the code `invalidJSON` for a duplicate key along the path.
   func place(in root: JSONElement) throws -> Int? {

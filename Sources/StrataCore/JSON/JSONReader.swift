@@ -37,8 +37,7 @@ public struct JSONReader: Sendable {
   /// A reader with the default limits.
   public init() {}
 
-  /// A reader that rejects duplicate keys, as models always do. If two readers of a text use different values, checks
-  /// can be bypassed.
+  /// A reader that rejects duplicate keys, as models always do. If two readers of a text use different values, checks can be bypassed.
   package static func refusingDuplicates(limits: ArchiveLimits = ArchiveLimits()) -> JSONReader {
     var reader = JSONReader()
     reader.limits = limits

@@ -19,8 +19,7 @@ public struct JSONWriter: Sendable {
   public var isPretty: Bool
   /// Whether the keys of objects and records are sorted by their UTF-8 bytes. Otherwise they keep their order.
   public var sortsKeys: Bool
-  /// Only ``ArchiveLimits/depth``, the levels of arrays and objects in the text, and ``ArchiveLimits/outputSize``
-  /// apply.
+  /// Only ``ArchiveLimits/depth``, the levels of arrays and objects in the text, and ``ArchiveLimits/outputSize`` apply.
   public var limits = ArchiveLimits()
 
   /// A writer with the default limits.
@@ -32,8 +31,7 @@ public struct JSONWriter: Sendable {
   /// Returns the text of a value, without a line feed at its end.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` for a number that is not finite and for a date outside the
-  ///   years 0 to 9999, and with the code `limitExceeded` for nesting and for text beyond the limits. The error has the
-  ///   path.
+  ///   years 0 to 9999, and with the code `limitExceeded` for nesting and for text beyond the limits. The error has the path.
   public func write(_ value: ArchiveValue) throws -> Data {
     try text(of: value, JSONWriting())
   }

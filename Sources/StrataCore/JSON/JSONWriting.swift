@@ -17,8 +17,7 @@ final class JSONWriting {
   var schemas: [RecordShape: [ModelSchema]] = [:]
   private let makeCatalog: (() -> SchemaCatalog)?
   private lazy var catalog = makeCatalog?() ?? SchemaCatalog()
-  /// The layouts by the identity of the shape, which is retained. Most records of a kind share one, and hashing its
-  /// keys takes longer.
+  /// The layouts by the identity of the shape, which is retained. Most records of a kind share one, and hashing its keys takes longer.
   private var layouts: [ObjectIdentifier: (shape: RecordShape, layout: JSONLayout?)] = [:]
 
   init(
@@ -31,8 +30,7 @@ final class JSONWriting {
     makeCatalog = catalog
   }
 
-  /// Returns the layout of records with a shape; `nil` if they belong to no model and are written as objects of their
-  /// fields.
+  /// Returns the layout of records with a shape; `nil` if they belong to no model and are written as objects of their fields.
   ///
   /// A record belongs to a model if that model was just written, or if it has the current keys of the model. For any
   /// other record, the current mapping would lose keys.

@@ -1,5 +1,4 @@
-/// One change to a record. All except ``custom(_:_:)`` are data, so that a tool can list them and apply them without
-/// the program's types.
+/// One change to a record. All except ``custom(_:_:)`` are data, so that a tool can list them and apply them without the program's types.
 ///
 /// A record of a Strata archive or a store is complete: it has each key of its version, and nil is null. If a complete
 /// record lacks the key that an operation changes, the operation fails with the code `migrationFailed` and names the
@@ -14,8 +13,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   case move(ValuePath, to: ValuePath, creating: NestedRecord? = nil, overwriting: Bool = false)
   /// Removes a key. A record without the key stays unchanged.
   case drop(ValuePath)
-  /// Sets a value if the key is absent. An explicit null stays. Nothing is set in a nested record that is null or
-  /// absent.
+  /// Sets a value if the key is absent. An explicit null stays. Nothing is set in a nested record that is null or absent.
   case setDefault(ValuePath, ArchiveValue)
   /// Replaces an explicit null, which is how an optional's nil was archived. An absent value stays absent.
   case replaceNull(ValuePath, with: ArchiveValue)
@@ -145,8 +143,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
 extension ModelRecord {
   /// Finds out why there is no value at a path.
   ///
-  /// - Returns: `true` if a value along the path is null, so that no key is missing; `false` if an incomplete record
-  ///   lacks a key.
+  /// - Returns: `true` if a value along the path is null, so that no key is missing; `false` if an incomplete record lacks a key.
   /// - Throws: ``ArchiveError`` with the code `migrationFailed` if a complete record lacks a key.
   fileprivate func lacks(_ path: ValuePath, isComplete: Bool) throws -> Bool {
     var value = ArchiveValue.record(self)

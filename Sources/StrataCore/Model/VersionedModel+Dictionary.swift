@@ -9,8 +9,7 @@ extension VersionedModel {
   ///   - dictionary: values under the keys of the current version.
   ///   - validates: whether the model must keep its rules (see ``Validating``).
   /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, `typeMismatch` if
-  ///   a value has the wrong type for its field, `missingValue` if a field without a default is absent, `invalid` if a
-  ///   rule is broken.
+  ///   a value has the wrong type for its field, `missingValue` if a field without a default is absent, `invalid` if a rule is broken.
   public init(dictionary: [String: ArchiveValue]?, validates: Bool = true) throws {
     let context = DecodingContext(
       source: .dictionary, includesExcluded: true, finishing: .gathering(validates: validates))

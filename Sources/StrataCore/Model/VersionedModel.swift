@@ -19,8 +19,7 @@ public protocol VersionedModel: Archivable, SendableMetatype {
   /// The unknown keys found when this object was decoded. Empty unless the model keeps them.
   var archivedUnknownFields: UnknownFields { get }
 
-  /// Copies every field of another object into this one. A class must implement it. For other types, the default is an
-  /// assignment.
+  /// Copies every field of another object into this one. A class must implement it. For other types, the default is an assignment.
   mutating func adoptFields(of other: Self) throws
 
   /// The identity of an object; `nil` for a value. The default implementation is sufficient.

@@ -1,8 +1,7 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output == Date {
-  /// Converts between text and dates as RFC 3339 spells them: `2011-01-26T19:01:12Z`, with decimals and offsets. Dates
-  /// are written in UTC.
+  /// Converts between text and dates as RFC 3339 spells them: `2011-01-26T19:01:12Z`, with decimals and offsets. Dates are written in UTC.
   public static var iso8601: Self {
     text("the text is not a date in the form 2011-01-26T19:01:12Z", { ISO8601.date(from: $0) }) { date in
       guard let text = ISO8601.string(from: date) else {

@@ -18,8 +18,7 @@ public struct ReversibleTransformer<Input, Output>: Sendable {
     self.init(Transformer(transform), reverse: Transformer(reverse))
   }
 
-  /// Creates a transformer from two functions to and from objects that are not `Sendable`. Errors of `reverse` do not
-  /// contain the object.
+  /// Creates a transformer from two functions to and from objects that are not `Sendable`. Errors of `reverse` do not contain the object.
   public init(
     toObjects transform: @escaping @Sendable (Input) throws -> Output,
     reverse: @escaping @Sendable (Output) throws -> Input

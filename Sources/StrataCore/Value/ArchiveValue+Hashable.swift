@@ -4,8 +4,7 @@ extension ArchiveValue: Hashable {
   /// Whether two values are equal. NaN equals nothing, as in floating-point arithmetic, but arrays and objects that
   /// share storage are always equal.
   ///
-  /// - Complexity: linear in the size, with parts that share storage counted once, however often they occur. Does not
-  ///   use recursion.
+  /// - Complexity: linear in the size, with parts that share storage counted once, however often they occur. Does not use recursion.
   public static func == (left: ArchiveValue, right: ArchiveValue) -> Bool {
     guard left.holdsValues else { return areEqualScalars(left, right) }
     guard right.holdsValues else { return false }

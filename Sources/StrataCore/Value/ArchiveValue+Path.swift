@@ -23,8 +23,7 @@ extension ArchiveValue {
   /// Null or absent values along the path become objects. Removing an absent value changes nothing.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value along the path is neither an object, a record
-  ///   nor null. The value is then unchanged. The setter of `value[path]` stops the program instead: use it if the
-  ///   shape is known.
+  ///   nor null. The value is then unchanged. The setter of `value[path]` stops the program instead: use it if the shape is known.
   /// - Complexity: linear in the entries of the objects along the path.
   public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
     try set(newValue, at: path.steps[...])
@@ -64,8 +63,7 @@ extension ArchiveValue {
     return value
   }
 
-  /// Sets the value at the end of the steps, or removes it if `newValue` is `nil`. An array is filled with nulls up to
-  /// an index.
+  /// Sets the value at the end of the steps, or removes it if `newValue` is `nil`. An array is filled with nulls up to an index.
   ///
   /// - Parameter make: returns a replacement for a value that does not support its step. It receives null for an absent
   ///   value. By default, null becomes an object or an array, and anything else throws `typeMismatch`.

@@ -10,8 +10,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Calls `body` with each value directly inside, in order. In a map, each key comes before its value. In a graph, the
-  /// root comes last.
+  /// Calls `body` with each value directly inside, in order. In a map, each key comes before its value. In a graph, the root comes last.
   package func forEachInside(_ body: (ArchiveValue) throws -> Void) rethrows {
     switch self {
     case .array(let elements), .set(let elements): try elements.forEach(body)

@@ -92,8 +92,7 @@ package enum ISO8601 {
     return append(Int64(seconds + daysToReference * 86_400), fraction, places, to: &output)
   }
 
-  /// Appends seconds since 1970 as a date in UTC, with `fraction` as its decimal places. Returns `false` outside the
-  /// years 0 to 9999.
+  /// Appends seconds since 1970 as a date in UTC, with `fraction` as its decimal places. Returns `false` outside the years 0 to 9999.
   static func append(_ seconds: Int64, _ fraction: Int = 0, _ places: Int = 0, to output: inout ByteBuffer) -> Bool {
     guard seconds.magnitude < 1 << 48 else { return false }
     let days = (Int(seconds) >= 0 ? Int(seconds) : Int(seconds) - 86_399) / 86_400

@@ -9,8 +9,7 @@ struct ValueDigest: Hashable {
   fileprivate(set) var hasNaN: Bool
 }
 
-/// Computes digests of values. The digests of nested sets and maps are cached, so that their contents are not hashed
-/// again at each level.
+/// Computes digests of values. The digests of nested sets and maps are cached, so that their contents are not hashed again at each level.
 package final class ValueDigests {
   /// An incremental hash. Two hashers with the same key and different first bytes yield the 128 bits.
   private struct State {
@@ -87,8 +86,7 @@ package final class ValueDigests {
 
   /// Whether no two elements have the same encoding. An element that contains NaN is never a duplicate.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget of steps is used up, like the other
-  ///   methods.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget of steps is used up, like the other methods.
   /// - Complexity: linear in the size of the elements, without nested sets and maps that are cached.
   func areUnique(_ elements: [ArchiveValue]) throws -> Bool {
     guard let digests = try uniqueDigests(of: elements) else { return false }

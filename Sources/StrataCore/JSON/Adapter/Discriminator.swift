@@ -1,5 +1,4 @@
-/// The place in JSON of the tag that names the kind of an object: the variant of a ``JSONCluster``, the case of an
-/// enum, or the class.
+/// The place in JSON of the tag that names the kind of an object: the variant of a ``JSONCluster``, the case of an enum, or the class.
 public struct Discriminator: Sendable {
   enum Place: Sendable {
     /// The only key of the object. The content is its value.

@@ -7,8 +7,7 @@ import Foundation
 ///     let body = try adapter.encode(issue, fields: .only(["title", "state"]), nulls: .omit)
 ///
 /// An adapter is a value. Create it once, and share it between any number of tasks. Models inside are read and written
-/// by their own mappings, unless ``using(_:)`` supplies others. One type can have several adapters, for example one for
-/// each server.
+/// by their own mappings, unless ``using(_:)`` supplies others. One type can have several adapters, for example one for each server.
 public struct JSONAdapter<Root: Archivable>: Sendable {
   /// The JSON of a nil value, unless a field or a call specifies another. `.null` by default.
   public var nulls = JSONNulls.null

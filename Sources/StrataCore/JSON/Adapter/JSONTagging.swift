@@ -17,8 +17,7 @@ public struct JSONTagging: Sendable {
     self.names = names.map { ($0, $1) }
   }
 
-  /// The case is the only key, with the associated values under it: `{"card": {"number": "1"}}`. This is the default
-  /// for enums.
+  /// The case is the only key, with the associated values under it: `{"card": {"number": "1"}}`. This is the default for enums.
   public static var external: JSONTagging { external(names: [:]) }
 
   /// The case is the only key, with other spellings: tags and the names of their cases.

@@ -22,8 +22,7 @@ public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, Expre
 
   public init(arrayLiteral keys: String...) { self.init(keys) }
 
-  /// The value of one key, or the values of several as an array. `nil` if a key is absent, or if one of several is
-  /// null.
+  /// The value of one key, or the values of several as an array. `nil` if a key is absent, or if one of several is null.
   package func value(in fields: (String) -> ArchiveValue?) -> ArchiveValue? {
     guard keys.count > 1 else { return fields(keys[0]) }
     var values: [ArchiveValue] = []

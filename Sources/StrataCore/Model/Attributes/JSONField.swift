@@ -170,8 +170,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// The meaning of null if the field is not optional.
   public func null(_ policy: JSONNullPolicy) -> JSONField { with { $0.nullPolicy = policy } }
 
-  /// The substitute for an absent path, instead of the field's default. It is a value that the field could read from
-  /// JSON.
+  /// The substitute for an absent path, instead of the field's default. It is a value that the field could read from JSON.
   public func missing(_ value: ArchiveValue) -> JSONField { with { $0.missing = value } }
 
   /// Accepts further forms in addition to the exact one.

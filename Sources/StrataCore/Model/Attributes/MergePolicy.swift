@@ -10,8 +10,7 @@
 ///
 /// A field's policy that cannot apply to its type, such as ``lines`` for a number, is a mistake in the declaration: the
 /// first encoding, decoding or merge of the model throws ``ArchiveError`` with the code `invalidSchema`. Fields of the
-/// type ``ArchiveValue``, and of types with their own coding, may have any policy. Policies of one call are not
-/// checked.
+/// type ``ArchiveValue``, and of types with their own coding, may have any policy. Policies of one call are not checked.
 ///
 /// The names follow the literature: last writer, sum of deltas (PN-counter), union (G-set) and add-wins (OR-set) as in
 /// Shapiro et al., "A comprehensive study of convergent and commutative replicated data types", 2011.
@@ -36,8 +35,7 @@ public struct MergePolicy: Sendable {
 
   /// The policy of a field that declares none. Without a base, the result is the server's value, even null, as in
   /// Mantle. With a base, nested models, objects and dictionaries are merged key by key, and arrays of models that
-  /// declare an identity by that identity (``MergeRules/identity``). Anything else that both sides changed is a
-  /// conflict.
+  /// declare an identity by that identity (``MergeRules/identity``). Anything else that both sides changed is a conflict.
   public static var automatic: MergePolicy { MergePolicy(.automatic) }
 
   /// A difference is a conflict, also inside nested models.
@@ -79,8 +77,7 @@ public struct MergePolicy: Sendable {
 
   /// Arrays and sets: keeps additions of both sides and removes the removals of both sides. An element that one side
   /// removed and the other side added again stays. Without a base the same as ``union``. An array has each element
-  /// once, in the base's order as changed by the sides. If both sides insert at one position, the server's elements
-  /// come first.
+  /// once, in the base's order as changed by the sides. If both sides insert at one position, the server's elements come first.
   public static var addWins: MergePolicy { MergePolicy(.addWins) }
 
   /// Arrays and texts that only grow at the end: the common part, then the server's additions, then the local
@@ -88,8 +85,7 @@ public struct MergePolicy: Sendable {
   public static var append: MergePolicy { MergePolicy(.append) }
 
   /// Texts, line by line, like diff3: changes of both sides in different lines are combined. Changes in the same or
-  /// neighbouring lines, and texts that differ in more than 4,000 lines, are a conflict. Without a base, the result is
-  /// the server's text.
+  /// neighbouring lines, and texts that differ in more than 4,000 lines, are a conflict. Without a base, the result is the server's text.
   public static var lines: MergePolicy { MergePolicy(.lines) }
 
   // MARK: Nested values
@@ -103,8 +99,7 @@ public struct MergePolicy: Sendable {
   ///
   /// - Parameters:
   ///   - key: the key that identifies elements. Elements without one are identified by their content.
-  ///   - unlisted: the treatment of elements that the source does not list; like ``MergeOptions/unlisted`` unless
-  ///     given.
+  ///   - unlisted: the treatment of elements that the source does not list; like ``MergeOptions/unlisted`` unless given.
   public static func byID(_ key: IdentityKey = "id", unlisted: Unlisted? = nil) -> MergePolicy {
     MergePolicy(.byID(key: key, unlisted: unlisted))
   }

@@ -6,8 +6,7 @@ import Foundation
 enum MergePolicyCheck {
   /// The mistakes in the policies of the fields and the rules of the type; `nil` if there are none.
   ///
-  /// Uses the schemas of other models, so it must not run while a schema is created: models that contain each other
-  /// would deadlock.
+  /// Uses the schemas of other models, so it must not run while a schema is created: models that contain each other would deadlock.
   static func problem(of schema: ModelSchema) -> ArchiveError? {
     var errors: [ArchiveError] = []
     func add(_ path: [ArchiveError.PathComponent], _ reason: String) {

@@ -100,8 +100,7 @@ extension ArchiveReader {
     fileprivate var order = AscendingScalars()
   }
 
-  /// Passes the head of a map. Its initial byte was read. ``endMap(_:)`` must follow, and ``leave()`` after all was
-  /// read.
+  /// Passes the head of a map. Its initial byte was read. ``endMap(_:)`` must follow, and ``leave()`` after all was read.
   mutating func beginMap(_ initial: UInt8) throws -> MapReading {
     let start = position
     let map = MapReading(start: start, count: try readCount(initial, bytesPerElement: 2))

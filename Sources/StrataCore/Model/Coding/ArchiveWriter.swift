@@ -2,8 +2,7 @@ public import Foundation
 
 /// Writes the CBOR body of an archive: the argument of a model's `encodeFields(to:)`.
 ///
-/// Values are written directly as bytes. Repeated strings become references, and only the first record of a kind
-/// contains its keys.
+/// Values are written directly as bytes. Repeated strings become references, and only the first record of a kind contains its keys.
 public struct ArchiveWriter: ~Copyable {
   package var buffer: ByteBuffer
   private var strings = StringIndex()
@@ -29,8 +28,7 @@ public struct ArchiveWriter: ~Copyable {
   private var output: OutputLimit
   /// The counts of a reader of this body.
   var counts: ReadingCounts
-  /// The value that is being written and contains others, unless a Codable type encoded it. `openValues` is its
-  /// nesting.
+  /// The value that is being written and contains others, unless a Codable type encoded it. `openValues` is its nesting.
   private var outermost: ArchiveValue?
   private var openValues = 0
   /// The orders of the sets and keys inside the set or map that is being written.
@@ -62,8 +60,7 @@ public struct ArchiveWriter: ~Copyable {
   var knownObjectTypes: (root: ObjectIdentifier, types: Set<ObjectIdentifier>)?
   /// The number of objects that the body already contains.
   package var sharedCount = 0
-  /// For a graph without types that is being written: the number of the first object, of all and of the written
-  /// objects.
+  /// For a graph without types that is being written: the number of the first object, of all and of the written objects.
   package var graphObjects: (first: Int, count: Int, written: Int)?
   /// The data of a row outside its bytes; `nil` in an archive.
   package var row: RowParts?

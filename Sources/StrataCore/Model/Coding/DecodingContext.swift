@@ -20,8 +20,7 @@ public final class DecodingContext {
   @exclusivity(unchecked) package var options: (any AnyObject & Sendable)?
   /// Whether reading continues after an error, to find all errors.
   @exclusivity(unchecked) var collectsErrors = false
-  /// Whether an element that breaks a rule counts as invalid if invalid elements are skipped. For a context that checks
-  /// no rules itself.
+  /// Whether an element that breaks a rule counts as invalid if invalid elements are skipped. For a context that checks no rules itself.
   @exclusivity(unchecked) var triesRules = true
   @exclusivity(unchecked) package var report = DecodingReport()
   /// The data of a row outside its bytes; `nil` for an archive.
@@ -147,8 +146,7 @@ public final class DecodingContext {
 
   package func note(_ shape: RecordShape) { shapes?.append(shape) }
 
-  /// The indices of a schema's fields in records of a shape, computed once for many records; -1 for a field that they
-  /// lack.
+  /// The indices of a schema's fields in records of a shape, computed once for many records; -1 for a field that they lack.
   ///
   /// - Parameter reports: whether the records have an older version. If so, the report lists keys that no field takes,
   ///   and fields that take their defaults.

@@ -38,8 +38,7 @@ extension Array: Archivable where Element: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginArray(count: count)
-    // Through a span, an element is borrowed instead of copied with all its fields. Arrays have their own spans only
-    // from macOS 26.
+    // Through a span, an element is borrowed instead of copied with all its fields. Arrays have their own spans only from macOS 26.
     try withUnsafeBufferPointer { buffer in
       let elements = buffer.span
       var index = 0
@@ -236,11 +235,9 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   /// The keys and values in any of the forms of a dictionary.
   ///
   /// `Codable` writes a dictionary whose keys are neither strings nor integers as an array in which keys and values
-  /// alternate. Such an array is accepted, so that data stays readable if a type that was only `Codable` becomes a
-  /// model.
+  /// alternate. Such an array is accepted, so that data stays readable if a type that was only `Codable` becomes a model.
   ///
-  /// - Parameter takesPairs: whether an array of pairs is accepted. In JSON, only strings are keys, so others are
-  ///   written as pairs.
+  /// - Parameter takesPairs: whether an array of pairs is accepted. In JSON, only strings are keys, so others are written as pairs.
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` for any other value.
   package static func pairs(of value: ArchiveValue, takesPairs: Bool) throws -> [(
     key: ArchiveValue, value: ArchiveValue
@@ -266,8 +263,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     throw ArchiveError.mismatch(expected: "a dictionary", found: value.kind)
   }
 
-  /// In JSON every key is a string, even an integer. If the key cannot be created from the text, it is created from its
-  /// number.
+  /// In JSON every key is a string, even an integer. If the key cannot be created from the text, it is created from its number.
   package static func makeKey(_ key: ArchiveValue, _ context: DecodingContext) throws -> Key {
     guard context.source == .json, !(Key.self is String.Type), case .string(let text) = key,
       let number = ArchiveValue(integerText: text)

@@ -91,8 +91,7 @@ extension Double: Archivable {
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Double {
     if let number = Double(exactlyAs: value) ?? Double(inKeyed: value, context) { return number }
     if context.source == .json, case .wideInteger = value, let number = Double(withoutLossOf: value) { return number }
-    // JSON does not distinguish decimals, so a number with more digits than a double holds is rounded to the nearest
-    // double.
+    // JSON does not distinguish decimals, so a number with more digits than a double holds is rounded to the nearest double.
     if context.source == .json, let text = value.exactNumberText, let number = Double(text) {
       guard number.isFinite else {
         throw ArchiveError.mismatch(expected: "a number in the range of a double", found: value.kind)

@@ -40,8 +40,7 @@ public protocol Archivable {
   /// The schema of the model that this type is or contains as elements; `nil` for any other type.
   static var _rootSchema: ModelSchema? { get }
 
-  /// Whether a value can be written as null, like an optional. An optional of such a type could not distinguish it from
-  /// nil.
+  /// Whether a value can be written as null, like an optional. An optional of such a type could not distinguish it from nil.
   static var _mayBeNull: Bool { get }
 
   /// The shape of the type, by which merging and columns distinguish types. It is ``TypeShape/opaque`` unless the

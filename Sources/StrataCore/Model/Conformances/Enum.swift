@@ -93,16 +93,14 @@ extension VersionedModel {
 }
 
 extension ArchiveReader {
-  /// The error of an enum's `init(fields:)`, which is never called: ``VersionedModel/make(case:payload:)`` creates
-  /// enums.
+  /// The error of an enum's `init(fields:)`, which is never called: ``VersionedModel/make(case:payload:)`` creates enums.
   public func enumHasNoFields() -> ArchiveError {
     ArchiveError(.invalidSchema, "an enum is made of a case and not of fields; give its schema the cases")
   }
 }
 
 extension ArchiveWriter {
-  /// Starts a case. Exactly `count` associated values must follow, each with a `payload` method, and then
-  /// ``endCase()``.
+  /// Starts a case. Exactly `count` associated values must follow, each with a `payload` method, and then ``endCase()``.
   public mutating func beginCase(_ schema: ModelSchema, _ name: String, count: Int) throws {
     try schema.check()
     guard let shape = schema.caseShapes[name] else {

@@ -44,8 +44,7 @@ extension ArchiveWriter {
 
   /// Checks that a decoder with the same `subclasses` knows the class of each object.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if it does not, and `invalidSchema` if two classes have
-  ///   the same name.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if it does not, and `invalidSchema` if two classes have the same name.
   private mutating func checkClasses<T: Archivable>(of objects: [any VersionedModel], in root: T) throws {
     let known = try objectTypes(of: T.self)
     for object in objects {

@@ -217,8 +217,7 @@ package final class ObjectTable {
 }
 
 extension ArchiveValue {
-  /// Returns the value with references replaced. A set with references becomes an array, because the replacements may
-  /// be equal.
+  /// Returns the value with references replaced. A set with references becomes an array, because the replacements may be equal.
   fileprivate func replacingReferences(_ replace: (Int) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .reference(let number): try replace(number)

@@ -14,8 +14,7 @@ public typealias _StrataUnknownFields = UnknownFields
 /// superclass is a model.
 public protocol _StrataBaseClass {}
 
-/// Declarations that make generated code fail to compile. Their names appear in the compiler's error, so they are the
-/// message.
+/// Declarations that make generated code fail to compile. Their names appear in the compiler's error, so they are the message.
 public enum _Strata {
   /// A class without subclasses. `@Model` writes the first inherited type of a class together with this, `Name & …`.
   /// That is valid if the type is a protocol, and an error if it is a class.

@@ -239,8 +239,7 @@ public final class ModelSchema: Sendable {
       && shape.keys == today.keys && isNamed(shape.typeName) && hasTodaysLevels(shape)
   }
 
-  /// The definition of records that can be read field by field; `nil` if there are none, or if the declaration is
-  /// wrong.
+  /// The definition of records that can be read field by field; `nil` if there are none, or if the declaration is wrong.
   func definition(includingExcluded: Bool) -> LeadingDefinition? {
     guard hook == nil, isRight else { return nil }
     return includingExcluded ? fullDefinition : archivedDefinition
@@ -253,8 +252,7 @@ public final class ModelSchema: Sendable {
       }
   }
 
-  /// The schemas of the models that fields or payloads contain, including this one if it contains itself. Computed
-  /// once.
+  /// The schemas of the models that fields or payloads contain, including this one if it contains itself. Computed once.
   package var inside: SchemaCatalog {
     if let known = insideCache.withLock({ $0 }) { return known }
     var catalog = SchemaCatalog()
@@ -277,8 +275,7 @@ public final class ModelSchema: Sendable {
 
   /// Returns the answer to a question about the model and everything that it may contain.
   ///
-  /// Computed at the first call and not in the initializer, because models that contain each other are created in any
-  /// order.
+  /// Computed at the first call and not in the initializer, because models that contain each other are created in any order.
   func answer(to known: borrowing AtomicWord, _ find: (SchemaCatalog) -> Bool) -> Bool {
     let answer = known.load()
     guard answer == 0 else { return answer == 2 }
@@ -289,8 +286,7 @@ public final class ModelSchema: Sendable {
     return found
   }
 
-  /// A number that changes with the name, the version or the keys: a 64-bit FNV-1a hash of their text, which is the
-  /// same on all platforms.
+  /// A number that changes with the name, the version or the keys: a 64-bit FNV-1a hash of their text, which is the same on all platforms.
   public let fingerprint: UInt64
 
   package static func fingerprint(of shape: RecordShape) -> UInt64 { fingerprint([shape.mark] + shape.keys) }
@@ -303,8 +299,7 @@ public final class ModelSchema: Sendable {
     return hash
   }
 
-  /// Creates the default of a field. Code that `@Model` generates uses it if the declaration's own expression would
-  /// have another meaning.
+  /// Creates the default of a field. Code that `@Model` generates uses it if the declaration's own expression would have another meaning.
   ///
   /// - Throws: ``ArchiveError`` with the code `missingValue` if the field has no default of this type. For an optional,
   ///   the result is nil instead.

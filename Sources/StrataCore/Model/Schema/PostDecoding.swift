@@ -1,5 +1,4 @@
-/// A model with a hook that runs after its fields are set, for properties that depend on other fields or on the
-/// decoding.
+/// A model with a hook that runs after its fields are set, for properties that depend on other fields or on the decoding.
 ///
 ///     extension Issue: PostDecoding {
 ///       mutating func didDecode(from source: DecodingSource) throws {

@@ -9,8 +9,7 @@ internal import CAtomics
 @usableFromInline
 enum SchemaCache {
   private struct Slot {
-    /// The address of the type, or zero for a free slot. It is the first word of the slot, and accessed as an atomic
-    /// word.
+    /// The address of the type, or zero for a free slot. It is the first word of the slot, and accessed as an atomic word.
     var type: UInt = 0
     var schema: Unmanaged<ModelSchema>?
   }

@@ -1,6 +1,5 @@
 /// Upgrades the records in a value to the current versions of their models, for merging values without models. Records
-/// of types that the catalog lacks stay unchanged. An absent key stays absent, because a merge distinguishes it from a
-/// value.
+/// of types that the catalog lacks stay unchanged. An absent key stays absent, because a merge distinguishes it from a value.
 struct ValueUpgrader {
   let catalog: SchemaCatalog
 

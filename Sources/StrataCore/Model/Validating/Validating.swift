@@ -10,8 +10,7 @@
 ///     }
 ///
 /// Archives, JSON, dictionaries, merges and copies with changes all validate, once for each object, after its fields
-/// are set and ``PostDecoding/didDecode(from:)`` has run. Objects inside are validated before the object that contains
-/// them.
+/// are set and ``PostDecoding/didDecode(from:)`` has run. Objects inside are validated before the object that contains them.
 ///
 /// Subclasses keep the rules of their superclass. A subclass with its own rules adds them:
 ///
@@ -46,8 +45,7 @@ public struct Validation<Root: VersionedModel>: Sendable {
 
   /// Returns these rules, followed by the rules of a subclass.
   ///
-  /// Validating an object that is not an instance of that subclass throws ``ArchiveError`` with the code
-  /// `invalidSchema`.
+  /// Validating an object that is not an instance of that subclass throws ``ArchiveError`` with the code `invalidSchema`.
   public func adding<Subclass: VersionedModel>(_ other: Validation<Subclass>) -> Validation {
     Validation(rules + other.rules.map { $0.converted(to: Root.self) })
   }

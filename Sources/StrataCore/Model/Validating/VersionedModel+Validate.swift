@@ -1,6 +1,5 @@
 extension VersionedModel {
-  /// Runs the rules of this object, which may replace values, and checks the rules of the objects inside without
-  /// changing them.
+  /// Runs the rules of this object, which may replace values, and checks the rules of the objects inside without changing them.
   ///
   /// Needed only for objects that were created or changed in code: decoded and merged objects are valid.
   ///
