@@ -1,7 +1,7 @@
 public import Foundation
 
 extension ArchiveError: CustomStringConvertible, LocalizedError {
-  /// One line: what is wrong, where, and what would be right. The wording may change between releases.
+  /// One line with the problem, its path and the remedy. The wording may change between releases.
   public var description: String {
     var text = fileName.map { "“\($0)”: \(reason)" } ?? reason
     // Each of several failures has its own path.
@@ -11,7 +11,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     }
     if let typeName { text += " [\(typeName)]" }
     if failures.count > 1 { return text + ": " + failures.map(\.description).joined(separator: "; ") }
-    // What the operating system says is already a part of the reason.
+    // The message of the operating system is already a part of the reason.
     if let underlyingError, !(code == .fileSystem && underlyingError is POSIXError) {
       text += ": \(Self.wording(of: underlyingError))"
     }
@@ -24,7 +24,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
   /// The path as it would be written in code: `owner.users[3].name`.
   public var pathDescription: String { Self.describe(codingPath) }
 
-  /// The path for a message: of more than 20 steps the first and the last ten, and how many are between them.
+  /// The path for a message. Of more than 20 steps, only the first and the last ten are spelled out.
   private static func shortDescription(_ path: [PathComponent]) -> String {
     guard path.count > 20 else { return describe(path) }
     return "\(describe(Array(path.prefix(10)))) … \(path.count - 20) more … \(describe(Array(path.suffix(10))))"
@@ -42,14 +42,14 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
   }
 
   static func wording(of error: any Error) -> String {
-    // DecodingError prints values of the data in its debug text, so only its kind is told.
+    // The debug text of a DecodingError contains values, so only its kind is used.
     switch error {
     case DecodingError.typeMismatch(let type, _): "a value is not \(type)"
     case DecodingError.valueNotFound(let type, _): "a value of type \(type) is missing"
     case DecodingError.keyNotFound(let key, _): "the key \(key.stringValue) is missing"
     case DecodingError.dataCorrupted: "the data does not make a valid value"
     case EncodingError.invalidValue: "a value cannot be encoded"
-    // Its reason is ours already.
+    // Its reason is already the reason of this error.
     case let error as TransformError: error.underlyingError.map { "\(type(of: $0))" } ?? "a transformer refused it"
     default: String(describing: error)
     }

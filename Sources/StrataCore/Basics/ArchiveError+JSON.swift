@@ -1,22 +1,22 @@
 package import Foundation
 
-// What errors of the JSON adapter tell besides: the place in JSON, the value there, and the errors that came with it.
+// Further details of errors: the path in JSON, the rejected value, the errors collected with this one, and the file.
 extension ArchiveError {
   package struct Extra: Sendable {
-    /// `nil` where it is the same as the coding path.
+    /// `nil` if it is the same as the coding path.
     var jsonPath: [PathComponent]?
     var input: (any Sendable)?
     var others: [ArchiveError] = []
     var fileName: String?
   }
 
-  /// The name of the file that was being read, without its folders; `nil` where it was no file, and where the reason names it.
+  /// The name of the file that was being read, without its folders; `nil` if no file was read, or if the reason names it.
   public var fileName: String? { details.extra?.fileName }
 
-  /// What `body` gives; an error that it throws has the name of a file.
+  /// Returns the result of `body`. An error that it throws gets the name of the file.
   package static func naming<R>(_ file: URL, _ body: () throws -> R) throws -> R {
     do { return try body() } catch let error as ArchiveError {
-      // Errors of the file system have the whole path.
+      // Errors of the file system already have the whole path.
       guard error.fileName == nil, ![.fileSystem, .fileInUse].contains(error.code) else { throw error }
       var extra = error.details.extra ?? Extra()
       extra.fileName = file.lastPathComponent
@@ -24,14 +24,13 @@ extension ArchiveError {
     }
   }
 
-  /// The keys and places of JSON that lead to the failure, where the fields have other paths there; else as
-  /// ``codingPath``.
+  /// The path to the failure in JSON, if the fields have other paths there. Otherwise the same as ``codingPath``.
   public var jsonPath: [PathComponent] { details.extra?.jsonPath ?? codingPath }
 
-  /// ``jsonPath`` as it would be written in code, for who sent the JSON: `user.logins[3]`; empty at the root.
+  /// ``jsonPath`` as it would be written in code, for the sender of the JSON: `user.logins[3]`; empty at the root.
   public var jsonPathDescription: String { Self.describe(jsonPath) }
 
-  /// The value that was refused, where it is known; never a part of ``description``.
+  /// The rejected value, if it is known. It is never a part of ``description``.
   public var input: (any Sendable)? { details.extra?.input }
 
   /// This error and those that were collected with it, in the order of the schema.
@@ -43,7 +42,7 @@ extension ArchiveError {
     return changed(extra: extra)
   }
 
-  /// The same error with the value that was refused, where none is known yet.
+  /// The same error with the rejected value, unless the error already has one.
   package func about(_ input: (any Sendable)?) -> ArchiveError {
     guard let input, self.input == nil else { return self }
     var extra = details.extra ?? Extra()
@@ -51,7 +50,7 @@ extension ArchiveError {
     return changed(extra: extra)
   }
 
-  /// The first of several errors, which tells of the others; `nil` where there are none.
+  /// Returns the first of several errors, which then lists the others; `nil` if there are none.
   package static func combined(_ errors: [ArchiveError]) -> ArchiveError? {
     let all = errors.flatMap(\.all)
     guard let first = all.first else { return nil }

@@ -1,71 +1,71 @@
-/// What went wrong with an archive, a migration, a merge or a JSON document, and where.
+/// An error of an archive, a migration, a merge or a JSON document, with its path.
 ///
 /// Messages name keys, types, sizes and versions, and never values.
 public struct ArchiveError: Error, Sendable {
-  /// The kind of failure. ``description`` words it; only the code is part of the interface.
+  /// The kind of failure. Only the code is part of the interface; the wording of ``description`` may change.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     // Opening
-    /// The bytes are no archive of this library.
+    /// The bytes are not a Strata archive.
     case notAnArchive
     /// The archive has a format that this program does not know: a newer program wrote it.
     case newerFormat
     /// The bytes end before the archive does.
     case truncated
-    /// The bytes are not what was written: a checksum or the structure is wrong.
+    /// The bytes were changed: a checksum or the structure is wrong.
     case damaged
-    /// The value is deeper, longer or larger than ``ArchiveLimits`` allow, or causes more work.
+    /// The value is deeper, longer or larger than ``ArchiveLimits`` allow, or takes more work.
     case limitExceeded
     // Decoding
-    /// A newer version of the model wrote the object than this program has.
+    /// The object was written by a newer version of the model than this program has.
     case newerModel
     /// The object is older than the first step of its model.
     case unsupportedVersion
-    /// The object is of another type than is expected, or of one that nothing here declares.
+    /// The object has another type than expected, or a type that this program does not declare.
     case unknownType
-    /// The value is of another kind than is expected.
+    /// The value has another kind than expected.
     case typeMismatch
-    /// A key without a default is absent, or null stands where nothing can be nil.
+    /// A key without a default is absent, or a value that cannot be nil is null.
     case missingValue
     /// The enum has no such case.
     case unknownCase
-    /// The value has the right kind, and the code of its type or a transformer refuses it; or references form a cycle that the
-    /// type cannot hold.
+    /// The value has the right kind, but the code of its type or a transformer rejects it. Or references form a cycle
+    /// that the type cannot hold.
     case rejected
     // Validating
     /// Rules of the model are broken; ``ArchiveError/failures`` lists them.
     case invalid
     // Upgrading
-    /// The steps of a model have a gap, are there twice or do not end at its version.
+    /// The steps of a model have a gap or duplicates, or do not end at its version.
     case invalidMigration
     /// A step or a hook failed; ``ArchiveError/underlyingError`` has its error.
     case migrationFailed
     // Merging
-    /// A policy or a hook failed, or the sides cannot be merged; nothing was changed.
+    /// A policy or a hook failed, or the sides cannot be merged. Nothing was changed.
     case mergeFailed
     /// The model declares no such key.
     case unknownKey
     // Encoding
-    /// The value cannot be archived, or not be written as JSON.
+    /// The value cannot be archived, or cannot be written as JSON.
     case notEncodable
-    /// The declaration of a model has a mistake, such as a key that is there twice.
+    /// The declaration of a model has a mistake, such as a duplicate key.
     case invalidSchema
     // JSON
-    /// The text is not JSON, or what it holds is no JSON patch or pointer.
+    /// The text is not JSON, or the JSON is not a patch or a pointer.
     case invalidJSON
     /// The JSON mapping of a model has a mistake, such as two fields on one path.
     case invalidMapping
     // Files
     /// The operating system refused to read or write; ``ArchiveError/underlyingError`` has its error.
     case fileSystem
-    /// Another writer has the file.
+    /// Another writer uses the file, or has changed it.
     case fileInUse
   }
 
-  /// A step from the outside in: a key or a place in an array.
+  /// One step of a path: a key, or an index of an array.
   public enum PathComponent: Sendable, Hashable {
     /// The value under a key.
     case key(String)
-    /// The element at a place, from 0.
+    /// The element at an index.
     case index(Int)
   }
 
@@ -108,9 +108,9 @@ public struct ArchiveError: Error, Sendable {
 
   /// The kind of failure.
   public var code: Code { details.code }
-  /// What is wrong, and what would be right, without the place.
+  /// The problem and its remedy, without the path.
   public var reason: String { details.reason }
-  /// The keys and places that lead to the failure, from the outside in; empty at the root.
+  /// The path to the failure, outermost step first; empty at the root.
   public var codingPath: [PathComponent] { details.path }
   /// The key that failed: the last one of the path.
   public var key: String? {
@@ -121,18 +121,19 @@ public struct ArchiveError: Error, Sendable {
   public var typeName: String? { details.typeName }
   /// The model or format version that the data has.
   public var foundVersion: Int? { details.foundVersion }
-  /// The highest version that this program reads.
+  /// The expected version, usually the newest one that this program reads. For `unsupportedVersion` it is the oldest
+  /// one that the model upgrades, or the version of the other side of a merge. For a failed step it is the version after the step.
   public var supportedVersion: Int? { details.supportedVersion }
   /// The limit that was exceeded.
   public var limit: ArchiveLimits.Limit? { details.limit }
-  /// Where in the inflated bytes, or in the file if nothing was inflated yet, the failure was noticed.
+  /// The offset of the failure in the inflated bytes, or in the file if nothing was inflated yet.
   public var byteOffset: Int? { details.byteOffset }
   /// The error that a hook, a step, a `Codable` type or the operating system threw.
   public var underlyingError: (any Error)? { details.underlying }
 }
 
 extension ArchiveError {
-  /// The same error with other parts; what is not given stays.
+  /// Returns the error with some parts replaced. A part that is `nil` stays the same.
   package func changed(
     reason: String? = nil, path: [PathComponent]? = nil, typeName: String? = nil, byteOffset: Int? = nil,
     failures: [ValidationFailure]? = nil, extra: Extra? = nil
@@ -144,28 +145,28 @@ extension ArchiveError {
       extra: extra ?? details.extra)
   }
 
-  /// The same error with one more step before its path.
+  /// The same error with one more step in front of its path.
   ///
-  /// - Parameter json: the steps to the same place in JSON, where these are others.
+  /// - Parameter json: the steps to the same place in JSON, if they differ.
   package func prefixed(by component: PathComponent, json: [PathComponent]? = nil) -> ArchiveError {
     changed(
       path: [component] + codingPath, failures: failures.map { $0.prefixed(by: [component]) },
       extra: prefixedExtra(component, json))
   }
 
-  /// The same error with the type that was being read, where none is known yet.
+  /// The same error with the type that was being read, unless the error already has one.
   package func inType(_ name: String) -> ArchiveError {
     typeName == nil ? changed(typeName: name) : self
   }
 }
 
 extension ArchiveError {
-  /// `error` with `component` before its path; an error of somebody else's becomes the cause of one of ours.
+  /// `error` with `component` in front of its path. An error of another type becomes the cause of an `ArchiveError`.
   package static func at(_ component: PathComponent, _ error: any Error) -> ArchiveError {
     wrap(error).prefixed(by: component)
   }
 
-  /// `error` itself where it is ours, else ours with `error` as its cause.
+  /// `error` itself if it is an `ArchiveError`, otherwise one with `error` as its cause.
   package static func wrap(_ error: any Error) -> ArchiveError {
     if let known = error as? ArchiveError { return known }
     return ArchiveError(.rejected, "the type's own code refused the value", underlying: error)

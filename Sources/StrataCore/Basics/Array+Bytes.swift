@@ -1,8 +1,8 @@
 extension Array where Element == UInt8 {
-  /// The bytes, lent for as long as the array stays as it is.
+  /// The bytes, borrowed while the array does not change.
   ///
-  /// `Array.span` lends them as well, but only from macOS 26 and iOS 26 on, because arrays of objects may be arrays of
-  /// Objective-C there. An array of bytes is one block of memory everywhere.
+  /// `Array.span` needs macOS 26 and iOS 26, because arrays of objects may be Objective-C arrays there. An array of
+  /// bytes is contiguous everywhere.
   @inlinable
   package var bytes: RawSpan {
     @_lifetime(borrow self)

@@ -1,6 +1,6 @@
 internal import CAtomics
 
-/// A number that threads read and set without a lock. What a thread wrote before it set the number is seen by a thread that reads it.
+/// An integer that threads load and store without a lock. A thread that loads the integer sees all writes before its store.
 struct AtomicWord: ~Copyable, @unchecked Sendable {
   private let word: UnsafeMutablePointer<UInt>
 
@@ -14,6 +14,6 @@ struct AtomicWord: ~Copyable, @unchecked Sendable {
   borrowing func load() -> UInt { strata_atomic_load(word) }
   borrowing func store(_ value: UInt) { strata_atomic_store(word, value) }
 
-  /// Sets the number if it is zero. Returns the number afterwards.
+  /// Stores the value if the integer is zero. Returns the integer afterwards.
   borrowing func storeIfZero(_ value: UInt) -> UInt { strata_atomic_store_if_zero(word, value) }
 }

@@ -1,5 +1,4 @@
-// The only file in this folder that holds unsafe pointers. Memory is allocated, written after a checked
-// capacity and freed here; nothing outside sees a pointer that outlives a call.
+// Memory is allocated, written after a check of the capacity, and freed in this file. No pointer outlives a call.
 
 package import Foundation
 
@@ -11,10 +10,10 @@ package import Foundation
   internal import Darwin
 #endif
 
-/// Bytes that grow at the end, with a table that finds strings already written.
+/// A buffer of bytes that grows at its end.
 ///
-/// An array of bytes checks uniqueness and capacity for each element; writing an archive appends a few bytes
-/// millions of times, and this costs a third of it.
+/// An array checks uniqueness and capacity for each appended element. Writing an archive appends a few bytes millions
+/// of times, and takes a third of the time with this buffer.
 package struct ByteBuffer: ~Copyable {
   private var base: UnsafeMutableRawPointer
   private var capacity: Int
@@ -39,10 +38,10 @@ package struct ByteBuffer: ~Copyable {
     base = Self.resized(base, to: capacity)
   }
 
-  /// Memory from the C library, which moves the pages of a large block instead of copying them.
+  /// Allocates with `realloc`, which moves the pages of a large block instead of copying them.
   private static func resized(_ base: UnsafeMutableRawPointer?, to size: Int) -> UnsafeMutableRawPointer {
     guard let memory = realloc(base, size) else {
-      // Where Swift itself finds no memory, it ends the program in the same way.
+      // If Swift itself cannot allocate memory, it ends the program in the same way.
       fatalError("out of memory: \(size) bytes")
     }
     return memory
@@ -55,7 +54,7 @@ package struct ByteBuffer: ~Copyable {
     count &+= 1
   }
 
-  /// A byte and then an integer in network order.
+  /// Appends a byte and an integer in network byte order.
   @inline(__always)
   package mutating func append<T: FixedWidthInteger>(_ byte: UInt8, _ value: T) {
     reserve(1 &+ MemoryLayout<T>.size)
@@ -64,7 +63,7 @@ package struct ByteBuffer: ~Copyable {
     count &+= 1 &+ MemoryLayout<T>.size
   }
 
-  /// The head of a CBOR item (RFC 8949 §3): major type and argument in the fewest bytes.
+  /// Appends the head of a CBOR item (RFC 8949 §3): major type and argument in the fewest bytes.
   @inline(__always)
   package mutating func appendHead(_ major: UInt8, _ argument: UInt64) {
     let top = major &<< 5
@@ -81,7 +80,7 @@ package struct ByteBuffer: ~Copyable {
     }
   }
 
-  /// How many bytes the head of a CBOR item has.
+  /// The length of the head of a CBOR item in bytes.
   @inline(__always)
   package static func headLength(_ argument: Int) -> Int {
     if argument < 24 { return 1 }
@@ -97,7 +96,7 @@ package struct ByteBuffer: ~Copyable {
     count &+= bytes.count
   }
 
-  /// The digits of an integer.
+  /// Appends the decimal digits of an integer.
   package mutating func append(decimal value: UInt64) {
     var length = 1
     var rest = value
@@ -105,7 +104,7 @@ package struct ByteBuffer: ~Copyable {
     append(decimal: value, length: length)
   }
 
-  /// The last digits of an integer, with zeros in front.
+  /// Appends the last `length` digits of an integer, with leading zeros.
   package mutating func append(decimal value: UInt64, length: Int) {
     reserve(length)
     var rest = value
@@ -119,7 +118,7 @@ package struct ByteBuffer: ~Copyable {
     count &+= length
   }
 
-  /// Two words in the order of the machine.
+  /// Appends two words in native byte order.
   @inline(__always)
   mutating func append(words first: UInt64, _ second: UInt64) {
     reserve(16)
@@ -128,7 +127,7 @@ package struct ByteBuffer: ~Copyable {
     count &+= 16
   }
 
-  /// Writes a word in the order of the machine over bytes written before.
+  /// Overwrites earlier bytes with a word in native byte order.
   @inline(__always)
   mutating func overwrite(at start: Int, withWord value: UInt64) {
     precondition(start >= 0 && start + 8 <= count)
@@ -155,7 +154,7 @@ package struct ByteBuffer: ~Copyable {
     try body(UnsafeRawBufferPointer(start: base, count: count).bytes)
   }
 
-  /// Whether the bytes are the same as others.
+  /// Whether the buffer holds exactly these bytes.
   borrowing func holds(_ bytes: RawSpan) -> Bool {
     bytes.withUnsafeBytes { other in
       other.count == count && Self.holds(UnsafeRawBufferPointer(start: base, count: count), other)
@@ -171,7 +170,7 @@ package struct ByteBuffer: ~Copyable {
     Array(UnsafeRawBufferPointer(start: base, count: count))
   }
 
-  /// Hands the bytes over and begins anew. Only little ones are copied.
+  /// Returns the bytes and empties the buffer. Only fewer than 64 KiB are copied.
   package mutating func takeData() -> Data {
     guard count >= 65536 else {
       let data = Data(bytes: base, count: count)
@@ -185,13 +184,13 @@ package struct ByteBuffer: ~Copyable {
     return data
   }
 
-  /// Writes a 32-bit integer over bytes written before.
+  /// Overwrites earlier bytes with a 32-bit integer in network byte order.
   package mutating func overwrite(at start: Int, with value: UInt32) {
     precondition(start >= 0 && start + 4 <= count)
     base.storeBytes(of: value.bigEndian, toByteOffset: start, as: UInt32.self)
   }
 
-  /// Whether `length` bytes from `start` are the bytes given.
+  /// Whether the buffer holds these bytes at `start`.
   @inline(__always)
   package borrowing func holds(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Bool {
     guard let other = bytes.baseAddress else { return bytes.isEmpty }
@@ -212,7 +211,7 @@ package struct ByteBuffer: ~Copyable {
 
   /// A 32-bit hash of the bytes. It is never stored, but decides which strings a body refers to (Docs/Format.md, section 5).
   ///
-  /// Sixteen bytes a step, both halves of whose product count; the last step may lie over the one before.
+  /// Each step consumes 16 bytes and mixes both halves of the product. The last step may overlap the previous one.
   @inline(__always)
   package static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt32 {
     let length = bytes.count
@@ -246,10 +245,10 @@ package struct ByteBuffer: ~Copyable {
     return product.high ^ product.low
   }
 
-  /// The string of the bytes, or `nil` where they are no valid UTF-8.
+  /// Decodes UTF-8; `nil` if the bytes are not valid.
   ///
-  /// The initializer that repairs is several times as fast as the one that validates, which runs unspecialized. What
-  /// it repaired differs from the bytes, and ASCII needs no repair.
+  /// The initializer that repairs is several times as fast as the one that validates, which is not specialized. A
+  /// repaired string differs from the bytes. ASCII needs no repair.
   @inline(__always)
   package static func string(_ bytes: UnsafeRawBufferPointer) -> String? {
     let string = String(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
@@ -277,20 +276,20 @@ package struct ByteBuffer: ~Copyable {
     return seen & 0x8080_8080_8080_8080 == 0
   }
 
-  /// The string of bytes that were found to be valid UTF-8 before.
+  /// Decodes bytes that are known to be valid UTF-8.
   @inline(__always)
   package static func validString(_ bytes: RawSpan) -> String {
     bytes.withUnsafeBytes { String(decoding: $0.assumingMemoryBound(to: UInt8.self), as: UTF8.self) }
   }
 
-  /// Whether two pieces of the same length hold the same bytes.
+  /// Whether two buffers of the same length hold the same bytes.
   @inline(__always)
   private static func holds(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
     guard let first = left.baseAddress, let second = right.baseAddress else { return true }
     return equal(first, second, left.count)
   }
 
-  /// The UTF-8 bytes of a string, without a copy where it is native.
+  /// Calls `body` with the UTF-8 bytes of a string, without a copy if the string is native.
   @inline(__always)
   package static func withUTF8<R>(
     of string: String, _ body: (UnsafeRawBufferPointer) throws -> R

@@ -1,7 +1,7 @@
 extension BinaryInteger {
   /// `1 object`, `2 objects`.
   ///
-  /// - Parameter plural: the noun for several, where it does not end in a mere s.
+  /// - Parameter plural: the plural of the noun, unless it only adds an s.
   package func counting(_ noun: String, plural: String? = nil) -> String {
     "\(self) \(self == 1 ? noun : plural ?? noun + "s")"
   }

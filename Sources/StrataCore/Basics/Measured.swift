@@ -5,17 +5,16 @@
   internal import os
 #endif
 
-/// Work that a caller waits for, for those who measure: the traits `Logging` and `Signposts` tell of it. Without them it is done,
-/// and nothing else.
+/// Reports the duration of work to the traits `Logging` and `Signposts`. Without these traits, the work just runs.
 ///
-/// What is told are names of types, sizes, durations and codes of errors, and never values.
+/// Reports contain names of types, sizes, durations and codes of errors, and never values.
 package enum Measured {
-  /// Does `body`.
+  /// Runs `body`.
   ///
   /// - Parameters:
-  ///   - name: what is done: `decode`.
+  ///   - name: the name of the work, such as `decode`.
   ///   - type: the registered name of the type.
-  ///   - bytes: how many bytes went in or came out.
+  ///   - bytes: the number of bytes that were read or written.
   @inline(__always)
   package static func work<R>(
     _ name: StaticString, _ type: @autoclosure () -> String, bytes: (R) -> Int? = { _ in nil }, _ body: () throws -> R
@@ -41,12 +40,12 @@ package enum Measured {
   #endif
 
   #if Logging
-    /// Does `body`, and logs at the level `debug` how long it took and how it ended: whoever catches the error knows whether it is
-    /// worth more.
+    /// Runs `body`, and logs its duration and outcome at the level `debug`. Errors have no higher level, because the
+    /// code that catches them decides how much they matter.
     private static func logged<R>(
       _ name: StaticString, _ type: @autoclosure () -> String, _ bytes: (R) -> Int?, _ body: () throws -> R
     ) rethrows -> R {
-      // Made each time: one that is made before the program has said where logs go would never go there.
+      // Created each time: a logger created before the program configures logging would never use that configuration.
       let logger = Logger(label: "strata")
       guard logger.logLevel <= .debug else { return try body() }
       let start = ContinuousClock.now

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// A value that one thread at a time reads or changes.
+/// A value protected by a lock.
 ///
 /// This type replaces the `Mutex` of the module Synchronization, which needs macOS 15 and iOS 18.
 ///
-/// Unchecked, since the compiler does not know that the lock guards the value.
+/// Unchecked, because the compiler does not know that the lock protects the value.
 package struct Mutex<Value>: @unchecked Sendable {
   /// The lock in memory that does not move.
   private final class Storage: ManagedBuffer<Value, pthread_mutex_t> {
@@ -20,7 +20,7 @@ package struct Mutex<Value>: @unchecked Sendable {
     }
   }
 
-  /// Runs a function that holds the lock. A thread that holds the lock must not ask for it again.
+  /// Runs a function while holding the lock. The lock is not recursive.
   package func withLock<R, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending R
   ) throws(Failure) -> sending R {

@@ -5,7 +5,7 @@ extension RawSpan {
     byteCount == other.byteCount && stands(at: 0, in: other)
   }
 
-  /// Whether the same bytes stand at a place of others, which must be long enough.
+  /// Whether `other`, which must be long enough, holds the same bytes at `start`.
   @inline(__always)
   func stands(at start: Int, in other: RawSpan) -> Bool {
     let count = byteCount
@@ -22,7 +22,7 @@ extension RawSpan {
       }
       return true
     }
-    // The last eight bytes may lie over those before.
+    // The last eight bytes may overlap the word before.
     let last = count &- 8
     var place = 0
     while place < last {
@@ -32,7 +32,7 @@ extension RawSpan {
     return word(last) == other.word(start &+ last)
   }
 
-  /// A number that is equal for equal bytes and tells most keys apart, in its highest bits too.
+  /// A hash of the length and the first and last eight bytes. Most keys differ in it, in its highest bits too.
   @inline(__always)
   var mark: UInt64 {
     let count = byteCount
@@ -50,7 +50,7 @@ extension RawSpan {
     return (mixed ^ mixed &>> 29) &* 0xBF58_476D_1CE4_E5B9
   }
 
-  /// Eight bytes, which must be there.
+  /// Loads eight bytes, which must exist.
   @inline(__always)
   private func word(_ place: Int) -> UInt64 {
     UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self))

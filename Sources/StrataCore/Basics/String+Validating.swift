@@ -1,4 +1,4 @@
-// The `init(validating:as:)` of the standard library needs macOS 15 and iOS 18. A text with a repaired unit differs from its units.
+// `String.init(validating:as:)` of the standard library needs macOS 15 and iOS 18. A repaired string differs from its input.
 
 extension String {
   /// The text of bytes in UTF-8; `nil` if they are not valid.

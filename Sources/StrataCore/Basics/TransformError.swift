@@ -1,19 +1,19 @@
-/// What a transformer could not do, with the value that it was given.
+/// An error of a transformer, with its input.
 ///
-/// The input is for code only: the description never holds it, since data does not belong into logs.
+/// The input is for code only. The description never contains it, because values do not belong in logs.
 public struct TransformError: Error, Sendable, CustomStringConvertible {
-  /// What is wrong, and what would be right.
+  /// The problem and its remedy.
   public let reason: String
-  /// The value that the failing step was given; `nil` where that is an object which belongs to one task (no `Sendable` type).
+  /// The input of the failing step; `nil` if its type is not `Sendable`.
   public let input: (any Sendable)?
-  /// The place inside the transformed value: indices of arrays, keys of dictionaries.
+  /// The path inside the transformed value: indices of arrays, keys of dictionaries.
   public let path: [ArchiveError.PathComponent]
-  /// The error that the transformer's own code threw, as it was thrown; `nil` where the reason says it all.
+  /// The error that the transformer's own code threw; `nil` if the reason is complete without it.
   public let underlyingError: (any Error)?
 
-  /// An error about an input.
+  /// Creates an error about an input.
   ///
-  /// Closures of transformers may throw it, to word the reason themselves.
+  /// Closures of transformers may throw it to choose the reason themselves.
   public init(
     _ reason: String, input: (any Sendable)?, path: [ArchiveError.PathComponent] = [],
     underlyingError: (any Error)? = nil
@@ -27,12 +27,12 @@ public struct TransformError: Error, Sendable, CustomStringConvertible {
   public var description: String {
     var text = reason
     if !path.isEmpty { text += " (at \(ArchiveError.describe(path)))" }
-    // Only the kind of somebody else's error is told: its text may hold the input.
+    // Only the type of the underlying error is shown, because its text may contain the input.
     if let underlyingError { text += ": \(type(of: underlyingError))" }
     return text
   }
 
-  /// `error` itself where it is one of these, else one of these with `error` as its cause.
+  /// Returns `error` if it is a `TransformError`, otherwise one with `error` as its cause.
   static func wrapping(_ error: any Error, input: (any Sendable)?) -> TransformError {
     if let known = error as? TransformError { return known }
     if let known = error as? ArchiveError, known.underlyingError == nil {

@@ -1,13 +1,13 @@
-/// One rule that failed, and where.
+/// A rule that failed, and the path to its value.
 public struct ValidationFailure: Sendable, CustomStringConvertible {
-  /// The keys and places that lead to the value, from the outside in; empty where the root as a whole is wrong.
+  /// The path to the value, outermost step first; empty if the root as a whole is invalid.
   public let path: [ArchiveError.PathComponent]
-  /// The registered name of the model whose rule it is.
+  /// The registered name of the model that declares the rule.
   public let typeName: String
-  /// What the rule threw, as it threw it.
+  /// The error that the rule threw.
   public let error: any Error
-  /// The value that was refused, for code: an `ArchiveValue`, and in no message. `nil` for one that holds models, and where the whole
-  /// object is wrong.
+  /// The rejected value as an `ArchiveValue`. It is never part of a message. `nil` for a value that contains models,
+  /// and if the whole object is invalid.
   public let input: (any Sendable)?
 
   /// The key of the field; `nil` for a rule of the whole model at the root.
@@ -19,13 +19,13 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
   /// The path as it would be written in code: `owner.users[3].name`.
   public var pathDescription: String { ArchiveError.describe(path) }
 
-  /// Place and reason in one line.
+  /// Path and reason in one line.
   public var description: String {
     let reason = ArchiveError.wording(of: error)
     return path.isEmpty ? reason : "\(pathDescription): \(reason)"
   }
 
-  /// The same failure with the value that was refused.
+  /// The same failure with the rejected value.
   func about(_ input: any Sendable) -> ValidationFailure {
     ValidationFailure(path: path, typeName: typeName, error: error, input: input)
   }
@@ -36,10 +36,10 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
 }
 
 extension ArchiveError {
-  /// The rules that failed where the code is `invalid`, those of an object before those of the objects inside; else empty.
+  /// The failed rules if the code is `invalid`, otherwise empty. Those of an object come before those of objects inside.
   public var failures: [ValidationFailure] { details.failures }
 
-  /// The error for what is not valid. The path is what the failures have in common, the cause what the first rule threw.
+  /// Creates the error for failed rules. Its path is their common prefix, its cause the error of the first rule.
   static func invalid(_ failures: [ValidationFailure]) -> ArchiveError {
     var path = failures.first?.path ?? []
     for failure in failures.dropFirst() { path = zip(path, failure.path).prefix { $0 == $1 }.map(\.0) }

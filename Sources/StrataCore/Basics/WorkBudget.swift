@@ -1,23 +1,23 @@
-/// The work that reading one file may still do: values made, bytes that references stand for, and steps.
+/// The work that reading one file may still do: values created, bytes that references expand to, and steps.
 ///
-/// All readers of one file share one budget and count where the work is done, by container and not by byte. What a
-/// limit of ``ArchiveLimits`` allows is lowered by the size of the file, so that a small one cannot ask for much.
+/// All readers of a file share one budget, and count by container instead of by byte. The size of the file lowers the
+/// limits of ``ArchiveLimits``, so that a small file cannot cause much work.
 package final class WorkBudget {
-  // Small files may do so much whatever their size, which takes less than a second and a few hundred megabytes.
+  // The work that files of any size may cause. It takes less than a second and a few hundred megabytes.
   static let freeValues = 1 << 22
   static let freeBytes = 1 << 26
   static let freeSteps = 1 << 26
 
   private let limits: ArchiveLimits
-  // Only their own reader counts, and checking that at each container would cost more than counting.
+  // Only the file's own readers change these, and checking exclusivity at each container would cost more than counting.
   @exclusivity(unchecked) private var values: Int
   @exclusivity(unchecked) private var bytes: Int
   @exclusivity(unchecked) private var steps: Int
-  /// By how many values the ratio allows more than ``ArchiveLimits/values``, which weights may use.
+  /// The number of values that the ratio allows beyond ``ArchiveLimits/values``. Weights use these first.
   @exclusivity(unchecked) private var weightsBeyond = Int.max
   private var knowsFile = false
 
-  /// A budget for input of unknown size, which only the limits bound.
+  /// Creates a budget for input of unknown size, which only the limits bound.
   package init(_ limits: ArchiveLimits) {
     self.limits = limits
     values = max(0, limits.values)
@@ -25,15 +25,15 @@ package final class WorkBudget {
     steps = max(0, limits.steps)
   }
 
-  /// A budget for a file of this size.
+  /// Creates a budget for a file of this size.
   package convenience init(_ limits: ArchiveLimits, fileSize: Int) {
     self.init(limits)
     begin(fileSize: fileSize)
   }
 
-  /// Allows what the given number of further bytes of input may do: a file, or the next member of a stream.
+  /// Adds the work that this many further bytes of input allow: a file, or the next member of a stream.
   ///
-  /// What is allowed whatever the size is allowed once, so that many small members cannot do more than one large file.
+  /// The free work is added once, so that many small members cannot do more than one large file.
   package func begin(fileSize: Int) {
     let values = knowsFile ? min(max(0, self.values), Self.freeValues) : Self.freeValues
     let bytes = knowsFile ? min(max(0, self.bytes), Self.freeBytes) : Self.freeBytes
@@ -47,26 +47,26 @@ package final class WorkBudget {
     knowsFile = true
   }
 
-  /// How many bytes that references stand for, or steps, each byte of a file may cause.
+  /// The number of steps, or of bytes that references expand to, that each byte of a file may cause.
   static func bytes(forRatio ratio: Int) -> Int { product(ratio, 4) }
 
-  /// What a record definition counts: it takes the memory of many values, and lives as long as a record has it.
+  /// The values that a record definition counts as. It takes the memory of many values, and lives as long as any record that uses it.
   static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
 
-  // A value takes 16 bytes in an array. What takes more weighs as several values, which only the size of the file limits.
-  // Every archive that a writer pads has room for its values twice, so what may repeat weighs at most as much as its values.
-  // What an encoder writes once takes two bits or more of the file each time, which is room for 16 values.
+  // A value takes 16 bytes in an array. Anything larger has the weight of several values, which only the size of the
+  // file limits. An archive that a writer pads has room for twice its values, so anything that may repeat weighs at
+  // most as much as its values. Anything that an encoder writes in full takes at least two bits of the file, which is room for 16 values.
 
-  /// The weight of a collection beside its values and itself.
+  /// The weight of a collection, in addition to its values and itself.
   static let ofCollection = 1
   /// The weight of a string that gets a number.
   static let ofText = 4
   /// The weight of data that gets a number.
   static let ofData = 11
-  /// The weight of a URL that is parsed, and of a number or UUID that others share.
+  /// The weight of a parsed URL, and of a shared number or UUID.
   static let ofShared = 14
 
-  /// Counts what values take beside the values themselves.
+  /// Counts memory that values take in addition to themselves.
   @inline(__always)
   package func spend(weight count: Int) throws {
     weightsBeyond &-= count
@@ -76,45 +76,45 @@ package final class WorkBudget {
     if values < 0 { throw exceeded(.values) }
   }
 
-  /// The budget before a reader reads a record again.
+  /// The state of the budget before a reader reads a record again.
   struct Mark { fileprivate let values, weightsBeyond: Int }
 
   var mark: Mark { Mark(values: values, weightsBeyond: weightsBeyond) }
 
-  /// Takes back the values that were counted since a mark, which the archive holds once, and counts them as steps.
+  /// Takes back the values counted since a mark, because the archive holds them once, and counts them as steps.
   func countAsSteps(since mark: Mark) throws {
     let count = mark.values &- values
     (values, weightsBeyond) = (mark.values, mark.weightsBeyond)
     try spend(steps: count)
   }
 
-  /// Counts values that are about to be made.
+  /// Counts values that are about to be created.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded`, as the other methods.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded`, like the other methods.
   @inline(__always)
   package func spend(values count: Int) throws {
     values &-= count
     if values < 0 { throw exceeded(.values) }
   }
 
-  /// Counts bytes of text or data that a reference stands for.
+  /// Counts bytes of text or data that a reference expands to.
   @inline(__always)
   package func spend(bytes count: Int) throws {
     bytes &-= count
     if bytes < 0 { throw exceeded(.expandedBytes) }
   }
 
-  /// Counts steps: values or words that are looked at once more.
+  /// Counts steps: values or words that are examined again.
   @inline(__always)
   package func spend(steps count: Int) throws {
     steps &-= count
     if steps < 0 { throw exceeded(.steps) }
   }
 
-  /// Whether this number of values may still be made.
+  /// Whether this many values may still be created.
   func allows(values count: Int) -> Bool { count <= values }
 
-  /// Whether references may still stand for this number of bytes.
+  /// Whether references may still expand to this many bytes.
   func allows(bytes count: Int) -> Bool { count <= bytes }
 
   @inline(never)

@@ -1,7 +1,7 @@
 public import Foundation
 
-// Each of these gives what `make(from:in:)` gives for the value of the element, only faster. Tests compare the two paths.
-// Types without one of their own are made from the value.
+// Each of these functions returns the same as `make(from:in:)` for the value of the element, only faster. Tests compare
+// the two paths. Types without such a function are created from the value.
 
 extension Bool {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Bool {
@@ -37,7 +37,7 @@ extension Double {
       let number = Double(ofJSON: element.text)
       guard number.isFinite else { throw element.mismatch("a number in the range of a double") }
       return number
-    // Up to 15 digits are exact.
+    // Integers of up to 15 digits are exact.
     case .integer where element.token.length <= 15:
       if let integer = ArchiveValue.smallInteger(element.text) { return Double(integer) }
       return try make(from: element.value(), in: context)
@@ -148,13 +148,13 @@ extension Dictionary where Key: Archivable, Value: Archivable {
 }
 
 extension JSONElement {
-  /// How many elements or members to make room for. A token is larger than most of them.
+  /// The capacity to reserve for elements or members. Most of them are smaller than their tokens.
   @usableFromInline
   var elementCount: Int { token.isContainer ? Swift.min(token.count, 65_536) : 0 }
 }
 
 extension JSONElement {
-  /// The members with some of the keys, as values.
+  /// Returns the members with these keys, as values.
   fileprivate func members(_ keys: Set<ExactKey>) throws -> ArchiveObject {
     var entries: [ArchiveObject.Entry] = []
     try forEachMember { key, member in
@@ -201,9 +201,9 @@ extension VersionedModel {
 }
 
 extension DecodingContext {
-  /// The URL of a text. Parsing it costs far more than finding it again, and documents repeat theirs.
+  /// Returns the URL of a text, from a cache if possible. Documents repeat URLs, and parsing costs far more than a lookup.
   func url(_ element: JSONElement) -> URL? {
-    // A URL has nothing to escape but slashes.
+    // A URL has nothing to escape except slashes.
     guard element.token.kind == .string else { return element.stringValue.flatMap { URL(exactly: $0) } }
     let bytes = element.text
     let slot = Int(truncatingIfNeeded: bytes.mark &>> 56)

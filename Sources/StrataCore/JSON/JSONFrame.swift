@@ -1,4 +1,4 @@
-/// An array or an object of which some elements are still to be written.
+/// An array or an object that is being written.
 struct JSONFrame {
   enum Contents {
     case elements([ArchiveValue])
@@ -8,17 +8,17 @@ struct JSONFrame {
     case entries([ArchiveObject.Entry], typeName: String? = nil)
     case pairs([ArchiveValue.MapEntry])
     case members([Member], JSONLayout)
-    /// The tag of a case, and the associated values under a key of their own.
+    /// The tag of a case, and the associated values under a separate key.
     case tagged([ArchiveObject.Entry], caseName: String)
   }
 
-  /// A member of the object that a model is, or an element of an array in it.
+  /// A member of a model's object, or an element of an array in it.
   struct Member {
     enum Content {
-      /// A value and its number among the leaves of the layout.
+      /// A value and the index of its leaf in the layout.
       case value(ArchiveValue, Int)
       case group([Member])
-      /// A value that is no field's: a tag, or null for an element of an array of which later ones are written.
+      /// A value without a field: a tag, or null for a gap in an array.
       case constant(ArchiveValue)
     }
     let step: JSONPath.Step
@@ -30,11 +30,11 @@ struct JSONFrame {
   let contents: Contents
   let count: Int
   let isObject: Bool
-  /// The case of an enum whose tag is among the members.
+  /// The case of an enum whose tag is one of the members.
   let caseName: String?
-  /// The object of a graph that this is.
+  /// The number of the object of a graph that is being written.
   var reference: Int?
-  /// The element that comes next.
+  /// The index of the next element.
   var next = 0
 
   init(_ contents: Contents, caseName: String? = nil) {
@@ -50,7 +50,7 @@ struct JSONFrame {
       }
   }
 
-  /// The error with the path to the element that is being written.
+  /// Adds the path to the current element to an error.
   func located(_ error: ArchiveError) -> ArchiveError {
     guard next > 0 else { return error }
     var located = error
@@ -60,7 +60,7 @@ struct JSONFrame {
     case .entries(let entries, let typeName):
       located = error.prefixed(by: .key(entries[next - 1].key))
       if let typeName { located = located.inType(typeName) }
-    // The case is in the place of the member that holds its values.
+    // In the path of the model, the case replaces the member that holds its values.
     case .tagged(let entries, let name): located = error.prefixed(by: .key(name), json: [.key(entries[next - 1].key)])
     case .members(let members, let layout):
       if case .value(_, let leaf) = members[next - 1].content { located = layout.located(error, layout.leaves[leaf]) }
@@ -78,9 +78,9 @@ extension JSONFrame.Contents {
     }
   }
 
-  /// The contents with a tag before all other members. A field of a class may hold the tag itself.
+  /// Returns the contents with a tag as the first member. A field of a class may already hold the tag.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if there is another value under the key.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the key has another value, or if this is not an object.
   func tagged(_ key: String, _ tag: String, mayHoldTag: Bool) throws -> JSONFrame.Contents {
     let found: ArchiveValue??
     let tagged: JSONFrame.Contents

@@ -1,37 +1,37 @@
-/// The JSON paths of a model's fields, as a table of keys for each object on the way.
+/// The JSON paths of a model's fields, as a lookup table of keys for each object along the paths.
 ///
-/// Reading an object looks each of its keys up once, in one or two comparisons, whatever their order is.
+/// Each key of an object is looked up once, in one or two comparisons, whatever their order.
 struct JSONKeys: Sendable {
-  /// A key of an object on the way to some fields.
+  /// A key of an object along the paths of some fields.
   private struct Entry {
     let path: [String]
     let keyStart: Int
     let keyLength: Int
-    /// The table of the object below, or -1 where a field is here and none below.
+    /// The table of the object below, or -1 if no fields are below.
     var table = -1
-    /// The entry after all those below this one.
+    /// The index after all entries below this one.
     var end = 0
-    /// The first of the fields below.
+    /// The lowest index of the fields below.
     var firstField = Int.max
   }
 
   private struct Table {
     let start: Int
-    /// The bits of a mark that choose the slot.
+    /// The right shift of a mark that yields the slot.
     let shift: Int
     let mask: Int
   }
 
   private let entryOfField: [Int]
-  /// Whether every field has an entry of its own, in the same order.
+  /// Whether every field has its own entry, in the same order.
   private let isOneToOne: Bool
   private let entries: [Entry]
   private let tables: [Table]
-  /// Entries in the slots of all tables, or -1.
+  /// The entries in the slots of all tables; -1 for an empty slot.
   private let slots: [Int]
   private let keyBytes: [UInt8]
 
-  /// - Parameter paths: the paths of the fields; `nil` for those that are not found so.
+  /// - Parameter paths: the paths of the fields; `nil` for fields that are not looked up here.
   init(_ paths: [ValuePath?]) {
     var builder = Builder(entryOfField: Array(repeating: -1, count: paths.count))
     let nodes = JSONPathTree.nodes(paths.enumerated().map { ($0, ($1?.keys ?? []).map { .key($0) }[...]) })
@@ -44,10 +44,10 @@ struct JSONKeys: Sendable {
     keyBytes = builder.keyBytes
   }
 
-  /// Where the values of the fields are in an object: the indices of their tokens, and -1 for what is absent.
+  /// Returns the token indices of the fields' values in an object, with -1 for absent values.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` for a duplicate key, and `typeMismatch` for a path
-  ///   that leads through something else than an object.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` for a duplicate key, and `typeMismatch` if a value along a
+  ///   path is not an object.
   func places(in object: JSONElement, of plan: JSONPlan) throws -> [Int] {
     var places = Array(repeating: -1, count: entries.count)
     var failure: (entry: Int, place: Int)?
@@ -93,10 +93,10 @@ struct JSONKeys: Sendable {
   ) {
     switch element.token.kind {
     case .object: match(element, entries[entry].table, &places, &failure, &twice)
-    // A null on the way is the value of everything below.
+    // A null along a path is the value of all fields below it.
     case .null: for below in entry + 1..<entries[entry].end { places[below] = element.place }
     default:
-      // Of several the first field counts.
+      // Of several failures, that of the first field is reported.
       if failure.map({ entries[entry].firstField < entries[$0.entry].firstField }) ?? true {
         failure = (entry, element.place)
       }
@@ -121,7 +121,7 @@ struct JSONKeys: Sendable {
     return key.withBytes { find($0, table) }
   }
 
-  /// An error with the first of the fields that the place is on the way to.
+  /// Returns an error for the first field whose path contains the entry.
   private func error(
     _ code: ArchiveError.Code, _ reason: String, _ place: (entry: Int, place: Int), _ object: JSONElement,
     _ plan: JSONPlan
@@ -133,7 +133,7 @@ struct JSONKeys: Sendable {
       byteOffset: object.tokens[place.place].offset, extra: .init(jsonPath: path.map { .key($0) }))
   }
 
-  /// Puts the tables together.
+  /// Builds the tables.
   private struct Builder {
     var entryOfField: [Int]
     var entries: [Entry] = []
@@ -143,7 +143,7 @@ struct JSONKeys: Sendable {
 
     /// Adds the table for the keys of one object.
     mutating func addTable(_ nodes: [JSONPathTree], _ path: [String]) -> Int {
-      // At most half of the slots are taken, so that a search ends at once.
+      // At most half of the slots are used, so that searches are short.
       var size = 2
       var bits = 1
       while size < nodes.count * 2 { (size, bits) = (size * 2, bits + 1) }
@@ -174,8 +174,8 @@ struct JSONKeys: Sendable {
 }
 
 extension ArchiveReader {
-  /// Where the value of a field is among the tokens of a JSON document; -1 where it is absent, and where the reader
-  /// does not read JSON.
+  /// The index of the token with a field's value in a JSON document; -1 if the value is absent, or if the reader does
+  /// not read JSON.
   @inlinable
   func jsonPlace(ofField field: Int) -> Int {
     let field = field + Int(placeOffset)
@@ -186,7 +186,7 @@ extension ArchiveReader {
   @_lifetime(copy self)
   func jsonElement(at place: Int) -> JSONElement { JSONElement(bytes, jsonTokens, at: place) }
 
-  /// An error with its place in the text.
+  /// The error with its position in the text.
   @usableFromInline
   func jsonError(_ error: any Error, at place: Int) -> any Error { jsonElement(at: place).located(error) }
 }

@@ -1,5 +1,4 @@
-/// How the fields of records with one shape are written: those whose paths begin alike share an object, at the index of the
-/// first.
+/// The JSON form of records with one shape. Fields whose paths begin with the same steps share an object, at the position of the first.
 final class JSONLayout: Sendable {
   /// A value that is written at a path.
   final class Leaf: Sendable {
@@ -7,12 +6,12 @@ final class JSONLayout: Sendable {
     let index: Int
     /// The key of the field.
     let key: String
-    /// How the mapping writes it; `nil` for a key that no mapping knows, which is written as it is.
+    /// The mapping of the field; `nil` for a key without a mapping, which is written unchanged.
     let entry: JSONPlan.Entry?
     let path: JSONPath
-    /// Whether the value is written as it is archived, nulls as the adapter says.
+    /// Whether the value is written as it is archived, with the adapter's treatment of null.
     let isPlain: Bool
-    /// Whether this is where the field would also be read, so that a mark is written while the field has a value.
+    /// Whether this is a further path from which the field can be read. It gets a mark if the field has a value.
     let isMark: Bool
 
     init(index: Int, key: String, entry: JSONPlan.Entry?, path: JSONPath, isMark: Bool = false) {
@@ -22,35 +21,35 @@ final class JSONLayout: Sendable {
   }
 
   let leaves: [Leaf]
-  /// The leaves at nodes that other leaves are below: what no field reads of the objects there.
+  /// The leaves of unknown keys that are also the first key of a field's path: the members of that object that no field reads.
   let rests: [ExactKey: Int]
   /// The members of the object.
   let nodes: [JSONPathTree]
-  /// The fields that make the whole object.
+  /// The fields that represent the whole object.
   let whole: [Leaf]
-  /// Whether the members are the values of the record, one after the other.
+  /// Whether the members are the values of the record, in the same order.
   let isFlat: Bool
-  /// The members are also under the keys of the record.
+  /// Whether the members also have the keys of the record.
   let isSame: Bool
-  /// The keys of the members, with their quotes, where they are the values of the record.
+  /// The keys of the members with their quotes, if the layout is flat.
   let flatKeys: [[UInt8]]
-  /// Whether values are written as they are archived, at paths of keys.
+  /// Whether values are written as they are archived, at paths of keys only.
   let isPlain: Bool
-  /// The kinds that a tag of the record tells apart; `nil` for a record without a tag.
+  /// The kinds that a tag of the record distinguishes; `nil` for a record without a tag.
   let kinds: JSONKinds?
-  /// Why no JSON can be written.
+  /// The error that prevents writing JSON.
   let problem: ArchiveError?
   let typeName: String
-  /// How many fields the record has.
+  /// The number of fields in the record.
   let fieldCount: Int
 
-  /// The layout of records with other keys than the model has today, or of no model.
+  /// Creates a layout for records whose keys differ from the current keys of the model, or that belong to no model.
   ///
   /// - Parameters:
-  ///   - plan: the mapping; `nil` where none is known, so that every key is a member.
-  ///   - kinds: the kinds that a tag of the record tells apart.
-  ///   - writesUnknownKeys: whether keys that no mapping knows are written, after the others.
-  ///   - marksPaths: whether the further paths of fields that have several have a mark (``mark``) while the field has a value.
+  ///   - plan: the mapping; `nil` if there is none, so that every key is a member.
+  ///   - kinds: the kinds that a tag of the record distinguishes.
+  ///   - writesUnknownKeys: whether keys without a mapping are written, after the others.
+  ///   - marksPaths: whether the further paths of a field get a mark (``mark``) if the field has a value.
   convenience init(
     _ shape: RecordShape, _ plan: JSONPlan?, kinds: JSONKinds? = nil, writesUnknownKeys: Bool = true,
     marksPaths: Bool = false
@@ -60,8 +59,8 @@ final class JSONLayout: Sendable {
       marksPaths: marksPaths)
   }
 
-  /// What stands at the further paths of a field, in documents that are compared and thrown away. No document has this text:
-  /// U+E000 is of Unicode's private use area.
+  /// The placeholder at the further paths of a field, in documents that are compared and discarded. No document
+  /// contains this text: U+E000 is in the private use area of Unicode.
   static let mark = ArchiveValue.string("\u{E000}")
 
   init(
@@ -85,7 +84,7 @@ final class JSONLayout: Sendable {
       guard marksPaths else { continue }
       for path in entry.furtherPaths {
         let mark = Leaf(index: index, key: entry.field.key, entry: entry, path: path, isMark: true)
-        // What another field writes there is its own.
+        // A path that another field writes belongs to that field.
         let all = (entries.filter(\.json.isWritten).flatMap(\.writtenPaths) + leaves.map(\.path) + [path])
         guard Self.areApart(all) else { continue }
         leaves.append(mark)
@@ -124,7 +123,7 @@ final class JSONLayout: Sendable {
     self.whole = whole
   }
 
-  /// Whether the last of the paths is in the way of none before it.
+  /// Whether the last path conflicts with none of the others.
   private static func areApart(_ paths: [JSONPath]) -> Bool {
     let last = paths.count - 1
     let others = paths.dropLast().enumerated().map { ($0, $1.steps[...]) }
@@ -141,14 +140,14 @@ final class JSONLayout: Sendable {
     }
   }
 
-  /// The error for what no field reads, and is at the place of one or on the way there.
+  /// The error for an unknown value at the path of a field or along it.
   func inTheWay(_ leaf: Leaf) -> ArchiveError {
     ArchiveError(
       .invalidMapping, "JSON has one place for \(leaf.key) and for a field; give the field another path",
       path: [.key(leaf.key)], typeName: typeName)
   }
 
-  /// The error with a field before its path.
+  /// The error with the key of a field in front of its path.
   func located(_ error: any Error, _ leaf: Leaf) -> ArchiveError {
     ArchiveError.wrap(error).prefixed(by: .key(leaf.key), json: leaf.entry?.components).inType(typeName)
   }

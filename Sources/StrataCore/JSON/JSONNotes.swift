@@ -1,10 +1,10 @@
-/// How JSON holds a model by its own declarations.
+/// The JSON form of a model by its own declarations.
 final class JSONNotes: SchemaNotes {
   static var slot: SchemaNotesSlot { .json }
 
-  /// How the fields are read and written.
+  /// The mapping of the fields.
   let plan: JSONPlan
-  /// The kinds that a tag tells apart.
+  /// The kinds that a tag distinguishes.
   let kinds: Result<JSONKinds, ArchiveError>
 
   init(_ schema: ModelSchema) {

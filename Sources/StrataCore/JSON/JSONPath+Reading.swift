@@ -1,9 +1,9 @@
 extension JSONPath {
-  /// The value at the path; `nil` where nothing is there. Null on the way is null, and a step into every element gives the
-  /// array of what is there in each.
+  /// Returns the value at the path; `nil` if it is absent, and null if a value along the path is null. A step into
+  /// every element returns the array of the values in each element.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` where something on the way has no such step, and `missingValue`
-  ///   where one of several elements lacks what the path leads to. The path of the error is that in the document.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value along the path does not support its step, and
+  ///   `missingValue` if one of several elements lacks the value. The path of the error is the path in the document.
   package func value(in json: ArchiveValue) throws(ArchiveError) -> ArchiveValue? {
     try Self.value(in: json, steps[...], after: [])
   }
@@ -41,9 +41,9 @@ extension JSONPath {
     return current
   }
 
-  /// The place in a text of the value at the path, of keys and indices; `nil` where nothing is there. Null on the way is null.
+  /// Returns the index of the token at a path of keys and indices; `nil` if it is absent. A null along the path is returned.
   ///
-  /// - Throws: ``ArchiveError`` as for a value, and with the code `invalidJSON` for a duplicate of a key on the way.
+  /// - Throws: ``ArchiveError`` as for a value, and with the code `invalidJSON` for a duplicate key along the path.
   func place(in root: JSONElement) throws -> Int? {
     var place = root.place
     for (number, component) in components.enumerated() {
@@ -67,7 +67,7 @@ extension JSONPath {
 }
 
 extension JSONElement {
-  /// The place of a member or an element; `nil` where it is absent.
+  /// The index of the token of a member or an element; `nil` if it is absent.
   fileprivate func onlyPlace(of component: ArchiveError.PathComponent) throws -> Int? {
     var found: Int?
     switch component {
@@ -94,7 +94,7 @@ extension JSONElement {
 }
 
 extension ArchiveValue {
-  /// What a path leads to, as far as that is there.
+  /// Follows a path as far as it exists, and returns the value there.
   func part(along path: [ArchiveError.PathComponent]) -> ArchiveValue {
     var part = self
     for component in path {

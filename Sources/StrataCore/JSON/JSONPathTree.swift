@@ -1,16 +1,16 @@
-/// Paths into JSON as a tree: what is below each key or index, in the order in which it comes first.
+/// JSON paths as a tree. Nodes are in the order of their first paths.
 ///
-/// An object, so that a copy is one reference: writing passes a node for each member.
+/// A class, so that a copy is one reference: writing passes a node for each member.
 final class JSONPathTree: Sendable {
-  /// The step that leads here from the node above.
+  /// The step from the parent node to this one.
   let step: JSONPath.Step
-  /// The key as it is in text, with its quotes; empty for an index.
+  /// The key in JSON text, with its quotes; empty for an index.
   let quotedKey: [UInt8]
   /// The numbers of the paths that end here.
   let leaves: [Int]
   let children: [JSONPathTree]
 
-  /// The first number of all paths that end here or below.
+  /// The lowest number of the paths that end here or below.
   var firstLeaf: Int { min(leaves.first ?? .max, children.lazy.map(\.firstLeaf).min() ?? .max) }
 
   private init(_ paths: [Path]) {
@@ -28,7 +28,7 @@ final class JSONPathTree: Sendable {
 
   typealias Path = (number: Int, steps: ArraySlice<JSONPath.Step>)
 
-  /// The nodes for the first steps of paths, each with its number.
+  /// Returns the nodes for the first steps of numbered paths.
   static func nodes(_ paths: [Path]) -> [JSONPathTree] {
     var groups: [[Path]] = []
     var places: [Group: Int] = [:]
@@ -44,7 +44,7 @@ final class JSONPathTree: Sendable {
     return groups.map(JSONPathTree.init)
   }
 
-  /// Steps that are the same, keys by their bytes.
+  /// A step as a key of a dictionary. Keys of objects are compared by their bytes.
   private enum Group: Hashable {
     case key(ExactKey)
     case index(Int)
@@ -62,13 +62,13 @@ final class JSONPathTree: Sendable {
 
   var isKey: Bool { step.isKey }
 
-  /// Whether what is here is an object on the way to fields.
+  /// Whether this node is an object that contains fields.
   var isObject: Bool { children.first?.isKey ?? false }
 
   private var allLeaves: [Int] { leaves + children.flatMap(\.allLeaves) }
 
-  /// The paths that cannot be written beside another one: at the same place, below it, or to an index where the other has a
-  /// key. Each with the other one, which has the lower number.
+  /// The paths that conflict with another one: at the same path, below it, or to an index where the other path has a
+  /// key. Each comes with the other path, which has the lower number.
   static func conflicts(in nodes: [JSONPathTree]) -> [(number: Int, other: Int)] {
     var conflicts: [(number: Int, other: Int)] = []
     let first = nodes.min { $0.firstLeaf < $1.firstLeaf }
@@ -89,7 +89,7 @@ final class JSONPathTree: Sendable {
     return conflicts
   }
 
-  /// The arrays that are written without some of their elements, with the number of a path into each.
+  /// The arrays in which some indices have no path, with the number of a path into each array.
   static func gaps(in nodes: [JSONPathTree], _ path: [JSONPath.Step] = []) -> [(number: Int, path: JSONPath)] {
     let indices = nodes.compactMap { if case .index(let index) = $0.step { index } else { nil } }
     let gap = indices.max().flatMap { last in last >= indices.count ? nodes.map(\.firstLeaf).min() : nil }

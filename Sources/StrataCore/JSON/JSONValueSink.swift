@@ -1,7 +1,7 @@
 import Foundation
 
-/// Makes the value that reading the text would give: null, booleans, numbers, strings, arrays and objects. Decimals stay
-/// decimals, whose text is mostly read as a double.
+/// Creates the value that reading the text would return: null, booleans, numbers, strings, arrays and objects. Decimals
+/// stay decimals, although their text is mostly read as a double.
 struct JSONValueSink: JSONSink {
   private struct Container {
     let isObject: Bool
@@ -13,7 +13,7 @@ struct JSONValueSink: JSONSink {
 
   private(set) var result = ArchiveValue.null
   private var open: [Container] = []
-  /// About as many bytes as the values take.
+  /// The approximate size of the values in bytes.
   private(set) var count = 0
 
   mutating func open(isObject: Bool) { open.append(Container(isObject: isObject)) }

@@ -14,22 +14,22 @@ extension JSONValueWriter {
     return .members(Self.withGaps(members), layout)
   }
 
-  /// What is written of each leaf; `nil` for nothing.
+  /// The value to write for each leaf; `nil` if nothing is written.
   private func values(
     of record: ModelRecord, _ layout: JSONLayout, _ leaves: [JSONLayout.Leaf], _ fields: Set<String>?
   ) throws -> [ArchiveValue?] {
     var values: [ArchiveValue?] = []
     values.reserveCapacity(leaves.count)
-    // The leaves of a field that is written at several paths follow each other.
+    // The leaves of a field with several paths are adjacent.
     var last: (index: Int, value: ArchiveValue)?
     for leaf in leaves {
-      // A captured key may have the name of a field.
+      // An unknown key may have the name of a field.
       guard fields.map({ leaf.entry != nil && $0.contains(leaf.key) }) ?? true else {
         values.append(nil)
         continue
       }
       if leaf.isMark {
-        // The leaf before is where the field is written.
+        // The field is written at the leaf before.
         values.append(values.last.flatMap(\.self) == nil ? nil : JSONLayout.mark)
         continue
       }
@@ -56,12 +56,12 @@ extension JSONValueWriter {
     return transform.isUntyped ? try write(json(value)) : try write(value)
   }
 
-  /// What no field reads of a container, and the number of its leaf.
+  /// The part of a container that no field reads, and the index of its leaf.
   private typealias Rest = (value: ArchiveValue, leaf: Int)
 
-  /// The members that have something to write. Containers appear with the first value in them.
+  /// The members with something to write. Containers are at the position of their first value.
   ///
-  /// - Parameter restAt: gives what no field reads of the value at a node.
+  /// - Parameter restAt: returns the part of the value at a node that no field reads.
   private func members(
     _ nodes: [JSONPathTree], _ values: [ArchiveValue?], _ layout: JSONLayout, restAt: (JSONPathTree) -> Rest?
   ) throws -> [JSONFrame.Member] {
@@ -83,7 +83,7 @@ extension JSONValueWriter {
     return members
   }
 
-  /// The members of the container at a node, and what no field reads of it after them.
+  /// The members of the container at a node, followed by the part that no field reads.
   private func members(
     _ node: JSONPathTree, _ rest: Rest?, _ values: [ArchiveValue?], _ layout: JSONLayout
   ) throws -> [JSONFrame.Member] {
@@ -101,7 +101,7 @@ extension JSONValueWriter {
 
   private static func withGaps(_ members: [JSONFrame.Member]) -> [JSONFrame.Member] {
     guard members.first?.step.isKey == false else { return members }
-    // What is left out of an array is null there, since the indices of the others count.
+    // Elements that are left out become null, because the indices of the others must not change.
     var elements: [JSONFrame.Member] = []
     for member in members.sorted(by: { $0.index < $1.index }) {
       while elements.count < member.index {
@@ -112,7 +112,7 @@ extension JSONValueWriter {
     return elements
   }
 
-  /// The members of a rest that are at no node.
+  /// The members of a rest that have no node.
   private static func members(
     of rest: Rest, besides nodes: [JSONPathTree], _ layout: JSONLayout
   ) throws -> [JSONFrame.Member] {
@@ -126,7 +126,7 @@ extension JSONValueWriter {
       }
     case .array(let elements) where keys.isEmpty:
       return elements.enumerated().compactMap { index, element in
-        // A null is what a field holds, or a gap; behind them all it is an element.
+        // A null is the placeholder of a field or a gap. Only at the end it is an element.
         if element.isNull && index < elements.count - 1 || indices.contains(index) { return nil }
         return JSONFrame.Member(step: .index(index), content: .value(element, rest.leaf))
       }
@@ -138,7 +138,8 @@ extension JSONValueWriter {
     layout.inTheWay(layout.leaves[rest.leaf])
   }
 
-  /// The object of a model that has fields which are the whole of it. They come first: the others are more precise.
+  /// The object of a model with fields that represent the whole object. These come first, so that other fields override
+  /// them.
   private func contents(
     of record: ModelRecord, _ layout: JSONLayout, _ values: [ArchiveValue?], _ fields: Set<String>?
   ) throws -> JSONFrame.Contents {
@@ -152,7 +153,7 @@ extension JSONValueWriter {
         for entry in object.entries { try target.set(entry.value, at: [.key(entry.key)]) }
       } catch { throw layout.located(error, leaf) }
     }
-    // What no field reads of an object comes before the fields in it.
+    // The part of an object that no field reads comes before the fields in it.
     let order = layout.rests.values.sorted() + layout.leaves.indices.dropLast(layout.rests.count)
     for (leaf, value) in order.map({ (layout.leaves[$0], values[$0]) }) {
       guard let value else {
@@ -178,7 +179,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Makes the objects on a path of keys, as far as there is room for them.
+  /// Adds the missing objects along a path of keys, unless another value is in the way.
   fileprivate mutating func addObjects(_ steps: ArraySlice<JSONPath.Step>) throws {
     var path: [ArchiveError.PathComponent] = []
     var current = self

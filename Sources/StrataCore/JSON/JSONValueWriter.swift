@@ -1,6 +1,6 @@
-/// Writes values as JSON: the only place that says what a value of each kind is there.
+/// Writes values as JSON.
 ///
-/// Open containers are kept in an array of frames instead of on the call stack, so no nesting exhausts it.
+/// Open containers are kept in an array of frames instead of on the call stack, so that no nesting exhausts it.
 struct JSONValueWriter {
   let writing: JSONWriting
   private let limits: ArchiveLimits
@@ -8,10 +8,10 @@ struct JSONValueWriter {
   private var root = ArchiveValue.null
   private(set) var frames: [JSONFrame] = []
   private var graph: ObjectGraph?
-  /// The objects that are being written, each inside the one before.
+  /// The numbers of the objects that are being written, outermost first.
   private var openReferences: [Int] = []
   private var expansions = 0
-  /// Which fields of the outermost model are written; all of them unless given.
+  /// The fields of the outermost model that are written; `nil` for all of them.
   private(set) var fields: Set<String>?
 
   init(_ writing: JSONWriting, limits: ArchiveLimits, fields: Set<String>? = nil) {
@@ -21,7 +21,7 @@ struct JSONValueWriter {
     output = OutputLimit(limits)
   }
 
-  /// - Throws: ``ArchiveError``; the path tells where in the value.
+  /// - Throws: ``ArchiveError`` with the path in the value.
   mutating func write<Sink: JSONSink & ~Copyable>(_ value: ArchiveValue, to sink: inout Sink) throws {
     root = value
     do {
@@ -41,7 +41,7 @@ struct JSONValueWriter {
     } catch { throw frames.reversed().reduce(ArchiveError.wrap(error)) { $1.located($0) } }
   }
 
-  /// The value that reading the text of a value would give.
+  /// Returns the value that reading the text of a value would return.
   func json(_ value: ArchiveValue) throws -> ArchiveValue {
     var writer = JSONValueWriter(writing, limits: limits)
     writer.graph = graph
@@ -109,7 +109,7 @@ struct JSONValueWriter {
     }
   }
 
-  /// Writes the object in the place of a reference to it.
+  /// Writes the referenced object in place of a reference.
   private mutating func append<Sink: JSONSink & ~Copyable>(reference number: Int, _ sink: inout Sink) throws {
     if writing.nullsCycles, openReferences.contains(number) {
       writing.cycleCount += 1
@@ -122,7 +122,7 @@ struct JSONValueWriter {
     frames[depth].reference = number
   }
 
-  /// The object that a reference names.
+  /// Returns the object of a reference.
   private mutating func object(_ number: Int) throws -> ArchiveValue {
     guard let graph, graph.objects.indices.contains(number) else {
       throw ArchiveError(.notEncodable, "a reference names no object of its graph")
@@ -134,7 +134,7 @@ struct JSONValueWriter {
     if case .reference = graph.objects[number] {
       throw ArchiveError(.notEncodable, "an object of a graph is a reference to another")
     }
-    // Shared objects are written once for each reference, which could multiply without end.
+    // Shared objects are written once for each reference, so their number could grow exponentially.
     expansions += 1
     guard expansions <= max(1 << 20, 16 * graph.objects.count) else {
       throw ArchiveError(.limitExceeded, "objects are referred to more than \(expansions - 1) times", limit: .count)
@@ -152,7 +152,7 @@ struct JSONValueWriter {
     frames.append(frame)
   }
 
-  /// The contents of an array or an object, and the case of an enum whose tag is among them.
+  /// The contents of an array or an object, and the enum case whose tag is one of the members.
   private mutating func contents(of value: ArchiveValue) throws -> (JSONFrame.Contents, caseName: String?) {
     switch value {
     case .array(let elements), .set(let elements): return (.elements(elements), nil)
@@ -171,7 +171,7 @@ struct JSONValueWriter {
     }
   }
 
-  /// An object where all keys have a text, and else an array of pairs.
+  /// An object if all keys have a text, otherwise an array of pairs.
   private func contents(of pairs: [ArchiveValue.MapEntry]) throws -> JSONFrame.Contents {
     var texts = Set<ExactKey>(minimumCapacity: pairs.count)
     var entries: [ArchiveObject.Entry] = []
@@ -187,7 +187,7 @@ struct JSONValueWriter {
     return .entries(entries)
   }
 
-  /// Makes sure that no two keys of pairs have the same text: 1 and 1 as a decimal.
+  /// Throws if two keys have the same text, such as 1 as an integer and as a decimal.
   private func checkKeys(_ pairs: [ArchiveValue.MapEntry]) throws {
     var texts = Set<[UInt8]>(minimumCapacity: pairs.count)
     for (index, pair) in pairs.enumerated() {
@@ -197,7 +197,7 @@ struct JSONValueWriter {
         throw ArchiveError.at(.index(index), ArchiveError.at(.index(0), error))
       }
       let bytes = text.buffer.array()
-      // Objects are identified by what they are, whatever they hold.
+      // Objects have identity, so different ones may have the same text.
       guard bytes.first == UInt8(ascii: "{") || texts.insert(bytes).inserted else {
         throw ArchiveError.at(.index(index), JSONOutput.sameText())
       }

@@ -6,21 +6,20 @@ public import Foundation
 ///   the same number, and always a decimal point or an exponent, so that a double stays one.
 /// - An ``ArchiveValue/decimal(_:)`` is written with all its digits, as a number, and an ``ArchiveValue/number(_:)`` as it was.
 /// - Strings escape only the quote, the backslash and control characters.
-/// - What JSON has no form for: a date is a string in UTC such as `2011-01-26T19:01:12Z`, with decimal places only
-///   where it has any; a URL is its absolute string; a UUID is a string in upper case; data is a string in base64;
-///   a set is an array; and a record is the object of its fields, without type name and version.
-/// - A dictionary or a map is an object where all keys have a text: strings, integers, dates, URLs, UUIDs and data;
-///   else an array of arrays of key and value.
-/// - A model is an object with each field at its JSON path, in the order of the schema; fields whose paths begin alike
-///   share an object, at the index of the first. Nil is null. Fields that archives leave out are written, and so are
-///   ``UnknownFields``.
+/// - Values without a form in JSON: a date is a string in UTC such as `2011-01-26T19:01:12Z`, with decimal places only
+///   if it has any; a URL is its absolute string; a UUID is a string in upper case; data is a string in base64; a set
+///   is an array; and a record is the object of its fields, without type name and version.
+/// - A dictionary or a map is an object if all keys have a text: strings, integers, dates, URLs, UUIDs and data;
+///   otherwise an array of arrays of key and value.
+/// - A model is an object with each field at its JSON path, in the order of the schema. Fields whose paths begin with
+///   the same steps share an object, at the position of the first. Nil is null. Fields that archives exclude are
+///   written, and so are ``UnknownFields``.
 public struct JSONWriter: Sendable {
-  /// Whether elements are on lines of their own, indented by two spaces a level. Otherwise there is no white
-  /// space at all.
+  /// Whether elements are on separate lines, indented by two spaces per level. Otherwise there is no white space.
   public var isPretty: Bool
   /// Whether the keys of objects and records are sorted by their UTF-8 bytes. Otherwise they keep their order.
   public var sortsKeys: Bool
-  /// ``ArchiveLimits/depth`` counts here, the levels of arrays and objects in the text, and ``ArchiveLimits/outputSize``.
+  /// Only ``ArchiveLimits/depth``, the levels of arrays and objects in the text, and ``ArchiveLimits/outputSize`` apply.
   public var limits = ArchiveLimits()
 
   /// A writer with the default limits.
@@ -29,17 +28,17 @@ public struct JSONWriter: Sendable {
     self.sortsKeys = sortsKeys
   }
 
-  /// The text of a value, without a line feed at its end.
+  /// Returns the text of a value, without a line feed at its end.
   ///
-  /// - Throws: ``ArchiveError`` with code `notEncodable` for a number that is not finite and for a date outside the
-  ///   years 0 to 9999, and with code `limitExceeded` for nesting and for text beyond the limits. The path says where.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` for a number that is not finite and for a date outside the
+  ///   years 0 to 9999, and with the code `limitExceeded` for nesting and for text beyond the limits. The error has the path.
   public func write(_ value: ArchiveValue) throws -> Data {
     try text(of: value, JSONWriting())
   }
 
-  /// The text of a value, in which references back to an object that holds them are null.
+  /// Returns the text of a value. References back to an object that contains them become null.
   ///
-  /// - Parameter cycles: counts these.
+  /// - Parameter cycles: incremented for each of these references.
   package func write(_ value: ArchiveValue, nullingCycles cycles: inout Int) throws -> Data {
     let writing = JSONWriting()
     writing.nullsCycles = true
@@ -48,11 +47,11 @@ public struct JSONWriter: Sendable {
     return data
   }
 
-  /// The text of a model, of an array of models or of anything else that archives can hold, without an ``ArchiveValue`` in
-  /// between unless a mapping needs one.
+  /// Returns the text of a model, of an array of models or of anything else that archives can hold. No ``ArchiveValue``
+  /// is created unless a mapping needs one.
   ///
-  /// - Throws: ``ArchiveError`` as for a value; `invalidMapping` where two fields of a model have the same JSON path, or
-  ///   one a path that leads through another; and what the type's own code throws. The path says where.
+  /// - Throws: the same errors as for a value; `invalidMapping` if two fields of a model have the same JSON path, or if
+  ///   the path of one leads through the other; and errors of the type's own code. The error has the path.
   /// - Complexity: linear in the size of the text; with ``sortsKeys`` also in its depth.
   @_disfavoredOverload
   public func write<T: Archivable>(_ value: T) throws -> Data {

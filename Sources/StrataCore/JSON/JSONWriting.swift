@@ -1,23 +1,23 @@
-/// What writing asks of models: by which mappings, and what becomes of nulls and of keys that no field reads.
+/// The options for writing models: mappings, and the treatment of null and of keys that no field reads.
 final class JSONWriting {
   /// Mappings that differ from the models' own, by the identity of the schema.
   let plans: [ObjectIdentifier: JSONPlan]
   let nulls: JSONNulls
   let writesUnknownKeys: Bool
-  /// Whether an object on the way to fields is written where none of them is: what else is in it belongs to others.
+  /// Whether an object along the paths of fields is written without any of them, because it may have other members.
   var keepsContainers = false
-  /// Whether the further paths of fields that have several have a mark while the field has a value.
+  /// Whether the further paths of a field get a mark if the field has a value.
   var marksPaths = false
-  /// Whether a reference back to an object that is being written is null, which an archive without its types needs: it does not
-  /// say which references a model leaves out.
+  /// Whether a reference back to an object that is being written becomes null. An archive that is read without its
+  /// types needs this, because it does not record which references a model leaves out.
   var nullsCycles = false
-  /// How many such references were written.
+  /// The number of such references that were written.
   var cycleCount = 0
   /// The models whose records were written, by shape.
   var schemas: [RecordShape: [ModelSchema]] = [:]
   private let makeCatalog: (() -> SchemaCatalog)?
   private lazy var catalog = makeCatalog?() ?? SchemaCatalog()
-  /// By the identity of the shape, which is kept: most records of a kind share one, and hashing its keys takes longer.
+  /// The layouts by the identity of the shape, which is retained. Most records of a kind share one, and hashing its keys takes longer.
   private var layouts: [ObjectIdentifier: (shape: RecordShape, layout: JSONLayout?)] = [:]
 
   init(
@@ -30,10 +30,10 @@ final class JSONWriting {
     makeCatalog = catalog
   }
 
-  /// How records of a shape are written; `nil` for those of no model, which are the objects of their fields.
+  /// Returns the layout of records with a shape; `nil` if they belong to no model and are written as objects of their fields.
   ///
-  /// A record is a model's where its model was just written, or where it has the keys that the model has today. The
-  /// mapping of today would lose keys of any other.
+  /// A record belongs to a model if that model was just written, or if it has the current keys of the model. For any
+  /// other record, the current mapping would lose keys.
   func layout(of shape: RecordShape) throws -> JSONLayout? {
     if makeCatalog == nil, schemas.isEmpty { return nil }
     if let known = layouts[ObjectIdentifier(shape)] { return known.layout }

@@ -1,29 +1,29 @@
 public import Foundation
 
 extension VersionedModel {
-  /// Makes the model of a JSON object: each field is read at its JSON path, dates in ISO 8601, URLs and UUIDs as text.
+  /// Creates the model from a JSON object. Each field is read at its JSON path. Dates are in ISO 8601, URLs and UUIDs
+  /// are text.
   ///
-  /// A path that leads nowhere counts as absent: the field takes its default. Numbers are exact, `true` is not 1, and
-  /// nothing is converted between text and number.
+  /// If nothing is at the path, the field takes its default. Numbers are exact, `true` is not 1, and text and numbers
+  /// are not converted into each other.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON, `typeMismatch` where a value is
-  ///   not what the field holds, and `missingValue` where a field without a default is absent;
-  ///   `invalid` where it breaks a rule of the model (see ``Validating``), unless `validates` is false.
-  ///   A duplicate of a key that a field reads is `invalidJSON`. Errors carry the path in the model and the place
-  ///   in the text.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON or has a duplicate of a key that a
+  ///   field reads, `typeMismatch` if a value has the wrong type for its field, `missingValue` if a field without a
+  ///   default is absent, and `invalid` if the model breaks one of its rules (see ``Validating``), unless `validates`
+  ///   is false. Errors have the path in the model and the position in the text.
   public init(fromJSON json: Data, validates: Bool = true) throws {
     self = try JSONReader().read(Self.self, from: json, validates: validates)
   }
 
-  /// Makes the model of a JSON object that was read before.
+  /// Creates the model from a JSON object that was read before.
   public init(fromJSON json: ArchiveValue, validates: Bool = true) throws {
     let context = DecodingContext(source: .json, finishing: .gathering(validates: validates))
     self = try context.checked { try Self.make(fromJSON: json, in: context) }
   }
 
-  /// The model as a JSON object, as ``JSONWriter`` writes it.
+  /// Returns the model as a JSON object, in the form of ``JSONWriter``.
   ///
-  /// - Throws: ``ArchiveError`` as ``JSONWriter``, such as `notEncodable` for a number that is not finite.
+  /// - Throws: the same errors as ``JSONWriter``, such as `notEncodable` for a number that is not finite.
   public func jsonData(isPretty: Bool = false, sortsKeys: Bool = false) throws -> Data {
     try JSONWriter(isPretty: isPretty, sortsKeys: sortsKeys).write(self)
   }
@@ -50,16 +50,16 @@ extension VersionedModel {
     do { return try body() } catch { throw ArchiveError.wrap(error).inType(schema.name) }
   }
 
-  /// Makes an object of this class itself.
+  /// Creates an object of exactly this class.
   private static func make(ofOwn json: ArchiveValue, in context: DecodingContext) throws -> Self {
     let schema = schema
     try schema.check()
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context)
     guard context.collectsErrors else { return try make(of: slots, plan, in: context) }
-    // Each field is made first, to find all errors, and then the model.
+    // Each field is decoded first, to find all errors, and then the model.
     if let error = schema.errors(of: slots, plan, in: context) { throw error }
-    // What was found to be right is made once more, but not level by level again.
+    // The valid fields are decoded a second time, without collecting errors at each level again.
     context.collectsErrors = false
     defer { context.collectsErrors = true }
     return try make(of: slots, plan, in: context)

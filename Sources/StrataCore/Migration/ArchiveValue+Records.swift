@@ -1,9 +1,9 @@
 extension ArchiveValue {
-  /// The record of a model, for a step that makes one.
+  /// A record of a model, for a step that creates one.
   ///
   /// - Parameters:
   ///   - typeName: the registered name of the model.
-  ///   - version: the version of the model that has these fields, from which its own steps go on.
+  ///   - version: the version of the model with these fields. The model's own steps upgrade it from there.
   ///   - fields: the values by their keys.
   public static func record(_ typeName: String, version: Int, _ fields: KeyValuePairs<String, ArchiveValue>)
     -> ArchiveValue
@@ -11,13 +11,13 @@ extension ArchiveValue {
     .record(ModelRecord(typeName: typeName, modelVersion: version, fields: fields.map { ($0.key, $0.value) }))
   }
 
-  /// The record of a case of an enum, for a step that makes one.
+  /// A record of a case of an enum, for a step that creates one.
   ///
   /// - Parameters:
   ///   - name: the case.
   ///   - typeName: the registered name of the enum.
   ///   - version: the version of the enum that has this case.
-  ///   - values: the associated values by their labels, which are `_0`, `_1` and so on where they have none.
+  ///   - values: the associated values by their labels. Values without a label have `_0`, `_1` and so on.
   public static func enumCase(
     _ name: String, of typeName: String, version: Int, _ values: KeyValuePairs<String, ArchiveValue> = [:]
   ) -> ArchiveValue {

@@ -1,39 +1,39 @@
-/// One change to a record. All but ``custom(_:_:)`` are data, so that a tool can list them and apply them without the
-/// program's types.
+/// One change to a record. All except ``custom(_:_:)`` are data, so that a tool can list them and apply them without the program's types.
 ///
-/// A record of a Strata archive or a store is complete: it has each key of its version, and nil is null. If such a record lacks the
-/// key that an operation changes, the operation fails with the code `migrationFailed` and names the keys that are there. ``ifPresent``
-/// allows the record to lack it. Keyed archives, JSON and what comes in for a merge may lack keys anyway, and cases of enums have the
-/// key of one case; there the record stays as it is. A nested record that is null has no keys, and nothing inside it changes.
+/// A record of a Strata archive or a store is complete: it has each key of its version, and nil is null. If a complete
+/// record lacks the key that an operation changes, the operation fails with the code `migrationFailed` and names the
+/// keys that are present. ``ifPresent`` allows the record to lack it. Keyed archives, JSON and incoming values of a
+/// merge may lack keys, and cases of enums have only the key of one case. Such a record stays unchanged if the key is
+/// absent. A nested record that is null has no keys, and nothing inside it changes.
 public enum MigrationOperation: Sendable, CustomStringConvertible {
-  /// Gives a key another name. Fails if the record has both keys, unless it is `overwriting`.
+  /// Renames a key. Fails if the record has both keys, unless it is `overwriting`.
   case rename(String, to: String, overwriting: Bool = false)
-  /// Moves a value to another place, into a nested record or out of one. Where the place lies in a record that does
-  /// not exist, `creating` makes it. Fails if there is a value at both places, unless it is `overwriting`.
+  /// Moves a value to another path, into a nested record or out of one. If the record at the new path does not exist,
+  /// `creating` creates it. Fails if both paths have a value, unless it is `overwriting`.
   case move(ValuePath, to: ValuePath, creating: NestedRecord? = nil, overwriting: Bool = false)
-  /// Takes a key out. A record without the key stays as it is.
+  /// Removes a key. A record without the key stays unchanged.
   case drop(ValuePath)
-  /// Sets a value where the key is absent; an explicit null stays. What is in a nested record that is null or absent stays so.
+  /// Sets a value if the key is absent. An explicit null stays. Nothing is set in a nested record that is null or absent.
   case setDefault(ValuePath, ArchiveValue)
-  /// Sets a value in the place of an explicit null, which is how an optional's nil was archived; what is absent stays.
+  /// Replaces an explicit null, which is how an optional's nil was archived. An absent value stays absent.
   case replaceNull(ValuePath, with: ArchiveValue)
-  /// Turns a value into another kind. Null stays.
+  /// Converts a value to another kind. Null stays.
   case convert(ValuePath, ValueConversion)
   /// An operation that leaves a record as it is if it lacks the key: see ``ifPresent``.
   indirect case optional(MigrationOperation)
-  /// Anything else, with what it does in a few words.
+  /// Any other change, with a short description.
   case custom(String, @Sendable (inout ModelRecord) throws -> Void)
 
   /// The same operation, for keys that a complete record may lack.
   public var ifPresent: MigrationOperation { .optional(self) }
 
-  /// Type name and version of a record that a move makes.
+  /// The type name and version of a record that a move creates.
   public struct NestedRecord: Sendable, Hashable {
     /// The registered name of its model.
     public let typeName: String
-    /// The version of its fields, from which its own steps go on.
+    /// The version of its fields. The model's own steps upgrade it from there.
     public let modelVersion: Int
-    /// Shared by every record that is made, so that each key added to it leads to the same next shape.
+    /// Shared by every created record, so that these records also share the shapes with added keys.
     fileprivate let shape: RecordShape
 
     /// A record of a model, at the version that the step was written for.
@@ -57,7 +57,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     }
   }
 
-  /// What the operation does, for an error that has the path: a conversion fails at its own.
+  /// Describes the operation for an error. A conversion omits its path, because the error has it.
   var failure: String {
     switch self {
     case .convert(_, let conversion): "convert a value \(conversion)"
@@ -69,7 +69,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   /// Changes a record.
   ///
   /// - Parameter isComplete: whether the record has each key of its version.
-  /// - Returns: whether the record had what the operation changes, or need not have it.
+  /// - Returns: `false` if an incomplete record lacks the key that the operation changes.
+  /// - Throws: an error if a complete record lacks the key, or if the operation fails.
   package func apply(to record: inout ModelRecord, isComplete: Bool) throws -> Bool {
     switch self {
     case .rename(let key, let newKey, let overwrites):
@@ -107,7 +108,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     return true
   }
 
-  /// The keys of the record that the operation takes a value from and puts one under; `nil` where that is not known.
+  /// The keys that the operation removes a value from and writes a value to; `nil` if they are unknown.
   var effect: (source: String?, target: String?)? {
     switch self {
     case .rename(let key, let newKey, _): (key, newKey)
@@ -126,7 +127,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     )
   }
 
-  /// What a move makes of null for a step.
+  /// Creates the record that a move needs in place of null.
   private static func container(_ found: ArchiveValue, _ step: ArchiveValue.Step, _ creating: NestedRecord?) throws
     -> ArchiveValue
   {
@@ -140,10 +141,10 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
 }
 
 extension ModelRecord {
-  /// Sees why there is no value at a path.
+  /// Finds out why there is no value at a path.
   ///
-  /// - Returns: whether that is because of a null on the way, so that nothing is missing.
-  /// - Throws: ``ArchiveError`` with the code `migrationFailed` where a complete record lacks a key.
+  /// - Returns: `true` if a value along the path is null, so that no key is missing; `false` if an incomplete record lacks a key.
+  /// - Throws: ``ArchiveError`` with the code `migrationFailed` if a complete record lacks a key.
   fileprivate func lacks(_ path: ValuePath, isComplete: Bool) throws -> Bool {
     var value = ArchiveValue.record(self)
     for (place, step) in path.steps.enumerated() {

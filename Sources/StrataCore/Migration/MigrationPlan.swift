@@ -1,50 +1,50 @@
-/// A model that upgrades what its older versions wrote.
+/// A model that upgrades data of its older versions.
 public protocol Migratable {
-  /// The steps from each older version to the next. A `static let`, made once.
+  /// The steps from each older version to the next. Declare it as a `static let`, so that it is created once.
   static var migration: MigrationPlan { get }
 }
 
-/// A model whose fields are asked for one by one when an archive is opened.
+/// A model with a hook that returns the value of each field when an archive is opened.
 ///
-/// The hook is called for every key of the schema, excluded ones too, and for archives of every version, today's among
-/// them: such a model is read always on the slow path, which takes about twice as long. Where steps are enough,
-/// prefer ``Migratable``.
+/// The hook is called for every key of the schema, including excluded ones, and for archives of every version,
+/// including the current one. Such a model is always read on the slow path, which takes about twice as long. If steps
+/// are enough, prefer ``Migratable``.
 public protocol KeyMigrating: SendableMetatype {
-  /// The value for a key, or `nil` to keep the field's default.
+  /// Returns the value for a key, or `nil` to keep the field's default.
   ///
   /// - Parameters:
-  ///   - key: a key of today's schema.
-  ///   - modelVersion: the version that wrote the object; 0 where none was written.
-  ///   - record: what was archived, as the steps of ``Migratable`` left it. `record[key]` is the ordinary answer.
-  /// - Throws: anything; decoding then fails with the code `migrationFailed` and this error as its cause.
+  ///   - key: a key of the current schema.
+  ///   - modelVersion: the version that wrote the object; 0 if none was written.
+  ///   - record: the archived record after the steps of ``Migratable``. The usual result is `record[key]`.
+  /// - Throws: any error. Decoding then fails with the code `migrationFailed` and this error as its cause.
   static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue?
 }
 
-/// The steps that lead from the oldest version still supported to today's, each from one version to the next.
+/// The steps from the oldest supported version to the current one, each from one version to the next.
 ///
 ///     static let migration = MigrationPlan(
 ///       .step(from: 1, to: 2, .rename("summary", to: "title")),
 ///       .step(from: 2, to: 3, .drop("legacy"), .setDefault("stars", 0))
 ///     )
 ///
-/// A gap, a step given twice or a chain that does not end at the model's version is an error of the declaration, which
-/// the first encoding or decoding throws. A model without a chain reads every older version as it is: a new field with
+/// A gap, a duplicate step or a chain that does not end at the model's version is a mistake in the declaration. The
+/// first encoding or decoding throws it. A model without a chain reads every older version unchanged: a new field with
 /// a default needs no step.
 public struct MigrationPlan: Sendable {
   /// The steps, oldest first.
   public let steps: [MigrationStep]
 
-  /// A chain of these steps, in whatever order.
+  /// Creates a chain from these steps, in any order.
   public init(_ steps: MigrationStep...) { self.init(steps) }
 
-  /// A chain of these steps, in whatever order.
-  // Disfavoured, so that the compiler tells a mistake within a step of the other one, and not that a list is no step.
+  /// Creates a chain from these steps, in any order.
+  // Disfavored, so that the compiler reports a mistake within a step instead of a failed conversion to an array.
   @_disfavoredOverload
   public init(_ steps: [MigrationStep]) { self.steps = steps.sorted { $0.fromVersion < $1.fromVersion } }
 
   /// The steps of one class of a hierarchy.
   ///
-  /// A subclass inherits the static members of its superclass, the chain among them; so each class names itself:
+  /// A subclass inherits the static members of its superclass, including the chain, so each class names itself:
   ///
   ///     class var migration: MigrationPlan { MigrationPlan(for: Animal.self, .step(from: 1, to: 2, .drop("tail"))) }
   public init(for type: AnyClass, _ steps: MigrationStep...) {
@@ -52,15 +52,15 @@ public struct MigrationPlan: Sendable {
     owner = ObjectIdentifier(type)
   }
 
-  /// The class whose steps these are; `nil` where nobody can inherit them.
+  /// The class that these steps belong to; `nil` if the plan names none.
   package private(set) var owner: ObjectIdentifier?
 
   /// The oldest version that the chain upgrades; `nil` for a chain without steps.
   public var oldestVersion: Int? { steps.first?.fromVersion }
 
-  /// Makes sure that the chain leads to `version` without a gap.
+  /// Checks that the chain leads to `version` without a gap.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidMigration`.
+  /// - Throws: ``ArchiveError`` with the code `invalidMigration` otherwise.
   public func validate(upTo version: Int) throws {
     if let problem = problem(upTo: version, typeName: nil) { throw problem }
   }
@@ -85,8 +85,9 @@ public struct MigrationPlan: Sendable {
     return nil
   }
 
-  /// An operation that puts a value under a key which no field has today, and no later operation changes: a misspelled key, whose
-  /// value would be lost. What ``MigrationOperation/custom(_:_:)`` does is not known, so that nothing before one is looked at.
+  /// Returns an error for an operation that writes to a key which is not a current field and which no later operation
+  /// changes. Such a key is misspelled, and its value would be lost. The effect of ``MigrationOperation/custom(_:_:)``
+  /// is unknown, so operations before one are not checked.
   func problem(ofTargets keys: Set<String>, typeName: String) -> ArchiveError? {
     let operations = steps.flatMap { step in step.operations.map { (step, $0) } }
     var known = keys
@@ -103,15 +104,15 @@ public struct MigrationPlan: Sendable {
     return nil
   }
 
-  /// Upgrades a record from the version that it has.
+  /// Upgrades a record from its own version.
   ///
   /// - Parameters:
-  ///   - record: what an older version wrote, or a part of it.
-  ///   - isComplete: whether the record has each key of its version, as in archives and stores. Then an operation fails whose key is
-  ///     absent (``MigrationOperation``).
-  /// - Returns: the record as the last step left it, with today's version.
+  ///   - record: a record of an older version, or a part of one.
+  ///   - isComplete: whether the record has each key of its version, as in archives and stores. If so, an operation
+  ///     fails if its key is absent (``MigrationOperation``).
+  /// - Returns: the record after the last step, with the current version.
   /// - Throws: ``ArchiveError`` with the code `unsupportedVersion` for a version older than the first step, and
-  ///   `migrationFailed` where a step fails. The record given is unchanged either way.
+  ///   `migrationFailed` if a step fails. The given record is never changed.
   public func upgrade(_ record: ModelRecord, isComplete: Bool = false) throws -> ModelRecord {
     try upgrade(record, isComplete: isComplete) { _, _ in }
   }

@@ -1,12 +1,12 @@
-/// One step of a chain: what happened to the model between a version and the next.
+/// One step of a chain: the changes of the model from one version to the next.
 ///
-/// A step sees the record as the step before it left it, and never today's types.
+/// A step receives the record that the previous step produced. It never uses the current Swift types.
 public struct MigrationStep: Sendable, CustomStringConvertible {
-  /// The version of the records that it changes.
+  /// The version of the records before the step.
   public let fromVersion: Int
-  /// The version that they have afterwards.
+  /// The version of the records after the step.
   public let toVersion: Int
-  /// What the step does, in order. Empty where only fields with defaults were added.
+  /// The operations, in order. Empty if only fields with defaults were added.
   public let operations: [MigrationOperation]
 
   /// A step with the operations given, in their order.
@@ -14,7 +14,7 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
     MigrationStep(fromVersion: from, toVersion: to, operations: operations)
   }
 
-  /// A step from a closure. The description says what it does, for tools that list the chain.
+  /// A step from a closure. Tools that list the chain show the description.
   public static func step(
     from: Int, to: Int, _ description: String, _ transform: @escaping @Sendable (inout ModelRecord) throws -> Void
   ) -> MigrationStep {
@@ -39,7 +39,7 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
     var idle: [MigrationOperation] = []
     for operation in operations {
       do { if try !operation.apply(to: &record, isComplete: isComplete) { idle.append(operation) } } catch {
-        // The path is told once, and by the outer error, which gets the way to the record before it.
+        // Only the outer error has the path, because the path to the record is added to that error.
         let known = error as? ArchiveError
         throw ArchiveError(
           .migrationFailed, "the step from version \(fromVersion) to \(toVersion) failed to \(operation.failure)",

@@ -1,30 +1,30 @@
 import Foundation
 
-/// A change of kind that loses nothing, or fails with the code `typeMismatch`.
+/// A lossless conversion to another kind. It fails with the code `typeMismatch` if anything would be lost.
 public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
-  /// Numbers and booleans as text, dates in ISO 8601, URLs and UUIDs as they are written. A date outside the years 0 to 9999
-  /// or finer than a billionth of a second fails.
+  /// Numbers and booleans as text, dates in ISO 8601, URLs and UUIDs as they are written. A date outside the years 0 to
+  /// 9999 or finer than a nanosecond fails.
   case toString
-  /// Text of digits, or a number without a fraction, as an integer of up to 128 bits; a boolean as 0 or 1.
+  /// Text or a number without a fraction, as an integer of up to 128 bits; a boolean as 0 or 1.
   case toInteger
-  /// Integers, decimals and text as a double, where no digit is lost: `0.1` is the double that prints as 0.1, and
+  /// Integers, decimals and text as a double, if no digit is lost: `0.1` is the double that prints as 0.1, and
   /// 9007199254740993, 1e999 and 3.14159265358979323846 fail.
   case toDouble
-  /// Integers, floating-point numbers and text as a decimal with all their digits, at most 38 of them; a floating-point number by the
-  /// digits that it prints with.
+  /// Integers, floating-point numbers and text as a decimal with all their digits, at most 38. A floating-point number
+  /// has the digits that it prints with.
   case toDecimal
   /// 0, 1 and the text `true` and `false` as a boolean.
   case toBool
-  /// Text with date, time and zone (`date-time` of RFC 3339), a calendar date (its `full-date`), which is midnight in UTC, or seconds
-  /// since 1970 as a date: the nearest one, since dates are no finer than about a tenth of a microsecond.
+  /// Text with date, time and zone (`date-time` of RFC 3339), a calendar date (its `full-date`) as midnight in UTC, or
+  /// seconds since 1970. The result is the nearest date, because dates are precise to about a tenth of a microsecond.
   case toDate
   /// Text as a URL.
   case toURL
   /// Text as a UUID.
   case toUUID
-  /// One value as an array of it.
+  /// A single value as an array with one element.
   case toArray
-  /// Each value by a table; one that the table lacks fails, or becomes `otherwise`.
+  /// Looks each value up in a table. A value that is not in the table becomes `otherwise`, or fails without it.
   case mapping([ArchiveValue: ArchiveValue], otherwise: ArchiveValue? = nil)
 
   public var description: String {
@@ -47,7 +47,7 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     throw ArchiveError(.typeMismatch, "found \(value.kind), which cannot be converted \(self); \(acceptedForms)")
   }
 
-  /// What would have been right, for errors.
+  /// The accepted values, for errors.
   private var acceptedForms: String {
     switch self {
     case .toString:
@@ -86,7 +86,7 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The text of a value; `nil` for a date that is finer than a billionth of a second, of which no text has all.
+  /// The text of a value; `nil` for a date that is finer than a nanosecond, because its text would lose digits.
   private static func text(of value: ArchiveValue) -> String? {
     guard let text = value.scalarText else { return nil }
     if case .date(let date) = value, ISO8601.date(from: text) != date { return nil }

@@ -6,7 +6,7 @@ import Foundation
 ///       static var redactedKeys: Set<String> { ["token"] }
 ///     }
 public protocol DescribesFields: VersionedModel, CustomStringConvertible {
-  /// The keys whose values descriptions hide; none unless given.
+  /// The keys whose values the description hides. Empty by default.
   static var redactedKeys: Set<String> { get }
 }
 
@@ -18,9 +18,9 @@ extension DescribesFields {
 }
 
 extension VersionedModel {
-  /// The name of the type and the permanent fields in the order of the schema, the same in every run.
+  /// Returns the type name and the permanent fields in the order of the schema. The text is the same in every run.
   ///
-  /// Dates are in ISO 8601, data is a number of bytes. Objects inside are described likewise.
+  /// Dates are in ISO 8601. Data is shown as its number of bytes. Objects inside are described in the same way.
   ///
   /// - Parameter redactedKeys: keys whose values are hidden, in objects inside too.
   /// - Complexity: linear in the size of the object.
@@ -30,13 +30,13 @@ extension VersionedModel {
   }
 }
 
-/// Words values for people.
+/// Formats values for people to read.
 private struct ValueDescription {
   let redactedKeys: Set<String>
-  /// The objects that are being described, each inside the one before.
+  /// The objects being described, outermost first.
   private var open: [ObjectIdentifier] = []
 
-  /// Objects inside objects inside objects are only named: a description is read by people, and a list may be long.
+  /// The number of nested objects that are described. Deeper ones are only named, because a list may be long.
   private static let deepest = 3
 
   init(redactedKeys: Set<String>) { self.redactedKeys = redactedKeys }

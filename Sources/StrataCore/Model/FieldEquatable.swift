@@ -1,12 +1,12 @@
-// Equality, hash and description made of fields: what a model opts into that has transitory ones. Where all properties
-// count, what the compiler makes is faster.
+// Equality and hashing by fields, for models with transitory fields. If all properties count, the compiler's synthesis
+// is faster.
 
-/// A model whose equality is that of its permanent fields.
+/// A model that is compared by its permanent fields.
 ///
 ///     extension Issue: FieldEquatable {}
 public protocol FieldEquatable: VersionedModel, Equatable {}
 
-/// A model whose equality and hash are those of its permanent fields.
+/// A model that is compared and hashed by its permanent fields.
 public protocol FieldHashable: FieldEquatable, Hashable {}
 
 extension FieldEquatable {
@@ -20,16 +20,16 @@ extension FieldHashable {
 }
 
 extension VersionedModel {
-  /// Whether another model has the same type and equal values in every permanent field; those of objects inside count
-  /// likewise. Transitory fields count nowhere. An object is equal to itself.
+  /// Whether another model has the same type and equal values in every permanent field. Objects inside are compared by
+  /// their permanent fields too, and transitory fields are ignored everywhere. An object is equal to itself.
   ///
-  /// A floating-point number that is not a number is equal to nothing, nor is an object that cannot be encoded.
+  /// NaN equals nothing. A model that cannot be encoded equals no other model.
   ///
   /// - Complexity: linear in the size of both.
   public func isEqual(to other: some VersionedModel) -> Bool {
     guard let other = other as? Self, type(of: other) == type(of: self) else { return false }
     if Self.schema.isObject, identity == other.identity { return true }
-    // What cannot be encoded is equal to nothing, as documented.
+    // A model that cannot be encoded equals no other, as documented.
     if Self.schema.holdsObjects {
       return (try? ObjectComparison.areEqual(dynamicModel, other.dynamicModel)) ?? false
     }
@@ -41,19 +41,19 @@ extension VersionedModel {
   ///
   /// - Complexity: linear in the size of the object.
   public func hashFields(into hasher: inout Hasher) {
-    // What cannot be encoded is equal to nothing else, so any hash is right.
+    // A model that cannot be encoded equals no other, so any hash is valid.
     for (key, value) in (try? dynamicModel.permanentValues(ReferencedObjects())) ?? [] {
-      // The case of an enum, which is no field.
+      // The case of an enum, which is not a field.
       if Self.schema.isEnumeration { hasher.combine(key) }
-      // Objects that it refers to do not count: the way to them might lead back here.
+      // Referenced objects are left out, because they may refer back to this one.
       hasher.combine(Self.schema.holdsObjects ? value.mapReferences { _ in .null } : value)
     }
   }
 
-  /// The values of the permanent fields in the order of the schema. Of an enum, the associated values under the name of
-  /// their case.
+  /// The values of the permanent fields in the order of the schema. For an enum, the associated values under the name
+  /// of its case.
   ///
-  /// - Parameter referenced: takes the objects that this one refers to; else they stand in place.
+  /// - Parameter referenced: collects the objects that this one refers to. If `nil`, they are written in place.
   func permanentValues(_ referenced: ReferencedObjects? = nil) throws -> [(key: String, value: ArchiveValue)] {
     let schema = Self.schema
     let record = try record(includingExcluded: true, role: referenced.map { .referenced($0) })
@@ -68,7 +68,7 @@ extension VersionedModel {
 }
 
 extension SchemaCatalog {
-  /// A value without the transitory fields of the objects inside.
+  /// Returns the value without the transitory fields of its records, at every depth.
   func permanent(_ value: ArchiveValue) throws -> ArchiveValue {
     var value = value
     if case .record(var record) = value {
@@ -76,7 +76,7 @@ extension SchemaCatalog {
       value = .record(record)
     }
     switch try value.mapInside(permanent) {
-    // Members and keys are in the order of their bytes, to which the fields taken out contributed.
+    // Members and keys are sorted by their encoded bytes, which included the removed fields.
     case .set(let members): return .set(try CanonicalOrder.sorted(members) { try $0.write($1) })
     case .map(let entries): return .map(try CanonicalOrder.sorted(entries) { try $0.write($1.key) })
     case let value: return value

@@ -1,26 +1,25 @@
 extension VersionedModel {
-  /// Makes the model of field values by key.
+  /// Creates the model from field values by key.
   ///
-  /// A key that is absent takes the field's default, `.null` makes an optional nil, and no dictionary stands for an empty
-  /// one. An object inside is a record, as ``dictionaryValue`` gives it, or an object with the keys of its own fields.
-  /// The other values are in the types of the fields: dates are no text.
+  /// An absent key takes the field's default, `.null` makes an optional nil, and a `nil` dictionary counts as empty. An
+  /// object inside is a record, as ``dictionaryValue`` returns it, or an object with the keys of its own fields. Other
+  /// values have the types of their fields: a date is not text.
   ///
   /// - Parameters:
-  ///   - dictionary: values under today's keys.
+  ///   - dictionary: values under the keys of the current version.
   ///   - validates: whether the model must keep its rules (see ``Validating``).
-  /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, `typeMismatch`
-  ///   where a value is not what the field holds, `missingValue` where a field without a default is absent, `invalid`
-  ///   where a rule is broken.
+  /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, `typeMismatch` if
+  ///   a value has the wrong type for its field, `missingValue` if a field without a default is absent, `invalid` if a rule is broken.
   public init(dictionary: [String: ArchiveValue]?, validates: Bool = true) throws {
     let context = DecodingContext(
       source: .dictionary, includesExcluded: true, finishing: .gathering(validates: validates))
     self = try context.checked { try Self.make(dictionary: dictionary ?? [:], in: context) }
   }
 
-  /// The values of all fields by key, those that archives leave out too; nil is `.null`. Of an enum it is the case, and under it an object
-  /// of the associated values by their labels.
+  /// The values of all fields by key, including fields that archives exclude. A nil field is `.null`. For an enum, the
+  /// key is the case, and its value an object with the associated values by label.
   ///
-  /// - Throws: ``ArchiveError`` where a value cannot be encoded.
+  /// - Throws: ``ArchiveError`` if a value cannot be encoded.
   /// - Complexity: linear in the size of the object.
   public var dictionaryValue: [String: ArchiveValue] {
     get throws {
@@ -28,7 +27,7 @@ extension VersionedModel {
       guard !Self.schema.isEnumeration else {
         return Dictionary(record.fields.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
       }
-      // Unknown keys that the model keeps are no fields.
+      // Unknown keys that the model keeps are not fields.
       return Dictionary(uniqueKeysWithValues: Self.schema.allKeys.map { ($0, record[$0] ?? .null) })
     }
   }
@@ -56,10 +55,10 @@ extension VersionedModel {
 }
 
 extension ModelSchema {
-  /// Throws where one of the keys is no field's.
+  /// Throws `unknownKey` if a key belongs to no field.
   package func checkKeys(_ keys: some Sequence<String>) throws {
     let known = Set(allKeys)
-    // The order of a dictionary is another with each run of the program.
+    // The order of a dictionary differs from run to run, so the first key in alphabetical order is reported.
     guard let unknown = keys.filter({ !known.contains($0) }).min() else { return }
     throw ArchiveError(
       .unknownKey, "the model declares no key \(unknown); its keys are \(allKeys.joined(separator: ", "))",

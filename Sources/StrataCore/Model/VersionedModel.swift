@@ -1,9 +1,9 @@
 /// A type that archives as a record: named fields, stamped with a type name and a model version.
 ///
-/// `@Model(version:)` writes the conformance. By hand, ``DescribedModel`` needs a line a field; this protocol is what
-/// both come down to, and the fastest form.
+/// `@Model(version:)` generates the conformance. By hand, ``DescribedModel`` needs one line per field. Both build on
+/// this protocol, and a direct conformance has the fastest code.
 public protocol VersionedModel: Archivable, SendableMetatype {
-  /// Name, version and fields. A `static let`, made once.
+  /// The name, version and fields. Declare it as a `static let`, so that it is created once.
   static var schema: ModelSchema { get }
 
   /// Reads every field in the order of the schema, with the `field` methods of ``ArchiveReader``.
@@ -13,26 +13,26 @@ public protocol VersionedModel: Archivable, SendableMetatype {
   /// case with ``ArchiveWriter/beginCase(_:_:count:)`` and the payload.
   func encodeFields(to writer: inout ArchiveWriter) throws
 
-  /// For an enum: the case with this name, or `nil` where there is none.
+  /// For an enum: returns the case with this name, or `nil` if there is none.
   static func make(case name: String, payload: CasePayload) throws -> Self?
 
-  /// The unknown keys that this object was read with; empty unless the model keeps them.
+  /// The unknown keys found when this object was decoded. Empty unless the model keeps them.
   var archivedUnknownFields: UnknownFields { get }
 
-  /// Takes over every field of another object. A class must write this; for other types it is an assignment.
+  /// Copies every field of another object into this one. A class must implement it. For other types, the default is an assignment.
   mutating func adoptFields(of other: Self) throws
 
-  /// What tells an object from others of its class; `nil` for a value. Nobody needs to write it.
+  /// The identity of an object; `nil` for a value. The default implementation is sufficient.
   var _objectIdentity: ObjectIdentifier? { get }
 
-  /// Reads one field again and sets it. Objects that refer to each other in a cycle need it: the first of them is made
-  /// before the last. `@Model` writes it for classes; by hand, a class needs it where its references can form cycles.
+  /// Decodes one field again and sets it. Objects in a reference cycle need it, because the first is created before the
+  /// last. `@Model` generates it for classes. A class without the macro needs it if its references can form cycles.
   mutating func readField(_ place: Int, from reader: inout ArchiveReader) throws
 }
 
 /// A class that names its subclasses, so that every decoder knows them.
 ///
-/// Where the class should not know them, ``ArchiveDecoder/subclasses`` names them.
+/// If the class should not know its subclasses, list them in ``ArchiveDecoder/subclasses``.
 public protocol ModelHierarchy: VersionedModel {
   /// The subclasses that archives may hold where this class is expected.
   static var subclasses: [any VersionedModel.Type] { get }
@@ -43,13 +43,13 @@ extension VersionedModel {
     (Self.self as? any ModelHierarchy.Type)?.subclasses ?? []
   }
 
-  /// The subclasses that the class names, and those that they name.
+  /// All subclasses that the class names, directly or through other subclasses.
   static var knownSubclasses: [any VersionedModel.Type] {
     var known: Set<ObjectIdentifier> = [ObjectIdentifier(Self.self)]
     var found: [any VersionedModel.Type] = []
     var waiting: [any VersionedModel.Type] = [Self.self]
     while let type = waiting.popLast() {
-      // A subclass inherits what its superclass names.
+      // A subclass inherits the list of its superclass, so the same classes come up again.
       for subclass in type.namedSubclasses
       where known.insert(ObjectIdentifier(subclass)).inserted {
         found.append(subclass)
@@ -61,7 +61,7 @@ extension VersionedModel {
 }
 
 extension VersionedModel {
-  /// The subclass with a name, which this class, one of its subclasses or the decoder names; `nil` where there is none.
+  /// Returns the subclass with this registered name, if this class, a subclass or the decoder names it.
   fileprivate static func subclass(named name: String, in context: DecodingContext) -> (any VersionedModel.Type)? {
     let known = knownSubclasses + context.subclasses.flatMap { [$0] + $0.knownSubclasses }
     return known.first { $0 is Self.Type && $0.schema.isNamed(name) }
@@ -116,7 +116,7 @@ extension VersionedModel {
     writer.leave()
   }
 
-  /// Writes what is more than a structure with fields, or where the writer does more than write.
+  /// Writes objects, enums and models with unknown keys, and any model if the writer is not plain.
   @inline(never)
   private func writeSpecially(to writer: inout ArchiveWriter) throws {
     guard Self.schema.isObject else {
@@ -128,7 +128,7 @@ extension VersionedModel {
     try writer.writeInPlace(self)
   }
 
-  /// Writes the fields, also those of an object whose identity others care for.
+  /// Writes the fields in place, even of an object that has identity.
   package func writeRecord(to writer: inout ArchiveWriter) throws {
     let schema = Self.schema.isObject ? try ownSchema() : Self.schema
     if schema.isEnumeration { return try encodeFields(to: &writer) }
@@ -159,8 +159,8 @@ extension VersionedModel {
 
   /// The schema of an object's own class.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` where the class only inherits one: nobody could tell the object
-  ///   from one of its superclass, and its own properties would be lost.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the class only inherits a schema: the archive could not
+  ///   distinguish the object from one of the superclass, and its own properties would be lost.
   private func ownSchema() throws -> ModelSchema {
     let type = Swift.type(of: self)
     let schema = type.schema
@@ -175,7 +175,7 @@ extension VersionedModel {
 
   public static func read(from reader: inout ArchiveReader) throws -> Self {
     let schema = schema
-    // Apart, so that other models go straight to where they are wanted.
+    // In a separate function, so that the fast path for other models stays short.
     if schema.readsSpecially || reader.isObjectFrame { return try readSpecially(from: &reader) }
     switch try reader.beginRecord(schema) {
     case .fields:
@@ -194,18 +194,18 @@ extension VersionedModel {
     }
   }
 
-  /// Reads objects, models inside of objects, and models that have code to run.
+  /// Reads objects, models inside objects, and models with hooks or rules.
   @inline(never)
   private static func readSpecially(from reader: inout ArchiveReader) throws -> Self {
     if schema.isObject, let object = try reader.readReference(Self.self) { return object }
-    // A value inside an object cannot wait; the object's field does, which holds it.
+    // A value inside an object cannot be deferred. The object's field that holds it is deferred instead.
     let frame = (reader.isObjectFrame, reader.placeOffset)
     (reader.isObjectFrame, reader.placeOffset) = (false, 0)
     defer { (reader.isObjectFrame, reader.placeOffset) = frame }
     return try read(reader.beginRecord(schema), from: &reader)
   }
 
-  /// Reads what follows the head of a record.
+  /// Reads the rest of a record, after its head.
   package static func read(_ start: ArchiveReader.RecordStart, from reader: inout ArchiveReader) throws -> Self {
     switch start {
     case .fields:
@@ -213,7 +213,7 @@ extension VersionedModel {
       var model: Self
       do { model = try Self(fields: &reader) } catch { throw located(error, reader.failedField) }
       reader.leave()
-      // An object of a graph is finished when every object is made.
+      // An object of a graph is finished after all objects have been created.
       if schema.finishesModels, !reader.isObjectFrame { try finish(&model, in: reader.context) }
       return model
     case .values(let shape):
@@ -233,7 +233,7 @@ extension VersionedModel {
       return try make(
         dictionary: Dictionary(uniqueKeysWithValues: object.entries.map { ($0.key, $0.value) }), in: context)
     }
-    // A record in JSON is what a transformer made.
+    // A record in JSON comes from a transformer.
     guard case .record(let record) = value else {
       if context.source == .json { return try make(fromJSON: value, in: context) }
       throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
@@ -241,7 +241,7 @@ extension VersionedModel {
     return try make(from: record, schema, in: context)
   }
 
-  /// Upgrades a record and makes the model of it.
+  /// Upgrades a record and creates the model from it.
   package static func make(
     from record: ModelRecord, in context: DecodingContext, isObjectFrame: Bool = false
   ) throws -> Self {
@@ -256,7 +256,7 @@ extension VersionedModel {
     if schema.isObject, !schema.isNamed(record.typeName),
       let subclass = subclass(named: record.typeName, in: context)
     {
-      // Through the class itself: called on `Self.Type`, the methods of the protocol would be those of this class.
+      // Called on `subclass`, because calls on `Self.Type` would run this class's implementations.
       let object = try subclass.make(from: record, in: context, isObjectFrame: isObjectFrame)
       if let object = object as? Self { return object }
     }
@@ -265,7 +265,7 @@ extension VersionedModel {
     return try make(&reader, schema, isObjectFrame: isObjectFrame)
   }
 
-  /// Makes the model of the values of its fields.
+  /// Creates the model from the values of its fields.
   package static func make(
     _ values: FieldValues, unknownFields: UnknownFields = UnknownFields(), in context: DecodingContext,
     isObjectFrame: Bool = false
@@ -284,9 +284,9 @@ extension VersionedModel {
     return model
   }
 
-  /// The object as a record with today's version.
+  /// Returns the model as a record of the current version.
   ///
-  /// - Parameter role: what happens to the objects that this one refers to; unless given, they are written in place.
+  /// - Parameter role: how objects that this one refers to are written. If `nil`, they are written in place.
   package func record(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> ModelRecord {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
     writer.objects = role

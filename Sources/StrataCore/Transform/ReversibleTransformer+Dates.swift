@@ -1,7 +1,7 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output == Date {
-  /// Text and date, as RFC 3339 spells them: `2011-01-26T19:01:12Z`, with decimals and offsets. Written in UTC.
+  /// Converts between text and dates as RFC 3339 spells them: `2011-01-26T19:01:12Z`, with decimals and offsets. Dates are written in UTC.
   public static var iso8601: Self {
     text("the text is not a date in the form 2011-01-26T19:01:12Z", { ISO8601.date(from: $0) }) { date in
       guard let text = ISO8601.string(from: date) else {
@@ -11,18 +11,18 @@ extension ReversibleTransformer where Input == String, Output == Date {
     }
   }
 
-  /// Text and date in a format of Unicode's (UTS #35): `yyyy-MM-dd`.
+  /// Converts between text and dates in a format of Unicode (UTS #35), such as `yyyy-MM-dd`.
   ///
-  /// Everything that the text depends on is pinned, so that it means the same on every machine. A text that the date would
-  /// not be written as is refused, but for capitals and the spelling of zones: a day that its month does not have, a wrong
-  /// weekday, spaces around it, the year 24 for `yyyy`, 5 for `MM`.
+  /// Locale, time zone and calendar are fixed, so that a text means the same on every machine. A text is rejected
+  /// unless its date is written as the same text, apart from capitalization and the spelling of zones. Rejected are a
+  /// day that the month does not have, a wrong weekday, spaces around the text, the year 24 for `yyyy`, and 5 for `MM`.
   ///
   /// - Parameters:
-  ///   - format: the pattern. An empty one is a mistake in the declaration.
+  ///   - format: the pattern. An empty pattern is a mistake in the declaration.
   ///   - locale: the language of names; `en_US_POSIX` unless given.
-  ///   - timeZone: the zone of texts that name none; UTC unless given.
+  ///   - timeZone: the zone of texts without one; UTC unless given.
   ///   - calendar: the calendar; the Gregorian one unless given.
-  ///   - defaultDate: what fills the parts that the format lacks.
+  ///   - defaultDate: the source of components that the format lacks.
   public static func date(
     format: String, locale: Locale = Locale(identifier: "en_US_POSIX"), timeZone: TimeZone = .gmt,
     calendar: Calendar = Calendar(identifier: .gregorian), defaultDate: Date? = nil
@@ -51,8 +51,8 @@ extension ReversibleTransformer where Input == String, Output == Date {
 }
 
 extension ReversibleTransformer where Input == Double, Output == Date {
-  /// Seconds since 1970, with or without a fraction: the nearest date, since dates are no finer than about a tenth of a
-  /// microsecond.
+  /// Converts between seconds since 1970, with or without a fraction, and the nearest date. Dates are precise to about
+  /// a tenth of a microsecond.
   public static var secondsSince1970: Self {
     Self({ try date($0, 1) }, reverse: { $0.timeIntervalSince1970 })
   }
@@ -64,12 +64,14 @@ extension ReversibleTransformer where Input == Double, Output == Date {
 }
 
 extension ReversibleTransformer where Input == Int64, Output == Date {
-  /// Whole milliseconds since 1970; written rounded to the nearest one. A number that its date does not give back is refused.
+  /// Converts between whole milliseconds since 1970 and dates. Dates are rounded to the nearest millisecond. A number
+  /// that would not be written again for its date is rejected.
   public static var millisecondsSince1970: Self {
     Self({ try date($0, 1000) }, reverse: { try whole($0, 1000) })
   }
 
-  /// Whole seconds since 1970; written rounded to the nearest one. A number that its date does not give back is refused.
+  /// Converts between whole seconds since 1970 and dates. Dates are rounded to the nearest second. A number that would
+  /// not be written again for its date is rejected.
   public static var wholeSecondsSince1970: Self {
     Self({ try date($0, 1) }, reverse: { try whole($0, 1) })
   }

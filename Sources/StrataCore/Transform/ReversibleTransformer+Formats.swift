@@ -1,10 +1,11 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output == Double {
-  /// Text and number in a style and a language: `12,345.678`. A number with more digits than a double holds is the nearest one.
+  /// Converts between text and numbers in a style and a language: `12,345.678`. A number with more digits than a double
+  /// holds becomes the nearest double.
   ///
   /// - Parameters:
-  ///   - style: how numbers are written; `.decimal` unless given.
+  ///   - style: the style of numbers; `.decimal` unless given.
   ///   - locale: the language; `en_US` unless given.
   public static func number(
     style: NumberFormatter.Style = .decimal, locale: Locale = Locale(identifier: "en_US")
@@ -27,12 +28,12 @@ extension ReversibleTransformer where Input == String, Output == Double {
 }
 
 extension ReversibleTransformer where Input == String, Output: Sendable {
-  /// Text and a value by functions of a formatter's.
+  /// Converts between text and values with the functions of a formatter.
   ///
   /// - Parameters:
-  ///   - type: what `parse` must yield; anything else fails, and nothing is converted.
-  ///   - parse: makes the value of a text; `nil` means that the text is refused.
-  ///   - format: makes the text of a value; `nil` means that the value is refused.
+  ///   - type: the type that `parse` must return. Any other type fails, without conversion.
+  ///   - parse: returns the value of a text, or `nil` to reject the text.
+  ///   - format: returns the text of a value, or `nil` to reject the value.
   public static func formatter(
     _ type: Output.Type = Output.self, parse: @escaping @Sendable (String) throws -> Any?,
     format: @escaping @Sendable (Output) throws -> String?
@@ -58,7 +59,7 @@ extension ReversibleTransformer where Input == String, Output: Sendable {
 }
 
 extension Transformer where Input == any Sendable {
-  /// Lets values of a type pass and refuses all others. Nothing is converted.
+  /// Passes values of a type and rejects all others, without conversion.
   public static func validating(_ type: Output.Type = Output.self) -> Self {
     Self { input in
       guard let output = input as? Output, Swift.type(of: input) == Output.self || Output.self is AnyClass else {

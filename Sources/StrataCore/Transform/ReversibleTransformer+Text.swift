@@ -1,7 +1,7 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output: Sendable {
-  /// Text and what a function makes of it, which refuses a text with `nil`.
+  /// Converts between text and values. `parse` returns `nil` to reject a text.
   static func text(
     _ reason: String, _ parse: @escaping @Sendable (String) -> Output?,
     write: @escaping @Sendable (Output) throws -> String
@@ -15,16 +15,17 @@ extension ReversibleTransformer where Input == String, Output: Sendable {
 }
 
 extension ReversibleTransformer where Input == String, Output == URL {
-  /// Text and URL. What is no URL as it is, with a space or a letter beyond ASCII, is refused.
+  /// Converts between text and URLs. A text that would need escaping, such as a space or a letter beyond ASCII, is
+  /// rejected.
   public static var url: Self {
     text("the text is not a URL; escape it first, or use url(percentEncoding: true)", { URL(exactly: $0) }) {
       $0.absoluteString
     }
   }
 
-  /// Text and URL; characters that a URL cannot hold are escaped where `percentEncoding` says so.
+  /// Converts between text and URLs. If `percentEncoding` is true, characters that a URL cannot contain are escaped.
   ///
-  /// The Foundation of macOS 13 and iOS 16 escapes no characters: there a text with such characters is refused.
+  /// The Foundation of macOS 13 and iOS 16 does not escape characters. It rejects such a text.
   public static func url(percentEncoding: Bool) -> Self {
     guard percentEncoding else { return url }
     return text("the text is not a URL, not even with percent encoding", { URL(string: $0) }) { $0.absoluteString }
@@ -32,7 +33,7 @@ extension ReversibleTransformer where Input == String, Output == URL {
 }
 
 extension ReversibleTransformer where Input == String, Output == UUID {
-  /// Text and UUID; read in either case and written in upper case.
+  /// Converts between text and UUIDs. Either case is read; upper case is written.
   public static var uuid: Self {
     text("the text is not a UUID, such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F", { UUID(uuidString: $0) }) {
       $0.uuidString
@@ -40,7 +41,7 @@ extension ReversibleTransformer where Input == String, Output == UUID {
   }
 }
 
-/// How ``ReversibleTransformer/boolean`` writes.
+/// The form in which ``ReversibleTransformer/boolean`` writes a boolean.
 public enum BooleanForm: String, Sendable, Hashable {
   /// `true` and `false`.
   case boolean
@@ -49,17 +50,17 @@ public enum BooleanForm: String, Sendable, Hashable {
 }
 
 extension ReversibleTransformer where Input == ArchiveValue, Output == Bool {
-  /// A number as a boolean: 0 is false, any other number true. Booleans pass; text and null are refused. Written as
-  /// `true` and `false`.
+  /// Converts numbers to booleans: 0 is false, any other number is true. Booleans stay; text and null are rejected.
+  /// Booleans are written as `true` and `false`.
   public static var boolean: Self { boolean(writing: .boolean) }
 
-  /// A number as a boolean, written as a boolean or as 1 and 0.
+  /// Like `boolean`, written as a boolean or as 1 and 0.
   public static func boolean(writing form: BooleanForm) -> Self {
     Self(
       { value in
         switch value {
         case .bool(let value): return value
-        case .int, .uint, .wideInteger: return value != .int(0)
+        case .int, .uint, .wideInteger, .number: return value != .int(0)
         case .double(let number) where !number.isNaN: return number != 0
         case .float(let number) where !number.isNaN: return number != 0
         case .decimal(let number) where !number.isNaN: return number != 0

@@ -1,10 +1,10 @@
-/// What mapping does with a value that the table does not hold.
+/// The treatment of a value that a table does not contain.
 public enum UnknownValuePolicy<From: Sendable, To: Sendable>: Sendable {
-  /// It throws ``TransformError``.
+  /// Throws ``TransformError``.
   case fail
-  /// It takes this.
+  /// Uses this value.
   case use(To)
-  /// It makes something of the value itself: a case that keeps the raw text, say.
+  /// Computes the result from the value itself, for example a case that keeps the raw text.
   case make(@Sendable (From) throws -> To)
 
   fileprivate func value(for unknown: From) throws -> To {
@@ -18,15 +18,15 @@ public enum UnknownValuePolicy<From: Sendable, To: Sendable>: Sendable {
 }
 
 extension ReversibleTransformer where Input: Hashable & Sendable, Output: Hashable & Sendable {
-  /// Each value by a table. Several spellings may mean one thing: the first one in the table is written.
+  /// Converts values with a table. If several spellings have the same meaning, the first one in the table is written.
   ///
   ///     .values(["open": .open, "opened": .open, "closed": .closed], unknown: .use(.open))
   ///
   /// - Parameters:
-  ///   - table: spellings and what they mean. A spelling that is a duplicate with two meanings is a mistake in the
-  ///     declaration, which an adapter refuses, and every use throws.
-  ///   - unknown: what a spelling means that is not in the table.
-  ///   - unknownReverse: how something is spelled that is not in the table.
+  ///   - table: spellings and their meanings. A spelling with two meanings is a mistake in the declaration: an adapter
+  ///     rejects it, and every use throws.
+  ///   - unknown: the meaning of a spelling that is not in the table.
+  ///   - unknownReverse: the spelling of a meaning that is not in the table.
   public static func values(
     _ table: KeyValuePairs<Input, Output>, unknown: UnknownValuePolicy<Input, Output> = .fail,
     unknownReverse: UnknownValuePolicy<Output, Input> = .fail
@@ -66,7 +66,7 @@ extension ReversibleTransformer
 where
   Output: RawRepresentable & CaseIterable & Hashable & Sendable, Input == Output.RawValue, Input: Hashable & Sendable
 {
-  /// The cases of an enum by their raw values, and by other spellings that are read but never written.
+  /// Converts between raw values and the cases of an enum. `aliases` are further spellings that are never written.
   ///
   ///     .cases(State.self, aliases: ["opened": .open], unknown: .use(.open))
   public static func cases(

@@ -1,24 +1,24 @@
-/// A function from one type to another and the one back.
+/// A function from one type to another, with its inverse.
 ///
 ///     let flag = ReversibleTransformer<String, Bool>({ $0 == "Y" }, reverse: { $0 ? "Y" : "N" })
 ///     try flag.reverse(true)              // "Y"
 ///     try flag.inverted.transform(true)   // "Y"
 public struct ReversibleTransformer<Input, Output>: Sendable {
-  /// The way from input to output alone.
+  /// The transformer from input to output.
   public let forward: Transformer<Input, Output>
-  /// The way from output to input alone.
+  /// The transformer from output to input.
   public let backward: Transformer<Output, Input>
-  /// What is wrong with the declaration; an adapter that is given the transformer refuses it.
+  /// A mistake in the declaration. An adapter rejects a transformer that has one.
   package var problem: String?
 
-  /// A transformer of two functions.
+  /// Creates a transformer from two functions.
   public init(
     _ transform: @escaping @Sendable (Input) throws -> Output, reverse: @escaping @Sendable (Output) throws -> Input
   ) where Input: Sendable, Output: Sendable {
     self.init(Transformer(transform), reverse: Transformer(reverse))
   }
 
-  /// A transformer of two functions to and from objects that are not `Sendable`: errors of the way back do not hold them.
+  /// Creates a transformer from two functions to and from objects that are not `Sendable`. Errors of `reverse` do not contain the object.
   public init(
     toObjects transform: @escaping @Sendable (Input) throws -> Output,
     reverse: @escaping @Sendable (Output) throws -> Input
@@ -26,30 +26,30 @@ public struct ReversibleTransformer<Input, Output>: Sendable {
     self.init(Transformer(transform), reverse: Transformer(ofObjects: reverse))
   }
 
-  /// A transformer of two that go one way each.
+  /// Creates a transformer from two one-way transformers.
   public init(_ forward: Transformer<Input, Output>, reverse backward: Transformer<Output, Input>) {
     self.forward = forward
     self.backward = backward
   }
 
-  /// The output for an input.
+  /// Returns the output for an input.
   ///
-  /// - Throws: ``TransformError``, which holds the input, and the error that the function threw.
+  /// - Throws: ``TransformError`` with the input and the error that the function threw.
   public func transform(_ input: Input) throws(TransformError) -> Output { try forward.transform(input) }
 
-  /// The input for an output.
+  /// Returns the input for an output.
   ///
-  /// - Throws: ``TransformError``, which holds the output, and the error that the function threw.
+  /// - Throws: ``TransformError`` with the output and the error that the function threw.
   public func reverse(_ output: Output) throws(TransformError) -> Input { try backward.transform(output) }
 
-  /// The same two functions, with the directions swapped. Inverted twice, it is what it was.
+  /// The same transformer with the directions swapped.
   public var inverted: ReversibleTransformer<Output, Input> {
     var inverted = ReversibleTransformer<Output, Input>(backward, reverse: forward)
     inverted.problem = problem
     return inverted
   }
 
-  /// This transformer, and another one on what it yields; backwards the other one comes first.
+  /// Applies another transformer to the output of this one. In reverse, the other one comes first.
   public func then<Next>(_ next: ReversibleTransformer<Output, Next>) -> ReversibleTransformer<Input, Next> {
     var chained = ReversibleTransformer<Input, Next>(
       forward.then(next.forward), reverse: next.backward.then(backward))
@@ -57,12 +57,12 @@ public struct ReversibleTransformer<Input, Output>: Sendable {
     return chained
   }
 
-  /// This transformer, and another one on what it yields, which has no way back.
+  /// Applies another transformer to the output of this one. The result has no inverse.
   public func then<Next>(_ next: Transformer<Output, Next>) -> Transformer<Input, Next> { forward.then(next) }
 }
 
 extension ReversibleTransformer where Input == Output, Input: Sendable {
-  /// The same function both ways, as for what undoes itself.
+  /// Creates a transformer from a function that is its own inverse.
   public init(both transform: @escaping @Sendable (Input) throws -> Output) {
     self.init(transform, reverse: transform)
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One formatter for many threads, which take turns: formatters are objects with state, and expensive to create.
+/// A formatter that threads share under a lock. Formatters are objects with state, and expensive to create.
 final class SharedFormatter<F: AnyObject>: Sendable {
   private let formatter: Mutex<F>
 

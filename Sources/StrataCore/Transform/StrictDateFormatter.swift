@@ -1,14 +1,14 @@
 import Foundation
 
-/// Reads and writes dates in a format, and refuses a text that does not say the date that Foundation reads: one with a wrong
-/// weekday, with spaces around it, or with the year 24 where the format has four digits.
+/// Parses and writes dates in a format. Rejects a text that does not agree with the date that Foundation parses, such
+/// as one with a wrong weekday, with spaces around it, or with the year 24 for a format with four digits.
 final class StrictDateFormatter {
   private let formatter: DateFormatter
-  /// The same without the zone, whose spellings are many; `nil` where the format has none.
+  /// A formatter without the zone, because zones have many spellings; `nil` if the format has no zone.
   private let local: DateFormatter?
   private let hasFraction: Bool
 
-  /// - Parameter make: makes a formatter of a format, each time a new one.
+  /// - Parameter make: creates a new formatter for a format.
   init(_ format: String, _ make: (String) -> DateFormatter) {
     let fields = Self.fields(of: format)
     formatter = make(format)
@@ -24,7 +24,7 @@ final class StrictDateFormatter {
     if says(text, date, formatter) { return date }
     guard let local else { return nil }
     let zones = Self.zones(in: text)
-    // A zone that only Foundation knows is not told from the rest.
+    // A zone that only Foundation recognizes cannot be removed from the text, so only spaces around it are rejected.
     guard !zones.isEmpty else { return text.trimmingCharacters(in: .whitespacesAndNewlines) == text ? date : nil }
     let isSaid = zones.contains { range, zone in
       local.timeZone = zone
@@ -35,14 +35,14 @@ final class StrictDateFormatter {
     return isSaid ? date : nil
   }
 
-  /// Whether the formatter writes the text for a date, letters in either case.
+  /// Whether the formatter writes this text for a date, ignoring case.
   private func says(_ text: String, _ date: Date, _ formatter: DateFormatter) -> Bool {
     func isSame(_ date: Date) -> Bool { formatter.string(from: date).lowercased() == text.lowercased() }
-    // Formatters cut fractions off, and the double of .001 may be a little below.
+    // Formatters truncate fractions, and the double of .001 may be slightly smaller.
     return isSame(date) || hasFraction && isSame(date.addingTimeInterval(0.0005))
   }
 
-  /// The zones that a text may name, and where.
+  /// The zones that a text may name, with their ranges.
   private static func zones(in text: String) -> [(Range<String.Index>, TimeZone)] {
     let offsets = text.matches(of: #/(?:GMT|UTC)?([+-])(\d{1,2}):?(\d{2})?/#).compactMap { match in
       let minutes = (Int(match.2) ?? 0) * 60 + (match.3.flatMap { Int($0) } ?? 0)

@@ -1,18 +1,18 @@
 extension Transformer {
-  /// The same for optionals: nil stays nil.
+  /// This transformer for optionals: nil stays nil.
   public var optional: Transformer<Input?, Output?> {
     lifted { one, input in try input.map { try one.transform($0) } }
   }
 
-  /// The same for arrays, element by element: as many as before, in their order.
+  /// This transformer for arrays, applied to each element. The number and order of the elements stay the same.
   ///
-  /// An error has the index of the element in its path. For arrays with nulls in them use ``optional`` first, which
-  /// keeps them, or ``arrayDroppingNulls``.
+  /// An error has the index of the element in its path. For arrays with nulls, use ``optional`` first to keep the
+  /// nulls, or ``arrayDroppingNulls``.
   public var array: Transformer<[Input], [Output]> {
     lifted { one, inputs in try Self.mapped(inputs) { (input) throws(TransformError) in try one.transform(input) } }
   }
 
-  /// The same for arrays with nulls in them, which go.
+  /// This transformer for arrays with nulls, which are dropped.
   public var arrayDroppingNulls: Transformer<[Input?], [Output]> {
     lifted { one, inputs in
       try Self.mapped(inputs) { (input) throws(TransformError) in
@@ -22,10 +22,10 @@ extension Transformer {
     }
   }
 
-  /// The same for the values of dictionaries; an error has the key in its path.
+  /// This transformer for the values of dictionaries. An error has the key in its path.
   public var dictionaryValues: Transformer<[String: Input], [String: Output]> {
     lifted { one, dictionary in
-      // In the order of the keys, so that of several errors always the same one is thrown.
+      // In the order of the keys, so that the same one of several errors is thrown each time.
       var result: [String: Output] = [:]
       for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) {
         do throws(TransformError) { result[key] = try one.transform(value) } catch {
@@ -51,7 +51,7 @@ extension Transformer {
 }
 
 extension Transformer where Input: Hashable & SendableMetatype, Output: Hashable & SendableMetatype {
-  /// The same for sets. Elements that become equal become one.
+  /// This transformer for sets. Elements that become equal become one.
   public var set: Transformer<Set<Input>, Set<Output>> {
     lifted { one, inputs in try Set(inputs.map { try one.transform($0) }) }
   }
@@ -66,25 +66,25 @@ extension ReversibleTransformer {
     return both
   }
 
-  /// The same for optionals: nil stays nil, both ways.
+  /// This transformer for optionals: nil stays nil in both directions.
   public var optional: ReversibleTransformer<Input?, Output?> { both(forward.optional, backward.optional) }
 
-  /// The same for arrays, element by element. An error has the index of the element in its path.
+  /// This transformer for arrays, applied to each element. An error has the index of the element in its path.
   public var array: ReversibleTransformer<[Input], [Output]> { both(forward.array, backward.array) }
 
-  /// The same for arrays with nulls in them, which go; the way back writes none.
+  /// This transformer for arrays with nulls, which are dropped. In reverse, there are none.
   public var arrayDroppingNulls: ReversibleTransformer<[Input?], [Output]> {
     let backward = backward.array
     return both(forward.arrayDroppingNulls, Transformer(ofObjects: { try backward.transform($0) }))
   }
 
-  /// The same for the values of dictionaries; an error has the key in its path.
+  /// This transformer for the values of dictionaries. An error has the key in its path.
   public var dictionaryValues: ReversibleTransformer<[String: Input], [String: Output]> {
     both(forward.dictionaryValues, backward.dictionaryValues)
   }
 }
 
 extension ReversibleTransformer where Input: Hashable & SendableMetatype, Output: Hashable & SendableMetatype {
-  /// The same for sets. Elements that become equal become one.
+  /// This transformer for sets. Elements that become equal become one.
   public var set: ReversibleTransformer<Set<Input>, Set<Output>> { both(forward.set, backward.set) }
 }

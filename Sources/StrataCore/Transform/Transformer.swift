@@ -1,23 +1,23 @@
-/// A function from one type to another that may fail, as a value: it goes one way.
+/// A one-way function between two types that may throw, as a value.
 ///
 ///     let length = Transformer<String, Int> { $0.count }
 ///     try length.transform("four")        // 4
 ///
-/// A transformer that also goes back is a ``ReversibleTransformer``, a type of its own: what must be reversible cannot
-/// be given one that is not.
+/// A transformer with an inverse is a ``ReversibleTransformer``, which is a separate type: code that needs the inverse
+/// cannot be given a transformer without one.
 public struct Transformer<Input, Output>: Sendable {
   private let body: @Sendable (Input) throws -> Output
-  /// The same function with an output on which no hooks and rules of models ran; `nil` where it runs none.
+  /// The same function without the hooks and rules of models in the output; `nil` if it runs none.
   private let unfinishedBody: (@Sendable (Input) throws -> Output)?
-  /// An input as errors hold it; `nil` where it may not leave its task, or where each error has its own.
+  /// Returns the input for errors; `nil` if the input is not `Sendable`, or if each error already has its own.
   private let kept: (@Sendable (Input) -> any Sendable)?
 
-  /// A transformer of a function.
+  /// Creates a transformer from a function.
   public init(_ transform: @escaping @Sendable (Input) throws -> Output) where Input: Sendable {
     self.init(transform, unfinished: nil)
   }
 
-  /// A transformer of a function whose input is an object that is not `Sendable`: its errors do not hold the input.
+  /// Creates a transformer from a function whose input is not `Sendable`. Its errors do not contain the input.
   public init(ofObjects transform: @escaping @Sendable (Input) throws -> Output) {
     self.init(transform, unfinished: nil, kept: nil)
   }
@@ -36,14 +36,15 @@ public struct Transformer<Input, Output>: Sendable {
     (body, unfinishedBody, self.kept) = (transform, unfinished, kept)
   }
 
-  /// What a field reads with, which makes its own models of the output: their hooks and rules come then, once.
+  /// The transformer for decoding a field. The field creates its own models from the output, and their hooks and rules
+  /// run at that time only.
   var unfinished: Transformer {
     unfinishedBody.map { Transformer($0, unfinished: nil, kept: kept) } ?? self
   }
 
-  /// A transformer that uses this one.
+  /// Returns a transformer that uses this one.
   func lifted<In, Out>(_ body: @escaping @Sendable (Transformer, In) throws -> Out) -> Transformer<In, Out> {
-    // What this one throws has its input already.
+    // Errors of this transformer already contain their input.
     guard unfinishedBody != nil else {
       return Transformer<In, Out>({ try body(self, $0) }, unfinished: nil, kept: nil)
     }
@@ -51,20 +52,20 @@ public struct Transformer<Input, Output>: Sendable {
     return Transformer<In, Out>({ try body(self, $0) }, unfinished: { try body(unfinished, $0) }, kept: nil)
   }
 
-  /// The output for an input.
+  /// Returns the output for an input.
   ///
-  /// - Throws: ``TransformError``, which holds the input, and the error that the function threw.
+  /// - Throws: ``TransformError`` with the input and the error that the function threw.
   public func transform(_ input: Input) throws(TransformError) -> Output {
     do { return try body(input) } catch { throw .wrapping(error, input: kept?(input)) }
   }
 
-  /// This transformer, and another one on what it yields.
+  /// Applies another transformer to the output of this one.
   public func then<Next>(_ next: Transformer<Output, Next>) -> Transformer<Input, Next> {
-    // What the next one is given is finished: only what comes out in the end is made once more.
+    // The input of the next transformer is finished. Only the final output is created again.
     next.lifted { next, input in try next.transform(transform(input)) }
   }
 
-  /// This transformer, and another one on what it yields.
+  /// Applies another transformer to the output of this one.
   public func then<Next>(_ next: ReversibleTransformer<Output, Next>) -> Transformer<Input, Next> {
     then(next.forward)
   }

@@ -1,32 +1,32 @@
-/// Why a value is wrong: what ready-made checks throw, and rules of your own may.
+/// The reason why a value is invalid. Ready-made checks throw it, and your own rules may.
 public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
   /// The ready-made check that failed.
   public enum Code: String, Sendable, Hashable {
-    /// It is empty.
+    /// The value is empty.
     case nonEmpty
-    /// The number of elements is another.
+    /// The number of elements is out of the range.
     case count
-    /// The number of characters is another.
+    /// The number of characters is out of the range.
     case length
-    /// It is out of the range.
+    /// The value is out of the range.
     case range
     /// The text does not match as a whole.
     case matches
-    /// It is nil.
+    /// The value is nil.
     case required
   }
 
-  /// What is wrong, in words that may be shown.
+  /// The problem, in words that may be shown to users.
   public let reason: String
   /// The field to blame, for a rule of the whole model.
   public let key: String?
   /// The ready-made check; `nil` for rules of your own.
   public let code: Code?
 
-  /// An error of your own rule.
+  /// Creates an error of your own rule.
   ///
   /// - Parameters:
-  ///   - reason: what is wrong, in words that may be shown.
+  ///   - reason: the problem, in words that may be shown to users.
   ///   - key: the field to blame, for a rule of the whole model.
   public init(_ reason: String, at key: String? = nil) {
     self.reason = reason

@@ -2,11 +2,11 @@
 public struct ValidationCheck<Value>: Sendable {
   @usableFromInline let run: @Sendable (Value) throws -> Void
 
-  /// A check of your own, which throws where the value is wrong: an ``InvalidValue`` or any error.
+  /// Creates a check of your own. It throws an ``InvalidValue`` or any other error if the value is invalid.
   @inlinable
   public init(_ run: @escaping @Sendable (Value) throws -> Void) { self.run = run }
 
-  /// Whether a condition holds; the reason says what is wrong where it does not.
+  /// Checks a condition. `reason` describes the problem if it does not hold.
   @inlinable
   public static func that(_ reason: String, _ holds: @escaping @Sendable (Value) throws -> Bool) -> Self {
     Self { if try !holds($0) { throw InvalidValue(reason) } }
@@ -20,7 +20,7 @@ extension ValidationCheck where Value: Collection & SendableMetatype {
     Self { if $0.isEmpty { throw InvalidValue("is empty", code: .nonEmpty) } }
   }
 
-  /// So many elements.
+  /// A number of elements in the range.
   @inlinable
   public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self {
     Self { value in
@@ -32,7 +32,7 @@ extension ValidationCheck where Value: Collection & SendableMetatype {
 }
 
 extension ValidationCheck where Value: StringProtocol & SendableMetatype {
-  /// So many characters.
+  /// A number of characters in the range.
   @inlinable
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self {
     Self { value in
@@ -44,7 +44,7 @@ extension ValidationCheck where Value: StringProtocol & SendableMetatype {
 }
 
 extension ValidationCheck where Value: Comparable & SendableMetatype {
-  /// Within bounds. A floating-point number that is not a number is within none.
+  /// Within bounds. NaN is never within bounds.
   @inlinable
   public static func range(_ range: some RangeExpression<Value> & Sendable) -> Self {
     Self { value in
@@ -63,7 +63,7 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
   }
 }
 
-/// A regular expression may hold code that is not safe to share, so one thread at a time uses it.
+/// A regular expression, used under a lock because it may contain code that is not safe to share.
 private final class Pattern<Output>: Sendable {
   private let regex: Mutex<Regex<Output>>
 
@@ -76,7 +76,7 @@ private final class Pattern<Output>: Sendable {
 @usableFromInline
 func describe(_ range: some RangeExpression) -> String { (range as? any OneSidedRange)?.spelling ?? "\(range)" }
 
-/// What is wrong with a number of things that is outside of a range.
+/// Describes a count that is out of its range.
 @usableFromInline
 func describe(_ range: some RangeExpression<Int>, of things: String) -> String {
   switch range {
@@ -87,7 +87,7 @@ func describe(_ range: some RangeExpression<Int>, of things: String) -> String {
   }
 }
 
-/// A range with one bound, whose own description is that of its storage.
+/// A range with one bound. Its own description shows its storage.
 private protocol OneSidedRange {
   var spelling: String { get }
 }

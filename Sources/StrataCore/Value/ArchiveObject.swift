@@ -6,7 +6,7 @@ public struct ArchiveObject: Sendable {
   public struct Entry: Sendable, Hashable {
     /// The key.
     public var key: String
-    /// The value; `.null` for one that is null.
+    /// The value; `.null` for an explicit null.
     public var value: ArchiveValue
 
     /// A key and its value.
@@ -22,7 +22,7 @@ public struct ArchiveObject: Sendable {
   /// An object without entries.
   public init() { entries = [] }
 
-  /// The entries in the order given; of entries with the same key the last one counts, at the place of the first.
+  /// Creates an object with the entries in this order. If a key repeats, its last value is kept, at the first position.
   ///
   /// - Complexity: linear in the number of entries.
   public init(_ entries: [Entry]) {
@@ -43,7 +43,7 @@ public struct ArchiveObject: Sendable {
     self.entries = kept
   }
 
-  /// The entries of a reader that has already refused duplicate keys.
+  /// Creates an object from entries whose keys are known to be unique.
   package init(uniqueEntries: [Entry]) { entries = uniqueEntries }
 
   /// The keys in their order.
@@ -78,7 +78,7 @@ public struct ArchiveObject: Sendable {
   private static let mostHashed = 4096
   private static let mostProbes = 16
 
-  /// Whether all keys have different hashes; `false` also if too many are close to each other.
+  /// Whether all keys have different hashes. Also `false` if too many hashes are close to each other.
   private static func hashesAreUnique(_ entries: [Entry]) -> Bool {
     let mask = (4 &<< (Int.bitWidth &- 1 &- entries.count.leadingZeroBitCount)) &- 1
     // An empty slot is 0.
@@ -99,7 +99,7 @@ public struct ArchiveObject: Sendable {
 }
 
 extension ArchiveObject: Hashable {
-  /// - Complexity: as comparing values.
+  /// - Complexity: the same as comparing values.
   public static func == (left: ArchiveObject, right: ArchiveObject) -> Bool {
     ArchiveValue.object(left) == .object(right)
   }
@@ -114,7 +114,7 @@ extension ArchiveObject: RandomAccessCollection {
 }
 
 extension ArchiveObject: ExpressibleByDictionaryLiteral {
-  /// Of entries with the same key the last one counts, at the place of the first.
+  /// If a key repeats, its last value is kept, at the position of the first.
   public init(dictionaryLiteral elements: (String, ArchiveValue)...) {
     self.init(elements.map { Entry(key: $0, value: $1) })
   }

@@ -10,7 +10,7 @@ extension ArchiveValue {
   /// The string, or `nil` for anything else.
   public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
 
-  /// The integer, or `nil` where this is no integer or does not fit. A floating-point number is no integer.
+  /// The integer, or `nil` if this is not an integer or does not fit. A floating-point number is not an integer.
   public var intValue: Int? { integer(as: Int.self) }
 
   /// The integer, whatever its width; `nil` for any other value.
@@ -23,7 +23,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The integer as `T`, or `nil` where this is no integer or `T` is too narrow.
+  /// The integer as `T`, or `nil` if this is not an integer or `T` is too narrow.
   public func integer<T: FixedWidthInteger>(as type: T.Type) -> T? {
     switch self {
     case .int(let value): T(exactly: value)
@@ -33,8 +33,8 @@ extension ArchiveValue {
     }
   }
 
-  /// The number as a double, or `nil` for anything but a number and for one beyond the range. Integers beyond 2^53, and
-  /// numbers with more digits than a double holds, are rounded.
+  /// The number as a double, or `nil` if this is not a number or is beyond the range of a double. Integers beyond 2^53,
+  /// and numbers with more digits than a double holds, are rounded.
   public var doubleValue: Double? {
     switch self {
     case .double(let value): value
@@ -62,10 +62,10 @@ extension ArchiveValue {
   /// The record, or `nil` for anything else.
   public var recordValue: ModelRecord? { if case .record(let value) = self { value } else { nil } }
 
-  /// The value under a key of a record or an object; `nil` where it is absent or this is neither.
+  /// The value under a key of a record or an object; `nil` if the key is absent or this is neither.
   ///
-  /// Setting `nil` removes the key, and setting a value makes an object of null. To set a key of anything else is a mistake of
-  /// the program, which ends it; ``set(_:at:)`` throws there.
+  /// Setting `nil` removes the key. Setting a value on null turns null into an object. Setting a key on any other value
+  /// is a programming error and stops the program; use ``set(_:at:)`` to get an error instead.
   public subscript(key: String) -> ArchiveValue? {
     get {
       switch self {
@@ -77,7 +77,7 @@ extension ArchiveValue {
     set { self[ValuePath(key: key)] = newValue }
   }
 
-  /// What kind of value this is, in one word, for messages. Says nothing about the content.
+  /// The kind of this value as a noun, for messages. It reveals nothing about the content.
   public var kind: String {
     switch self {
     case .null: "null"

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The text of a value for a programmer, which ends after some thousand values, levels or bytes: a value may share its parts
-/// and be endless to print.
+/// Formats a value for programmers. The text is cut off after a number of values, levels or bytes, because a value that
+/// shares its parts could print without end.
 private struct ValueText {
   private static let mostValues = 10_000
   private static let mostBytes = 1 << 20
@@ -11,7 +11,7 @@ private struct ValueText {
   private(set) var text = ""
   private var valuesLeft = mostValues
 
-  /// Whether there is room for one more value; writes `…` once where there is none.
+  /// Whether there is room for one more value. If not, writes `…` once.
   private mutating func begin(_ depth: Int) -> Bool {
     valuesLeft -= 1
     if valuesLeft >= 0, depth <= Self.deepest, text.utf8.count < Self.mostBytes { return true }
@@ -92,8 +92,8 @@ private struct ValueText {
 }
 
 extension ArchiveValue: CustomStringConvertible {
-  /// The value for a programmer: `Issue@3(title: "Crash", labels: ["bug"])`. It holds what the value holds, so it is nothing
-  /// for a log that must not have users' values. It ends with `…` after 10,000 values, 64 levels or a mebibyte.
+  /// The value as text for programmers: `Issue@3(title: "Crash", labels: ["bug"])`. It contains users' data, so keep it
+  /// out of logs that must not have any. It is cut off with `…` after 10,000 values, 64 levels or a mebibyte.
   public var description: String {
     var text = ValueText()
     text.add(self)
@@ -102,7 +102,7 @@ extension ArchiveValue: CustomStringConvertible {
 }
 
 extension ModelRecord: CustomStringConvertible {
-  /// Type name, version and fields, as ``ArchiveValue/description``.
+  /// Type name, version and fields, in the format of ``ArchiveValue/description``.
   public var description: String {
     var text = ValueText()
     text.add(self, 0)
@@ -111,7 +111,7 @@ extension ModelRecord: CustomStringConvertible {
 }
 
 extension ArchiveObject: CustomStringConvertible {
-  /// The keys and values, as ``ArchiveValue/description``.
+  /// The keys and values, in the format of ``ArchiveValue/description``.
   public var description: String {
     var text = ValueText()
     text.add(self, 0)

@@ -1,18 +1,17 @@
 import Foundation
 
 extension ArchiveValue: Hashable {
-  /// Whether two values are equal. As numbers are, what is not a number is equal to nothing; arrays and objects that
-  /// are one in memory are equal to themselves.
+  /// Whether two values are equal. NaN equals nothing, as in floating-point arithmetic, but arrays and objects that
+  /// share storage are always equal.
   ///
-  /// - Complexity: linear in the parts that are not one in memory, however often these occur inside; does not use the
-  ///   stack.
+  /// - Complexity: linear in the size, with parts that share storage counted once, however often they occur. Does not use recursion.
   public static func == (left: ArchiveValue, right: ArchiveValue) -> Bool {
     guard left.holdsValues else { return areEqualScalars(left, right) }
     guard right.holdsValues else { return false }
     return areEqualFlat(left, right) ?? areEqual(left, right, areEqualScalars, hasOrder: true)
   }
 
-  /// Whether two values are equal that hold none which hold others themselves; `nil` where this does not find out.
+  /// Compares two values without nested collections; `nil` if both have nested collections at the same position.
   private static func areEqualFlat(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool? {
     switch (left, right) {
     case (.array(let one), .array(let other)), (.set(let one), .set(let other)): areEqualFlat(one, other)
@@ -52,24 +51,24 @@ extension ArchiveValue: Hashable {
     }
   }
 
-  /// Hashes all that distinguishes a value from others: Foundation hashes only the first bytes of data, decimals as doubles,
-  /// and URLs without their bases, so that many values could have one hash.
+  /// Hashes everything that distinguishes a value. Foundation hashes only the first bytes of data, decimals as doubles,
+  /// and URLs without their bases, so that many values could share a hash.
   ///
-  /// - Complexity: linear in the parts that are not one in memory.
+  /// - Complexity: linear in the size, with parts that share storage counted once.
   public func hash(into hasher: inout Hasher) {
     var hashing = ValueHashing()
     hashing.add(self, to: &hasher)
   }
 }
 
-/// What a value is, as hashes and digests tell it from other kinds.
+/// The kind of a value, as it is combined into hashes and digests.
 enum ValueKind: UInt8 {
   case null, bool, int, uint, wideInteger, float, double, decimal, number, string, data, date, url, uuid, array, set,
     object, map, record, reference, graph
 }
 
 extension Hasher {
-  /// Combines what a value is and what it holds.
+  /// Combines the kind of a value and its content.
   @inline(__always)
   fileprivate mutating func combine(_ kind: ValueKind, _ content: some Hashable) {
     combine(kind.rawValue)
@@ -77,15 +76,16 @@ extension Hasher {
   }
 }
 
-/// The hashing of one value.
+/// The state while one value is hashed.
 private struct ValueHashing {
-  /// Few values have so many parts that looking for those that were hashed before pays.
+  /// Hashes of collections are cached after this many parts. In smaller values the lookup costs more than it saves.
   private static let remembers = 256
 
-  /// Deeper than archives are by default, parts count for nothing, since hashing takes the stack.
+  /// Below this depth, a collection contributes only its count, because hashing is recursive. It is the default limit
+  /// on the depth of archives.
   private static let deepest = 512
 
-  /// A storage, and of a record the shape too, which gives the values their keys.
+  /// The storage of a collection and, for a record, the shape with the keys.
   private struct Place: Hashable {
     let storage: StorageIdentity
     let shape: ObjectIdentifier?
@@ -107,7 +107,7 @@ private struct ValueHashing {
     case .double(let number): hasher.combine(.double, number)
     case .decimal(let number):
       hasher.combine(.decimal, number)
-      // Decimals that are equal may have zeros at their ends in one and not in the other.
+      // Equal decimals may differ in their trailing zeros. `DecimalParts` has none.
       if let parts = DecimalParts(number) {
         hasher.combine(parts.mantissa)
         hasher.combine(parts.exponent)
@@ -156,7 +156,7 @@ private struct ValueHashing {
     }
   }
 
-  /// The sum of the hashes of entries, whose order does not count.
+  /// Returns the sum of the hashes of the entries, so that their order does not matter.
   private mutating func sum<T: Sequence>(_ entries: T, _ entry: (T.Element) -> (String, ArchiveValue)) -> Int {
     var sum = 0
     for element in entries {

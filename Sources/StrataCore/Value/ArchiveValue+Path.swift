@@ -2,8 +2,8 @@ extension ArchiveValue {
   /// One step into a value: a key of a record or an object, or an index of an array.
   package typealias Step = ArchiveError.PathComponent
 
-  /// The value at a path through nested records and objects; `nil` where a key is absent, or something on the way has no
-  /// keys.
+  /// The value at a path through nested records and objects; `nil` if a key is absent, or if a value along the path is
+  /// neither a record nor an object.
   public subscript(path: ValuePath) -> ArchiveValue? {
     get {
       var value = self
@@ -18,20 +18,20 @@ extension ArchiveValue {
     }
   }
 
-  /// Puts a value at a path, or with `nil` takes away what is there.
+  /// Sets the value at a path, or removes it if `newValue` is `nil`.
   ///
-  /// Where null or nothing is on the way, objects are made of it. To take away what is not there changes nothing.
+  /// Null or absent values along the path become objects. Removing an absent value changes nothing.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` where something on the way is neither an object, a record nor
-  ///   null; the value is then as it was. The setter of `value[path]` ends the program there: use it where the shape is known.
-  /// - Complexity: linear in the entries of the objects on the way.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value along the path is neither an object, a record
+  ///   nor null. The value is then unchanged. The setter of `value[path]` stops the program instead: use it if the shape is known.
+  /// - Complexity: linear in the entries of the objects along the path.
   public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
     try set(newValue, at: path.steps[...])
   }
 
   // MARK: Steps
 
-  /// Whether a step may lead into this value.
+  /// Whether the value supports a step: a key of an object or a record, or an index of an array.
   package func takes(_ step: Step) -> Bool {
     switch (step, self) {
     case (.key, .object), (.key, .record), (.index, .array): true
@@ -39,7 +39,7 @@ extension ArchiveValue {
     }
   }
 
-  /// What one step leads to; `nil` where nothing is there.
+  /// The value at one step; `nil` if it is absent.
   package subscript(step: Step) -> ArchiveValue? {
     switch (step, self) {
     case (.key(let key), .object(let object)): object[key]
@@ -49,9 +49,9 @@ extension ArchiveValue {
     }
   }
 
-  /// What the steps lead to; `nil` where something on the way is absent or null.
+  /// Returns the value at the end of the steps; `nil` if a value along the way is absent or null.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` and the path to it where something on the way has no such step.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` and the path to a value that does not support its step.
   package func value(at steps: some Collection<Step>) throws -> ArchiveValue? {
     var value = self
     for (place, step) in steps.enumerated() {
@@ -63,10 +63,10 @@ extension ArchiveValue {
     return value
   }
 
-  /// Puts a value where the steps lead, or with `nil` takes away what is there. An array grows by nulls up to an index.
+  /// Sets the value at the end of the steps, or removes it if `newValue` is `nil`. An array is filled with nulls up to an index.
   ///
-  /// - Parameter make: gives what is to be in the place of something that has no such step, which is null where nothing is
-  ///   there. It makes objects and arrays of null unless given, and refuses anything else.
+  /// - Parameter make: returns a replacement for a value that does not support its step. It receives null for an absent
+  ///   value. By default, null becomes an object or an array, and anything else throws `typeMismatch`.
   package mutating func set(
     _ newValue: ArchiveValue?, at steps: ArraySlice<Step>,
     making make: (ArchiveValue, Step) throws -> ArchiveValue = ArchiveValue.container
@@ -83,7 +83,7 @@ extension ArchiveValue {
     guard !rest.isEmpty else { return self[existing: step] = newValue }
     let found = self[step]
     guard var inner = found ?? (newValue == nil ? nil : .null) else { return }
-    // It is taken out while it is changed: what two hold would be copied.
+    // The value is taken out while it is changed, so that its storage is not shared and not copied.
     if found?.holdsValues == true { self[existing: step] = .null }
     do { try inner.set(newValue, at: rest, making: make) } catch {
       if let before { self = before } else if found != nil { self[existing: step] = inner }
@@ -92,7 +92,7 @@ extension ArchiveValue {
     self[existing: step] = inner
   }
 
-  /// What is made of null for a step; anything else is refused.
+  /// Returns an empty container for a step in place of null. Throws `typeMismatch` for anything else.
   package static func container(_ found: ArchiveValue, for step: Step) throws -> ArchiveValue {
     guard found.isNull else { throw found.mismatch(step) }
     return if case .key = step { .object(ArchiveObject()) } else { .array([]) }
@@ -103,9 +103,9 @@ extension ArchiveValue {
     return ArchiveError.mismatch(expected: expected, found: kind)
   }
 
-  /// What one step leads to, for setting it.
+  /// The value at one step, for changing it.
   ///
-  /// - Precondition: the value takes the step.
+  /// - Precondition: the value supports the step.
   private subscript(existing step: Step) -> ArchiveValue? {
     get { self[step] }
     set {
@@ -141,15 +141,15 @@ extension ArchiveError {
 }
 
 extension ModelRecord {
-  /// The value at a path through nested records and objects, as that of ``ArchiveValue``.
+  /// The value at a path through nested records and objects, like the subscript of ``ArchiveValue``.
   public subscript(path: ValuePath) -> ArchiveValue? {
     get { ArchiveValue.record(self)[path] }
     set { do { try set(newValue, at: path) } catch { preconditionFailure("\(error)") } }
   }
 
-  /// Puts a value at a path, or takes away what is there, as ``ArchiveValue/set(_:at:)``.
+  /// Sets or removes the value at a path, like ``ArchiveValue/set(_:at:)``.
   ///
-  /// - Throws: as that.
+  /// - Throws: the same errors.
   public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
     try set(newValue, at: path.steps[...], making: ArchiveValue.container)
   }
@@ -159,7 +159,7 @@ extension ModelRecord {
     making make: (ArchiveValue, ArchiveValue.Step) throws -> ArchiveValue
   ) throws {
     var value = ArchiveValue.record(self)
-    // Values that two hold would be copied.
+    // Shared storage would be copied.
     values = []
     defer { if case .record(let record) = value { self = record } }
     try value.set(newValue, at: steps, making: make)

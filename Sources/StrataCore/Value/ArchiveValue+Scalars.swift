@@ -1,11 +1,11 @@
 package import Foundation
 
-// Changes of kind that lose nothing: what migrations, JSON and lenient fields have in common.
+// Lossless conversions between kinds, shared by migrations, JSON and lenient fields.
 
 extension ArchiveValue {
-  /// The text of a scalar, from which the same one can be read: digits of numbers, `true` and `false`, dates in ISO 8601 in
-  /// UTC, URLs and UUIDs as they are written. `nil` for data, for a date outside the years 0 to 9999, and for what holds
-  /// other values.
+  /// The text of a scalar, from which the same scalar can be parsed: digits of numbers, `true` and `false`, dates in
+  /// ISO 8601 in UTC, URLs and UUIDs as they are written. `nil` for null, data, references and collections, and for a
+  /// date outside the years 0 to 9999.
   package var scalarText: String? {
     switch self {
     case .string(let text): text
@@ -24,7 +24,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The number as an integer; `nil` where it has a fraction or more digits than 128 bits, and for anything but a number.
+  /// The number as an integer; `nil` if it has a fraction or more than 128 bits, or if this is not a number.
   package var wholeNumber: ArchiveValue? {
     switch self {
     case .int, .uint, .wideInteger: self
@@ -56,7 +56,7 @@ extension ArchiveValue {
 }
 
 extension Double {
-  /// The number that the value holds, where a double holds it exactly: `3` is 3.0, and 2^53 + 1 is refused.
+  /// The value's number, if a double holds it exactly: `3` is 3.0. `nil` for 2^53 + 1.
   package init?(exactlyAs value: ArchiveValue) {
     switch value {
     case .double(let value): self = value
@@ -67,8 +67,8 @@ extension Double {
     }
   }
 
-  /// The double of a number or of its text where no digit is lost: the integer itself, and else the double that prints the
-  /// same digits. 9007199254740993, 1e999 and 3.14159265358979323846 are refused.
+  /// The double of a number or of its text, if no digit is lost: the integer itself, or else the double that prints the
+  /// same digits. `nil` for 9007199254740993, 1e999 and 3.14159265358979323846.
   package init?(withoutLossOf value: ArchiveValue) {
     switch value {
     case .wideInteger(let integer):
@@ -86,7 +86,7 @@ extension Double {
 }
 
 extension URL {
-  /// The URL of a text that is one as it is. Foundation would escape what is no URL and call it one.
+  /// Parses a URL without changing its text. Foundation would escape invalid characters and accept the text.
   package init?(exactly text: String) {
     self.init(string: text)
     if relativeString != text { return nil }

@@ -1,4 +1,4 @@
-// Everything that walks a value goes through these, so that no kind of collection is forgotten: keys of maps, members of sets,
+// All code that walks values uses these functions, so that no collection is forgotten: keys of maps, members of sets,
 // objects of graphs.
 
 extension ArchiveValue {
@@ -10,8 +10,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Calls with each of the values directly inside, in their order: of a map each key before its value, of a graph the root
-  /// last.
+  /// Calls `body` with each value directly inside, in order. In a map, each key comes before its value. In a graph, the root comes last.
   package func forEachInside(_ body: (ArchiveValue) throws -> Void) rethrows {
     switch self {
     case .array(let elements), .set(let elements): try elements.forEach(body)
@@ -29,9 +28,9 @@ extension ArchiveValue {
     }
   }
 
-  /// How many values there are, this one and those inside counted.
+  /// The number of values, including this one and all values inside.
   ///
-  /// - Complexity: linear in that number; does not use the stack.
+  /// - Complexity: linear in that number. Does not use recursion.
   package var size: Int {
     var size = 0
     var waiting = [self]
@@ -42,7 +41,7 @@ extension ArchiveValue {
     return size
   }
 
-  /// Whether one of the values directly inside is such a one.
+  /// Whether a value directly inside satisfies the predicate.
   package func containsInside(where predicate: (ArchiveValue) throws -> Bool) rethrows -> Bool {
     switch self {
     case .array(let elements), .set(let elements): try elements.contains(where: predicate)
@@ -54,7 +53,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The value with others in place of those directly inside, of one kind and in their order.
+  /// Returns the value with each value directly inside replaced. The kind and the order stay the same.
   package func mapInside(_ replacement: (ArchiveValue) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .array(let elements): .array(try elements.map(replacement))
@@ -71,7 +70,7 @@ extension ArchiveValue {
     }
   }
 
-  /// As ``mapInside(_:)``; an error of the replacement gets the step to the value that it is for.
+  /// Like ``mapInside(_:)``. Adds the step to the failing value to an error of `replacement`.
   package func mapLocated(_ replacement: (ArchiveValue) throws -> ArchiveValue) throws -> ArchiveValue {
     try mapSteps { value, step in
       do { return try replacement(value) } catch {
@@ -81,7 +80,7 @@ extension ArchiveValue {
     }
   }
 
-  /// As ``forEachInside(_:)``, with the step to each value; the root of a graph has none.
+  /// Like ``forEachInside(_:)``, with the step to each value. The root of a graph has no step.
   package func forEachStep(_ body: (ArchiveValue, ArchiveError.PathComponent?) throws -> Void) rethrows {
     var place = 0
     try forEachInside { value in
@@ -90,7 +89,7 @@ extension ArchiveValue {
     }
   }
 
-  /// As ``mapInside(_:)``, with the step to each value; the root of a graph has none.
+  /// Like ``mapInside(_:)``, with the step to each value. The root of a graph has no step.
   package func mapSteps(_ replacement: (ArchiveValue, ArchiveError.PathComponent?) throws -> ArchiveValue) rethrows
     -> ArchiveValue
   {
@@ -101,7 +100,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The step to the value that ``forEachInside(_:)`` comes to after this number of others; `nil` for the root of a graph.
+  /// The step to the value at a position in the order of ``forEachInside(_:)``; `nil` for the root of a graph.
   private func step(to place: Int) -> Step? {
     switch self {
     case .object(let object): .key(object.entries[place].key)
@@ -114,7 +113,7 @@ extension ArchiveValue {
 
   // MARK: References
 
-  // The references in a graph are to its own objects, so none of these looks into one.
+  // References inside a graph refer to its own objects, so these functions skip graphs.
 
   package var hasReferences: Bool {
     switch self {
@@ -124,7 +123,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The numbers of the objects that a value refers to, in its order, each as often as it does.
+  /// Calls `body` with the number of each referenced object, in order, with repetitions.
   package func forEachReference(_ body: (Int) throws -> Void) rethrows {
     switch self {
     case .reference(let number): try body(number)
@@ -133,14 +132,14 @@ extension ArchiveValue {
     }
   }
 
-  /// The numbers of the objects that a value refers to, in its order, each as often as it does.
+  /// The numbers of the referenced objects, in order, with repetitions.
   package var references: [Int] {
     var numbers: [Int] = []
     forEachReference { numbers.append($0) }
     return numbers
   }
 
-  /// The value with another one in place of each reference; sets stay sets.
+  /// Returns the value with each reference replaced. Sets stay sets.
   package func mapReferences(_ replacement: (Int) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .reference(let number): try replacement(number)

@@ -1,20 +1,20 @@
 public import Foundation
 
-/// One keyed value without a Swift type: what all formats have in common.
+/// A value without a Swift type, in a form that all formats share.
 ///
-/// Migration steps, hooks and merging work on values, so a step that was written once serves an archive, a JSON
-/// document and a database row alike. Absent and null are different: a record or an object that lacks a key
-/// returns `nil`, one that holds an explicit null returns `.null`.
+/// Migration steps, hooks and merging work on values, so one step serves an archive, a JSON document and a database row
+/// alike. Absent and null are different: a record or an object returns `nil` for an absent key and `.null` for an
+/// explicit null.
 ///
-/// Integers are exact and kept apart from floating-point numbers, and booleans are neither.
+/// Integers are exact and distinct from floating-point numbers. Booleans are neither.
 public enum ArchiveValue: Sendable {
   /// An explicit null, which is not the same as an absent key.
   case null
-  /// A boolean, which is no number.
+  /// A boolean, which is not a number.
   case bool(Bool)
-  /// Every integer that fits in 64 bits with a sign.
+  /// An integer that fits in 64 bits with a sign.
   case int(Int64)
-  /// An integer above `Int64.max`. Smaller ones are always `int`: make them with ``integer(_:)``.
+  /// An integer above `Int64.max`. Smaller ones are always `int`: create integers with ``integer(_:)``.
   case uint(UInt64)
   /// An integer that neither ``int(_:)`` nor ``uint(_:)`` holds, up to 128 bits of magnitude.
   indirect case wideInteger(WideInteger)
@@ -65,7 +65,7 @@ public enum ArchiveValue: Sendable {
     }
   }
 
-  /// The value of an integer, in the smallest case that holds it.
+  /// An integer, in the smallest case that holds it.
   ///
   /// - Precondition: its magnitude has at most 128 bits.
   public static func integer(_ value: some BinaryInteger) -> ArchiveValue {

@@ -1,4 +1,4 @@
-/// A key compared by its bytes. Swift calls two spellings of one text equal (NFC and NFD), and data does not.
+/// A key that is compared by its bytes. Swift considers two spellings of a text equal (NFC and NFD).
 package struct ExactKey: Hashable, Sendable {
   package let text: String
 

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A number by its digits, so that nothing is rounded where numbers of different kinds are compared.
+/// A number as decimal digits, so that numbers of different kinds can be compared without rounding.
 ///
-/// A floating-point number counts as its shortest text, which is what JSON has of it: 0.1 is the same number as a
-/// double, as a float, as a decimal and as text, and 1e23 is the integer with 23 zeros.
+/// A floating-point number counts as its shortest text, as in JSON: 0.1 is the same number as a double, as a float, as
+/// a decimal and as text, and 1e23 is the integer with 23 zeros.
 struct ExactNumber: Comparable {
-  /// Not a number is below all numbers.
+  /// In ascending order. NaN is below all numbers.
   private enum Kind: Int, Comparable {
     case notANumber, negativeInfinity, negative, zero, positive, infinity
 
@@ -13,12 +13,12 @@ struct ExactNumber: Comparable {
   }
 
   private var kind = Kind.zero
-  /// The digits in ASCII, after `0.`; neither the first nor the last is a zero.
+  /// The digits of a fraction in ASCII, without the leading `0.`. Neither the first nor the last is a zero.
   private var digits: [UInt8] = []
   /// The power of ten that this fraction is multiplied by.
   private var power = Power(0)
 
-  /// The number that a value is; `nil` where it is none.
+  /// The number of a value; `nil` if the value is not a number.
   ///
   /// - Complexity: linear in the number of digits written, whatever the exponent.
   init?(_ value: ArchiveValue) {
@@ -48,7 +48,7 @@ struct ExactNumber: Comparable {
     }
   }
 
-  /// The number that a text spells in digits, with a sign, a point and an exponent or without; `nil` for anything else.
+  /// Parses decimal digits with an optional sign, point and exponent; `nil` for any other text.
   init?(spelledAs text: String) {
     let digits = text.first == "+" ? text.dropFirst() : text[...]
     guard digits.first != "+", digits.utf8.allSatisfy({ 48...57 ~= $0 || "+-.eE".utf8.contains($0) }),
@@ -57,7 +57,7 @@ struct ExactNumber: Comparable {
     self.init(text: String(digits))
   }
 
-  /// The number as an integer; `nil` where it has a fraction or more digits than 128 bits.
+  /// The number as an integer; `nil` if it has a fraction or more than 128 bits.
   var integer: ArchiveValue? {
     guard kind != .zero else { return .int(0) }
     guard kind == .positive || kind == .negative, power >= Power(digits.count), power <= Power(39) else { return nil }
@@ -66,7 +66,7 @@ struct ExactNumber: Comparable {
     return ArchiveValue(WideInteger(isNegative: kind == .negative, magnitude: magnitude))
   }
 
-  /// The number as a decimal; `nil` where that has not all of its digits.
+  /// The number as a decimal; `nil` if a decimal does not hold all of its digits.
   var decimal: Decimal? {
     guard kind != .zero else { return 0 }
     guard kind == .positive || kind == .negative, digits.count <= 39, power <= Power(200), power >= Power(-200) else {
@@ -77,7 +77,7 @@ struct ExactNumber: Comparable {
       .decimal
   }
 
-  /// The number of a text that is one.
+  /// Parses a text that is known to be a number.
   private init(text: String) {
     var rest = text.utf8[...]
     let isNegative = rest.first == UInt8(ascii: "-")
@@ -114,16 +114,16 @@ struct ExactNumber: Comparable {
 
 /// An exponent of any length.
 private struct Power: Comparable {
-  /// The exponent, or the largest or smallest number where it is beyond that.
+  /// The exponent, clamped to the range of `Int`.
   let clamped: Int
-  /// The digits of one that is beyond, without its sign.
+  /// The digits of a clamped exponent, without its sign. Empty for other exponents.
   private let digits: [UInt8]
 
   init(_ power: Int) { self.init(power, []) }
 
   private init(_ clamped: Int, _ digits: [UInt8]) { (self.clamped, self.digits) = (clamped, digits) }
 
-  /// The exponent of a text with a few places more, which are fewer than the text of the number has bytes.
+  /// Parses an exponent and adds `places`. There are fewer places than bytes in the text of the number.
   init(text: Substring.UTF8View, plus places: Int) {
     let isNegative = text.first == UInt8(ascii: "-")
     let isSigned = isNegative || text.first == UInt8(ascii: "+")
@@ -133,7 +133,7 @@ private struct Power: Comparable {
       self.init((isNegative ? -magnitude : magnitude) + places)
       return
     }
-    // The exponent is so far beyond the places that its sign stays.
+    // The exponent is so much larger than `places` that its sign cannot change.
     var carry = isNegative ? -places : places
     for place in digits.indices.reversed() where carry != 0 {
       let sum = Int(digits[place] - UInt8(ascii: "0")) + carry

@@ -2,15 +2,15 @@ package import Foundation
 
 /// Dates in text as RFC 3339 spells them, without a locale and without a time zone database.
 package enum ISO8601 {
-  /// The date that a text spells: `2011-01-26T19:01:12Z`, with any number of digits after a decimal point of the
-  /// seconds, and with `Z` or an offset such as `+02:00` at the end. `T` and `Z` may be lower case (RFC 3339, 5.6).
+  /// Parses a date such as `2011-01-26T19:01:12Z`, with any number of digits after a decimal point of the seconds, and
+  /// with `Z` or an offset such as `+02:00` at the end. `T` and `Z` may be lower case (RFC 3339, 5.6).
   ///
-  /// Anything else returns `nil`, a day that its month does not have and a leap second included.
+  /// Returns `nil` for any other text, for a day that the month does not have, and for a leap second.
   package static func date(from text: String) -> Date? {
     ByteBuffer.withUTF8(of: text) { date(from: $0.bytes) }
   }
 
-  /// The date that bytes of a text spell.
+  /// Parses a date from the bytes of a text.
   package static func date(from text: RawSpan) -> Date? {
     var bytes = Cursor(text)
     guard let date = fullDate(&bytes),
@@ -41,9 +41,9 @@ package enum ISO8601 {
     return Date(timeIntervalSinceReferenceDate: interval(seconds, fraction, scale))
   }
 
-  /// The midnight in UTC of the day that a text spells: `2011-01-26` (`full-date` of RFC 3339, section 5.6).
+  /// Parses a day such as `2011-01-26` (`full-date` of RFC 3339, section 5.6) and returns its midnight in UTC.
   ///
-  /// Anything else returns `nil`, a day that its month does not have included.
+  /// Returns `nil` for any other text, and for a day that the month does not have.
   package static func midnight(ofDay text: String) -> Date? {
     ByteBuffer.withUTF8(of: text) { text in
       var bytes = Cursor(text.bytes)
@@ -52,7 +52,7 @@ package enum ISO8601 {
     }
   }
 
-  /// The days from 1 January 1970 to a date of year, month and day.
+  /// Parses year, month and day, and returns the days since 1 January 1970.
   private static func fullDate(_ bytes: inout Cursor) -> Int? {
     guard let year = digits(4, &bytes), bytes.next() == UInt8(ascii: "-"),
       let month = digits(2, &bytes), bytes.next() == UInt8(ascii: "-"),
@@ -61,20 +61,20 @@ package enum ISO8601 {
     return days(fromYear: year, month: month, day: day)
   }
 
-  /// The date in UTC, such as `2011-01-26T19:01:12Z` or `2011-01-26T19:01:12.25Z`; `nil` outside the years 0 to
-  /// 9999, which have no spelling.
+  /// The date in UTC, such as `2011-01-26T19:01:12Z` or `2011-01-26T19:01:12.25Z`; `nil` outside the years 0 to 9999,
+  /// which RFC 3339 cannot represent.
   ///
-  /// The seconds have the fewest decimal places, nine at most, from which ``date(from:)`` makes the same date; a
-  /// date finer than that is rounded to the nearest nanosecond.
+  /// The seconds have the fewest decimal places, nine at most, from which ``date(from:)`` returns the same date. A more
+  /// precise date is rounded to the nearest nanosecond.
   package static func string(from date: Date) -> String? {
     var text = ByteBuffer(minimumCapacity: 64)
     return append(date, to: &text) ? text.withBytes { ByteBuffer.validString($0) } : nil
   }
 
-  /// Writes a date as ``string(from:)``; returns `false` outside the years 0 to 9999.
+  /// Appends a date in the format of ``string(from:)``. Returns `false` outside the years 0 to 9999.
   static func append(_ date: Date, to output: inout ByteBuffer) -> Bool {
     let interval = date.timeIntervalSinceReferenceDate
-    // Also refuses what is no number, so that the conversion below is safe.
+    // Also rejects NaN, so that the conversion to `Int` below is safe.
     guard interval.magnitude < 1e12 else { return false }
     var seconds = Int(interval.rounded(.down))
     var places = 0
@@ -92,8 +92,7 @@ package enum ISO8601 {
     return append(Int64(seconds + daysToReference * 86_400), fraction, places, to: &output)
   }
 
-  /// Writes seconds since 1970 as a date in UTC, with a fraction of a number of decimal places; returns `false` outside the years
-  /// 0 to 9999.
+  /// Appends seconds since 1970 as a date in UTC, with `fraction` as its decimal places. Returns `false` outside the years 0 to 9999.
   static func append(_ seconds: Int64, _ fraction: Int = 0, _ places: Int = 0, to output: inout ByteBuffer) -> Bool {
     guard seconds.magnitude < 1 << 48 else { return false }
     let days = (Int(seconds) >= 0 ? Int(seconds) : Int(seconds) - 86_399) / 86_400
@@ -122,7 +121,6 @@ package enum ISO8601 {
     return true
   }
 
-  /// Walks over bytes.
   private struct Cursor: ~Copyable, ~Escapable {
     private let bytes: RawSpan
     private var place = 0
@@ -150,7 +148,7 @@ package enum ISO8601 {
     return number
   }
 
-  /// Whole seconds and a fraction of one as a double.
+  /// Returns `seconds + fraction / scale` as a double.
   private static func interval(_ seconds: Int, _ fraction: Int, _ scale: Int) -> Double {
     // One division of exact numbers rounds once; the sum below rounds twice.
     let (whole, overflowed) = seconds.multipliedReportingOverflow(by: scale)
@@ -160,8 +158,8 @@ package enum ISO8601 {
     return Double(seconds) + Double(fraction) / Double(scale)
   }
 
-  /// The digits after a decimal point, of which there must be one, the power of ten by which they are divided, and
-  /// the byte after them. Digits beyond the eighteenth are finer than a date and only checked.
+  /// Parses the digits after a decimal point. Returns them as an integer with the power of ten that divides it, and the
+  /// byte after them; `nil` without digits. Digits after the eighteenth are ignored, because dates are less precise.
   private static func fraction(_ bytes: inout Cursor) -> (Int, Int, UInt8)? {
     var number = 0
     var scale = 1
@@ -178,11 +176,10 @@ package enum ISO8601 {
     return nil
   }
 
-  // Both ways count in eras of 400 years, which all have as many days, and let the year start in March, so that
-  // the leap day is the last one.
+  // Both conversions count in eras of 400 years, which all have the same number of days. The year starts in March, so
+  // that the leap day is the last one.
 
-  /// The days from 1 January 1970 in the Gregorian calendar, which is also used for the time before it; `nil` for a day that
-  /// its month does not have.
+  /// The days since 1 January 1970 in the proleptic Gregorian calendar; `nil` for a day that the month does not have.
   package static func days(fromYear year: Int, month: Int, day: Int) -> Int? {
     guard 1...12 ~= month, 1...31 ~= day, year.magnitude < 1 << 32 else { return nil }
     let shifted = month <= 2 ? year - 1 : year
@@ -191,7 +188,7 @@ package enum ISO8601 {
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
     let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
     let days = era * 146_097 + dayOfEra - 719_468
-    // A day beyond the end of its month is one of the next.
+    // A day beyond the end of its month comes back as a day of the next month.
     return day <= 28 || civil(fromDays: days) == (year, month, day) ? days : nil
   }
 

@@ -1,6 +1,6 @@
 /// Named values with a type name and a model version: one archived object, before it becomes a model.
 ///
-/// A migration step takes a record as the step before it left it. A key that is absent returns `nil`; a key that
+/// Each migration step receives the record that the previous step produced. An absent key returns `nil`; a key that
 /// holds an explicit null returns `.null`.
 public struct ModelRecord: Sendable {
   package var shape: RecordShape
@@ -11,7 +11,7 @@ public struct ModelRecord: Sendable {
     self.values = values
   }
 
-  /// A record with the fields given, in their order; of fields with the same key the last one counts.
+  /// Creates a record with the fields in this order. If a key repeats, its last value is kept.
   public init(typeName: String, modelVersion: Int?, fields: [(key: String, value: ArchiveValue)] = []) {
     self.init(
       typeName: typeName, modelVersion: modelVersion,
@@ -30,7 +30,7 @@ public struct ModelRecord: Sendable {
     set { shape = shape.named(newValue, version: shape.modelVersion) }
   }
 
-  /// The version of the model that wrote this record; `nil` where none was written.
+  /// The version of the model that wrote this record; `nil` if none was written.
   public var modelVersion: Int? {
     get { shape.modelVersion }
     set { shape = shape.named(shape.typeName, version: newValue) }
@@ -84,7 +84,7 @@ public struct ModelRecord: Sendable {
     }
   }
 
-  /// Gives the field `key` the name `newKey`; a field that already has that name goes.
+  /// Renames the field `key` to `newKey`, and removes any other field with that name.
   ///
   /// - Returns: whether there was a field `key`.
   @discardableResult
@@ -97,7 +97,7 @@ public struct ModelRecord: Sendable {
     return true
   }
 
-  /// Takes a field out of the record.
+  /// Removes a field and returns its value.
   @discardableResult
   public mutating func removeValue(forKey key: String) -> ArchiveValue? {
     let value = self[key]
@@ -107,21 +107,22 @@ public struct ModelRecord: Sendable {
 }
 
 extension ModelRecord {
-  /// The record with other values under the same keys.
+  /// Returns the record with each value replaced.
   func mapValues(_ replacement: (ArchiveValue) throws -> ArchiveValue) rethrows -> ModelRecord {
     ModelRecord(shape: shape, values: try values.map(replacement))
   }
 
-  /// Whether two records are of one type in the same versions, those of its superclasses included.
+  /// Whether two records have the same type name, version and superclasses.
   package func hasSameType(as other: ModelRecord) -> Bool {
     shape === other.shape || shape.hasSameType(as: other.shape)
   }
 }
 
 extension ModelRecord: Hashable {
-  /// Records are equal when type name, version, superclasses and the values under each key are, in whatever order.
+  /// Whether type name, version, superclasses and the values under each key are equal. The order of the keys does not
+  /// matter.
   ///
-  /// - Complexity: as comparing values.
+  /// - Complexity: the same as comparing values.
   public static func == (left: ModelRecord, right: ModelRecord) -> Bool { ArchiveValue.record(left) == .record(right) }
 
   public func hash(into hasher: inout Hasher) { ArchiveValue.record(self).hash(into: &hasher) }

@@ -1,11 +1,11 @@
-/// A number as JSON spells it (RFC 8259, section 6), for the few that no integer, double or decimal holds exactly.
+/// A number as JSON spells it (RFC 8259, section 6), for numbers that no integer, double or decimal holds exactly.
 ///
-/// Two are equal where their text is.
+/// Two are equal if their texts are equal.
 public struct NumberText: Sendable, Hashable, CustomStringConvertible {
   /// The digits with sign, point and exponent as they were written.
   public let text: String
 
-  /// The number that a text spells; `nil` where JSON has no such number, as `1.`, `+1`, `01` or `NaN`.
+  /// Parses a number; `nil` if the text is not a number in JSON, like `1.`, `+1`, `01` or `NaN`.
   ///
   /// - Complexity: linear in the length of the text.
   public init?(_ text: String) {
@@ -13,7 +13,7 @@ public struct NumberText: Sendable, Hashable, CustomStringConvertible {
     self.text = text
   }
 
-  /// The number of a text that was checked before.
+  /// Creates a number from a text that is known to be one.
   package init(checked text: String) { self.text = text }
 
   public var description: String { text }

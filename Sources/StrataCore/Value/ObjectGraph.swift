@@ -1,20 +1,21 @@
-/// Objects with identity, and a value that refers to them: what an archive of class models holds, without its types.
+/// Objects with identity, and a value that refers to them: the content of an archive of class models, without Swift
+/// types.
 ///
-/// Wherever one of the objects is meant, ``ArchiveValue/reference(_:)`` has its number, so shared objects are held once
-/// and cycles end.
+/// An object is referred to by its number in an ``ArchiveValue/reference(_:)``, so shared objects are stored once and
+/// cycles are possible.
 public struct ObjectGraph: Sendable, Hashable {
-  /// The objects, each under its number. Usually records; anything that a reference may name.
+  /// The objects by number. They are usually records, but any value is allowed.
   public var objects: [ArchiveValue]
-  /// What was archived: a reference, or a value with references inside.
+  /// The archived value: a reference, or a value with references inside.
   public var root: ArchiveValue
 
-  /// A graph; every reference in it is the number of one of the objects.
+  /// Creates a graph. Every reference in it must be the number of one of the objects.
   public init(objects: [ArchiveValue], root: ArchiveValue) {
     self.objects = objects
     self.root = root
   }
 
-  /// The object that a reference names; any other value as it is. `nil` where there is no such object.
+  /// Returns the object of a reference, or any other value unchanged; `nil` if the object does not exist.
   public func resolve(_ value: ArchiveValue) -> ArchiveValue? {
     guard case .reference(let number) = value else { return value }
     return objects.indices.contains(number) ? objects[number] : nil

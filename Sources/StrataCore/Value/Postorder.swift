@@ -1,4 +1,4 @@
-/// Numbers that lead to others, each after those that it leads to, as far as cycles allow. The stack does not grow with them.
+/// A depth-first postorder of numbered nodes: each node after its successors, except in cycles. Does not use recursion.
 package struct Postorder {
   private var seen = Set<Int>()
 
@@ -7,8 +7,8 @@ package struct Postorder {
     return try order.numbers(from: starts, next)
   }
 
-  /// - Parameter next: the numbers that one leads to; asked for each once.
-  /// - Returns: those that were not returned before.
+  /// - Parameter next: returns the successors of a node. Called once for each node.
+  /// - Returns: the nodes that were not returned before.
   mutating func numbers(from starts: [Int], _ next: (Int) throws -> [Int]) rethrows -> [Int] {
     var result: [Int] = []
     for start in starts where seen.insert(start).inserted {

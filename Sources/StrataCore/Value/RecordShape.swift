@@ -1,18 +1,18 @@
 /// The type name, the model version and the keys that records of one kind share.
 ///
-/// Records of the same kind point to one shape, so a record costs one array of values, and renaming a key is a
-/// change of shape that all records of a kind share.
+/// Records of the same kind share one shape, so that a record costs only its array of values. The shape after renaming
+/// a key is shared as well.
 package final class RecordShape: Sendable {
   package let typeName: String
   package let modelVersion: Int?
   package let keys: [String]
   /// The superclasses of an object's class with their versions, the nearest first.
   package let levels: [ModelRecord.Superclass]
-  /// How many bytes the keys have.
+  /// The number of bytes in all keys.
   package let keyBytes: Int
-  /// The mark, where it is at hand: most shapes between two versions of a model never need it.
+  /// The mark, if it is cached. Most shapes between two versions of a model never need it.
   private let knownMark: String?
-  /// The places of the keys; `nil` where they are so few that looking at each of them is faster.
+  /// The indices of the keys; `nil` for few keys, because a linear search is faster then.
   private let places: [ExactKey: Int]?
   private let changes = Mutex<[Change: RecordShape]>([:])
 
@@ -39,7 +39,7 @@ package final class RecordShape: Sendable {
       ? nil : Dictionary(keys.enumerated().map { (ExactKey($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// - Parameter isOfModel: whether it is the shape of a model, whose mark every body with it needs.
+  /// - Parameter isOfModel: whether the shape belongs to a model. Its mark is cached, because every body needs it.
   package convenience init(
     typeName: String, modelVersion: Int?, keys: [String], levels: [ModelRecord.Superclass] = [], isOfModel: Bool = false
   ) {
@@ -47,10 +47,10 @@ package final class RecordShape: Sendable {
     self.init(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels, knownMark: mark)
   }
 
-  /// A shape by its mark.
+  /// Creates a shape from its mark.
   package convenience init(mark: String, keys: [String]) {
     let (typeName, version, levels) = Self.parse(mark)
-    // A version may have zeros in front, which are not written again.
+    // A version may have leading zeros, which are not written again.
     let hasZeros = version.map { mark.utf8.count != typeName.utf8.count + 1 + String($0).utf8.count } ?? false
     self.init(
       typeName: typeName, modelVersion: version, keys: keys, levels: levels,
@@ -83,10 +83,10 @@ package final class RecordShape: Sendable {
 
   private static let separator = " : "
 
-  /// Takes a mark apart: a name with a separator in it is only then a list of classes where each has a version.
+  /// Parses a mark. A mark with separators is a list of classes only if each part has a version, else it is one name.
   private static func parse(_ mark: String) -> (typeName: String, modelVersion: Int?, levels: [ModelRecord.Superclass])
   {
-    // Few marks name superclasses, and each archive has its marks parsed.
+    // The fast path: few marks name superclasses.
     guard mark.utf8.contains(UInt8(ascii: ":")) else {
       let (typeName, modelVersion) = parseMark(mark)
       return (typeName, modelVersion, [])
@@ -102,7 +102,7 @@ package final class RecordShape: Sendable {
     return (parts[0].typeName, version, levels)
   }
 
-  /// Splits a mark at its last `@`, where a number follows.
+  /// Splits a mark at its last `@`, if a number follows.
   package static func parseMark(_ mark: String) -> (typeName: String, modelVersion: Int?) {
     guard let at = mark.lastIndex(of: "@") else { return (mark, nil) }
     let digits = mark[mark.index(after: at)...]
@@ -112,14 +112,14 @@ package final class RecordShape: Sendable {
     return (String(mark[..<at]), version)
   }
 
-  /// Whether the mark can be taken apart again: a name that ends like a version cannot, and a version is not negative.
+  /// Whether the mark can be parsed back. A name that ends like a version cannot, nor can a negative version.
   package var hasPlainMark: Bool {
     let isSimple = !typeName.utf8.contains { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: ":") }
     if isSimple, levels.isEmpty { return modelVersion ?? 0 >= 0 }
     return Self.parse(mark) == (typeName, modelVersion, levels)
   }
 
-  /// The shape with these keys; the shape itself where they are all of its keys.
+  /// Returns a shape with only these keys, or the shape itself if they are all of its keys.
   package func limited(to keys: [String]) -> RecordShape {
     keys == self.keys ? self : RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels)
   }
@@ -148,8 +148,8 @@ package final class RecordShape: Sendable {
     changed(.version(typeName, version)) { (typeName, version, $0.keys) }
   }
 
-  /// The shape with several keys more. Records of a kind share it unless they are so many that
-  /// copying them once for each would take long.
+  /// Returns the shape with more keys. Records of a kind share it, unless the keys are so many that adding them one by
+  /// one would be slow.
   package func adding(_ others: [String]) -> RecordShape {
     if others.count <= 64 { return others.reduce(self) { $0.adding($1) } }
     return RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys + others, levels: levels)
@@ -166,7 +166,7 @@ package final class RecordShape: Sendable {
       if let known = changes[change] { return known }
       let (typeName, modelVersion, keys) = make(self)
       let shape = RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: newLevels ?? levels)
-      // Keys that come from data could make shapes without end.
+      // Limited, because keys from data could create any number of shapes.
       if changes.count < 64 { changes[change] = shape }
       return shape
     }

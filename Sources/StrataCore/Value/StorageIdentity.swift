@@ -1,6 +1,6 @@
-/// Where the elements of an array or the bytes of a text are in memory: two at one address are one.
+/// The address of the elements of an array or the bytes of a text. Equal addresses mean shared storage.
 ///
-/// Only holds while they do, so whoever remembers one keeps them too. All empty arrays may be one.
+/// Valid only while the storage is alive, so retain the array or text as well. All empty arrays may share one.
 package struct StorageIdentity: Hashable {
   private let address: UInt
 

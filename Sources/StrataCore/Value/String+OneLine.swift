@@ -1,7 +1,7 @@
 extension String {
-  /// The text with control characters made visible, so that it stays on one line of a terminal and in its column.
+  /// The text with control characters escaped, so that it stays on one line of a terminal and in its column.
   ///
-  /// Marks that turn the direction of what follows are among them, and those that only join letters are not.
+  /// Bidirectional formatting characters are escaped too. Characters that only join letters are not.
   package var onOneLine: String {
     var text = ""
     for scalar in unicodeScalars {

@@ -1,18 +1,17 @@
 import Foundation
 
-/// What distinguishes a value from all others whose encodings alone have other bytes: 128 bits of a hash of all that the
-/// encoding says. Differs from run to run.
+/// A hash of 128 bits of everything in a value's encoding. Values with different encodings have different digests. The
+/// digest differs from run to run.
 struct ValueDigest: Hashable {
   fileprivate var first: Int
   fileprivate var second: Int
-  /// Whether something inside is not a number, and so not equal to itself.
+  /// Whether the value contains NaN, and so does not equal itself.
   fileprivate(set) var hasNaN: Bool
 }
 
-/// Makes digests of values, and remembers those of sets and maps: where one is inside another, nothing inside is hashed
-/// anew at each level.
+/// Computes digests of values. The digests of nested sets and maps are cached, so that their contents are not hashed again at each level.
 package final class ValueDigests {
-  /// A hash that grows. Two of one key, begun with different bytes, make the 128 bits.
+  /// An incremental hash. Two hashers with the same key and different first bytes yield the 128 bits.
   private struct State {
     var first = Hasher()
     var second = Hasher()
@@ -54,15 +53,14 @@ package final class ValueDigests {
   }
 
   private let budget: WorkBudget
-  /// The digests of collections, which are kept with them so that their places stay theirs.
+  /// The digests of collections. Each collection is retained, so that its address stays valid.
   private var elements: [StorageIdentity: (elements: [ArchiveValue], digest: ValueDigest)] = [:]
   private var entries: [StorageIdentity: (entries: [ArchiveValue.MapEntry], digest: ValueDigest)] = [:]
-  /// How many sets and keys of maps are being read, each inside the one before.
+  /// The number of nested sets and map keys that are being read.
   private var depth = 0
   private var steps = 0
 
-  /// - Parameter remembersAll: whether all sets and maps are remembered, as where values are made of others that were
-  ///   made before.
+  /// - Parameter remembersAll: whether to cache all sets and maps, for callers that build values from earlier ones.
   package init(_ budget: WorkBudget, remembersAll: Bool = false) {
     self.budget = budget
     if remembersAll { depth = 2 }
@@ -71,13 +69,13 @@ package final class ValueDigests {
   /// Whether a set or keys of a map are being read.
   var isOpen: Bool { depth > 0 }
 
-  /// Whether these are inside others.
+  /// Whether the set or the keys being read are inside another set or key.
   var isNested: Bool { depth > 1 }
 
-  /// Goes into a set or the keys of a map, whose sets and maps are then remembered. Each call needs its ``leave()``.
+  /// Enters a set or the keys of a map. Sets and maps inside are cached. Each call needs its ``leave()``.
   func enter() { depth += 1 }
 
-  /// Leaves what ``enter()`` went into.
+  /// Leaves the set or keys of the last ``enter()``. The outermost call clears the cache.
   func leave() {
     depth -= 1
     guard depth <= 0 else { return }
@@ -86,24 +84,24 @@ package final class ValueDigests {
     entries.removeAll()
   }
 
-  /// Whether no two elements have one encoding. What is not equal to itself is no duplicate.
+  /// Whether no two elements have the same encoding. An element that contains NaN is never a duplicate.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where there are no steps left, as the other methods.
-  /// - Complexity: linear in the size of the elements without the sets and maps inside that were looked at before.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget of steps is used up, like the other methods.
+  /// - Complexity: linear in the size of the elements, without nested sets and maps that are cached.
   func areUnique(_ elements: [ArchiveValue]) throws -> Bool {
     guard let digests = try uniqueDigests(of: elements) else { return false }
     remember(elements, digests)
     return true
   }
 
-  /// Whether no two keys have one encoding, as ``areUnique(_:)-([ArchiveValue])``.
+  /// Whether no two keys have the same encoding, like ``areUnique(_:)-([ArchiveValue])``.
   func areUnique(_ entries: [ArchiveValue.MapEntry]) throws -> Bool {
     guard let keys = try uniqueDigests(of: entries.lazy.map(\.key)) else { return false }
     try remember(entries, keys)
     return true
   }
 
-  // Where no set is read around this one, nobody asks for it again.
+  // A set or map that is not inside another is never looked up again.
 
   private func remember(_ elements: [ArchiveValue], _ digests: [ValueDigest]) {
     guard depth > 1, !elements.isEmpty else { return }
@@ -116,7 +114,7 @@ package final class ValueDigests {
     self.entries[StorageIdentity(entries)] = (entries, digest(ofMap: zip(keys, values)))
   }
 
-  /// The elements without those that have the encoding of one before them.
+  /// Returns the elements without those that have the encoding of an earlier element.
   package func unique(_ elements: [ArchiveValue]) throws -> [ArchiveValue] {
     var seen = Set<ValueDigest>(minimumCapacity: elements.count)
     var result: [ArchiveValue] = []
@@ -131,9 +129,9 @@ package final class ValueDigests {
     return result
   }
 
-  /// The entries, of those with the same key one, at the place of the first.
+  /// Returns the entries with one entry per key, at the position of the first.
   ///
-  /// - Parameter keepsFirst: whether it has the value of the first, else that of the last.
+  /// - Parameter keepsFirst: whether the first value of a repeated key is kept, instead of the last.
   package func unique(_ entries: [ArchiveValue.MapEntry], keepsFirst: Bool = false) throws -> [ArchiveValue.MapEntry] {
     var places: [ValueDigest: Int] = [:]
     var result: [ArchiveValue.MapEntry] = []
@@ -154,7 +152,7 @@ package final class ValueDigests {
     return result
   }
 
-  /// The digests of values; `nil` where two are the same, of which a small file can hold millions.
+  /// The digests of values, or `nil` at the first duplicate, since a small file can hold millions of them.
   private func uniqueDigests(of values: some Collection<ArchiveValue>) throws -> [ValueDigest]? {
     var seen = Set<ValueDigest>()
     if values.count > 8 { seen.reserveCapacity(min(values.count, 1 << 16)) }
@@ -169,7 +167,7 @@ package final class ValueDigests {
     return digests
   }
 
-  /// The digest of a value.
+  /// Computes the digest of a value and counts its steps.
   func digest(of value: ArchiveValue) throws -> ValueDigest {
     let digest = make(value)
     try budget.spend(steps: steps)
@@ -261,7 +259,7 @@ package final class ValueDigests {
     return state.finish()
   }
 
-  // The order of members and keys is that of their encodings, so any other order says the same.
+  // Members and keys are sorted by digest, because their order in the value does not matter.
 
   private func digest(ofSet members: [ValueDigest]) -> ValueDigest {
     var state = State(.set, members.count)

@@ -4,13 +4,13 @@
 public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// The keys, outermost first. Never empty.
   public let keys: [String]
-  /// The same as steps, as all walkers of values take them.
+  /// The keys as steps, for the functions that walk values.
   package let steps: [ArchiveError.PathComponent]
 
-  /// A path of one key, taken as it is.
+  /// Creates a path of one key. Dots and backslashes are parts of the key.
   public init(key: String) { self.init(keys: [key]) }
 
-  /// A path of several keys, each taken as it is.
+  /// Creates a path of several keys. Dots and backslashes are parts of the keys.
   public init(_ first: String, _ rest: String...) { self.init(keys: [first] + rest) }
 
   package init(keys: [String]) {
@@ -18,7 +18,7 @@ public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     steps = self.keys.map { .key($0) }
   }
 
-  /// The path that the text spells.
+  /// Parses a path.
   public init(parsing text: String) {
     var keys: [String] = []
     var current = ""

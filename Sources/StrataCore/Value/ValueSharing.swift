@@ -1,11 +1,11 @@
 import Foundation
 
-/// How large a value is as it is written, and how much of that is in memory once: parts that are one in memory, as
-/// copies of a patch are, or long texts in the place of references.
+/// The encoded size of a value, and the size of its distinct parts. Parts can share storage, such as copies made by a
+/// patch or long texts that were references in an archive.
 struct ValueSharing {
-  /// What values take when they are written, about 8 bytes and their text and data; saturates.
+  /// The approximate encoded size: 8 bytes for each value, plus text and data. Saturates.
   private(set) var written = 0
-  /// The same for each part once.
+  /// The same size with each shared part counted once.
   private(set) var distinct = 0
 
   private struct Place: Hashable {
@@ -13,19 +13,19 @@ struct ValueSharing {
     let isRecord: Bool
   }
 
-  /// Shorter texts are counted each time, since finding them again costs more.
+  /// Shorter texts are counted each time, because looking them up costs more.
   private static let longText = 64
-  /// Nothing is written that is nested deeper.
+  /// Values nested deeper than this cannot be written.
   private static let deepest = 2048
 
   private var depth = 0
-  /// The objects that references name, and the sizes of those that were met.
+  /// The objects that references refer to. The sizes below are those already computed.
   private var objects: [ArchiveValue] = []
   private var objectSizes: [Int: Int] = [:]
   private var sizes: [Place: Int] = [:]
   private var texts = Set<StorageIdentity>()
 
-  /// - Complexity: linear in the parts that are not one in memory.
+  /// - Complexity: linear in the size, with parts that share storage counted once.
   init(of value: ArchiveValue) { written = size(of: value) }
 
   private mutating func size(of value: ArchiveValue) -> Int {
@@ -46,7 +46,7 @@ struct ValueSharing {
     }
   }
 
-  /// The size of a graph with an object in the place of each reference to it.
+  /// The size of a graph with each reference replaced by its object.
   private mutating func size(of graph: ObjectGraph) -> Int {
     objects = graph.objects
     return size(of: graph.root)
@@ -55,7 +55,7 @@ struct ValueSharing {
   private mutating func size(ofObject number: Int) -> Int {
     guard objects.indices.contains(number), depth < Self.deepest else { return leaf(0, nil) }
     if let known = objectSizes[number] { return known }
-    // An object inside of itself is refused by whoever writes it.
+    // A placeholder for an object that contains itself, which writers reject.
     objectSizes[number] = 8
     let size = size(of: objects[number])
     objectSizes[number] = size
@@ -92,15 +92,15 @@ struct ValueSharing {
   }
 }
 
-/// The limit on what one value is written as.
+/// The limit on the encoded size of one value.
 package struct OutputLimit {
-  /// Up to here nothing is looked at.
+  /// Sharing is not checked below this size.
   static let free = 1 << 26
-  /// How many times more than its parts a value may be written as.
+  /// The largest allowed ratio of the encoded size to the size of the distinct parts.
   static let ratio = 64
 
   private let most: Int
-  /// How many bytes there may be before the next look.
+  /// The number of bytes at which the next check happens.
   private var next: Int
 
   package init(_ limits: ArchiveLimits) {
@@ -108,12 +108,12 @@ package struct OutputLimit {
     next = min(Self.free, most)
   }
 
-  /// Begins with another value, after this number of bytes.
+  /// Starts counting for another value, after this number of bytes.
   package mutating func begin(at count: Int) { next = min(most, count > most ? most : count + Self.free) }
 
-  /// Checks how much was written of a value.
+  /// Checks the number of bytes written for a value.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded`.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` beyond the limit, or if shared parts multiply the size.
   @inline(__always)
   package mutating func check(_ count: Int, of value: @autoclosure () -> ArchiveValue?) throws(ArchiveError) {
     if count > next { try look(count, value()) }
@@ -122,7 +122,7 @@ package struct OutputLimit {
   @inline(never)
   private mutating func look(_ count: Int, _ value: ArchiveValue?) throws(ArchiveError) {
     guard count <= most else { throw Self.exceeded("more than \(most) bytes are written") }
-    // Once is enough: what a value is written as does not change.
+    // One check is enough, because the encoded size of a value does not change.
     next = most
     guard let value else { return }
     let sharing = ValueSharing(of: value)

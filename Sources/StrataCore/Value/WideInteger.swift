@@ -25,7 +25,7 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
         high: UInt64(truncatingIfNeeded: magnitude >> 64), low: UInt64(truncatingIfNeeded: magnitude)))
   }
 
-  /// The integer of two's complement.
+  /// Creates an integer from its two's complement.
   package init(twosComplement bits: WideMagnitude) {
     let isNegative = bits.high >> 63 == 1
     self.init(isNegative: isNegative, magnitude: isNegative ? bits.negated : bits)
@@ -37,7 +37,7 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
     return (bits.high >> 63 == 1) == isNegative ? bits : nil
   }
 
-  /// The integer that a floating-point number is; `nil` for a fraction and beyond 128 bits of magnitude.
+  /// Converts a floating-point number; `nil` for a fraction, and beyond 128 bits of magnitude.
   package init?(exactly number: Double) {
     let magnitude = number.magnitude
     guard magnitude < 0x1p128, magnitude == magnitude.rounded(.towardZero) else { return nil }
@@ -47,7 +47,7 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
       magnitude: WideMagnitude(high: high, low: UInt64(magnitude - Double(high) * 0x1p64)))
   }
 
-  /// The integer of decimal digits in ASCII, with a sign or without; `nil` for any other text and beyond 128 bits.
+  /// Parses decimal digits in ASCII with an optional sign; `nil` for any other text, and beyond 128 bits.
   package init?(_ text: some StringProtocol) {
     let isNegative = text.utf8.first == UInt8(ascii: "-")
     let isSigned = isNegative || text.utf8.first == UInt8(ascii: "+")
@@ -84,7 +84,7 @@ public struct WideMagnitude: Sendable, Hashable, Comparable, CustomStringConvert
   /// The lower 64 bits.
   public let low: UInt64
 
-  /// 128 bits of two halves.
+  /// Creates a number from two halves.
   public init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
@@ -94,7 +94,7 @@ public struct WideMagnitude: Sendable, Hashable, Comparable, CustomStringConvert
 
   package static let zero = WideMagnitude(0)
 
-  /// The number of decimal digits in ASCII; `nil` beyond 128 bits, without digits and for any other character.
+  /// Parses decimal digits in ASCII; `nil` beyond 128 bits, without digits, and for any other character.
   package init?(digits: some Sequence<UInt8>) {
     var number = WideMagnitude.zero
     var isEmpty = true
@@ -112,7 +112,7 @@ public struct WideMagnitude: Sendable, Hashable, Comparable, CustomStringConvert
   /// Ten times the number and a digit; `nil` beyond 128 bits.
   package func appending(digit: UInt8) -> WideMagnitude? { multiplied(by: 10)?.adding(UInt64(digit)) }
 
-  /// The bits moved to the left, with others in their place. Bits beyond 128 are dropped.
+  /// Shifts the bits to the left and fills in other bits on the right. Bits beyond 128 are dropped.
   ///
   /// - Parameter count: from 1 to 63.
   package func appending(bits: UInt64, count: UInt64) -> WideMagnitude {
@@ -159,7 +159,7 @@ public struct WideMagnitude: Sendable, Hashable, Comparable, CustomStringConvert
   /// The bytes, the highest first.
   package var bigEndian: (high: UInt64, low: UInt64) { (high.bigEndian, low.bigEndian) }
 
-  /// The sum without what is beyond 128 bits.
+  /// The sum modulo 2^128.
   package static func &+ (left: WideMagnitude, right: WideMagnitude) -> WideMagnitude {
     let (low, carries) = left.low.addingReportingOverflow(right.low)
     return WideMagnitude(high: left.high &+ right.high &+ (carries ? 1 : 0), low: low)

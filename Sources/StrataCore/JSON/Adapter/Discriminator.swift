@@ -1,4 +1,4 @@
-/// Where JSON has the tag that names the kind of an object: the variant of a ``JSONCluster``, the case of an enum, or the class.
+/// The place in JSON of the tag that names the kind of an object: the variant of a ``JSONCluster``, the case of an enum, or the class.
 public struct Discriminator: Sendable {
   enum Place: Sendable {
     /// The only key of the object. The content is its value.
@@ -13,9 +13,9 @@ public struct Discriminator: Sendable {
 
   let place: Place
 
-  /// The text at a path: `type`, or `meta.kind`. Numbers and booleans count as their text. What is written has the tag
-  /// there, first, unless the variant's own mapping has put it. Where that has put something else there, or on the way
-  /// there, a null too, writing is an error with the code `notEncodable`.
+  /// The text at a path: `type`, or `meta.kind`. In a cluster, integers and booleans count as their text. The tag is
+  /// written as the first member there, unless the variant's own mapping has written it. If the mapping has written
+  /// another value there or along the path, even null, writing fails with the code `notEncodable`.
   public static func key(_ path: JSONPath) -> Discriminator { Discriminator(place: .inside(path)) }
 
   /// The text under a key beside the one that holds the variant: `{"type": "circle", "payload": {…}}`.
@@ -23,7 +23,7 @@ public struct Discriminator: Sendable {
     Discriminator(place: .beside(key, content: content))
   }
 
-  /// What a function makes of the whole document: the tag of a variant, or `nil` where it knows none.
+  /// The tag that a function returns for the whole document, or `nil` if the document has none.
   public static func custom(_ tag: @escaping @Sendable (ArchiveValue) throws -> String?) -> Discriminator {
     Discriminator(place: .computed(tag))
   }
@@ -55,7 +55,7 @@ public struct Discriminator: Sendable {
     }
   }
 
-  /// Why the place holds no tag.
+  /// The reasons why this place cannot hold a tag.
   var problems: [String] {
     if let path, path.readsEach { return ["the tag is one text, but the path \(path) matches several values"] }
     if case .beside(let key, let content) = place, key == content {
@@ -94,7 +94,7 @@ public struct Discriminator: Sendable {
 
   /// The text of a tag that must be a string.
   ///
-  /// - Parameter kind: What has the tag, for errors.
+  /// - Parameter kind: The owner of the tag, for errors.
   /// - Throws: ``ArchiveError`` with the code `missingValue` or `typeMismatch`.
   func text(_ tag: ArchiveValue?, of kind: String) throws -> String {
     guard let tag else { throw absent(kind) }
@@ -155,7 +155,7 @@ public struct Discriminator: Sendable {
 }
 
 extension ArchiveValue {
-  /// The text of a tag that need not be a string; `nil` for a value that is no tag.
+  /// The text of a tag that need not be a string; `nil` for a value that is not a tag.
   var tagText: String? {
     switch self {
     case .string(let text): text

@@ -5,12 +5,12 @@ extension JSONAdapter {
   ///
   /// - Parameters:
   ///   - json: the text, in UTF-8.
-  ///   - path: where in the document: `data.item` of a response that wraps what was asked for.
+  ///   - path: the path in the document, such as `data.item` for a response that wraps the item.
   ///   - errors: whether all errors are collected; by default the first one is thrown.
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON; `typeMismatch` where a value is
-  ///   not what a field holds, `missingValue` where something is absent that has no default, `unknownCase`, and
-  ///   `rejected` where a transformer or the model's own code refuses. ``ArchiveError/codingPath`` names the
-  ///   properties, ``ArchiveError/jsonPath`` the place in JSON, ``ArchiveError/input`` the value there.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON; `typeMismatch` if a value has the
+  ///   wrong type for its field, `missingValue` if a value without a default is absent, `unknownCase`, and `rejected`
+  ///   if a transformer or the model's own code rejects a value. ``ArchiveError/codingPath`` is the path in the model,
+  ///   ``ArchiveError/jsonPath`` the path in JSON, and ``ArchiveError/input`` the value there.
   public func decode(_ json: Data, at path: JSONPath? = nil, errors: JSONErrors = .first) throws -> Root {
     if let path, path.readsEach { return try reader.withValue(of: json) { try decode($0, at: path, errors: errors) } }
     return try withElement(of: json, at: path) { element, context in
@@ -28,17 +28,18 @@ extension JSONAdapter {
     }
   }
 
-  /// Reads an array, in its order. All or nothing, unless the caller takes the errors of elements.
+  /// Reads an array, in order. An error in one element fails the whole array, unless `onInvalid` takes such errors.
   ///
   ///     let issues = try adapter.decodeArray(data, at: "data.items") { skipped.append($0) }
   ///
   /// - Parameters:
   ///   - json: the text, in UTF-8.
-  ///   - path: where in the document: `data.items`.
+  ///   - path: the path in the document, such as `data.items`.
   ///   - errors: whether all errors are collected; by default the first one is thrown.
-  ///   - onInvalid: called with the error of each element that cannot be read, that a hook refuses, or that breaks a rule. The path
-  ///     of the error begins with the index, and the element is left out. A limit that is reached is an error in any case.
-  /// - Throws: as ``decode(_:at:errors:)``, and `typeMismatch` where the value is no array.
+  ///   - onInvalid: called with the error of each element that cannot be read, that a hook rejects, or that breaks a
+  ///     rule. The path of the error is `path`, then the index, then the path in the element. The element is skipped. A
+  ///     limit that is exceeded, or a mistake in a declaration, is thrown in any case.
+  /// - Throws: the same errors as ``decode(_:at:errors:)``, and `typeMismatch` if the value is not an array.
   public func decodeArray(
     _ json: Data, at path: JSONPath? = nil, errors: JSONErrors = .first,
     onInvalid: ((ArchiveError) -> Void)? = nil
@@ -77,7 +78,7 @@ extension JSONAdapter {
     return try failures.check(models)
   }
 
-  /// Calls `body` with the value at a path of a text, of keys and indices, and with a context to read it in.
+  /// Calls `body` with the value at a path of keys and indices in a text, and with a context for reading it.
   private func withElement<R>(
     of json: Data, at path: JSONPath?, _ body: (JSONElement, DecodingContext) throws -> R
   ) throws -> R {
@@ -92,7 +93,7 @@ extension JSONAdapter {
     }
   }
 
-  /// Makes a model of a value in a text, and looks for all errors where there is one.
+  /// Creates a model from a value in a text. If this fails and `errors` asks for it, looks for all errors.
   private func make(_ element: JSONElement, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
     do {
       return try context.checked {
@@ -101,14 +102,14 @@ extension JSONAdapter {
     } catch {
       guard errors == .collectAll, let first = error as? ArchiveError, ![.invalid, .invalidJSON].contains(first.code)
       else { throw error }
-      // Keys that no field reads may be duplicates, and hide no error; those that one reads were refused before.
+      // Duplicates of keys that no field reads are allowed, and hide no error. Other duplicates were rejected before.
       let value = try element.lastValue().value
       do { _ = try made(value, in: self.context(.collectAll)) } catch { throw element.located(error) }
       throw first
     }
   }
 
-  /// Makes a model, and looks for all errors where there is one.
+  /// Creates a model from a value. If this fails and `errors` asks for it, looks for all errors.
   private func make(_ value: ArchiveValue, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
     do { return try made(value, in: context) } catch {
       guard errors == .collectAll, (error as? ArchiveError)?.code != .invalid else { throw error }
@@ -116,7 +117,7 @@ extension JSONAdapter {
     }
   }
 
-  /// What a document holds, before any hook or rule of a model.
+  /// Reads a document without running hooks or rules of models.
   func unfinished(_ json: ArchiveValue) throws -> Root {
     try Root.make(from: json, in: context(.first, finishesModels: false))
   }
@@ -137,9 +138,9 @@ extension JSONAdapter {
   }
 }
 
-/// The errors of the elements of an array, until one of them ends reading.
+/// The errors of the elements of an array, until one of them stops reading.
 private struct ElementFailures {
-  /// Which errors of an element are looked for.
+  /// The errors to look for in an element.
   let errors: JSONErrors
   private(set) var count = 0
   private let path: [ArchiveError.PathComponent]
@@ -159,7 +160,7 @@ private struct ElementFailures {
     collected.append(error)
   }
 
-  /// - Throws: what was collected.
+  /// - Throws: the collected errors, combined.
   func check<Root>(_ models: [Root]) throws -> [Root] {
     if let error = ArchiveError.combined(collected) { throw error }
     return models

@@ -4,17 +4,17 @@ public import Foundation
 public enum JSONFieldSelection: Sendable, Hashable {
   /// Every field that the mapping writes.
   case all
-  /// Those with these keys.
+  /// Only the fields with these keys.
   case only(Set<String>)
-  /// All but those with these keys.
+  /// All fields except those with these keys.
   case excluding(Set<String>)
 }
 
 extension JSONAdapter {
-  /// The JSON text of a model: keys in the order of the schema, so that equal models become equal bytes.
+  /// Returns the JSON text of a model. Keys are in the order of the schema, so that equal models have equal bytes.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` for what JSON has no form for, and `rejected` where a
-  ///   transformer refuses a value; the path says where.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` for values without a form in JSON, and `rejected` if a
+  ///   transformer rejects a value. The error has the path.
   public func encode(
     _ root: Root, nulls: JSONNulls? = nil, isPretty: Bool = false, sortsKeys: Bool = false
   ) throws -> Data {
@@ -33,17 +33,17 @@ extension JSONAdapter {
 }
 
 extension JSONAdapter where Root: VersionedModel {
-  /// JSON of some fields of a model that is kept elsewhere than in memory.
+  /// Returns JSON of some fields of a model that is not in memory.
   ///
   /// - Parameters:
-  ///   - record: the values of all fields, in the order of the schema; what is not written can be anything.
-  ///   - fields: the keys of the fields that are written.
+  ///   - record: the values of all fields, in the order of the schema. Fields that are not written can have any value.
+  ///   - fields: the keys of the fields to write.
   package func value(of record: ModelRecord, fields: Set<String>) throws -> ArchiveValue {
     var writer = JSONValueWriter(writing(nil), limits: limits, fields: fields)
     return try writer.value(of: .record(record))
   }
 
-  /// Where a field is read from and written to, and whether it is either; `nil` for a field that is not declared.
+  /// The paths from which a field is read and to which it is written; `nil` for a field that is not declared.
   package func places(ofField key: String) -> (read: [JSONPath], written: [JSONPath])? {
     guard let entry = plan(of: Root.schema).entries.first(where: { $0.field.key == key }) else { return nil }
     return (entry.json.isRead ? entry.paths : [], entry.json.isWritten ? entry.writtenPaths : [])
@@ -51,7 +51,7 @@ extension JSONAdapter where Root: VersionedModel {
 
   /// The JSON text of some of a model's fields: the body of a request.
   ///
-  /// - Throws: also ``ArchiveError`` with the code `unknownKey` where the model does not declare a field.
+  /// - Throws: also ``ArchiveError`` with the code `unknownKey` if the model does not declare a field.
   public func encode(
     _ root: Root, fields: JSONFieldSelection, nulls: JSONNulls? = nil, isPretty: Bool = false, sortsKeys: Bool = false
   ) throws -> Data {

@@ -6,22 +6,21 @@ import Foundation
 ///     let issue = try adapter.decode(data)
 ///     let body = try adapter.encode(issue, fields: .only(["title", "state"]), nulls: .omit)
 ///
-/// An adapter is a value, made once and shared by any number of tasks. Models inside are read and written by their own
-/// mappings, unless ``using(_:)`` gives others. Several adapters for one type are several ways of saying the same
-/// thing: one for each server.
+/// An adapter is a value. Create it once, and share it between any number of tasks. Models inside are read and written
+/// by their own mappings, unless ``using(_:)`` supplies others. One type can have several adapters, for example one for each server.
 public struct JSONAdapter<Root: Archivable>: Sendable {
-  /// What is written for a nil, unless a field or a call says otherwise: `.null` from the start.
+  /// The JSON of a nil value, unless a field or a call specifies another. `.null` by default.
   public var nulls = JSONNulls.null
-  /// How much a document may claim; see ``JSONReader/limits``.
+  /// The limits on a document; see ``JSONReader/limits``.
   public var limits = ArchiveLimits()
-  /// Whether what is read must keep the models' rules (see ``Validating``).
+  /// Whether decoded models must keep their rules (see ``Validating``).
   public var validates = true
-  /// What happens to keys that no field reads, in all models inside.
+  /// The treatment of keys that no field reads, in all models inside.
   public let unknownKeys: JSONUnknownKeys
   private(set) var plans: [ObjectIdentifier: JSONPlan] = [:]
   private(set) var catalog = SchemaCatalog()
 
-  /// An adapter by what the models themselves declare.
+  /// Creates an adapter from the declarations of the models.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes in the mappings of the type and of all
   ///   models inside. ``ArchiveError/all`` has every one of them.
@@ -31,10 +30,10 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     try check()
   }
 
-  /// An adapter by what the models declare, and by a convention for the fields that declare nothing. The convention also applies to models
-  /// inside.
+  /// Creates an adapter from the declarations of the models, with a convention for the fields that declare nothing. The
+  /// convention also applies to models inside.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidMapping`, as the initializer without a convention.
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping`, like the initializer without a convention.
   public init(
     _ type: Root.Type = Root.self, convention: JSONConvention, unknownKeys: JSONUnknownKeys = .ignore
   ) throws {
@@ -46,10 +45,10 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     try check()
   }
 
-  /// An adapter by a mapping of its own. It counts wherever the model is met, inside of itself too.
+  /// Creates an adapter from a separate mapping. The mapping applies wherever the model occurs, even inside itself.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes: fields that the model does not declare,
-  ///   paths in each other's way, transformers that do not fit. ``ArchiveError/all`` has every one of them.
+  ///   conflicting paths, transformers of the wrong type. ``ArchiveError/all`` has every one of them.
   public init(_ mapping: JSONMapping<Root>, unknownKeys: JSONUnknownKeys = .ignore) throws where Root: VersionedModel {
     self.unknownKeys = unknownKeys
     let schema = Root.schema
@@ -58,14 +57,14 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     try check()
   }
 
-  /// An adapter by a mapping of its own.
+  /// Creates an adapter from a separate mapping.
   public init(
     _ type: Root.Type, _ mapping: JSONMapping<Root>, unknownKeys: JSONUnknownKeys = .ignore
   ) throws where Root: VersionedModel {
     try self.init(mapping, unknownKeys: unknownKeys)
   }
 
-  /// This adapter with another one's mapping for a model inside, wherever it is met.
+  /// Returns this adapter with another adapter's mapping for a model inside, wherever that model occurs.
   public func using<Nested>(_ nested: JSONAdapter<Nested>) -> JSONAdapter {
     var adapter = self
     adapter.plans.merge(nested.plans) { _, new in new }
@@ -118,9 +117,9 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     JSONWriting(plans: plans, nulls: nulls ?? self.nulls, writesUnknownKeys: unknownKeys == .capture) { catalog }
   }
 
-  /// What the adapter writes, as it is archived, and by which models.
+  /// Returns the archived form of a value, with the options for writing it.
   ///
-  /// - Parameter isInside: whether it is a part of something else.
+  /// - Parameter isInside: whether the value is a part of another one.
   func archived(_ root: Root, _ nulls: JSONNulls?, isInside: Bool = false) throws -> (ArchiveValue, JSONWriting) {
     let writing = writing(nulls)
     var writer = ArchiveWriter(includesExcluded: true, notesSchemas: true, minimumCapacity: 512)
@@ -131,9 +130,9 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   }
 
   /// - Parameters:
-  ///   - keepsContainers: whether objects on the way to fields are there also where no field is.
-  ///   - marksPaths: whether the further paths of fields that have several have a mark while the field has a value.
-  ///   - isInside: whether it is a part of something else.
+  ///   - keepsContainers: whether objects along the paths of fields are written even without fields.
+  ///   - marksPaths: whether the further paths of a field get a mark if the field has a value.
+  ///   - isInside: whether the value is a part of another one.
   func value(
     of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil, keepsContainers: Bool = false,
     marksPaths: Bool = false, isInside: Bool = false
@@ -148,8 +147,8 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
 
 /// Whether reading stops at the first error.
 public enum JSONErrors: String, Sendable, Hashable {
-  /// It throws the first error.
+  /// Reading throws the first error.
   case first
-  /// It goes on, and throws an error of which ``ArchiveError/all`` has every one, in the order of the schema.
+  /// Reading continues, and throws an error whose ``ArchiveError/all`` has every error, in the order of the schema.
   case collectAll
 }

@@ -8,15 +8,15 @@ public import Foundation
 ///       .model("square", JSONAdapter<Square>()) { $0 })
 ///     let shape = try shapes.decode(data)
 ///
-/// The common type knows nothing of the variants. Each is written by its own mapping, with its tag first.
+/// The common type need not know the variants. Each is written by its own mapping, with its tag first.
 public struct JSONCluster<Result>: Sendable {
-  /// What a tag means that no variant has.
+  /// The treatment of a tag that no variant has.
   public enum Unknown: Sendable {
     /// Reading throws ``ArchiveError`` with the code `unknownCase`.
     case fail
-    /// The variant with this tag reads the document.
+    /// The variant with this tag reads the document. It also reads a document without a tag.
     case fallback(String)
-    /// Arrays leave it out; a document of its own fails.
+    /// Arrays skip the document. Outside of an array, reading throws.
     case skip
   }
 
@@ -28,10 +28,10 @@ public struct JSONCluster<Result>: Sendable {
   /// Identifies clusters, so that a cluster that sends a document to itself is found.
   private final class Identity: Sendable {}
 
-  /// A cluster of variants.
+  /// Creates a cluster of variants.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidMapping` where a tag is a duplicate, where there is no variant,
-  ///   where the fallback is none of them, or where the discriminator names no place of its own for a tag.
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` if a tag is a duplicate, if there are no variants, if
+  ///   the fallback is not one of them, or if the discriminator cannot hold a tag.
   public init(
     by discriminator: Discriminator, unknown: Unknown = .fail, _ variants: JSONVariant<Result>...
   ) throws {
@@ -55,9 +55,9 @@ public struct JSONCluster<Result>: Sendable {
 
   /// Reads a document with the variant that its tag names.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON, or an object in it has a key twice;
-  ///   with the code `missingValue` where there is no tag, `unknownCase` where no variant has
-  ///   it, `invalidMapping` where clusters send the document to each other without end, and what the variant throws.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON, or if an object in it has a
+  ///   duplicate key; `missingValue` if there is no tag, `unknownCase` if no variant has the tag, `invalidMapping` if
+  ///   clusters pass the document to each other in a cycle, and the errors of the variant.
   public func decode(_ json: Data) throws -> Result { try reader.withValue(of: json, decode) }
 
   /// Reads a document that was parsed before.
@@ -67,8 +67,9 @@ public struct JSONCluster<Result>: Sendable {
   ///
   /// - Parameters:
   ///   - json: the text, in UTF-8.
-  ///   - onInvalid: called with the error of each element that cannot be read. The path of the error begins with the index, and the
-  ///     element is left out. Without it, unknown tags are left out where the cluster skips them, and any other error is thrown.
+  ///   - onInvalid: called with the error of each element that cannot be read. The path of the error begins with the
+  ///     index, and the element is skipped. Without it, elements with unknown tags are skipped if the cluster skips
+  ///     them, and any other error is thrown.
   public func decodeArray(_ json: Data, onInvalid: ((ArchiveError) -> Void)? = nil) throws -> [Result] {
     try reader.withValue(of: json) { try decodeArray($0, onInvalid: onInvalid) }
   }
@@ -86,7 +87,7 @@ public struct JSONCluster<Result>: Sendable {
 
   private var reader: JSONReader { .refusingDuplicates() }
 
-  /// - Parameter seen: The clusters that sent the document.
+  /// - Parameter seen: The clusters that passed the document on.
   func decode(_ json: ArchiveValue, _ seen: [ObjectIdentifier]) throws -> Result {
     guard let seen = adding(to: seen) else {
       throw ArchiveError(.invalidMapping, "clusters send a document to each other without end")
@@ -129,8 +130,8 @@ public struct JSONCluster<Result>: Sendable {
 
   /// The JSON text of an object, by the mapping of its own type.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` where no variant has the object's type, or where its own
-  ///   mapping has put something else where the tag belongs.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if no variant has the object's type, or if the object's
+  ///   own mapping has written another value in place of the tag.
   public func encode(_ result: Result, isPretty: Bool = false) throws -> Data {
     try JSONWriter(isPretty: isPretty).write(encodeValue(result))
   }

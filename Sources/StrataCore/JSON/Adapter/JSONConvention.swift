@@ -1,6 +1,6 @@
-/// How JSON holds the fields of a model and of all models inside it.
+/// A rule for the JSON keys and transformers of a model's fields, and of all models inside it.
 ///
-/// A field that declares a path keeps it, and so does one that declares a transformer. The convention supplies the other.
+/// A field that declares a path or a transformer keeps it. The convention supplies the other.
 ///
 ///     let convention = JSONConvention.snakeCase.transforming(by: ReversibleTransformer.secondsSince1970)
 ///     let adapter = try JSONAdapter<Issue>(convention: convention)
@@ -10,7 +10,7 @@ public struct JSONConvention: Sendable {
   private let key: @Sendable (String) -> String
   private var transforms: [(isFor: @Sendable (FieldInfo) -> Bool, transform: FieldTransform)] = []
 
-  /// Every field under a key that is made of its own.
+  /// Maps every field to a key that is computed from its own key.
   public init(keys convert: @escaping @Sendable (String) -> String) { key = convert }
 
   /// Every field under its key in snake case: `createdAt` under `created_at`, `htmlURL` under `html_url`.

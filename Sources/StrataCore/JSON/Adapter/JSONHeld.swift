@@ -1,8 +1,8 @@
-/// What the paths of a mapping lead to in a document, so that the rest can be told from it.
+/// The parts of a document at the paths of a mapping, for finding the rest of the document.
 final class JSONHeld: Sendable {
   private let keys: [ExactKey: JSONHeld]
   private let indices: [Int: JSONHeld]
-  /// Whether a path ends here, or leads into every element: all of it is a field's.
+  /// Whether a path ends here, or leads into every element, so that all of this belongs to a field.
   private let isWhole: Bool
 
   convenience init(_ paths: [JSONPath]) {
@@ -24,8 +24,8 @@ final class JSONHeld: Sendable {
     (self.keys, self.indices, self.isWhole) = (keys, indices, isWhole)
   }
 
-  /// What a value has besides, in the same objects and arrays; `nil` for nothing. An element of an array that is a field's
-  /// is null, so that the others keep their indices.
+  /// Returns the parts of a value that are at no path, in the same objects and arrays; `nil` if there are none. An
+  /// array element that belongs to a field becomes null, so that the others keep their indices.
   func rest(of value: ArchiveValue) -> ArchiveValue? {
     if isWhole { return nil }
     switch value {
@@ -40,17 +40,17 @@ final class JSONHeld: Sendable {
       }
       guard let last = rests.lastIndex(where: { $0 != nil }) else { return nil }
       return .array(rests[...last].map { $0 ?? .null })
-    // Null is the value of every field below; for anything else these have an error.
+    // Null is the value of every field below. For anything else, these fields have an error.
     default: return nil
     }
   }
 
-  /// What a member of an object has besides; `nil` for nothing.
+  /// Returns the parts of a member that are at no path; `nil` if there are none.
   func rest(of entry: ArchiveObject.Entry) -> ArchiveValue? {
     if let held = keys[ExactKey(entry.key)] { held.rest(of: entry.value) } else { entry.value }
   }
 
-  /// The paths of the keys in a value that no path leads to or through.
+  /// The paths of the keys in a value that no path of the mapping contains.
   func strangers(in value: ArchiveValue) -> [[ArchiveError.PathComponent]] {
     if isWhole { return [] }
     switch value {

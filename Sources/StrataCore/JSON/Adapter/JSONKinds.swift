@@ -1,4 +1,4 @@
-/// The kinds of objects that JSON tells apart by a tag: the cases of an enum, or a class and its known subclasses.
+/// The kinds of objects that JSON distinguishes by a tag: the cases of an enum, or a class and its known subclasses.
 struct JSONKinds: Sendable {
   let discriminator: Discriminator
   /// The names of cases or classes by tag.
@@ -62,7 +62,7 @@ struct JSONKinds: Sendable {
   /// The class of an object, and the object as the class reads it: without the tag, unless a field holds it. `nil` if the
   /// object has no tag.
   ///
-  /// - Throws: ``ArchiveError`` with the code `unknownCase` if no class has the tag, and `typeMismatch` if it is no string.
+  /// - Throws: ``ArchiveError`` with the code `unknownCase` if no class has the tag, and `typeMismatch` if it is not a string.
   func tagged(_ object: ArchiveObject, in reading: JSONReading) throws -> (any VersionedModel.Type, ArchiveObject)? {
     guard let key = discriminator.key, let value = object[key] else { return nil }
     let tag = try discriminator.text(value, of: "a class")
@@ -77,7 +77,7 @@ struct JSONKinds: Sendable {
     return (type, rest)
   }
 
-  /// Throws if JSON does not tell an object from one of its superclass, so that reading would lose what its class adds.
+  /// Throws if JSON does not distinguish an object from one of its superclass, so that reading would lose properties.
   ///
   /// - Parameters:
   ///   - own: The class of the object.
@@ -86,7 +86,7 @@ struct JSONKinds: Sendable {
   static func check(
     _ own: any VersionedModel.Type, as declared: any VersionedModel.Type, isInside: Bool
   ) throws(ArchiveError) {
-    // A class without a description of its own is refused where its fields are written.
+    // A class without its own description is rejected when its fields are written.
     guard own != declared, own.schema.typeIdentity == ObjectIdentifier(own) else { return }
     let (name, superclass) = (own.schema.name, declared.schema.name)
     guard let hierarchy = try declared.schema.jsonHierarchy() else {
@@ -140,12 +140,12 @@ struct JSONKinds: Sendable {
 }
 
 extension ModelSchema {
-  /// The kinds that JSON tells apart for an enum or a class.
+  /// The kinds that JSON distinguishes for an enum or a class.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping`.
   func jsonKinds() throws(ArchiveError) -> JSONKinds { try notes(JSONNotes.self).kinds.get() }
 
-  /// The kinds of a class that JSON tells from its subclasses; `nil` for any other model.
+  /// The kinds of a class that JSON distinguishes from its subclasses; `nil` for any other model.
   func jsonHierarchy() throws(ArchiveError) -> JSONKinds? {
     guard isObject else { return nil }
     let kinds = try jsonKinds()

@@ -1,24 +1,24 @@
-/// How JSON holds the fields of a model: a value that is made of conventions and of lines for single fields.
+/// The JSON form of a model's fields, built from conventions and entries for single fields.
 ///
 ///     let mapping = JSONMapping<Issue>.snakeCase
 ///       .merging(["page": "html_url", "votes": .path("votes").lenient(.numericString)])
 ///       .removing("cache")
 ///     let adapter = try JSONAdapter(mapping)
 ///
-/// Fields are named by their keys. One that a mapping does not name takes no part. Mistakes are found when an adapter
-/// is made of the mapping, all of them at once.
+/// Fields are named by their keys. A field that a mapping does not name is neither read nor written. Creating an
+/// adapter from the mapping reports all mistakes at once.
 public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryLiteral {
-  /// How JSON holds each field that takes part.
+  /// The JSON form of each field in the mapping, by key.
   public private(set) var fields: [String: JSONField]
 
-  /// A mapping of the fields named, and of no others.
+  /// Creates a mapping of only these fields.
   public init(_ fields: [String: JSONField] = [:]) { self.fields = fields }
 
   public init(dictionaryLiteral elements: (String, JSONField)...) {
     fields = Dictionary(elements, uniquingKeysWith: { _, last in last })
   }
 
-  /// What the fields of the model declare.
+  /// The mapping that the fields of the model declare.
   public static var model: JSONMapping {
     JSONMapping(M.schema.mapping(\.json))
   }
@@ -29,18 +29,18 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
   /// Every field under its key in snake case: `createdAt` under `created_at`, `htmlURL` under `html_url`.
   public static var snakeCase: JSONMapping { keys(SnakeCase.key) }
 
-  /// Every field under a key that is made of its own.
+  /// Every field under a key that is computed from its own key.
   public static func keys(_ convert: (String) -> String) -> JSONMapping {
     JSONMapping(M.schema.mapping { .path(JSONPath(key: convert($0.key))) })
   }
 
-  /// This mapping and another one, whose lines win.
+  /// Returns this mapping with the entries of another one, which win.
   public func merging(_ other: JSONMapping) -> JSONMapping {
     JSONMapping(fields.merging(other.fields) { _, new in new })
   }
 
-  /// This mapping with what another model's says about the keys that both models declare: for models that share
-  /// fields. Lines of this one win.
+  /// Returns this mapping with another model's entries for the keys that both models declare, for models that share
+  /// fields. Entries of this mapping win.
   public func including<Other>(_ other: JSONMapping<Other>) -> JSONMapping {
     let keys = Set(M.schema.allKeys)
     return JSONMapping(fields.merging(other.fields.filter { keys.contains($0.key) }) { own, _ in own })
@@ -63,9 +63,9 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
 }
 
 extension JSONMapping where M: DescribedModel {
-  /// This mapping with a line for a property.
+  /// Returns this mapping with an entry for a property.
   ///
-  /// A property that is no field of the model is a mistake, which an adapter refuses.
+  /// A property that is not a field of the model is a mistake, which an adapter rejects.
   public func setting(_ property: PartialKeyPath<M>, _ json: JSONField) -> JSONMapping {
     merging(JSONMapping([M.fields.key(of: property) ?? String(describing: property): json]))
   }
@@ -87,7 +87,7 @@ enum SnakeCase {
       if character.isUppercase, place > 0 {
         let follows = characters[place - 1]
         let next = place + 1 < characters.count ? characters[place + 1] : nil
-        // A word begins after a small letter, and at the last capital of several before a small one.
+        // A word begins after a small letter or a digit, and at the last of several capitals before a small letter.
         if follows.isLowercase || follows.isNumber || follows.isUppercase && next?.isLowercase == true {
           result.append("_")
         }

@@ -1,22 +1,22 @@
-/// What reading found for the fields of a model, in the order of the schema.
+/// The values found for the fields of a model, in the order of the schema.
 struct JSONSlots {
-  /// `nil` where the path leads nowhere, and for a field that was made.
+  /// `nil` if nothing is at the path, and for a field that is already decoded.
   var values: [ArchiveValue?]
-  /// Fields that are made already, by their places.
+  /// The fields that are already decoded, by index.
   var made: [Int: Any] = [:]
   var unknownFields = UnknownFields()
-  /// The fields that failed, where errors are collected.
+  /// The fields that failed, if errors are collected.
   var errors: [(place: Int, error: ArchiveError)] = []
 
-  /// What a model's fields are read of.
+  /// The source of a model's fields.
   var fieldValues: FieldValues { made.isEmpty ? .slots(values) : .partlyMade(values, made) }
 }
 
 extension JSONPlan {
-  /// Finds the values of the fields in a document and applies what the mapping says about each.
+  /// Finds the values of the fields in a document, and applies the mapping of each field.
   ///
-  /// - Parameter suppliesMissing: whether absent fields take what the mapping supplies; not where absent means
-  ///   untouched.
+  /// - Parameter suppliesMissing: whether absent fields take the substitutes of the mapping. False if absent means
+  ///   unchanged.
   func read(_ json: ArchiveValue, in context: DecodingContext, suppliesMissing: Bool = true) throws -> JSONSlots {
     if let problem { throw problem }
     var found = [ArchiveValue?](repeating: nil, count: entries.count)
@@ -63,7 +63,7 @@ extension JSONPlan {
     slots.errors += errors.map { (entries.count, $0) }
   }
 
-  /// What to do about a key that no field reads; one of a subclass is no mistake of the mapping.
+  /// The reason and remedy for a key that no field reads. A key of a subclass is not a mistake of the mapping.
   private func reason(
     ofUnknown path: [ArchiveError.PathComponent], _ json: ArchiveValue, in context: DecodingContext
   ) -> String {
@@ -111,7 +111,7 @@ extension JSONPlan {
     }
   }
 
-  /// A value that was found, as the field is to read it; `nil` where it takes its default.
+  /// Converts a value to the form that the field reads; `nil` if the field takes its default.
   private func processed(_ value: ArchiveValue, _ entry: Entry, in context: DecodingContext) throws -> ArchiveValue? {
     let json = entry.json
     do {
@@ -136,7 +136,7 @@ extension JSONPlan {
     }
   }
 
-  /// Leaves the elements out of an array that are none of the field's.
+  /// Skips the elements of an array that the field cannot hold.
   private func skipInvalid(
     _ value: inout ArchiveValue?, _ entry: Entry, in context: DecodingContext, _ slots: inout JSONSlots
   ) throws {

@@ -1,9 +1,8 @@
 extension ArrayType {
-  /// The elements of which one of the array's can be made, and what was made of them where that is the result: nothing
-  /// is made twice, and no hook runs twice.
+  /// Returns the elements that can be decoded, or the decoded elements instead if these are the result. So nothing is
+  /// decoded twice, and no hook runs twice.
   ///
-  /// - Throws: what is wrong with the program or with the whole, and not with an element: see
-  ///   ``ArchiveError/isOfElement``.
+  /// - Throws: errors that concern a declaration or the whole document; see ``ArchiveError/isOfElement``.
   static func valid(
     _ elements: [ArchiveValue], in context: DecodingContext
   ) throws -> (values: [ArchiveValue], made: [Element]?) {
@@ -21,7 +20,7 @@ extension ArrayType {
     return (values, isResult ? made : nil)
   }
 
-  /// Makes an element; `nil` for a type of which nothing is made.
+  /// Decodes an element; `nil` for a type that cannot be decoded.
   private static var maker: ((ArchiveValue, DecodingContext) throws -> Element?)? {
     if let type = TypeShape.archivable(Element.self) { return { try type.make(from: $0, in: $1) as? Element } }
     if let type = Element.self as? any Decodable.Type {
@@ -32,7 +31,7 @@ extension ArrayType {
 }
 
 extension DecodingContext {
-  /// What `make` makes, where that succeeds and breaks no rule. Nothing of it is held against what comes next.
+  /// Returns the result of `make` if it succeeds and breaks no rule. The state for later errors stays unchanged.
   fileprivate func valid<T>(_ make: () throws -> T?) throws -> T? {
     let before = (firstFailure, collectsErrors)
     defer { (firstFailure, collectsErrors) = before }
@@ -49,8 +48,8 @@ extension DecodingContext {
 }
 
 extension ArchiveError {
-  /// Whether an element of a list is to blame, so that leaving it out helps. It does not help where the model is declared
-  /// wrongly, and where a limit is reached all that follows would be left out, too.
+  /// Whether the error concerns an element of a list, so that skipping the element helps. It does not help if a
+  /// declaration has a mistake. If a limit is exceeded, all later elements would be skipped, too.
   var isOfElement: Bool {
     switch code {
     case .limitExceeded, .invalidSchema, .invalidMapping, .invalidMigration: false

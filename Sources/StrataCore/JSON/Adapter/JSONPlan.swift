@@ -1,4 +1,4 @@
-/// A mapping, worked out once: what reading and writing need of it.
+/// A mapping in the form that reading and writing use, computed once.
 package final class JSONPlan: Sendable {
   /// How one field is read and written.
   struct Entry: Sendable {
@@ -16,10 +16,10 @@ package final class JSONPlan: Sendable {
     let json: JSONField
     let source: Source
     let isNullable: Bool
-    /// Whether a value is taken as it is found.
+    /// Whether the field uses a value as it is found.
     let isPlain: Bool
 
-    /// The keys that lead to a value which is taken as it is found; `nil` for any other field.
+    /// The path of keys to a value that is used as it is found; `nil` for any other field.
     var keyPath: ValuePath? {
       guard json.isRead, isPlain else { return nil }
       switch source {
@@ -31,7 +31,7 @@ package final class JSONPlan: Sendable {
       }
     }
 
-    /// Where the field is looked for.
+    /// The paths from which the field is read.
     var paths: [JSONPath] {
       switch source {
       case .absent, .entireObject: []
@@ -44,18 +44,18 @@ package final class JSONPlan: Sendable {
     /// Whether the field is at several paths at once.
     var isAll: Bool { if case .paths = source { true } else { false } }
 
-    /// Where the field is written.
+    /// The paths to which the field is written.
     var writtenPaths: [JSONPath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
 
-    /// Where the field is looked for besides the place where it is written: paths of keys.
+    /// The paths of keys from which the field is also read, but to which it is not written.
     var furtherPaths: [JSONPath] {
       guard case .firstOf(let paths) = source else { return [] }
       return paths.dropFirst().filter { $0.steps.allSatisfy(\.isKey) }
     }
 
-    /// The part of a written value that is at one of the paths; `nil` where nothing is.
+    /// The part of a written value for one of the paths; `nil` if there is none.
     ///
-    /// - Throws: ``ArchiveError`` where the value of a field with several paths has no parts for them.
+    /// - Throws: ``ArchiveError`` if the value of a field with several paths is not an object with these paths as keys.
     func part(of value: ArchiveValue, at path: JSONPath) throws -> ArchiveValue? {
       guard case .paths(let paths) = source, !value.isNull else { return value }
       guard case .object(let object) = value else {
@@ -68,7 +68,7 @@ package final class JSONPlan: Sendable {
       return object[path.description]
     }
 
-    /// An error of the field, which says what to declare where it is about null.
+    /// The error of the field. If it is about null, it names a remedy.
     func naming(_ error: ArchiveError, remedyFor input: (any Sendable)?) -> ArchiveError {
       guard error.code == .typeMismatch, error.codingPath.isEmpty, !isNullable, json.transform == nil,
         json.nullPolicy == .fail, case .null? = input as? ArchiveValue
@@ -76,7 +76,7 @@ package final class JSONPlan: Sendable {
       return error.changed(reason: nullReason)
     }
 
-    /// Why null is no value of the field, and what would make it one.
+    /// Why null is not a value of the field, and the remedy.
     var nullReason: String {
       let remedy =
         field.makeDefault == nil
@@ -85,7 +85,7 @@ package final class JSONPlan: Sendable {
       return "found null, and the field is no optional; make it one, or declare \(remedy)"
     }
 
-    /// Where JSON holds the field, for errors.
+    /// The path of the field in JSON, for errors.
     var components: [ArchiveError.PathComponent] {
       if case .absent = source { [.key(field.key)] } else { paths.first?.components ?? [] }
     }
@@ -95,30 +95,30 @@ package final class JSONPlan: Sendable {
   /// The model.
   let type: Any.Type
   let entries: [Entry]
-  /// The fields that one key of the object holds.
+  /// The fields that are read from each key of the object.
   let table: [ExactKey: [Int]]
-  /// What the paths lead to that are read.
+  /// The parts of a document that are read.
   let read: JSONHeld
-  /// What the paths lead to that are read or written.
+  /// The parts of a document that are read or written.
   let held: JSONHeld
-  /// What the paths lead to that are written. All else of a document is captured, or writing the model would lose it.
+  /// The parts of a document that are written. All others are captured, because writing the model would lose them.
   private let written: JSONHeld
   let readsWhole: Bool
-  /// Whether what is read must be an object.
+  /// Whether the document must be an object.
   let needsObject: Bool
-  /// Whether every field is found at one path of keys, and its value taken as it is found: what the fast path from
-  /// the bytes can do.
+  /// Whether every field is found at one path of keys, and its value used as it is found. The fast path from the bytes
+  /// requires this.
   package let isPlain: Bool
-  /// Where the fields that are taken as they are found are in a text.
+  /// The lookup table for the fields that use their values as they are found.
   let keys: JSONKeys
-  /// The first keys of the paths of all other fields that are read; `nil` where a path does not begin with a key.
+  /// The first keys of the paths of all other fields that are read; `nil` if a path does not begin with a key.
   let otherKeys: Set<ExactKey>?
   let keepsUnknownFields: Bool
   let problem: ArchiveError?
-  /// How records with today's keys are written.
+  /// The layout of records with the current keys.
   let layout: JSONLayout
 
-  /// The plan of what the fields declare, or of another mapping of them.
+  /// Creates a plan from the declarations of the fields, or from another mapping.
   init(_ schema: ModelSchema, mapping: [String: JSONField]? = nil) {
     let (typeName, fields, keepsUnknownFields) = (schema.name, schema.fields, schema.keepsUnknownFields)
     self.typeName = typeName
@@ -147,10 +147,10 @@ package final class JSONPlan: Sendable {
     layout = JSONLayout(fields.map(\.key), typeName, entries, problem)
   }
 
-  /// What a document has beside what writing the model writes; `nil` for nothing.
+  /// Returns the parts of a document that writing the model would lose; `nil` if there are none.
   func rest(of json: ArchiveValue) throws -> ArchiveValue? {
     var rest = written.rest(of: json)
-    // What was found at another path than the first moves there when it is written.
+    // A value from another path than the first is written to the first.
     for entry in entries where entry.json.isWritten {
       guard case .firstOf(let paths) = entry.source,
         let found = try paths.firstIndex(where: { try $0.value(in: json) != nil }),
@@ -195,12 +195,12 @@ package final class JSONPlan: Sendable {
     return keys
   }
 
-  /// An error of a field, with its place in the model and in JSON.
+  /// The error of a field, with its paths in the model and in JSON.
   func locate(_ error: any Error, _ place: Int, input: (any Sendable)? = nil) -> ArchiveError {
     guard entries.indices.contains(place) else { return ArchiveError.wrap(error).inType(typeName) }
     let entry = entries[place]
     let known = entry.naming(ArchiveError.wrap(error), remedyFor: input)
-    // Of an array or an object the part counts that the error is about. A transformer's paths are its own.
+    // For an array or an object, the input is the part that the error is about. Paths inside a transformer are its own.
     let value = entry.json.transform == nil ? input as? ArchiveValue : nil
     return known.about(value.map { $0.part(along: known.jsonPath) } ?? input).prefixed(
       by: .key(entry.field.key), json: entry.components

@@ -1,4 +1,4 @@
-/// Finds the mistakes of a mapping, all of them.
+/// Finds all mistakes of a mapping.
 enum JSONPlanCheck {
   static func problem(
     _ typeName: String, _ entries: [JSONPlan.Entry], _ mapping: [String: JSONField]?, _ fields: [FieldInfo]
@@ -33,7 +33,7 @@ enum JSONPlanCheck {
     return ArchiveError.combined(errors)
   }
 
-  /// What stands for absence or null, and is not what its field reads.
+  /// Returns an error for each substitute for absence or null that its field cannot hold.
   static func substituteProblems(of plan: JSONPlan, in context: DecodingContext) -> [ArchiveError] {
     plan.entries.filter(\.json.isRead).flatMap { (entry) -> [ArchiveError] in
       var substitutes = [("an absent path", entry.json.missing)]

@@ -1,12 +1,12 @@
-/// What an adapter asks of reading, carried through nested models.
+/// The options of an adapter for reading, passed on to nested models.
 final class JSONReading: Sendable {
   /// Mappings that differ from the models' own, by the identity of the schema.
   let plans: [ObjectIdentifier: JSONPlan]
   let unknownKeys: JSONUnknownKeys
-  /// How much a text may claim.
+  /// The limits on a text.
   let limits: ArchiveLimits
 
-  /// What reading without an adapter asks for.
+  /// The options for reading without an adapter.
   static let standard = JSONReading(plans: [:], unknownKeys: .ignore)
 
   init(plans: [ObjectIdentifier: JSONPlan], unknownKeys: JSONUnknownKeys, limits: ArchiveLimits = ArchiveLimits()) {
@@ -21,24 +21,24 @@ final class JSONReading: Sendable {
 }
 
 extension DecodingContext {
-  /// What an adapter asks of reading JSON.
+  /// The options of an adapter for reading JSON.
   var json: JSONReading {
     get { options as? JSONReading ?? .standard }
     set { options = newValue }
   }
 
-  /// Whether the fields of a model can be read from the text, and nothing else is asked for.
+  /// Whether the fields of a model can be read directly from the text.
   func readsDirectly(_ plan: JSONPlan) -> Bool {
     json.unknownKeys == .ignore && !collectsErrors && (plan.isPlain || plan.problem == nil && plan.otherKeys != nil)
   }
 }
 
-/// What happens to keys of JSON that no field reads.
+/// The treatment of keys of JSON that no field reads.
 public enum JSONUnknownKeys: String, Sendable, Hashable {
-  /// Nothing.
+  /// The keys are skipped.
   case ignore
-  /// They are kept in the model's ``UnknownFields``, where it has them, archived, and written again; so is what is beside
-  /// fields in objects and arrays that their paths lead through.
+  /// The keys are kept in the model's ``UnknownFields``, if it has them, archived, and written again. So are unread
+  /// members and elements of objects and arrays along the paths of fields.
   case capture
   /// Reading throws an error with the code `unknownKey`.
   case refuse

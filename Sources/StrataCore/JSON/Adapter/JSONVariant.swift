@@ -1,11 +1,11 @@
 /// One of the types that a ``JSONCluster`` reads and writes.
 public struct JSONVariant<Result>: Sendable {
   let tag: String
-  /// Whether the variant reads the whole document, and not only its content.
+  /// Whether the variant reads the whole document instead of only its content.
   var readsDocument = false
-  /// The second argument of `decode` and `encode` has the clusters that led to the variant.
+  /// The second argument of `decode` and `encode` is the list of clusters that led to the variant.
   let decode: @Sendable (ArchiveValue, [ObjectIdentifier]) throws -> Result
-  /// Returns `nil` if the object is of another variant.
+  /// Returns `nil` if the object belongs to another variant.
   let encode: @Sendable (Result, [ObjectIdentifier]) throws -> ArchiveValue?
 
   /// A model under a tag, for a protocol or a superclass as the result.
@@ -13,26 +13,26 @@ public struct JSONVariant<Result>: Sendable {
   ///     .model("circle", JSONAdapter<Circle>()) { $0 }
   ///
   /// - Parameters:
-  ///   - tag: what the discriminator returns for it.
+  ///   - tag: the tag of the variant.
   ///   - adapter: reads and writes the model.
-  ///   - wrap: makes the result of the model: `{ $0 }`, which the compiler checks.
+  ///   - wrap: converts the model to the result: `{ $0 }`, which the compiler checks.
   public static func model<M: SendableMetatype>(
     _ tag: String, _ adapter: JSONAdapter<M>, wrap: @escaping @Sendable (M) -> Result
   ) -> JSONVariant {
     model(tag, adapter, wrap: wrap) { result in
-      // An object of a subclass is one of another variant.
+      // An object of a subclass belongs to another variant.
       guard let model = result as? M, type(of: model as Any) == M.self else { return nil }
       return model
     }
   }
 
-  /// A model under a tag, for any result: a case of an enum, say.
+  /// A model under a tag, for any result, such as a case of an enum.
   ///
   /// - Parameters:
-  ///   - tag: what the discriminator returns for it.
+  ///   - tag: the tag of the variant.
   ///   - adapter: reads and writes the model.
-  ///   - wrap: makes the result of the model.
-  ///   - unwrap: the model of a result, or `nil` where it is of another variant.
+  ///   - wrap: creates the result from the model.
+  ///   - unwrap: returns the model of a result, or `nil` if the result belongs to another variant.
   public static func model<M: SendableMetatype>(
     _ tag: String, _ adapter: JSONAdapter<M>, wrap: @escaping @Sendable (M) -> Result,
     unwrap: @escaping @Sendable (Result) -> M?
@@ -42,7 +42,7 @@ public struct JSONVariant<Result>: Sendable {
       encode: { result, _ in try unwrap(result).map { try adapter.encodeValue($0) } })
   }
 
-  /// Variants of a variant: the document is asked again, by another cluster.
+  /// Variants of a variant: another cluster reads the same document.
   public static func cluster(
     _ tag: String, _ cluster: @autoclosure @escaping @Sendable () throws -> JSONCluster<Result>
   )

@@ -1,6 +1,6 @@
 extension ModelSchema {
-  /// All errors of a document in the order of the schema, those of finding the values and those of making fields of
-  /// them; `nil` where there are none.
+  /// All errors of a document in the order of the schema, from finding the values and from decoding the fields; `nil`
+  /// if there are none.
   func errors(of slots: JSONSlots, _ plan: JSONPlan, in context: DecodingContext) -> ArchiveError? {
     var errors = slots.errors
     let failed = Set(slots.errors.map(\.place))
@@ -15,7 +15,7 @@ extension ModelSchema {
 }
 
 extension FieldInfo {
-  /// Throws what reading the field of a value would throw.
+  /// Throws the error that decoding the field from a value would throw.
   func check(_ value: ArchiveValue?, in context: DecodingContext) throws {
     guard let value else {
       guard !isOptional else { return }

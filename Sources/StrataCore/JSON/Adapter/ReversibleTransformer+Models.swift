@@ -1,5 +1,5 @@
 extension ReversibleTransformer where Input == ArchiveValue, Output: Archivable & SendableMetatype {
-  /// A JSON object and the model that an adapter makes of it.
+  /// Converts between a JSON object and a model, with an adapter.
   public static func model(_ adapter: JSONAdapter<Output>) -> Self {
     Self(
       Transformer({ try adapter.decode($0) }, unfinished: { try adapter.unfinished($0) }),
@@ -8,7 +8,7 @@ extension ReversibleTransformer where Input == ArchiveValue, Output: Archivable 
 }
 
 extension ReversibleTransformer where Input == ArchiveValue {
-  /// A JSON array and the models that an adapter makes of its elements. Nulls stay where they are, both ways.
+  /// Converts between a JSON array and models, with an adapter. Nulls stay where they are in both directions.
   public static func models<Element: SendableMetatype>(_ adapter: JSONAdapter<Element>) -> Self
   where Output == [Element?] {
     @Sendable func models(
@@ -27,11 +27,11 @@ extension ReversibleTransformer where Input == ArchiveValue {
       }))
   }
 
-  /// A JSON object whose keys are identifiers, `{"7": {…}}`, and the array of what is under them, each with its
-  /// identifier under a key of its own: `[{"id": "7", …}]`. In the order of the document.
+  /// Converts between a JSON object whose keys are identifiers, `{"7": {…}}`, and the array of its values. Each element
+  /// has its identifier under `key`: `[{"id": "7", …}]`. The order of the document is kept.
   ///
-  /// The way back throws ``ArchiveError`` with the code `notEncodable` for what is no array, for an element without a text
-  /// under the key, and for two with the same.
+  /// The reverse direction throws ``ArchiveError`` with the code `notEncodable` for a value that is not an array, for
+  /// an element without a text under the key, and for two elements with the same text.
   public static func keyedElements(_ key: String) -> Self where Output == ArchiveValue {
     Self(
       { value in

@@ -6,35 +6,6 @@ extension ArchiveValue {
   /// - Complexity: linear in the size of the smaller one; does not use the stack.
   package func isSame(as other: ArchiveValue) -> Bool { Self.areEqual(self, other, Self.areSameScalars) }
 
-  /// Whether two values with references are the same. NaN is the same as any other NaN, because the sides of a merge
-  /// may have it in different types.
-  ///
-  /// - Parameter canonical: returns the same number for all references to one object.
-  func isSame(as other: ArchiveValue, _ canonical: (Int) -> Int) -> Bool {
-    Self.areEqual(self, other) { one, other in
-      guard case (.reference(let left), .reference(let right)) = (one, other) else {
-        return Self.areSameScalars(one, other) || one.isNotANumber && other.isNotANumber
-      }
-      return left == right || canonical(left) == canonical(right)
-    } members: {
-      // The order of objects in a set depends on their fields, which are not compared here.
-      $0.hasReferences ? $0.withoutReferences(canonical) : $0
-    }
-  }
-
-  /// The value with references replaced by numbers, and with sets sorted accordingly.
-  private func withoutReferences(_ canonical: (Int) -> Int) -> ArchiveValue {
-    switch self {
-    case .reference(let number): return .integer(canonical(number))
-    case .set(let members):
-      let members = members.map { $0.withoutReferences(canonical) }
-      // A value that cannot be written differs from all others, in any order.
-      return .set((try? CanonicalOrder.sorted(members) { try $0.write($1) }) ?? members)
-    case .array, .object, .map, .record: return mapInside { $0.withoutReferences(canonical) }
-    default: return self
-    }
-  }
-
   /// Whether two values have the same structure, and equal values in it.
   ///
   /// - Parameters:
@@ -133,11 +104,11 @@ extension ArchiveValue {
     }
   }
 
-  private static func areSameScalars(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
+  static func areSameScalars(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
     left == right || left.isNotANumber && left.markingNaN == right.markingNaN
   }
 
-  fileprivate var isNotANumber: Bool {
+  var isNotANumber: Bool {
     switch self {
     case .double(let number): number.isNaN
     case .float(let number): number.isNaN

@@ -1,10 +1,10 @@
-/// A transformer between JSON and a field, without its types.
+/// A type-erased transformer between JSON and a field.
 package struct FieldTransform: Sendable {
-  /// What the transformer yields, which must be what the field holds.
+  /// The output type of the transformer, which must be the type of the field.
   package let output: Any.Type
-  /// Whether the transformer also takes a null, and a nil on the way back.
+  /// Whether the transformer also accepts null, and nil in the reverse direction.
   package let takesNull: Bool
-  /// Whether it is between two forms of JSON, so that the field reads what it yields as JSON.
+  /// Whether the transformer converts between two forms of JSON, so that the field reads the output as JSON.
   let isUntyped: Bool
   package let problem: String?
   package let read: @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue
@@ -22,7 +22,7 @@ package struct FieldTransform: Sendable {
     self.init(transformer, nil, Side<Input>(), Side<Output>())
   }
 
-  /// A transformer to what is only `Codable`.
+  /// A transformer to a type that is only `Codable`.
   package init<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
     codable transformer: ReversibleTransformer<Input, Output>
   ) {
@@ -78,7 +78,7 @@ package struct FieldTransform: Sendable {
     write = { value in
       // A nil has no values at any of the paths.
       if input.isPaths, value.isNull, !(TypeShape(of: Output.self).isOptional) { return .null }
-      // What is to be written is made as it is: nothing runs on its models.
+      // The value to write is created without running hooks or rules of its models.
       let made = try output.make(value, DecodingContext(includesExcluded: true, finishing: .never))
       return try input.value(Self.apply(backward, to: made))
     }
@@ -95,7 +95,7 @@ package struct FieldTransform: Sendable {
   }
 }
 
-/// How what a transformer takes or yields is made of a value, and becomes one.
+/// The conversion between values and the input or output of a transformer.
 private struct Side<T>: Sendable {
   let make: @Sendable (ArchiveValue, DecodingContext) throws -> T
   let value: @Sendable (T) throws -> ArchiveValue
@@ -114,7 +114,7 @@ private struct Side<T>: Sendable {
 extension Side where T: Archivable & SendableMetatype {
   init() {
     self.init(make: { try T.make(from: $0, in: $1) }) { value in
-      // The plain types do without a buffer.
+      // Plain types need no buffer.
       switch value {
       case let value as ArchiveValue: value
       case let value as String: .string(value)

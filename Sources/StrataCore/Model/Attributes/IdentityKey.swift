@@ -1,4 +1,4 @@
-/// The key, or the keys together, whose values tell models of one type apart.
+/// The key, or the combination of keys, whose values identify models of one type.
 ///
 ///     static let mergeRules = MergeRules(identity: ["owner", "name"])
 ///
@@ -7,7 +7,7 @@ public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, Expre
   /// At least one key.
   public let keys: [String]
 
-  /// An identity of several keys together.
+  /// An identity of a combination of keys.
   ///
   /// - Precondition: `keys` is not empty.
   public init(_ keys: [String]) {
@@ -22,7 +22,7 @@ public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, Expre
 
   public init(arrayLiteral keys: String...) { self.init(keys) }
 
-  /// The value of one key, or the values of several as an array. `nil` where one is absent, or where one of several is null.
+  /// The value of one key, or the values of several as an array. `nil` if a key is absent, or if one of several is null.
   package func value(in fields: (String) -> ArchiveValue?) -> ArchiveValue? {
     guard keys.count > 1 else { return fields(keys[0]) }
     var values: [ArchiveValue] = []
@@ -35,7 +35,7 @@ public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, Expre
 }
 
 extension IdentityKey {
-  /// Keys are compared by their bytes, as those of records are.
+  /// Keys are compared by their bytes, like the keys of records.
   public static func == (left: Self, right: Self) -> Bool {
     left.keys.count == right.keys.count && zip(left.keys, right.keys).allSatisfy(ExactKey.isSame)
   }
@@ -52,7 +52,7 @@ extension IdentityKey: CustomStringConvertible {
     return keys.map { $0.replacing("\\", with: "\\\\").replacing("+", with: "\\+") }.joined(separator: "+")
   }
 
-  /// The keys that a text names as ``description`` does; `nil` for an empty key.
+  /// Parses keys in the form of ``description``; `nil` for an empty key.
   public init?(parsing text: String) {
     var keys = [""], isEscaped = false
     for character in text {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A form of a value that a field accepts besides the exact one. Writing always uses the exact one.
+/// A form of a value that a field accepts in addition to the exact one. Writing always uses the exact form.
 public enum JSONCoercion: String, Sendable, Hashable, CaseIterable {
   /// Text of digits for a number: `"12"`.
   case numericString
@@ -14,12 +14,13 @@ public enum JSONCoercion: String, Sendable, Hashable, CaseIterable {
   case stringFromNumber
   /// Empty text for null.
   case emptyStringAsNull
-  /// One value for an array of it.
+  /// A single value for an array with one element.
   case singleElement
 }
 
 extension JSONCoercion {
-  /// Whether the coercion applies to values of a type. An optional counts as the type that it wraps, a type with a raw value as the type of
+  /// Whether the coercion applies to values of a type. An optional counts as its wrapped type, a type with a raw value
+  /// as the type of that value.
   /// that value.
   func isFor(_ type: Any.Type) -> Bool {
     switch (self, TypeShape(of: type).kind) {
@@ -41,11 +42,11 @@ extension JSONCoercion {
     }
   }
 
-  /// The value in the exact form, or `nil` where this coercion does not apply to it.
+  /// The value in the exact form, or `nil` if this coercion does not apply to it.
   func exact(_ value: ArchiveValue) -> ArchiveValue? {
     switch (self, value) {
     case (.numericString, .string(let text)): Self.number(text)
-    // By the digits in the text: 1e23 has 23 zeros, and the nearest double is another integer.
+    // Converts the digits of the text: 1e23 has 23 zeros, but the nearest double is another integer.
     case (.wholeNumber, .double), (.wholeNumber, .decimal), (.wholeNumber, .number): ExactNumber(value)?.integer
     case (.booleanNumber, .int), (.booleanString, .string): value.truth.map { .bool($0) }
     case (.stringFromNumber, .string), (.stringFromNumber, .bool): nil
@@ -57,8 +58,8 @@ extension JSONCoercion {
     }
   }
 
-  /// The number that a text is in the form of JSON's, so no hexadecimal digits and no infinity, with all its digits; or
-  /// an integer with zeros before it.
+  /// Parses a number in the form of JSON, without hexadecimal digits and infinity, with all its digits. Also accepts an
+  /// integer with leading zeros.
   private static func number(_ text: String) -> ArchiveValue? {
     guard let first = text.utf8.first, first == UInt8(ascii: "-") || 48...57 ~= first else { return nil }
     guard NumberText(text) != nil else { return WideInteger(text).map { ArchiveValue($0) } }

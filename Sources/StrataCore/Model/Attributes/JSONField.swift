@@ -1,4 +1,4 @@
-/// How JSON holds one field: where, in which form, and what null and absence mean.
+/// The JSON form of one field: its path, its format, and the meaning of null and absence.
 ///
 /// Text is a path:
 ///
@@ -8,7 +8,7 @@
 ///     @Field(json: .path("votes").null(.useDefault).lenient(.numericString)) var votes = 0
 ///     @Field(json: .none) var cache: [String] = []
 ///
-/// Types are exact unless a field says otherwise: text is no number, 3.9 is no integer, and 1 is not `true`.
+/// Types are exact unless a field declares otherwise: text is not a number, 3.9 is not an integer, and 1 is not `true`.
 public struct JSONField: Sendable, ExpressibleByStringLiteral {
   package enum Source: Sendable, Hashable {
     case automatic
@@ -38,10 +38,10 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
 
   // MARK: Where
 
-  /// Under the field's own key. What a field without a `json:` argument has.
+  /// Under the field's own key. The default for a field without a `json:` argument.
   public static var automatic: JSONField { JSONField(.automatic) }
 
-  /// Nowhere: JSON neither gives the field nor holds it.
+  /// The field is neither read from JSON nor written to it.
   public static var none: JSONField {
     var field = JSONField(.absent)
     (field.isRead, field.isWritten) = (false, false)
@@ -51,29 +51,29 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// At a path.
   public static func path(_ path: JSONPath) -> JSONField { JSONField(.path(path)) }
 
-  /// At the first of several paths that is there, a null too; written at the first one.
+  /// At the first of several paths that exists, even if its value is null. Written at the first path.
   public static func firstOf(_ paths: JSONPath...) -> JSONField { JSONField(.firstOf(paths)) }
 
-  /// At several paths: the field holds an object of what is there, under the spellings of the paths. With none of them
-  /// there it counts as absent.
+  /// At several paths: the field holds an object of the values there, with the paths as keys. If none of the paths
+  /// exists, the field counts as absent.
   public static func paths(_ paths: JSONPath...) -> JSONField { JSONField(.paths(paths)) }
 
-  /// The whole object that the model is read from. What the field writes becomes part of it.
+  /// The whole object that the model is read from. The members that the field writes become part of that object.
   public static var entireObject: JSONField { JSONField(.entireObject) }
 
   // MARK: In which form
 
   /// At a path, with a transformer between JSON and the field.
   ///
-  /// The transformer's input is read as strictly as a field of that type would be. It is not asked about a null, which
-  /// stays one, unless its input is an optional; nor about what is absent.
+  /// The transformer's input is read as strictly as a field of that type. Null stays null and is not passed to the
+  /// transformer, unless its input is an optional. An absent value is never passed.
   public static func path<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     _ path: JSONPath, _ transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
     JSONField(.path(path), FieldTransform(transformer))
   }
 
-  /// At a path, with a transformer that goes one way: the field is not written.
+  /// At a path, with a one-way transformer: the field is not written.
   public static func path<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     _ path: JSONPath, _ transformer: Transformer<Input, Output>
   ) -> JSONField {
@@ -88,7 +88,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     JSONField(.path(path), FieldTransform(codable: transformer))
   }
 
-  /// At a path, with a transformer that goes one way to a type that is only `Codable`: the field is not written.
+  /// At a path, with a one-way transformer to a type that is only `Codable`: the field is not written.
   @_disfavoredOverload
   public static func path<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
     _ path: JSONPath, _ transformer: Transformer<Input, Output>
@@ -96,15 +96,15 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     JSONField(.path(path), FieldTransform(codable: transformer))
   }
 
-  /// At several paths, with a transformer that is given what is there: a key that is absent is not in the dictionary,
-  /// and a null is `.null`.
+  /// At several paths, with a transformer that receives the values there. The dictionary has no entry for an absent
+  /// path, and `.null` for a null.
   public static func paths<Output: Archivable & SendableMetatype>(
     _ paths: JSONPath..., by transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>
   ) -> JSONField {
     JSONField(.paths(paths), FieldTransform(paths: transformer))
   }
 
-  /// At several paths, with a transformer that goes one way.
+  /// At several paths, with a one-way transformer.
   public static func paths<Output: Archivable & SendableMetatype>(
     _ paths: JSONPath..., by transformer: Transformer<[JSONPath: ArchiveValue], Output>
   ) -> JSONField {
@@ -119,7 +119,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     JSONField(.paths(paths), FieldTransform(codablePaths: transformer))
   }
 
-  /// At several paths, with a transformer that goes one way to a type that is only `Codable`.
+  /// At several paths, with a one-way transformer to a type that is only `Codable`.
   @_disfavoredOverload
   public static func paths<Output: Codable & SendableMetatype>(
     _ paths: JSONPath..., by transformer: Transformer<[JSONPath: ArchiveValue], Output>
@@ -127,21 +127,21 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     JSONField(.paths(paths), FieldTransform(codablePaths: transformer))
   }
 
-  /// The same place, with a transformer between JSON and the field.
+  /// The same path, with a transformer between JSON and the field.
   public func transformed<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
     with { $0.transform = FieldTransform(transformer) }
   }
 
-  /// The same place, with a transformer that goes one way.
+  /// The same path, with a one-way transformer.
   public func transformed<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     by transformer: Transformer<Input, Output>
   ) -> JSONField {
     with { $0.transform = FieldTransform(transformer) }
   }
 
-  /// The same place, with a transformer between JSON and a field whose type is only `Codable`.
+  /// The same path, with a transformer between JSON and a field whose type is only `Codable`.
   @_disfavoredOverload
   public func transformed<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
@@ -149,7 +149,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     with { $0.transform = FieldTransform(codable: transformer) }
   }
 
-  /// The same place, with a transformer that goes one way to a type that is only `Codable`.
+  /// The same path, with a one-way transformer to a type that is only `Codable`.
   @_disfavoredOverload
   public func transformed<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
     by transformer: Transformer<Input, Output>
@@ -159,7 +159,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
 
   // MARK: Which way
 
-  /// Read and never written: what only the server sets.
+  /// Read and never written, for fields that only the server sets.
   public static func readOnly(_ field: JSONField) -> JSONField { field.with { $0.isWritten = false } }
 
   /// Written and never read.
@@ -167,23 +167,23 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
 
   // MARK: Null, absence, leniency
 
-  /// What null means where the field is no optional.
+  /// The meaning of null if the field is not optional.
   public func null(_ policy: JSONNullPolicy) -> JSONField { with { $0.nullPolicy = policy } }
 
-  /// What stands for an absent path, instead of the field's default. It is a value as the field would read it in JSON.
+  /// The substitute for an absent path, instead of the field's default. It is a value that the field could read from JSON.
   public func missing(_ value: ArchiveValue) -> JSONField { with { $0.missing = value } }
 
-  /// Forms that are accepted besides the exact one.
+  /// Accepts further forms in addition to the exact one.
   public func lenient(_ forms: JSONCoercion...) -> JSONField { with { $0.coercions.formUnion(forms) } }
 
-  /// Leaves out elements of an array that are invalid, instead of failing: those that are not what it holds, that a hook
-  /// refuses, or that break a rule, unless reading does not validate.
+  /// Skips invalid elements of an array instead of failing: elements of the wrong type, elements that a hook rejects,
+  /// and elements that break a rule, unless reading does not validate.
   ///
-  /// A merge, and a transformer that makes models, try the hooks and rules of an element on a copy of it first. A limit
-  /// that is reached stays an error, and so does a model that is declared wrongly.
+  /// A merge, and a transformer that creates models, first try the hooks and rules of an element on a copy. An exceeded
+  /// limit and a mistake in a model's declaration remain errors.
   public var skippingInvalid: JSONField { with { $0.skipsInvalid = true } }
 
-  /// Whether a null is written, whatever the adapter says.
+  /// Whether a null is written, overriding the adapter.
   public func writing(nulls: JSONNulls) -> JSONField { with { $0.nulls = nulls } }
 
   private func with(_ change: (inout JSONField) -> Void) -> JSONField {
@@ -207,20 +207,20 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   }
 }
 
-/// What null means for a field that is no optional.
+/// The meaning of null for a field that is not optional.
 public enum JSONNullPolicy: Sendable, Hashable {
   /// An error with the code `typeMismatch`.
   case fail
   /// The default of the field.
   case useDefault
-  /// This value, as the field would read it in JSON.
+  /// This value, in the form that the field reads from JSON.
   case value(ArchiveValue)
 }
 
-/// What is written for a nil.
+/// The JSON that is written for nil.
 public enum JSONNulls: String, Sendable, Hashable {
   /// An explicit null.
   case null
-  /// Nothing, and no container that would be empty.
+  /// Nothing. Containers that would be empty are omitted, too.
   case omit
 }

@@ -1,8 +1,8 @@
 /// A path into a JSON document: `user.login`, `coordinates[0]`, `labels[*].name`.
 ///
 /// In text a dot separates two keys, `[2]` is the third element of an array, and `[*]` every element of one.
-/// `\.` is a dot inside a key, `\[` a bracket, and `\\` a backslash. No character means anything else, so `@count` is
-/// a key like any other.
+/// `\.` is a dot inside a key, `\[` a bracket, and `\\` a backslash. No other character is special, so `@count` is an
+/// ordinary key.
 public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// One step of a path.
   public enum Step: Sendable, Hashable {
@@ -10,25 +10,25 @@ public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     case key(String)
     /// Into an array.
     case index(Int)
-    /// Into every element of an array: what follows is read from each, and nothing can be written.
+    /// Into every element of an array. The following steps are read from each element, and nothing can be written.
     case each
   }
 
   /// The steps, outermost first; none for the whole document.
   public let steps: [Step]
 
-  /// Whether a text spelled an empty key between others, as `a..b` does: a slip of the pen, most likely.
+  /// Whether the text had an empty key between others, like `a..b`, which is probably a typing mistake.
   private(set) var isMisspelled = false
 
-  /// A path of steps, each taken as it is.
+  /// A path of steps, taken literally.
   public init(_ steps: [Step]) { self.steps = steps }
 
-  /// A path of one key, taken as it is.
+  /// A path of one key, taken literally.
   public init(key: String) { steps = [.key(key)] }
 
   public init(stringLiteral value: String) { self.init(parsing: value) }
 
-  /// The path that the text spells.
+  /// Parses a path.
   public init(parsing text: String) {
     var steps: [Step] = []
     var rest = Substring(text)
@@ -39,7 +39,7 @@ public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
         rest = after
         needsKey = rest.first == "."
         if needsKey { rest.removeFirst() }
-        // Behind an element only a dot or the next element can stand; anything else begins a key all the same.
+        // After an element, only a dot or the next element is expected. Anything else begins a key all the same.
         continue
       }
       let key = Self.key(&rest)
@@ -55,7 +55,7 @@ public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
 
   public func hash(into hasher: inout Hasher) { hasher.combine(steps) }
 
-  /// Takes a key off the text, up to a dot or to a place in an array.
+  /// Removes a key from the start of the text, up to a dot or an index.
   private static func key(_ rest: inout Substring) -> String {
     var key = ""
     while let character = rest.first {
@@ -95,7 +95,7 @@ public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     return text
   }
 
-  /// The path as errors hold it, up to the first step into every element.
+  /// The path in the form of errors, up to the first step into every element.
   var components: [ArchiveError.PathComponent] {
     var components: [ArchiveError.PathComponent] = []
     for step in steps {
@@ -108,7 +108,7 @@ public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     return components
   }
 
-  /// The key that the path begins with; `nil` where it begins in another way.
+  /// The key that the path begins with; `nil` if it does not begin with a key.
   var firstKey: ExactKey? { if case .key(let key)? = steps.first { ExactKey(key) } else { nil } }
 
   var readsEach: Bool { steps.contains(.each) }

@@ -1,26 +1,26 @@
 extension MergePolicy {
-  /// Laws of a policy, for one value and a base that stays the same; an array counts as its elements without order.
+  /// The laws of a policy, for one value and a constant base. An array counts as its elements without order.
   public struct Claims: OptionSet, Sendable, Hashable {
     public let rawValue: Int
 
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Two sides that exchange their values come to the same, whichever is called the server.
+    /// The result is the same if the two sides exchange their values.
     public static let commutative = Claims(rawValue: 1)
-    /// Three sides come to the same, whichever two of them meet first.
+    /// Three sides have the same result, whichever two of them merge first.
     public static let associative = Claims(rawValue: 2)
     /// Merging the same server's value again changes nothing.
     public static let idempotent = Claims(rawValue: 4)
-    /// Where one side has the base's value, the other side's is the result.
+    /// If one side has the base's value, the result is the other side's value.
     public static let respectsBase = Claims(rawValue: 8)
   }
 
   /// The laws that the policy keeps.
   ///
-  /// ``sumOfDeltas`` is not idempotent: the same change counts again until the base moves on. Nor is ``lines``, where a
-  /// text has equal lines. ``lastWriter(by:)`` is not associative, since a model has one time for all of its fields, and
-  /// its laws need times that do not run backwards. ``max`` and ``min`` keep theirs among values of one kind.
-  /// ``union`` does not respect the base, which is what makes it associative. Nothing is claimed for own code.
+  /// ``sumOfDeltas`` is not idempotent: the same change counts again until the base advances. Nor is ``lines``, if a
+  /// text has equal lines. ``lastWriter(by:)`` is not associative, because a model has one time for all of its fields,
+  /// and its laws need times that do not run backwards. The laws of ``max`` and ``min`` hold for values of one kind.
+  /// ``union`` does not respect the base, which makes it associative. Custom code claims nothing.
   public var claims: Claims {
     switch rule {
     case .automatic, .conflict, .recursive: [.idempotent, .respectsBase]

@@ -1,5 +1,5 @@
 extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
-  /// The policy as reports and the command line spell it: `serverWins`, `byID(id,keep)`, `lines|serverWins`.
+  /// The policy in the form of reports and the command line: `serverWins`, `byID(id,keep)`, `lines|serverWins`.
   public var description: String {
     switch rule {
     case .automatic: "automatic"
@@ -24,7 +24,7 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     }
   }
 
-  /// The policy that a text spells as ``description`` does; `nil` for any other. Own code has no text.
+  /// Parses a policy in the form of ``description``; `nil` for any other text. Custom code has no text.
   public init?(_ description: String) {
     var depth = 0
     let bar = description.firstIndex { character in
@@ -57,14 +57,14 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     self = policy
   }
 
-  /// Every policy that has a text, for messages of what one may write.
+  /// The forms of all policies that have a text, for messages.
   public static let names = [
     "automatic", "conflict", "serverWins", "localWins", "keepLocal", "recursive", "byID(key)", "byID(key+key)",
     "byID(key,keep|remove|removeUnlessEdited)", "lastWriter(key)", "max", "min", "sumOfDeltas", "union", "addWins",
     "append", "lines", "policy.ifPresent", "(policy|policy).ifPresent", "policy|policy",
   ]
 
-  /// The policies that are named and nothing else.
+  /// The policies without parameters.
   private static let plain: [MergePolicy] = [
     .automatic, .conflict, .serverWins, .localWins, .keepLocal, .recursive, .max, .min, .sumOfDeltas, .union, .addWins,
     .append, .lines,

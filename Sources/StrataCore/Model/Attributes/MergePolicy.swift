@@ -1,18 +1,18 @@
-/// What merging does with a value that both sides changed, each in its own way.
+/// The rule for a value that both sides of a merge changed in different ways.
 ///
-/// There are up to three values: *base*, what both started from, *local*, what the program has, and *server*, what came
-/// in. Where the base is known and only one side changed, that side counts, whatever the policy, but for
-/// ``keepLocal``, ``union`` and ``ifPresent``. Where both have the same value, that is the result, but for
-/// ``sumOfDeltas``. Without a base every difference counts as one that both sides made.
+/// There are up to three values: *base*, the common ancestor of both sides, *local*, the program's own value, and
+/// *server*, the incoming value. If the base is known and only one side changed, that side's value is the result with
+/// every policy except ``keepLocal``, ``union`` and ``ifPresent``. If both sides have the same value, that value is the
+/// result, except for ``sumOfDeltas``. Without a base, every difference counts as a change on both sides.
 ///
-/// Policies are values: a field has one, a type, a path of one call; ``ifPresent`` and ``orElse(_:)`` make new ones.
-/// Their ``description`` is what reports and the command line call them. ``claims`` says which laws each one keeps.
+/// Policies are values: a field can have one, a type, or a path of one call. ``ifPresent`` and ``orElse(_:)`` create
+/// new ones. Reports and the command line use their ``description``. ``claims`` lists the laws that each policy keeps.
 ///
-/// A policy of a field that can do nothing for its type, as ``lines`` for a number, is an error of the declaration: the
-/// first encoding, decoding or merge of the model throws ``ArchiveError`` with the code `invalidSchema`. Fields of the type
-/// ``ArchiveValue``, and of types that archive themselves in a way of their own, may have any. Policies of one call are not checked.
+/// A field's policy that cannot apply to its type, such as ``lines`` for a number, is a mistake in the declaration: the
+/// first encoding, decoding or merge of the model throws ``ArchiveError`` with the code `invalidSchema`. Fields of the
+/// type ``ArchiveValue``, and of types with their own coding, may have any policy. Policies of one call are not checked.
 ///
-/// The names are those of the field: last writer, sum of deltas (PN-counter), union (G-set) and add-wins (OR-set) as in
+/// The names follow the literature: last writer, sum of deltas (PN-counter), union (G-set) and add-wins (OR-set) as in
 /// Shapiro et al., "A comprehensive study of convergent and commutative replicated data types", 2011.
 public struct MergePolicy: Sendable {
   indirect enum Rule: Sendable {
@@ -33,92 +33,92 @@ public struct MergePolicy: Sendable {
 
   // MARK: One side
 
-  /// What a field does that says nothing. Without a base the server's value counts, null too, as in Mantle. With one,
-  /// nested models, objects and dictionaries are merged key by key, arrays of models that name their identity by it
-  /// (``MergeRules/identity``), and anything else that both sides changed is a conflict.
+  /// The policy of a field that declares none. Without a base, the result is the server's value, even null, as in
+  /// Mantle. With a base, nested models, objects and dictionaries are merged key by key, and arrays of models that
+  /// declare an identity by that identity (``MergeRules/identity``). Anything else that both sides changed is a conflict.
   public static var automatic: MergePolicy { MergePolicy(.automatic) }
 
   /// A difference is a conflict, also inside nested models.
   public static var conflict: MergePolicy { MergePolicy(.conflict) }
 
-  /// The server's value, null and absence included: what Mantle does. With ``ifPresent`` it counts unless it is null.
+  /// The server's value, including null and absence, as in Mantle. With ``ifPresent``, unless it is null.
   public static var serverWins: MergePolicy { MergePolicy(.server) }
 
-  /// The local value, null and absence included.
+  /// The local value, including null and absence.
   public static var localWins: MergePolicy { MergePolicy(.local) }
 
-  /// The local value always, also where only the server changed it: for what is no server's business.
+  /// Always the local value, even if only the server changed it: for values that the server does not own.
   public static var keepLocal: MergePolicy { MergePolicy(.keepLocal) }
 
-  /// The value of the side whose model was written last, as the field `key` next to it says: a date, a number, or text
-  /// in ISO 8601. Of equal times the greater value counts, so that both sides come to the same. A side without a
-  /// time loses; where neither has one it is a conflict. The field of the time itself is merged by ``max``, unless it
-  /// has a policy of its own.
+  /// The value of the side whose model was written last, according to the field `key` next to it: a date, a number, or
+  /// text in ISO 8601. If the times are equal, the greater value is the result, so that both sides agree. A side
+  /// without a time loses. If neither side has a time, it is a conflict. The field with the time is merged by ``max``,
+  /// unless it has its own policy.
   public static func lastWriter(by key: String) -> MergePolicy { MergePolicy(.lastWriter(key: key)) }
 
   // MARK: Ordered values
 
-  /// The greater one: of numbers, dates, booleans and texts (by Unicode scalars). Null and absent are below everything;
-  /// values of different kinds are a conflict.
+  /// The greater value: of numbers, dates, booleans and texts (by Unicode scalars). Null and absent are below
+  /// everything. Values of different kinds are a conflict.
   public static var max: MergePolicy { MergePolicy(.maximum) }
 
-  /// The smaller one, as ``max``; null and absent are above everything.
+  /// The smaller value, like ``max``. Null and absent are above everything.
   public static var min: MergePolicy { MergePolicy(.minimum) }
 
-  /// Numbers: what both sides added is added up, `local + server - base`; equal changes count twice. A missing number
-  /// counts as 0. Without a base the server's number counts. Beyond the range of 64 bits it is a conflict.
+  /// Numbers: adds up the changes of both sides, `local + server - base`. Equal changes count twice. A missing number
+  /// counts as 0. Without a base, the result is the server's number. Beyond the range of 64 bits it is a conflict.
   public static var sumOfDeltas: MergePolicy { MergePolicy(.sumOfDeltas) }
 
   // MARK: Collections and text
 
-  /// Arrays and sets: what either side has. A removal does not survive (a grow-only set). The base does not count; an
-  /// absent or null side is empty. An array has its elements once, in the order of ``addWins``.
+  /// Arrays and sets: the elements of both sides. A removal does not survive (a grow-only set). The base is ignored. An
+  /// absent or null side is empty. An array has each element once, in the order of ``addWins``.
   public static var union: MergePolicy { MergePolicy(.union) }
 
-  /// Arrays and sets: additions of both sides come in and removals of both sides go; an element that one side
-  /// removed and the other added anew stays. Without a base the same as ``union``. In an array elements stand once, in
-  /// the base's order as the sides changed it; where both put elements in one place, the server's come first.
+  /// Arrays and sets: keeps additions of both sides and removes the removals of both sides. An element that one side
+  /// removed and the other side added again stays. Without a base the same as ``union``. An array has each element
+  /// once, in the base's order as changed by the sides. If both sides insert at one position, the server's elements come first.
   public static var addWins: MergePolicy { MergePolicy(.addWins) }
 
-  /// Arrays and texts that only grow at the end: what both have, what the server added, what was added here. Anything
-  /// else is a conflict. Without a base both may have added to what they have in common.
+  /// Arrays and texts that only grow at the end: the common part, then the server's additions, then the local
+  /// additions. Any other change is a conflict. Without a base, the common beginning of both sides serves as the base.
   public static var append: MergePolicy { MergePolicy(.append) }
 
-  /// Texts, line by line, as diff3 does: changes of both sides in different lines come together; changes in the same
-  /// or neighbouring lines, and texts that differ in more than 4,000 lines, are a conflict. Without a base the server's text counts.
+  /// Texts, line by line, like diff3: changes of both sides in different lines are combined. Changes in the same or
+  /// neighbouring lines, and texts that differ in more than 4,000 lines, are a conflict. Without a base, the result is the server's text.
   public static var lines: MergePolicy { MergePolicy(.lines) }
 
   // MARK: Nested values
 
-  /// Nested models, objects and dictionaries key by key, by the policies of their own types; anything else as ``automatic``. From
-  /// JSON a partial object is enough.
+  /// Nested models, objects and dictionaries key by key, by the policies of their own types. Anything else like
+  /// ``automatic``. From JSON, a partial object is enough.
   public static var recursive: MergePolicy { MergePolicy(.recursive) }
 
-  /// Arrays and sets of models or objects: elements with the same value under `key` are merged, those that either side
-  /// inserted survive, and one that one side moved is moved.
+  /// Arrays and sets of models or objects: merges elements with the same value under `key`, keeps the insertions of
+  /// both sides, and applies a move by one side.
   ///
   /// - Parameters:
-  ///   - key: the key that tells elements apart. Elements without one are identified by their content.
-  ///   - unlisted: what becomes of elements that the source does not list; as ``MergeOptions/unlisted`` unless given.
+  ///   - key: the key that identifies elements. Elements without one are identified by their content.
+  ///   - unlisted: the treatment of elements that the source does not list; like ``MergeOptions/unlisted`` unless given.
   public static func byID(_ key: IdentityKey = "id", unlisted: Unlisted? = nil) -> MergePolicy {
     MergePolicy(.byID(key: key, unlisted: unlisted))
   }
 
   // MARK: Own code
 
-  /// A value made of two, without looking at the base. `nil` stands for absent on the way in, and for "keep the
-  /// local value" on the way out. Without a base it is asked for equal values too.
+  /// A value computed from the two sides, without the base. As an argument, `nil` means absent; as a result, it keeps
+  /// the local value. Without a base, the closure is called for equal values, too.
   public static func custom(
     _ merge: @escaping @Sendable (_ local: ArchiveValue?, _ server: ArchiveValue?) throws -> ArchiveValue?
   ) -> MergePolicy {
     MergePolicy(.custom(merge))
   }
 
-  /// A value made of three where both sides changed it; `nil` says that it is a conflict.
+  /// A value computed from all three sides, if both sides changed it. A result of `nil` is a conflict.
   ///
   /// - Parameters:
-  ///   - name: what reports call the rule.
-  ///   - resolve: makes the value. What it throws ends the merge, and nothing is changed.
+  ///   - name: the name of the rule in reports.
+  ///   - resolve: computes the value. An error that it throws ends the merge, and nothing is changed.
   public static func resolving(
     _ name: String, _ resolve: @escaping @Sendable (MergeSides) throws -> ArchiveValue?
   ) -> MergePolicy {
@@ -127,38 +127,38 @@ public struct MergePolicy: Sendable {
 
   // MARK: Composition
 
-  /// The same policy, with null and absence of the server's value clearing nothing.
+  /// The same policy, except that null and absence of the server's value clear nothing.
   public var ifPresent: MergePolicy { MergePolicy(.ifPresent(self)) }
 
-  /// The same policy, with another one where it finds a conflict in the value itself: `.lines.orElse(.serverWins)`.
-  /// What conflicts inside nested values stays a conflict.
+  /// The same policy, with another one for conflicts in the value itself: `.lines.orElse(.serverWins)`. Conflicts
+  /// inside nested values remain conflicts.
   public func orElse(_ other: MergePolicy) -> MergePolicy { MergePolicy(.orElse(self, other)) }
 }
 
-/// What a merge does with local elements that have an identity and local keys of dictionaries where the source does not list them.
+/// The treatment of local elements with an identity, and of local keys of dictionaries, that the source does not list.
 public enum Unlisted: String, Sendable, Hashable, CaseIterable {
-  /// They stay.
+  /// They are kept.
   case keep
-  /// They go, edited or not. Those inserted here since the base stay.
+  /// They are removed, edited or not. Elements inserted locally since the base are kept.
   case remove
-  /// They go unless they were edited here since the base. Without a base they go.
+  /// They are removed unless they were edited locally since the base. Without a base they are removed.
   case removeUnlessEdited
 }
 
-/// The values that a policy decides between; `nil` stands for absent.
+/// The values that a policy decides between; `nil` means absent.
 public struct MergeSides: Sendable, Hashable {
-  /// What both sides started from.
+  /// The common ancestor of both sides.
   public var base: ArchiveValue?
-  /// Whether the base is known: else ``base`` is `nil` because nobody knows it.
+  /// Whether the base is known. If not, ``base`` is `nil`.
   public var isBaseKnown: Bool
-  /// What the program has.
+  /// The program's own value.
   public var local: ArchiveValue?
-  /// What came in.
+  /// The incoming value.
   public var server: ArchiveValue?
 
-  /// The values of both sides and of what they started from; `nil` is what is absent.
+  /// The values of both sides and of their base; `nil` means absent.
   ///
-  /// - Parameter isBaseKnown: `false` where nobody knows the base.
+  /// - Parameter isBaseKnown: `false` if the base is unknown.
   public init(base: ArchiveValue?, isBaseKnown: Bool = true, local: ArchiveValue?, server: ArchiveValue?) {
     self.base = base
     self.isBaseKnown = isBaseKnown

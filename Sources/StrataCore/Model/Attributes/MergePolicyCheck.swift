@@ -1,18 +1,18 @@
 import Foundation
 
-/// Finds the policies that can do nothing for their fields, all of them.
+/// Finds all policies that cannot apply to their fields.
 ///
-/// Only what is certain counts: of a type that archives itself in a way of its own nobody knows what it holds.
+/// Reports only certain mistakes: the content of a type with its own coding is unknown.
 enum MergePolicyCheck {
-  /// What is wrong with the policies of the fields and the rules of the type; `nil` where nothing is.
+  /// The mistakes in the policies of the fields and the rules of the type; `nil` if there are none.
   ///
-  /// Looks at the schemas of other models, so not while one is made: models that hold each other would wait forever.
+  /// Uses the schemas of other models, so it must not run while a schema is created: models that contain each other would deadlock.
   static func problem(of schema: ModelSchema) -> ArchiveError? {
     var errors: [ArchiveError] = []
     func add(_ path: [ArchiveError.PathComponent], _ reason: String) {
       errors.append(ArchiveError(.invalidSchema, reason, path: path, typeName: schema.name))
     }
-    // To ask a type what it is takes its time, and most fields need not be asked.
+    // Determining the kind of a type is slow, and most fields have no policy.
     for field in schema.fields where !field.merge.isAutomatic {
       for policy in field.merge.parts {
         guard let reason = misfit(of: policy, MergeKind(field.type), schema) else { continue }
@@ -30,11 +30,11 @@ enum MergePolicyCheck {
     return ArchiveError.combined(errors)
   }
 
-  /// A default is for fields of many types: each of its parts must fit one of those that follow it.
+  /// A default is for fields of many types. Each of its parts must fit at least one of the fields that use it.
   private static func misfit(ofDefault policy: MergePolicy, _ schema: ModelSchema) -> String? {
     if case .lastWriter = policy.rule { return misfit(of: policy, MergeKind(ArchiveValue.self), schema) }
     let kinds = schema.fields.filter(\.merge.isAutomatic).map { MergeKind($0.type) }
-    // A subclass may bring the field that a default is for.
+    // A subclass may have a field that the default is for.
     guard !schema.isObject, !kinds.isEmpty, kinds.allSatisfy({ misfit(of: policy, $0, schema) != nil }) else {
       return nil
     }
@@ -42,11 +42,11 @@ enum MergePolicyCheck {
       + "that fits one of them"
   }
 
-  /// Why a policy can do nothing for a field, and what could.
+  /// The reason why a policy cannot apply to a field, and the remedy.
   private static func misfit(of policy: MergePolicy, _ kind: MergeKind, _ schema: ModelSchema) -> String? {
     switch (policy.rule, kind.shape) {
     case (.lastWriter(let key), _):
-      // What is declared nowhere here may stand in what holds the model: the nearest time counts.
+      // An undeclared key may be in an enclosing model: the nearest time counts.
       guard let time = schema.fields.first(where: { $0.key == key }), !MergeKind(time.type).isOrdered
       else { return nil }
       return "compares what \(key) holds, and \(name(of: time.type)) has no order; name a date, a number or a text"
@@ -72,7 +72,7 @@ enum MergePolicyCheck {
     }
   }
 
-  /// Why elements cannot be identified by a key.
+  /// The reason why a key cannot identify elements.
   private static func misfit(ofElements element: Any.Type, _ key: IdentityKey) -> String? {
     let kind = MergeKind(element)
     switch kind.shape {
@@ -80,7 +80,7 @@ enum MergePolicyCheck {
     case .model(let type):
       guard !key.keys.allSatisfy(type.schema.allKeys.contains) else { return nil }
       return "tells elements apart by \(key), which \(absence(of: type.schema))"
-    // Its keys may be any text, and JSON has such lists.
+    // A dictionary can have any text as its keys, and JSON has such lists.
     case .dictionary(let keys, _) where MergeKind(keys).isText: return nil
     case .array(let inner), .set(let inner): return misfit(ofElements: inner, key)
     default:
@@ -118,8 +118,8 @@ enum MergePolicyCheck {
   }
 }
 
-/// The type of a field as merging sees it. An optional counts as the type that it wraps, an archivable type with a raw value as the type of
-/// that value.
+/// The type of a field as merging treats it. An optional counts as its wrapped type, an archivable type with a raw
+/// value as the type of that value.
 private struct MergeKind: CustomStringConvertible {
   let type: Any.Type
   let shape: TypeShape.Kind
@@ -136,7 +136,7 @@ private struct MergeKind: CustomStringConvertible {
 
   private init(type: Any.Type, shape: TypeShape.Kind) { (self.type, self.shape) = (type, shape) }
 
-  /// Whether the type is opaque, or holds any value.
+  /// Whether the type is opaque, or contains any value.
   var isUnknown: Bool {
     switch shape {
     case .untyped, .opaque, .rawValue: true
@@ -164,7 +164,7 @@ private struct MergeKind: CustomStringConvertible {
     }
   }
 
-  /// The policies that are for such values alone.
+  /// The policies that apply only to such values.
   var fitting: String? {
     switch shape {
     case .scalar(.string): "max, min, append, lines"
@@ -190,7 +190,7 @@ private struct MergeKind: CustomStringConvertible {
 }
 
 extension MergePolicy {
-  /// The policies that this one is made of.
+  /// The policies that this one is composed of.
   fileprivate var parts: [MergePolicy] {
     switch rule {
     case .ifPresent(let policy): policy.parts

@@ -1,26 +1,26 @@
-/// A model that says how its objects are merged, wherever they stand.
+/// A model that declares how its objects are merged, wherever they occur.
 ///
 ///     extension Issue: Mergeable {
 ///       static let mergeRules = MergeRules(default: .lastWriter(by: "updatedAt"), identity: "number")
 ///     }
 public protocol Mergeable: VersionedModel {
-  /// The rules. A `static let`, made once.
+  /// The rules. Declare them as a `static let`, so that they are created once.
   static var mergeRules: MergeRules { get }
 }
 
-/// How objects of one model are merged.
+/// The rules for merging objects of one model.
 public struct MergeRules: Sendable {
-  /// The policy of fields that have none of their own.
+  /// The policy of fields that declare none.
   public let policy: MergePolicy
   /// The key, or the keys together, that identify a model. Arrays of models are merged by it.
   public let identity: IdentityKey?
 
-  /// A default that none of the fields which follow it can use, and an identity that the model does not declare, are
-  /// errors of the declaration, with the code `invalidSchema`. Of a class only the identity is checked: subclasses may
-  /// bring the fields.
+  /// A default that no field can use, and an identity that the model does not declare, are mistakes in the declaration,
+  /// with the code `invalidSchema`. In a class, only the identity is checked, because subclasses may have further
+  /// fields.
   ///
   /// - Parameters:
-  ///   - policy: for fields that have none of their own.
+  ///   - policy: for fields that declare none.
   ///   - identity: the key, or the keys together, that identify a model; `nil` for `id`, if the model has such a field.
   public init(default policy: MergePolicy = .automatic, identity: IdentityKey? = nil) {
     self.policy = policy

@@ -78,14 +78,14 @@ extension UUID: DirectValue { var directValue: ArchiveValue? { .uuid(self) } }
 extension Data: DirectValue { var directValue: ArchiveValue? { .data(self) } }
 
 extension URL: DirectValue {
-  // A URL that cannot be read again is refused by `archivedValue`.
+  // `archivedValue` rejects a URL that cannot be read again.
   var directValue: ArchiveValue? { baseURL == nil && URL(exactly: absoluteString) != nil ? .url(self) : nil }
 }
 
 extension Optional: DirectValue where Wrapped: DirectValue {
   var directValue: ArchiveValue? {
     guard let self else { return .null }
-    // `archivedValue` refuses nil in an optional.
+    // `archivedValue` rejects nil in an optional.
     return Wrapped._mayBeNull ? nil : self.directValue
   }
 }

@@ -1,6 +1,6 @@
 /// The bridge to `Codable`: any Codable type becomes a value, and a value any Codable type.
 package enum ValueCoding {
-  /// The value of anything that can be encoded.
+  /// Returns the value of anything that can be encoded.
   ///
   /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
   package static func value<T>(of value: T) throws -> ArchiveValue {
@@ -31,18 +31,18 @@ package enum ValueCoding {
     do { return try ValueDecoder(value, in: context).make(type) } catch { throw ArchiveError(decoding: error) }
   }
 
-  /// Throws what making a value of a type throws.
+  /// Throws the error of creating a value of a type.
   static func check(_ value: ArchiveValue, as type: Any.Type, in context: DecodingContext) throws {
     _ = try make(any: type, from: value, in: context)
   }
 
-  /// Makes a value of any type; `nil` for a type that archives and `Codable` do not know.
+  /// Creates a value of any type; `nil` for a type that is neither archivable nor `Codable`.
   private static func make(any type: Any.Type, from value: ArchiveValue, in context: DecodingContext) throws -> Any? {
     if let type = TypeShape.archivable(type) { return try type.make(from: value, in: context) }
     return try (type as? any Decodable.Type).map { try decoded($0, from: value, in: context) }
   }
 
-  /// A value made in the type of a field, and the value of that: references to objects name those in `referenced`.
+  /// Decodes a value as the type of a field, and encodes it again. References refer to the objects in `referenced`.
   static func typed(
     _ value: ArchiveValue, as type: Any.Type, _ referenced: ReferencedObjects, in context: DecodingContext
   ) throws -> ArchiveValue {
@@ -77,7 +77,7 @@ extension ArchiveReader {
 }
 
 extension ArchiveError {
-  /// One of our errors for what a `Decodable` type threw, with its path.
+  /// Converts an error of a `Decodable` type to an `ArchiveError`, with its path.
   init(decoding error: any Error) {
     if let known = error as? ArchiveError {
       self = known

@@ -5,12 +5,12 @@ final class ValueDecoder: Decoder {
   private let parent: ValueDecoder?
   private let types: CodableTypes
   private let context: DecodingContext
-  /// The entries, once a keyed container was asked for.
+  /// The entries, after a keyed container was requested.
   @exclusivity(unchecked) private var entries: [ArchiveObject.Entry] = []
   @exclusivity(unchecked) private var isKeyed = false
   /// Whether all keys are ASCII. Other keys can be equal without having the same bytes.
   @exclusivity(unchecked) private var isASCII = true
-  /// The index at which the next key is looked for first: most types decode their keys in the order in which they encoded them.
+  /// The index at which the search for the next key starts. Most types decode their keys in the order of encoding.
   @exclusivity(unchecked) private var next = 0
   @exclusivity(unchecked) private var table: [String: Int]?
 
@@ -30,7 +30,7 @@ final class ValueDecoder: Decoder {
     (types, context) = (parent.types, parent.context)
   }
 
-  /// Makes a value with the type's own code.
+  /// Creates a value with the type's own code.
   func make<T: Decodable>(_ type: T.Type) throws -> T {
     do { return try T(from: self) } catch DecodingError.dataCorrupted(let context)
       where type is any RawRepresentable.Type && context.codingPath.count == codingPath.count
@@ -80,7 +80,7 @@ final class ValueDecoder: Decoder {
         next += 1
         return entries[next - 1].value
       }
-      // The key may be asked for again.
+      // The same key may be requested again.
       if next > 0, entries[next - 1].key == key { return entries[next - 1].value }
     }
     guard let index = search(key) else { return nil }
@@ -88,7 +88,7 @@ final class ValueDecoder: Decoder {
     return entries[index].value
   }
 
-  /// Up to so many keys are compared one by one.
+  /// Up to this number of keys, keys are compared one by one.
   private static let mostScanned = 128
 
   private func search(_ key: String) -> Int? {
@@ -108,7 +108,7 @@ final class ValueDecoder: Decoder {
   private func decode<T: Decodable>(
     _ type: T.Type, _ value: ArchiveValue, _ key: @autoclosure () -> (any CodingKey)?
   ) throws -> T {
-    // The comparisons vanish where the type is known.
+    // The comparisons are removed at compile time if the type is known.
     if T.self == String.self, case .string(let text) = value, let text = text as? T { return text }
     if T.self == Int.self, case .int(let wide) = value, let integer = Int(exactly: wide), let integer = integer as? T {
       return integer
@@ -193,7 +193,7 @@ final class ValueDecoder: Decoder {
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
 
-    /// Passes the next element, unless reading it throws.
+    /// Advances past the next element, unless reading it throws.
     @inline(__always)
     private mutating func pass<R>(_ read: (ValueDecoder, ArchiveValue, AnyCodingKey) throws -> R) throws -> R {
       let key = AnyCodingKey(intValue: currentIndex)

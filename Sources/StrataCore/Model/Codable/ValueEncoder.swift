@@ -1,4 +1,4 @@
-/// Builds the value of what a Codable type encodes. Types that archives know (dates, URLs, models) stay what they are.
+/// Builds the value that a Codable type encodes. Archivable types (dates, URLs, models) keep their kinds.
 ///
 /// An encoder is one place in the value: all containers for the place fill the same entries.
 final class ValueEncoder: Encoder {
@@ -18,9 +18,9 @@ final class ValueEncoder: Encoder {
   var codingPath: [any CodingKey] { sequence(first: self, next: \.parent).compactMap(\.key).reversed() }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  /// Encoded values are nested up to here.
+  /// The largest depth of encoded values.
   private static let mostDepth = ArchiveLimits().depth
-  /// Nested containers, which cannot throw, are dropped from here on, and encoding fails in the end.
+  /// The depth at which nested containers, which cannot throw, are dropped. Encoding fails at the end.
   private static let mostNested = 2048
   private static let mostReserved = 128
   private static let empty = ArchiveValue.object(ArchiveObject())
@@ -32,7 +32,7 @@ final class ValueEncoder: Encoder {
     depth = parent.map { $0.depth + 1 } ?? 0
   }
 
-  /// The value of anything that can be encoded.
+  /// Returns the value of anything that can be encoded.
   ///
   /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
   static func value(of value: some Encodable) throws -> ArchiveValue {
@@ -228,7 +228,8 @@ final class ValueEncoder: Encoder {
 }
 
 extension ArchiveValue {
-  /// The value of a common scalar; `nil` for any other type. The comparisons vanish where the type is known.
+  /// The value of a common scalar; `nil` for any other type. The comparisons are removed at compile time if the type is
+  /// known.
   @inline(__always)
   fileprivate init?<T>(common value: T) {
     if T.self == String.self, let value = value as? String {

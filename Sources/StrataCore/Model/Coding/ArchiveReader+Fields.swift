@@ -1,5 +1,5 @@
 extension ArchiveReader {
-  /// Whether the fields follow each other in the bytes, in the order of the schema.
+  /// Whether the fields are consecutive in the bytes, in the order of the schema.
   @usableFromInline
   var isPositional: Bool {
     @inline(__always) get {
@@ -7,9 +7,9 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads the field that has this place in the schema and must be there; an optional may be absent.
+  /// Reads the required field with this index in the schema. An optional may be absent.
   ///
-  /// It is compiled once for each type, and not once for each field: the code of models is a third smaller.
+  /// It is compiled once for each type, not once for each field, so that models have less code.
   @inlinable
   @inline(never)
   public mutating func field<T: Archivable>(_ place: Int) throws -> T {
@@ -21,11 +21,11 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field of a type that the call names, as above.
+  /// Reads a required field of a type that the call names.
   @inlinable
   public mutating func field<T: Archivable>(_ place: Int, _ type: T.Type) throws -> T { try field(place) }
 
-  /// Reads a field that takes a default where its key is absent.
+  /// Reads a field that takes a default if its key is absent.
   @inlinable
   @inline(never)
   public mutating func field<T: Archivable>(
@@ -39,7 +39,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field that takes a default where its key is absent, and may accept cases that this program does not know.
+  /// Reads a field that takes a default if its key is absent, and that may accept cases unknown to this program.
   @inlinable
   @inline(never)
   public mutating func field<T: Archivable>(
@@ -59,7 +59,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field that archives leave out: its default, unless a hook or an old archive has it.
+  /// Reads a field that archives exclude: its default, unless a hook supplies it or an old archive contains it.
   @inlinable
   public mutating func excludedField<T: Archivable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T
@@ -67,7 +67,7 @@ extension ArchiveReader {
     isPositional && !readsExcludedFields ? try makeDefault() : try field(place, default: makeDefault())
   }
 
-  /// Reads a field whose type is only `Codable` and that must be there.
+  /// Reads a required field whose type is only `Codable`.
   @_disfavoredOverload
   public mutating func field<T: Decodable>(_ place: Int, _ type: T.Type = T.self) throws -> T {
     do {
@@ -80,7 +80,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field whose type is only `Codable` and that takes a default where its key is absent.
+  /// Reads a field whose type is only `Codable` and that takes a default if its key is absent.
   @_disfavoredOverload
   public mutating func field<T: Decodable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy = .fail
@@ -101,7 +101,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field that archives leave out and whose type is only `Codable`.
+  /// Reads a field that archives exclude and whose type is only `Codable`.
   @_disfavoredOverload
   public mutating func excludedField<T: Decodable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T
@@ -109,7 +109,7 @@ extension ArchiveReader {
     isPositional && !readsExcludedFields ? try makeDefault() : try field(place, default: makeDefault())
   }
 
-  /// Says what to do about a property whose type archives cannot hold.
+  /// Reports the remedy for a property of a type that archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -118,7 +118,7 @@ extension ArchiveReader {
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ type: T.Type = T.self) throws -> T { try Self.absent() }
 
-  /// Says what to do about a property whose type archives cannot hold.
+  /// Reports the remedy for a property of a type that archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -129,7 +129,7 @@ extension ArchiveReader {
     _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy = .fail
   ) throws -> T { try makeDefault() }
 
-  /// Says what to do about a property whose type archives cannot hold.
+  /// Reports the remedy for a property of a type that archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -140,7 +140,7 @@ extension ArchiveReader {
     _ place: Int, default makeDefault: @autoclosure () throws -> T
   ) throws -> T { try makeDefault() }
 
-  /// Says what to do about a dictionary whose keys or values archives cannot hold.
+  /// Reports the remedy for a dictionary with keys or values that archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -151,7 +151,7 @@ extension ArchiveReader {
     _ place: Int, _ type: [Key: Value].Type = [Key: Value].self
   ) throws -> [Key: Value] { try Self.absent() }
 
-  /// Says what to do about a dictionary whose keys or values archives cannot hold.
+  /// Reports the remedy for a dictionary with keys or values that archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -162,7 +162,7 @@ extension ArchiveReader {
     _ place: Int, default makeDefault: @autoclosure () throws -> [Key: Value], unknown: UnknownCasePolicy = .fail
   ) throws -> [Key: Value] { try makeDefault() }
 
-  /// Says what to do about a dictionary whose keys or values archives cannot hold.
+  /// Reports the remedy for a dictionary with keys or values that archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -179,7 +179,7 @@ extension ArchiveReader {
   @usableFromInline
   var readsExcludedFields: Bool { context.includesExcluded }
 
-  /// What stands for a field that could not be read: only where it waits for another object is that no error.
+  /// Returns a placeholder for a field that waits for another object. Rethrows any other error.
   @usableFromInline
   @inline(never)
   mutating func recovered<T>(_ place: Int, _ error: any Error, _ makeDefault: () throws -> T) throws -> T {
@@ -191,7 +191,7 @@ extension ArchiveReader {
   @usableFromInline
   mutating func fail(_ place: Int) { failedField = place + Int(placeOffset) }
 
-  /// A field of an upgraded record or of a JSON object.
+  /// Reads a field of an upgraded record or of a JSON object.
   @inlinable
   @inline(never)
   mutating func slot<T: Archivable>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {
@@ -205,7 +205,7 @@ extension ArchiveReader {
     return try T.make(from: value, in: context)
   }
 
-  /// A field of an upgraded record or of a JSON object whose type is only `Codable`.
+  /// Reads a field of an upgraded record or of a JSON object, of a type that is only `Codable`.
   @usableFromInline
   mutating func codableSlot<T: Decodable>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {
     let token = jsonPlace(ofField: place)
@@ -218,7 +218,7 @@ extension ArchiveReader {
     return try ValueCoding.make(T.self, from: value, in: context)
   }
 
-  /// The value of a field that was read in part; `nil` where the field was made before the model.
+  /// The value of a field that was read in part; `nil` if the field was decoded before the model.
   @usableFromInline
   @inline(never)
   mutating func wholeValue(_ place: Int, from start: Int) throws -> ArchiveValue? {
@@ -230,7 +230,7 @@ extension ArchiveReader {
     return token >= 0 ? try jsonElement(at: token).value() : slotValue(place)
   }
 
-  /// A value without the elements whose cases this program does not know.
+  /// Returns a value without the elements whose cases are unknown to this program.
   @usableFromInline
   @inline(never)
   func knownCases(_ value: ArchiveValue, _ type: Any.Type) throws -> ArchiveValue {
@@ -240,7 +240,7 @@ extension ArchiveReader {
   @usableFromInline
   func slotValue(_ place: Int) -> ArchiveValue? { values?[place + Int(placeOffset)] }
 
-  /// A field that was made before the model; `nil` where there is none.
+  /// A field that was decoded before the model; `nil` if there is none.
   @usableFromInline
   func made<T>(_ place: Int) throws -> T? {
     guard let made = values?.made(place + Int(placeOffset)) else { return nil }
@@ -248,7 +248,7 @@ extension ArchiveReader {
     return made
   }
 
-  /// What an absent key without a default stands for: nil, where the type has it.
+  /// The value for an absent key without a default: nil, if the type is optional. Throws otherwise.
   @usableFromInline
   static func absent<T>() throws -> T {
     if let type = T.self as? any OptionalType.Type, let none = type.absentValue as? T { return none }

@@ -1,11 +1,11 @@
 extension ArchiveReader {
-  /// How a record begins.
+  /// The start of a record.
   package enum RecordStart {
-    /// It has today's shape: the fields follow, in the order of the schema.
+    /// The record has the current shape: the fields follow, in the order of the schema.
     case fields
-    /// It has another shape, with this number of values.
+    /// The record has another shape. Its values follow.
     case values(RecordShape)
-    /// There is no record here.
+    /// The next value is not a record.
     case other
   }
 
@@ -38,7 +38,7 @@ extension ArchiveReader {
     return match(try readDefinition(at: start), schema)
   }
 
-  /// Passes the head of a record of any type and tells which definition it has; `nil` where there is none.
+  /// Passes the head of a record of any type and returns the index of its definition; `nil` if there is no record.
   package mutating func beginAnyRecord() throws -> Int? {
     guard try peekByte() == 0xD9 else { return nil }
     let start = position
@@ -71,7 +71,7 @@ extension ArchiveReader {
     ArchiveError.damaged("a record has not as many values as its definition has keys", at: start)
   }
 
-  /// Reads number and keys of an inline record, whose tag was passed. The values follow.
+  /// Reads the number and keys of an inline record. Its tag was passed. The values follow.
   package mutating func readDefinition(at start: Int) throws -> Int {
     if context.row != nil { return try readDefinitionNumber(at: start) }
     let count = try readArrayCount()
@@ -92,7 +92,7 @@ extension ArchiveReader {
     return define(definition)
   }
 
-  /// Adds a definition, or replaces the one with its number, and returns its place.
+  /// Adds a definition, or replaces the definition with the same number, and returns its index.
   mutating func define(_ definition: Definition) -> Int {
     if let place = definitions.firstIndex(where: { $0.number == definition.number }) {
       definitions[place] = definition
@@ -102,7 +102,7 @@ extension ArchiveReader {
     return definitions.count - 1
   }
 
-  /// The definition that a row has beside it, for a record whose number no tag holds.
+  /// Reads the number of a definition in a row, if the number is too large for a tag.
   private mutating func readDefinitionNumber(at start: Int) throws -> Int {
     guard case .int(let number)? = try readPlainNumber() else {
       throw ArchiveError.damaged("a record of a row without a number", at: start)
@@ -110,7 +110,7 @@ extension ArchiveReader {
     return try beginReferencedRecord(Int(number), at: start)
   }
 
-  /// A record, whatever its type. Its tag was passed.
+  /// Reads a record of any type. Its tag was passed.
   package mutating func readRecord(_ tag: UInt64, at start: Int) throws -> ModelRecord {
     let place: Int
     if tag == CBOR.Tag.inlineRecord {
@@ -121,10 +121,10 @@ extension ArchiveReader {
     return try readValues(of: definitions[place].shape)
   }
 
-  /// The values of a record whose head was passed.
+  /// Reads the values of a record. Its head was passed.
   package mutating func readValues(of shape: RecordShape) throws -> ModelRecord {
     try enter()
-    // A definition names the keys once, for all records that have them.
+    // The bytes contain the keys once, for all records with this definition.
     try context.budget.spend(bytes: shape.keyBytes)
     var values: [ArchiveValue] = []
     values.reserveCapacity(shape.keys.count)
@@ -135,9 +135,9 @@ extension ArchiveReader {
     return ModelRecord(shape: shape, values: values)
   }
 
-  /// Passes one value, whatever it is (RFC 8949 §3).
+  /// Skips one value of any kind (RFC 8949 §3).
   ///
-  /// - Parameter definesRecords: whether the definitions of records in it are kept, for what follows.
+  /// - Parameter definesRecords: whether definitions of records inside are kept for later values.
   package mutating func skipValue(definesRecords: Bool = false) throws {
     var remaining: UInt64 = 1
     while remaining > 0 {
@@ -167,7 +167,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Passes the mark of a body that shares strings (tag 256), which every body starts with.
+  /// Passes the tag of a body that shares strings (tag 256), with which every body starts.
   package mutating func beginBody() throws {
     guard bytes.byteCount >= 3, try readByte() == 0xD9, try readByte() == 1, try readByte() == 0 else {
       throw ArchiveError.damaged("the body does not begin with tag 256", at: 0)
@@ -178,7 +178,7 @@ extension ArchiveReader {
     context.forgetShared()
   }
 
-  /// Makes sure that nothing follows.
+  /// Throws `damaged` if bytes remain after the last value.
   package mutating func endBody() throws {
     guard position == bytes.byteCount else {
       throw ArchiveError.damaged("\(bytes.byteCount - position) bytes follow the last value", at: position)

@@ -1,7 +1,7 @@
 package import Foundation
 
 extension ArchiveReader {
-  /// The next value, whatever it is.
+  /// Reads the next value of any kind.
   ///
   /// - Throws: ``ArchiveError`` with the code `truncated`, `damaged` or `limitExceeded`.
   public mutating func readValue() throws -> ArchiveValue {
@@ -53,14 +53,14 @@ extension ArchiveReader {
     }
   }
 
-  /// - Parameter note: is told where each element is, in which bytes.
+  /// - Parameter note: receives the range of each element, with the bytes.
   @inline(__always)
   package mutating func readElements(
     _ count: Int, _ note: (Range<Int>, RawSpan) -> Void = { _, _ in }
   ) throws -> [ArchiveValue] {
     try enter()
     var elements: [ArchiveValue] = []
-    // A value takes more memory than the byte that announces it, so memory follows what is really there.
+    // A value takes more memory than its first byte, so memory grows only with elements that were read.
     elements.reserveCapacity(min(count, 4096))
     for index in 0..<count {
       let start = position
@@ -71,7 +71,7 @@ extension ArchiveReader {
     return elements
   }
 
-  /// A map: an object where all keys are strings.
+  /// Reads a map: an object if all keys are strings.
   private mutating func readMap(_ initial: UInt8) throws -> ArchiveValue {
     var map = try beginMap(initial)
     defer { endMap(map) }
@@ -88,19 +88,19 @@ extension ArchiveReader {
     return .object(ArchiveObject(uniqueEntries: entries))
   }
 
-  /// A map that is being read.
+  /// The state of reading a map.
   struct MapReading {
     let start: Int
     let count: Int
-    /// How many keys were read.
+    /// The number of keys that were read.
     fileprivate(set) var passed = 0
-    /// The first key that is no string.
+    /// The first key that is not a string.
     fileprivate var otherKey = ArchiveValue.null
     fileprivate var hasCollections = false
     fileprivate var order = AscendingScalars()
   }
 
-  /// Passes the head of a map whose initial byte was read. ``endMap(_:)`` must follow, and ``leave()`` where all was read.
+  /// Passes the head of a map. Its initial byte was read. ``endMap(_:)`` must follow, and ``leave()`` after all was read.
   mutating func beginMap(_ initial: UInt8) throws -> MapReading {
     let start = position
     let map = MapReading(start: start, count: try readCount(initial, bytesPerElement: 2))
@@ -110,7 +110,7 @@ extension ArchiveReader {
 
   func endMap(_ map: MapReading) { if map.hasCollections { context.digests.leave() } }
 
-  /// The next key, or `nil` where it is no string: then ``readRest(of:after:)`` must follow.
+  /// Reads the next key; `nil` if it is not a string. Then ``readRest(of:after:)`` must follow.
   @inline(__always)
   mutating func readTextKey(_ map: inout MapReading) throws -> String? {
     let start = position
@@ -150,16 +150,16 @@ extension ArchiveReader {
     return key
   }
 
-  /// Counts a key that was read, and looks at its order.
+  /// Counts a key that was read, and checks its order.
   @inline(__always)
   func passKey(of map: inout MapReading, from start: Int) {
     map.order.add(start..<position, in: bytes)
     map.passed &+= 1
   }
 
-  /// The map whose first key that is no string was read: pairs from here on.
+  /// Reads the rest of a map as pairs, after its first key that is not a string.
   ///
-  /// - Parameter entries: those before that key.
+  /// - Parameter entries: the entries before that key.
   mutating func readRest(of map: inout MapReading, after entries: [ArchiveObject.Entry]) throws -> ArchiveValue {
     var pairs = entries.map { ArchiveValue.MapEntry(key: .string($0.key), value: $0.value) }
     pairs.append(ArchiveValue.MapEntry(key: map.otherKey, value: try readValue()))
@@ -174,7 +174,7 @@ extension ArchiveReader {
     return .map(pairs)
   }
 
-  /// Whether the key at this position may hold others.
+  /// Whether the key at this position can be a collection.
   private func keyIsCollection() throws -> Bool {
     let major = try peekByte() >> 5
     guard major == CBOR.Major.tag else { return major == CBOR.Major.array || major == CBOR.Major.map }
@@ -215,14 +215,14 @@ extension ArchiveReader {
     }
   }
 
-  /// The string or data with a number.
+  /// The string or data with this number.
   private func readReferenced(_ number: Int) throws -> ArchiveValue {
     guard let data = strings.data(number) else { return .string(try referredText(number)) }
     try context.budget.spend(bytes: data.count)
     return .data(data)
   }
 
-  /// The kind of the value at this position, from its head alone: what is inside may be anything.
+  /// The kind of the value at this position. Only its head is read, so its content can be anything.
   package mutating func readKind() throws -> String {
     let start = position
     let initial = try readByte()
@@ -257,9 +257,9 @@ extension ArchiveReader {
 
   // MARK: Tagged scalars
 
-  // Their content is never read with readValue() before its head is known: tags in tags would take the stack.
+  // Their content is never read with readValue() before its head is known: nested tags would exhaust the stack.
 
-  /// The number of 64 bits or less at this position without a tag; `nil`, with nothing passed, where there is none.
+  /// The untagged number of 64 bits or less at this position; `nil`, with nothing passed, for anything else.
   package mutating func readPlainNumber() throws -> ArchiveValue? {
     let initial = try peekByte()
     guard initial < 0x40 || initial == CBOR.floatByte || initial == CBOR.doubleByte else { return nil }
@@ -316,7 +316,7 @@ extension ArchiveReader {
     return Date(timeIntervalSinceReferenceDate: seconds)
   }
 
-  /// A URL. One that was read before is not parsed again: parsing is the larger part of its cost.
+  /// Reads a URL. A URL that was read before is not parsed again, because parsing is most of its cost.
   package mutating func readURL() throws -> URL {
     let start = position
     guard bytes.byteCount &- position >= 2, try peekByte() == 0xD8,
@@ -376,7 +376,7 @@ extension ArchiveReader {
     guard data.count == 16 else { throw ArchiveError.damaged("a UUID that is not 16 bytes long", at: start) }
     var content: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     withUnsafeMutableBytes(of: &content) { $0.copyBytes(from: data) }
-    // One that is written out weighs as data. References to it share memory.
+    // A UUID in full has the weight of data. References to it share its memory.
     return strings.count > before ? .uuid(UUID(uuid: content)) : context.shared(UUID(uuid: content))
   }
 
@@ -427,7 +427,7 @@ extension ArchiveReader {
 }
 
 extension Date {
-  /// The date of tag 1.
+  /// Creates the date of tag 1.
   fileprivate init(since1970 seconds: Double) {
     self.init(timeIntervalSinceReferenceDate: seconds - Date.timeIntervalBetween1970AndReferenceDate)
   }

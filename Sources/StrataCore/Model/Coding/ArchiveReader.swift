@@ -1,37 +1,37 @@
 package import Foundation
 
-/// Reads the CBOR body of an archive: what a model's `init(fields:)` is handed.
+/// Reads the CBOR body of an archive: the argument of a model's `init(fields:)`.
 ///
-/// A reader reads bytes, where the archive has today's shape and fields follow each other, the fields of an
-/// upgraded record, or a JSON object, where each is looked up. Generated code is the same for all of them.
+/// A reader reads bytes in which the fields are consecutive, if the archive has the current shape, or looks up each
+/// field in an upgraded record or in a JSON object. Generated code is the same for all of them.
 public struct ArchiveReader: ~Copyable, ~Escapable {
   package let bytes: RawSpan
   @usableFromInline package var position: Int
   package var strings = NumberedStrings()
   package var definitions: [Definition] = []
   package var depth = 0
-  /// The values of the fields of an upgraded record; `nil` while the reader reads bytes, and none of them while it
-  /// reads a JSON object.
+  /// The values of the fields of an upgraded record; `nil` while the reader reads bytes. Empty while it reads a JSON
+  /// object.
   package var values: FieldValues?
-  /// The tokens of a JSON document, whose text are the bytes, and where the values of the fields stand among them.
+  /// The tokens of a JSON document, whose text is `bytes`. `jsonPlaces` has the token indices of the fields' values.
   let jsonTokens: JSONTokens
   @usableFromInline var jsonPlaces: [Int] = []
   package var unknownFields = UnknownFields()
   package var failedField = -1
   package var usesReferences = false
-  // A reader that grows makes every archive slower, so what only graphs need is kept in the context.
+  // A larger reader makes every archive slower, so data that only graphs need is kept in the context.
   /// Whether the fields are those of an object in a graph, which may have to wait for other objects.
   @usableFromInline package var isObjectFrame = false
-  /// The place of the first field of the superclass whose fields are being read.
+  /// The index of the first field of the superclass whose fields are being read.
   @usableFromInline package var placeOffset: UInt16 = 0
   @usableFromInline package let context: DecodingContext
 
-  /// A record definition of the archive and, once known, the schema that it agrees with.
+  /// A record definition of the archive and, once known, the schema that it matches.
   package struct Definition {
     let number: Int
     let shape: RecordShape
     var matching: ObjectIdentifier?
-    /// The class that the records become, once looked up.
+    /// The class for the records, once looked up.
     var objectType: (any VersionedModel.Type)?
   }
 
@@ -59,7 +59,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @_lifetime(copy element)
   init(json element: JSONElement, places: [Int], context: DecodingContext) {
     bytes = element.bytes
-    // What reads an archive's bytes finds none here.
+    // Functions that read an archive's bytes find none here.
     position = element.bytes.byteCount
     jsonTokens = element.tokens
     jsonPlaces = places
@@ -67,7 +67,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     values = .slots([])
   }
 
-  // Not stored, since the reader is moved from field to field and should be small.
+  // Computed, because the reader is moved from field to field and should be small.
   package var depthLimit: Int { context.limits.depth }
   package var countLimit: Int { context.limits.count }
   package var lengthLimit: Int { context.limits.stringLength }
@@ -96,13 +96,13 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return T(bigEndian: value)
   }
 
-  // A method of the reader would make each caller copy the whole of it.
+  // A method of the reader would make each caller copy all of it.
   @inline(never)
   private static func endOfBytes(at position: Int) -> ArchiveError {
     ArchiveError(.truncated, "the body ends in the middle of a value", byteOffset: position)
   }
 
-  /// The argument that the initial byte announces (RFC 8949 §3).
+  /// The argument for the initial byte (RFC 8949 §3).
   @inline(__always)
   package mutating func readArgument(_ initial: UInt8) throws -> UInt64 {
     let low = initial & 0x1F
@@ -124,7 +124,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   // MARK: Scalars
 
-  /// Whether an explicit null follows, which is then passed.
+  /// Whether the next value is an explicit null, which is then passed.
   public mutating func readNullIfPresent() throws -> Bool {
     guard try peekByte() == CBOR.nullByte else { return false }
     position &+= 1
@@ -184,7 +184,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return value
   }
 
-  /// The string at this position, or the one that a reference there names.
+  /// The string at this position, or the string of the reference there.
   @inline(__always)
   package mutating func readString() throws -> String {
     let byte = try peekByte()
@@ -196,7 +196,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return try referredText(try readReference(expected: "a string"))
   }
 
-  /// The text with a number, which a reference named.
+  /// The text with this number, for a reference.
   package func referredText(_ number: Int) throws -> String {
     guard let text = strings.text(number) else {
       throw ArchiveError.mismatch(expected: "a string", found: "data", at: position)
@@ -205,7 +205,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return text
   }
 
-  /// The content of a string whose initial byte was read.
+  /// Reads the content of a string. Its initial byte was read.
   @inline(__always)
   package mutating func readText(_ initial: UInt8) throws -> String {
     let length = try readLength(initial)
@@ -248,7 +248,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
       position &+= 2
       return try readReferenceNumber()
     }
-    // The number of a tag may be written longer than it has to be.
+    // A tag number may be encoded in more bytes than necessary.
     let start = position
     let initial = try readByte()
     guard initial >> 5 == CBOR.Major.tag else {
@@ -264,7 +264,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     }
   }
 
-  /// The number of a string reference whose tag was passed.
+  /// The number of a string reference. Its tag was passed.
   package mutating func readReferenceNumber() throws -> Int {
     let initial = try readByte()
     guard usesReferences, initial < 0x20 else {
@@ -309,8 +309,8 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return try readCount(byte)
   }
 
-  /// A count, checked against the limit and against the bytes that are left, each element taking at least one, and
-  /// counted as values that are about to be made.
+  /// Reads a count and checks it against the limit and against the remaining bytes, because each element takes at least
+  /// one. The elements are counted as values that are about to be created.
   package mutating func readCount(_ initial: UInt8, bytesPerElement: Int = 1) throws -> Int {
     let count = try readArgument(initial)
     guard count <= UInt64(countLimit) else {
@@ -324,7 +324,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return Int(count)
   }
 
-  /// Goes one level deeper; each call needs its ``leave()``.
+  /// Enters a nested level. Each call needs its ``leave()``.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded`.
   @inline(__always)
@@ -336,7 +336,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @inline(__always)
   package mutating func leave() { depth &-= 1 }
 
-  /// The error for a value that is not what the type expects. Reads its head to name its kind.
+  /// The error for a value of another kind than expected. Reads the head of the value to determine its kind.
   package mutating func mismatch(_ expected: String) throws -> ArchiveError {
     let start = position
     let found = try readKind()

@@ -1,5 +1,5 @@
 extension ArchiveWriter {
-  /// Writes the field that has this place in the schema.
+  /// Writes the field with this index in the schema.
   @inlinable
   public mutating func field<T: Archivable>(_ place: Int, _ value: T) throws {
     do { try value.write(to: &self) } catch {
@@ -23,19 +23,19 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes a field that archives leave out: only merging reads it.
+  /// Writes a field that archives exclude. Only merging reads it.
   @inlinable
   public mutating func excludedField<T: Archivable>(_ place: Int, _ value: T) throws {
     if writesExcludedFields { try field(place, value) }
   }
 
-  /// Writes a field that archives leave out and whose type is only `Codable`.
+  /// Writes a field that archives exclude and whose type is only `Codable`.
   @_disfavoredOverload
   public mutating func excludedField<T: Encodable>(_ place: Int, _ value: T) throws {
     if writesExcludedFields { try field(place, value) }
   }
 
-  /// Says what to do about a property whose type archives cannot hold.
+  /// Reports the remedy for a property of a type that archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -44,7 +44,7 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ value: T) throws { fail(place) }
 
-  /// Says what to do about a property whose type archives cannot hold.
+  /// Reports the remedy for a property of a type that archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -53,7 +53,7 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func excludedField<T>(_ place: Int, _ value: T) throws { fail(place) }
 
-  /// Says what to do about a dictionary whose keys or values archives cannot hold.
+  /// Reports the remedy for a dictionary with keys or values that archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -62,7 +62,7 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func field<Key, Value>(_ place: Int, _ value: [Key: Value]) throws { fail(place) }
 
-  /// Says what to do about a dictionary whose keys or values archives cannot hold.
+  /// Reports the remedy for a dictionary with keys or values that archives cannot contain.
   @available(
     *, unavailable,
     message:

@@ -1,7 +1,7 @@
 extension ArchiveWriter {
   /// Writes a value of any kind.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where it is nested too deeply.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if it is nested too deeply.
   public mutating func write(_ value: ArchiveValue) throws {
     switch value {
     case .null: writeNull()
@@ -35,7 +35,7 @@ extension ArchiveWriter {
       try begin(value)
       try enter()
       beginMap(count: object.count)
-      // Through a span, an entry is lent and not copied.
+      // Through a span, an entry is borrowed instead of copied.
       try object.entries.withUnsafeBufferPointer { buffer in
         let entries = buffer.span
         var index = 0
@@ -65,7 +65,8 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes elements in the order of sets, those that are equal once: sets inside them may differ in their order alone.
+  /// Writes elements in the order of sets, each encoding once. Elements can have equal encodings if sets inside them
+  /// differ only in their order.
   private mutating func writeSet(_ elements: [ArchiveValue]) throws {
     if keepsOrder {
       beginSet(count: elements.count)
@@ -86,7 +87,7 @@ extension ArchiveWriter {
       return item.bytes == last && !item.element.hasNaN
     }
     beginSet(count: sorted.count)
-    // What is only written for its order shares nothing, so it needs not be written once more at every level.
+    // An encoding that is only used for sorting shares nothing, so it need not be encoded again at each level.
     guard usesReferences else {
       orders.remember(elements, sorted.map(\.element))
       for item in sorted { append(encoded: item.bytes) }

@@ -1,73 +1,72 @@
 public import Foundation
 
-/// Writes the CBOR body of an archive: what a model's `encodeFields(to:)` is handed.
+/// Writes the CBOR body of an archive: the argument of a model's `encodeFields(to:)`.
 ///
-/// Values go straight into bytes. Strings that were written before become references, and a record names its
-/// keys only the first time.
+/// Values are written directly as bytes. Repeated strings become references, and only the first record of a kind contains its keys.
 public struct ArchiveWriter: ~Copyable {
   package var buffer: ByteBuffer
   private var strings = StringIndex()
-  /// Whether strings and keys that were written before become references.
+  /// Whether repeated strings and keys become references.
   package let usesReferences: Bool
-  /// Whether strings do: not in a row, where a reference would change with every string before it, and be no shorter than
-  /// what is deflated.
+  /// Whether repeated strings become references. Not in a row, where a reference would change with every string before
+  /// it and would not be shorter than the deflated string.
   private var refersToStrings: Bool
-  /// The first schema that was met, with what its records need: found faster than by content.
+  /// The first schema that was written, with the data for its records. It is found faster than by content.
   private var firstSchema: KnownSchema?
-  /// The other schemas that were met.
+  /// The other schemas that were written.
   private var schemas: [KnownSchema] = []
-  /// The numbers of the shapes whose definitions stand in the bytes.
+  /// The numbers of the shapes whose definitions were written.
   private var numbers = ShapeNumbers()
-  /// The shapes whose definitions stand in the bytes, with their numbers.
+  /// The shapes whose definitions were written, with their numbers.
   package var definedShapes: [(number: Int, shape: RecordShape)] { numbers.all }
-  /// The schemas of the shapes that were written, where somebody asked for them.
+  /// The schemas of the shapes that were written, if requested.
   package private(set) var schemasOfShapes: [RecordShape: [ModelSchema]]?
   var depth = 0
-  /// What looks at the class of each object that is written in place, beside the class that it is declared as and whether it
-  /// is a part of something else; `nil` for nothing.
+  /// Checks the class of each object that is written in place. Receives its class, the declared class, and whether the
+  /// object is a part of another value. `nil` for no check.
   package var classCheck: ((any VersionedModel.Type, any VersionedModel.Type, Bool) throws -> Void)?
   private var output: OutputLimit
-  /// What a reader of all this will count.
+  /// The counts of a reader of this body.
   var counts: ReadingCounts
-  /// The value that is being written with others inside, unless a Codable type encoded it, and how many of those are.
+  /// The value that is being written and contains others, unless a Codable type encoded it. `openValues` is its nesting.
   private var outermost: ArchiveValue?
   private var openValues = 0
-  /// The orders of the sets and keys that the one which is being written has inside.
+  /// The orders of the sets and keys inside the set or map that is being written.
   var orders: CanonicalOrders?
-  /// Where the count of an open array is, which is set at its end.
+  /// The position of the count of an open array, which is set at its end.
   var countPlace = 0
   package let depthLimit: Int
-  /// Whether fields that archives leave out are written too, as merging needs.
+  /// Whether excluded fields are written too, as merging needs.
   package let includesExcluded: Bool
   package var failedField = -1
   package let limits: ArchiveLimits
-  /// What happens to objects; `nil` where they are written in place, as values are.
+  /// The treatment of objects; `nil` if they are written in place, like values.
   package var objects: ObjectRole? {
     didSet { isPlain = objects == nil && placeOffset == 0 }
   }
-  /// Whether models are only written, one field after the other.
+  /// Whether models are written as their fields only.
   package private(set) var isPlain = true
-  /// The place of the first field of the superclass whose fields are being written.
+  /// The index of the first field of the superclass whose fields are being written.
   package var placeOffset = 0 {
     didSet { isPlain = objects == nil && placeOffset == 0 }
   }
   /// The objects that are written in place; `nil` before the first.
   var objectsInPlace: ObjectsInPlace?
-  /// How many of the bytes these know of.
+  /// The number of bytes that these objects have counted.
   var bytesInPlace = 0
-  /// Classes that may stand where one that they inherit from is declared, as for a decoder.
+  /// Classes that may occur where one of their superclasses is declared, as for a decoder.
   package var subclasses: [any VersionedModel.Type] = []
-  /// The classes found for the last root: a stream has a graph for each of its models.
+  /// The classes found for the last root. A stream has a graph for each of its models.
   var knownObjectTypes: (root: ObjectIdentifier, types: Set<ObjectIdentifier>)?
-  /// How many objects the body already holds.
+  /// The number of objects that the body already contains.
   package var sharedCount = 0
-  /// The number of the first object, of all and of the written ones of a graph without types that is being written.
+  /// For a graph without types that is being written: the number of the first object, of all and of the written objects.
   package var graphObjects: (first: Int, count: Int, written: Int)?
-  /// What is kept beside the bytes where they are those of a row; `nil` in an archive.
+  /// The data of a row outside its bytes; `nil` in an archive.
   package var row: RowParts?
-  /// Strings of more bytes stand beside a row.
+  /// Longer strings are kept outside the row.
   private var longestInPlace = Int.max
-  /// Whether sets and maps are written in the order that they are given in, which is that of an archive.
+  /// Whether sets and maps are written in the given order, which is that of an archive.
   package var keepsOrder = false
 
   package init(
@@ -86,7 +85,7 @@ public struct ArchiveWriter: ~Copyable {
     beginBody()
   }
 
-  /// A writer of a row, whose records refer to the shapes given and to those that are met and added to them.
+  /// A writer of a row. Its records refer to the given shapes and to new shapes, which are added to these.
   package init(rowWith shapes: [RecordShape], limits: ArchiveLimits) {
     self.init(limits: limits)
     buffer.removeAll()
@@ -99,15 +98,15 @@ public struct ArchiveWriter: ~Copyable {
     longestInPlace = RowParts.longestInPlace
   }
 
-  /// Whether what was written elsewhere is the same here, byte for byte, and nobody asks for more of it.
+  /// Whether values encoded by another writer have the same bytes here, with nothing else to record.
   package var sharesNothing: Bool {
     !usesReferences && objects == nil && !includesExcluded && schemasOfShapes == nil
   }
 
-  /// Writes what was encoded elsewhere.
+  /// Appends bytes encoded by another writer.
   package mutating func append(encoded bytes: [UInt8]) {
     buffer.append(bytes.bytes)
-    // The writer that encoded them counted them.
+    // The other writer has already counted these bytes.
     bytesInPlace += bytes.count
   }
 
@@ -115,7 +114,7 @@ public struct ArchiveWriter: ~Copyable {
     if usesReferences { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.stringNamespace) }
   }
 
-  /// Starts a body that shares nothing with the one before, in the same memory.
+  /// Starts a body that shares nothing with the previous one, in the same memory.
   package mutating func reset() {
     buffer.removeAll()
     counts.reset()
@@ -141,7 +140,7 @@ public struct ArchiveWriter: ~Copyable {
   /// Writes a boolean.
   public mutating func write(_ value: Bool) { buffer.append(value ? CBOR.trueByte : CBOR.falseByte) }
 
-  /// Writes an integer, in as few bytes as hold it.
+  /// Writes an integer in the fewest bytes.
   public mutating func write(_ value: Int64) {
     if value >= 0 {
       buffer.appendHead(CBOR.Major.unsigned, UInt64(bitPattern: value))
@@ -150,7 +149,7 @@ public struct ArchiveWriter: ~Copyable {
     }
   }
 
-  /// Writes an integer, in as few bytes as hold it.
+  /// Writes an integer in the fewest bytes.
   public mutating func write(_ value: UInt64) { buffer.appendHead(CBOR.Major.unsigned, value) }
 
   /// Writes a floating-point number of 32 bits.
@@ -159,7 +158,7 @@ public struct ArchiveWriter: ~Copyable {
   /// Writes a floating-point number of 64 bits.
   public mutating func write(_ value: Double) { buffer.append(CBOR.doubleByte, value.bitPattern) }
 
-  /// Writes a string, or a reference to it where it was written before.
+  /// Writes a string, or a reference to it if it was written before.
   public mutating func write(_ value: String) {
     let isWritten: Void? = value.utf8.withContiguousStorageIfAvailable { utf8 in
       writeUnique(UnsafeRawBufferPointer(utf8), major: CBOR.Major.text)
@@ -167,14 +166,14 @@ public struct ArchiveWriter: ~Copyable {
     if isWritten == nil { writeBridged(value) }
   }
 
-  /// Writes a string whose bytes lie elsewhere, as those of bridged ones do.
+  /// Writes a string without contiguous storage, such as a bridged one.
   @inline(never)
   private mutating func writeBridged(_ value: String) {
     var value = value
     value.withUTF8 { writeUnique(UnsafeRawBufferPointer($0), major: CBOR.Major.text) }
   }
 
-  /// Writes bytes, or a reference to them where they were written before.
+  /// Writes bytes, or a reference to them if they were written before.
   public mutating func write(_ value: Data) {
     value.withUnsafeBytes { writeUnique($0, major: CBOR.Major.bytes) }
   }
@@ -183,7 +182,7 @@ public struct ArchiveWriter: ~Copyable {
   private mutating func writeUnique(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
     if bytes.count > longestInPlace { return writeContent(bytes, major: major) }
     if refersToStrings {
-      // The head has at most nine bytes; the place of the content is only known with its length.
+      // The head has at most nine bytes. The position of the content depends on its length.
       let start = buffer.count &+ ByteBuffer.headLength(bytes.count)
       if let number = strings.find(bytes, major: major, start: start, in: buffer) {
         buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.stringReference))
@@ -197,7 +196,7 @@ public struct ArchiveWriter: ~Copyable {
     buffer.append(contentsOf: bytes)
   }
 
-  /// Writes a reference to content that is kept beside a row.
+  /// Writes a reference to content that is kept outside a row.
   @inline(never)
   private mutating func writeContent(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
     counts.addText(bytes.count)
@@ -209,8 +208,8 @@ public struct ArchiveWriter: ~Copyable {
     buffer.append(digest.bytes)
   }
 
-  /// Writes a date so that every bit comes back: as whole or fractional seconds since 1970 where that loses
-  /// nothing (tag 1), else as seconds since 2001.
+  /// Writes a date without losing a bit: as whole or fractional seconds since 1970 if these are exact (tag 1),
+  /// otherwise as seconds since 2001.
   public mutating func write(_ value: Date) {
     let seconds = value.timeIntervalSinceReferenceDate
     let since1970 = seconds + Date.timeIntervalBetween1970AndReferenceDate
@@ -230,7 +229,7 @@ public struct ArchiveWriter: ~Copyable {
     write(seconds)
   }
 
-  /// Writes a URL as its absolute string (tag 32); one with a base keeps the base.
+  /// Writes a URL as its absolute string (tag 32). A URL with a base keeps the base.
   public mutating func write(_ value: URL) {
     if let base = value.baseURL {
       writeGeneric(CBOR.Generic.url, count: 2)
@@ -242,7 +241,7 @@ public struct ArchiveWriter: ~Copyable {
     }
   }
 
-  /// Writes the 16 bytes of a UUID, or a reference to them where they were written before.
+  /// Writes the 16 bytes of a UUID, or a reference to them if they were written before.
   public mutating func write(_ value: UUID) {
     buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.uuid))
     withUnsafeBytes(of: value.uuid) { writeUnique($0, major: CBOR.Major.bytes) }
@@ -260,13 +259,13 @@ public struct ArchiveWriter: ~Copyable {
     write(WideInteger(isNegative: parts.isNegative, magnitude: parts.mantissa))
   }
 
-  /// Writes a number that only text holds exactly.
+  /// Writes a number that only a text holds exactly.
   public mutating func write(_ value: NumberText) {
     writeGeneric(CBOR.Generic.number, count: 1)
     write(value.text)
   }
 
-  /// Writes an integer; beyond 64 bits as a bignum (tags 2 and 3).
+  /// Writes an integer. Beyond 64 bits it is a bignum (tags 2 and 3).
   public mutating func write(_ value: WideInteger) {
     // A negative CBOR integer stores -1 minus its value.
     let argument = value.isNegative ? value.magnitude.predecessor : value.magnitude
@@ -307,9 +306,9 @@ public struct ArchiveWriter: ~Copyable {
     buffer.appendHead(CBOR.Major.map, UInt64(truncatingIfNeeded: count))
   }
 
-  /// Goes one level deeper; each call needs its ``leave()``.
+  /// Enters a nested level. Each call needs its ``leave()``.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where the model is nested too deeply.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the model is nested too deeply.
   public mutating func enter() throws {
     depth &+= 1
     if depth > depthLimit { throw ArchiveError.tooDeep(depthLimit) }
@@ -318,21 +317,20 @@ public struct ArchiveWriter: ~Copyable {
   /// Leaves the level that ``enter()`` began.
   public mutating func leave() { depth &-= 1 }
 
-  /// Begins a value that holds others; each call needs its ``endValue()``.
+  /// Begins a value that contains others. Each call needs its ``endValue()``.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where parts of it stand in it again and again and too much
-  ///   is written.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if repeated parts make the output too large.
   mutating func begin(_ value: ArchiveValue) throws {
     if openValues == 0 { beginOutermost(value) }
     openValues &+= 1
     try output.check(buffer.count, of: outermost)
   }
 
-  /// Begins what a Codable type encoded with others inside; each call needs its ``endValue()``.
+  /// Begins a value with others inside that a Codable type encoded. Each call needs its ``endValue()``.
   ///
-  /// The type says what is in it again and again, and was asked for each of them.
+  /// Repetitions are not checked, because the type itself encoded each of them.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where too much is written.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if too much is written.
   mutating func beginEncoded() throws {
     if openValues == 0 { beginOutermost(nil) }
     openValues &+= 1
@@ -344,34 +342,34 @@ public struct ArchiveWriter: ~Copyable {
     output.begin(at: buffer.count)
   }
 
-  /// Ends what ``begin(_:)`` or ``beginEncoded()`` began.
+  /// Ends a value begun with ``begin(_:)`` or ``beginEncoded()``.
   mutating func endValue() {
     openValues &-= 1
     if openValues == 0 { outermost = nil }
   }
 
-  /// Takes back that values are open, where what was written of them is taken back.
+  /// Resets the open values after their output has been removed.
   mutating func closeValues() { openValues = 0 }
 
-  /// Makes sure that readers with the same limits read what was written.
+  /// Checks that readers with the same limits can read the output.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded`.
   package borrowing func checkLimits() throws(ArchiveError) { try counts.check(bodySize: buffer.count) }
 
-  /// Makes sure that they read the body alone, without a file around it.
+  /// Checks that readers with the same limits can read the body alone, without a file around it.
   package borrowing func checkLimitsAlone() throws(ArchiveError) { try counts.checkAlone(bodySize: buffer.count) }
 
-  /// Makes sure that they read a row and what is kept beside it.
+  /// Checks that readers with the same limits can read a row and its data outside the bytes.
   package borrowing func checkRowLimits() throws(ArchiveError) {
     try counts.checkAlone(bodySize: buffer.count + (row?.size ?? 0))
   }
 
-  /// How large the file must be for what the body makes of it.
+  /// The smallest file size that allows a reader to read the body.
   var leastFileSize: Int { counts.leastFileSize }
 
   // MARK: Records
 
-  /// Starts the record of a model: its fields follow, in the order of the schema.
+  /// Starts the record of a model. Its fields follow, in the order of the schema.
   package mutating func beginRecord(_ schema: ModelSchema) throws {
     let identity = ObjectIdentifier(schema)
     if let known = firstSchema {
@@ -401,20 +399,20 @@ public struct ArchiveWriter: ~Copyable {
     if firstSchema == nil { firstSchema = known } else { schemas.append(known) }
   }
 
-  /// Remembers whose shape this is, where somebody asked for it.
+  /// Records the schema of a shape, if requested.
   package mutating func note(_ schema: ModelSchema, of shape: RecordShape) {
     guard schemasOfShapes != nil else { return }
     schemasOfShapes?[shape, default: []].removeAll { $0.typeIdentity == schema.typeIdentity }
     schemasOfShapes?[shape, default: []].append(schema)
   }
 
-  /// Starts a record of a shape; its values must follow.
+  /// Starts a record of a shape. Its values must follow.
   package mutating func beginRecord(_ shape: RecordShape) throws {
     _ = try begin(shape)
     try enter()
   }
 
-  /// Writes a record as it is, whatever type it names.
+  /// Writes a record unchanged, whatever its type name.
   package mutating func write(_ record: ModelRecord) throws {
     try beginRecord(record.shape)
     for (place, value) in record.values.enumerated() {
@@ -423,10 +421,10 @@ public struct ArchiveWriter: ~Copyable {
     leave()
   }
 
-  /// Starts a record: a reference to its definition, or the definition where this is the first.
+  /// Starts a record: with a reference to its definition, or with the definition if this is the first record.
   ///
-  /// - Returns: the number of the definition, or `nil` where none is left: there are 256 record tags, and shapes
-  ///   beyond 255 are defined anew each time, under the last tag.
+  /// - Returns: the number of the definition, or `nil` if none is left: there are 256 record tags, and shapes beyond
+  ///   255 are defined again each time, under the last tag.
   private mutating func begin(_ shape: RecordShape, leading definition: LeadingDefinition? = nil) throws -> Int? {
     if let definition, numbers.isEmpty, strings.isEmpty, refersToStrings {
       strings.begin(with: definition.strings, at: buffer.count)
@@ -463,7 +461,7 @@ public struct ArchiveWriter: ~Copyable {
     return number < 255 ? number : nil
   }
 
-  /// The strings and counts of this body. The places of the strings are relative to `start`.
+  /// The strings and counts of this body. The positions of the strings are relative to `start`.
   borrowing func counted(from start: Int) -> (strings: StringIndex.Contents, counts: ReadingCounts) {
     (strings.contents(from: start), counts)
   }
@@ -471,7 +469,7 @@ public struct ArchiveWriter: ~Copyable {
   @inline(__always)
   private mutating func beginReference(_ number: Int, count: Int, keyBytes: Int) {
     counts.addRecord(count, keyBytes: keyBytes)
-    // Only a row has so many: where the tags end, the number follows one.
+    // Only a row has that many. Beyond the last tag, the number follows a tag.
     if number > 255 {
       buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.inlineRecord))
       buffer.appendHead(CBOR.Major.unsigned, UInt64(truncatingIfNeeded: number))
@@ -486,9 +484,9 @@ public struct ArchiveWriter: ~Copyable {
     let schema: ObjectIdentifier
     /// The number of the definition.
     let number: Int
-    /// How many fields a record of it has.
+    /// The number of fields in a record.
     let count: Int
-    /// The bytes of its keys, which each record stands for.
+    /// The bytes of the keys, which each record expands to.
     let keyBytes: Int
   }
 }

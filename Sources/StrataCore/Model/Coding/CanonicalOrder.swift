@@ -1,10 +1,10 @@
-/// The order of sets and of keys: by the bytes of the encoding that an element has alone (RFC 8949 §4.2.1).
+/// The order of sets and of keys: by the bytes of each element's own encoding (RFC 8949 §4.2.1).
 package enum CanonicalOrder {
-  /// The elements in their order.
+  /// Returns the elements in order.
   ///
   /// - Parameters:
-  ///   - objects: what the writer of the whole does with objects. Here their content decides, two levels deep.
-  ///   - graph: the objects of a graph without types, whose numbers decide.
+  ///   - objects: the role of objects in the outer writer. Here they are ordered by their content, two levels deep.
+  ///   - graph: the objects of a graph without types, which are ordered by number.
   package static func sorted<T>(
     _ elements: some Collection<T>, objects: ObjectRole? = nil, of graph: (first: Int, count: Int, written: Int)? = nil,
     by write: (inout ArchiveWriter, T) throws -> Void
@@ -12,9 +12,9 @@ package enum CanonicalOrder {
     try encoded(elements, objects: objects, of: graph, by: write).map(\.element)
   }
 
-  /// Makes sure that no two sorted elements are archived alike: read again, they would be one.
+  /// Throws if two sorted elements have the same encoding: a reader would see them as one.
   ///
-  /// What is not equal to itself, as NaN, stays two.
+  /// Elements that do not equal themselves, like NaN, are allowed.
   static func checkDifferent<T, Key: Equatable>(
     _ items: [(bytes: [UInt8], element: T)], _ what: String, by key: (T) -> Key
   ) throws {
@@ -27,9 +27,9 @@ package enum CanonicalOrder {
     }
   }
 
-  /// Makes sure that no two elements of what keeps an order of its own are archived alike, unless their type tells that already.
+  /// Throws if two elements of an ordered collection have the same encoding, unless their type excludes that.
   ///
-  /// - Complexity: as sorting them; constant for texts and integers.
+  /// - Complexity: that of sorting them; constant for texts and integers.
   package static func checkDifferent<T, Key: Archivable & Equatable>(
     _ elements: some Collection<T>, _ what: String, in writer: borrowing ArchiveWriter, by key: (T) -> Key
   ) throws {
@@ -42,7 +42,7 @@ package enum CanonicalOrder {
     try checkDifferent(items, what, by: key)
   }
 
-  /// The elements in their order, each with the bytes that decide it.
+  /// Returns the elements in order, each with the bytes that determine it.
   ///
   /// - Parameter inPlace: the objects that are being written in place.
   static func encoded<T>(
@@ -53,7 +53,7 @@ package enum CanonicalOrder {
     var writer = ArchiveWriter(usesReferences: false, minimumCapacity: 64)
     switch objects {
     case nil: break
-    // A set inside of what decides the order of another one: objects may lead back here.
+    // A set inside an element of another set: objects may refer back to the outer set.
     case .content(let levels)?: writer.objects = .content(levels: levels)
     default: writer.objects = .content(levels: 2)
     }
@@ -72,10 +72,10 @@ package enum CanonicalOrder {
   }
 }
 
-/// The orders of sets and keys inside of one that is being written: found for the order of that, and used where they are
-/// written themselves, since finding them anew at each level would take the square of the depth.
+/// The orders of sets and keys inside the one that is being written. They are determined while ordering the outer one,
+/// and used again when they are written. Determining them anew at each level would take quadratic time in the depth.
 package final class CanonicalOrders {
-  // The arrays are kept, so that their places stay theirs.
+  // The arrays are retained, so that their addresses stay valid.
   private var elements: [StorageIdentity: (source: [ArchiveValue], sorted: [ArchiveValue])] = [:]
   private var entries: [StorageIdentity: (source: [ArchiveValue.MapEntry], sorted: [ArchiveValue.MapEntry])] = [:]
 

@@ -1,39 +1,38 @@
 import Foundation
 
-/// What one decoding shares: limits, and the report of what was upgraded.
+/// The shared state of one decoding: limits, and the report of upgrades.
 public final class DecodingContext {
-  // One reader at a time uses the context, and checking each access of it would cost more than reading a small body.
+  // One reader at a time uses the context, and checking exclusivity would cost more than reading a small body.
   package let limits: ArchiveLimits
-  /// The work that is left, for all readers of the file.
+  /// The remaining work for all readers of the file.
   package let budget: WorkBudget
-  /// Whether records hold the fields that archives leave out, as merging needs.
+  /// Whether records contain excluded fields, as merging needs.
   package let includesExcluded: Bool
-  /// Where the values come from: JSON writes dates, URLs and data as strings.
+  /// The source of the values: JSON has dates, URLs and data as strings.
   package let source: DecodingSource
-  /// Whether each record has all keys of its version, as encoders write them: not where a part may come in.
+  /// Whether each record has all keys of its version, as encoders write them. False if values can be partial.
   @exclusivity(unchecked) package var readsCompleteRecords = false
-  /// What happens to models that were made.
+  /// The treatment of decoded models.
   let finishing: Finishing
-  /// The first invalid object, without the way to it.
+  /// The first invalid object, without the path to it.
   @exclusivity(unchecked) var firstFailure: ArchiveError?
-  /// What the reader of a format asks for beside this; `nil` where that is nothing.
+  /// Further options of the reader of a format; `nil` if there are none.
   @exclusivity(unchecked) package var options: (any AnyObject & Sendable)?
-  /// Whether reading goes on after an error, to find the others.
+  /// Whether reading continues after an error, to find all errors.
   @exclusivity(unchecked) var collectsErrors = false
-  /// Whether an element that breaks a rule is none where those that are invalid are skipped; for a context that checks no
-  /// rules itself.
+  /// Whether an element that breaks a rule counts as invalid if invalid elements are skipped. For a context that checks no rules itself.
   @exclusivity(unchecked) var triesRules = true
   @exclusivity(unchecked) package var report = DecodingReport()
-  /// What is kept beside the bytes where they are those of a row; `nil` for an archive.
+  /// The data of a row outside its bytes; `nil` for an archive.
   @exclusivity(unchecked) package var row: RowContents?
   /// The objects of the graph that is being read.
   @exclusivity(unchecked) package var objects: ObjectTable?
   @exclusivity(unchecked) package var graph = GraphReading()
-  /// Classes that may stand where one that they inherit from is expected.
+  /// Classes that may occur where one of their superclasses is expected.
   @exclusivity(unchecked) package var subclasses: [any VersionedModel.Type] = []
-  /// Every shape that was met, for tools.
+  /// Every shape that was read, for tools.
   @exclusivity(unchecked) package var shapes: [RecordShape]?
-  /// Whether a model that was read remembers what a server had.
+  /// Whether a decoded model has a merge base: the server's values.
   @exclusivity(unchecked) var hasMergeBase = false
   @exclusivity(unchecked) private var ownCaches: DecodingCaches?
 
@@ -66,7 +65,7 @@ public final class DecodingContext {
     if notesShapes { shapes = [] }
   }
 
-  /// A context for models that are made to see whether they can be.
+  /// A context for decoding models only to test whether they can be decoded.
   var trying: DecodingContext { sharing(.gathering(validates: triesRules)) }
 
   private func sharing(_ finishing: Finishing) -> DecodingContext {
@@ -79,12 +78,12 @@ public final class DecodingContext {
     return context
   }
 
-  /// Forgets the shared values before the next body, since a stream can have any number of bodies.
+  /// Clears the shared values before the next body, because a stream can have any number of bodies.
   func forgetShared() {
     if let ownCaches, !ownCaches.shared.isEmpty { ownCaches.shared.removeAll(keepingCapacity: true) }
   }
 
-  /// The value of an integer, of which all that are equal share the memory.
+  /// The value of an integer. Equal values share their memory.
   func shared(_ integer: WideInteger) throws -> ArchiveValue {
     let value = ArchiveValue(integer)
     guard case .wideInteger = value else { return value }
@@ -94,10 +93,10 @@ public final class DecodingContext {
     }
   }
 
-  /// The value of a UUID, of which all that are equal share the memory.
+  /// The value of a UUID. Equal values share their memory.
   func shared(_ uuid: UUID) -> ArchiveValue { shared(.uuid(uuid)) { .uuid(uuid) } }
 
-  /// A URL, which is parsed once for all that have the same text.
+  /// A URL. Equal texts are parsed once.
   func sharedURL(_ text: String, _ base: String? = nil, _ make: () throws -> URL) throws -> URL {
     guard case .url(let url) = try shared(.url(ExactKey(text), base: base.map { ExactKey($0) }), { .url(try make()) })
     else { return try make() }
@@ -116,7 +115,7 @@ public final class DecodingContext {
 
   /// The classes that the objects of a graph may have, by type name.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two of them have one name.
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` if two of them have the same name.
   package func objectTypes<T: Archivable>(of type: T.Type) throws -> [String: any VersionedModel.Type] {
     if let known = caches.objectTypes, known.root == ObjectIdentifier(T.self) { return known.types }
     let types = try SchemaCatalog.objectTypes(of: T.self, and: subclasses)
@@ -124,7 +123,7 @@ public final class DecodingContext {
     return types
   }
 
-  /// The schemas of a model, of what it holds and of the subclasses that may stand there, found once for many objects.
+  /// The schemas of a model, of the models inside it and of their subclasses, looked up once for many objects.
   func catalog(of type: any VersionedModel.Type) -> SchemaCatalog {
     if let known = caches.catalogs[ObjectIdentifier(type)] { return known }
     var catalog = SchemaCatalog()
@@ -134,31 +133,30 @@ public final class DecodingContext {
     return catalog
   }
 
-  /// Counts the objects of a graph that was read, whose numbers are taken.
+  /// Counts the objects of a graph that was read. Their numbers are used up.
   ///
-  /// Here and not where they are read: the thread sanitizer's build refuses to add in place from within a reader.
+  /// A method of the context, because the thread sanitizer's build rejects the addition within a reader.
   func passObjects(_ count: Int) { graph.sharedCount += count }
 
-  /// Counts an object of the graph that is being read, which tag 29 may name from now on.
+  /// Counts an object of the graph that is being read. Tag 29 may refer to it from now on.
   func passObject() { graph.passed? += 1 }
 
-  /// Whether values were written by hand: objects without a type, and arrays for sets.
+  /// Whether values were written by hand: objects without a type, and arrays instead of sets.
   package var takesPlainObjects: Bool { source == .dictionary || source == .update }
 
   package func note(_ shape: RecordShape) { shapes?.append(shape) }
 
-  /// The indices of a schema's fields in records of a shape, found once for many records; -1 for a field that they do
-  /// not have.
+  /// The indices of a schema's fields in records of a shape, computed once for many records; -1 for a field that they lack.
   ///
-  /// - Parameter reports: whether the records are of an older version, so that the report has what no field takes of them, and which
-  ///   fields take their defaults.
+  /// - Parameter reports: whether the records have an older version. If so, the report lists keys that no field takes,
+  ///   and fields that take their defaults.
   package func places(of schema: ModelSchema, in shape: RecordShape, reports: Bool = false) -> [Int] {
     let caches = caches
     for known in caches.placements where known.shape === shape && known.schema === schema { return known.places }
     let places = schema.fields.map { field in
       shape.place(of: field.key) ?? field.formerly.lazy.compactMap { shape.place(of: $0) }.first ?? -1
     }
-    // Data can hold shapes without end.
+    // Data can contain any number of shapes.
     guard caches.placements.count < 32 else { return places }
     caches.placements.append((schema, shape, places))
     if reports {
@@ -171,7 +169,7 @@ public final class DecodingContext {
   }
 }
 
-/// Results that a context keeps while it reads, because later values may need them again.
+/// Cached results of one context that later values may need again.
 final class DecodingCaches {
   enum SharedKey: Hashable {
     case integer(WideInteger)
@@ -180,12 +178,12 @@ final class DecodingCaches {
   }
 
   let digests: ValueDigests
-  /// The values of a body that repeat without a number of their own, by their content. Equal ones share memory.
+  /// The values of a body that repeat without their own numbers, by content. Equal ones share memory.
   @exclusivity(unchecked) var shared: [SharedKey: ArchiveValue] = [:]
-  /// The classes found for the last root: a stream has a graph for each of its models.
+  /// The classes found for the last root. A stream has a graph for each of its models.
   @exclusivity(unchecked) var objectTypes: (root: ObjectIdentifier, types: [String: any VersionedModel.Type])?
   @exclusivity(unchecked) var catalogs: [ObjectIdentifier: SchemaCatalog] = [:]
-  /// Where the fields of schemas stand in shapes that were met.
+  /// The indices of the fields of schemas in shapes that were read.
   @exclusivity(unchecked) var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int])] = []
   /// URLs of a JSON text, each in one of a fixed number of slots.
   @exclusivity(unchecked) var urls: [(text: String, url: URL)?] = []
@@ -193,16 +191,16 @@ final class DecodingCaches {
   init(_ budget: WorkBudget) { digests = ValueDigests(budget) }
 }
 
-/// What happens to a model when all its fields are there.
+/// The treatment of a model after all its fields are set.
 package enum Finishing: Sendable {
-  /// Nothing: it is made on the way to a result, as those of a merge are.
+  /// Nothing, for a model that is an intermediate result, like those of a merge.
   case never
-  /// Its hook runs and its rules are checked; the first failure is an error at once.
+  /// Its hook runs and its rules are checked. The first failure is thrown at once.
   ///
-  /// - Parameter keepsReplacements: whether values that rules replace stay replaced.
+  /// - Parameter keepsReplacements: whether values replaced by rules stay replaced.
   case atOnce(keepsReplacements: Bool = true)
-  /// Its hook runs and its rules are checked, unless they are skipped. Decoding goes on after a failure, so that all are found, and
-  /// ``DecodingContext/checkFailures(of:)`` must follow.
+  /// Its hook runs and its rules are checked, unless they are skipped. Decoding continues after a failure, so that all
+  /// are found, and ``DecodingContext/checkFailures(of:)`` must follow.
   case gathering(validates: Bool)
 }
 
@@ -219,14 +217,14 @@ extension DecodingContext {
     }
   }
 
-  /// Whether values that rules replace stay replaced.
+  /// Whether values replaced by rules stay replaced.
   package var keepsReplacements: Bool { if case .atOnce(let keeps) = finishing { keeps } else { true } }
 
-  /// Whether decoding goes on after an invalid object.
+  /// Whether decoding continues after an invalid object.
   var collectsFailures: Bool { if case .gathering = finishing { true } else { false } }
 }
 
-/// What decoding noticed: which types were upgraded, and what was assumed.
+/// The observations of a decoding: upgraded types, and assumptions about older data.
 public struct DecodingReport: Sendable, Hashable {
   /// Objects of one type that were written by an older version.
   public struct Upgrade: Sendable, Hashable {
@@ -236,13 +234,13 @@ public struct DecodingReport: Sendable, Hashable {
     public let fromVersion: Int
     /// The version that they have now.
     public let toVersion: Int
-    /// How many objects.
+    /// The number of objects.
     public var count: Int
   }
 
-  /// The upgrades in the order in which they were first met.
+  /// The upgrades in the order in which they occurred.
   public private(set) var upgrades: [Upgrade] = []
-  /// Types whose objects had no model version, which counts as 0.
+  /// Types whose objects had no model version. It counts as 0.
   public var typesWithoutVersion: [String] { details.first?.typesWithoutVersion ?? [] }
 
   /// A key of a type that was read from an older version.
@@ -256,7 +254,7 @@ public struct DecodingReport: Sendable, Hashable {
     public var description: String { "\(typeName).\(key)" }
   }
 
-  /// What most reports do not have.
+  /// Parts that most reports do not have.
   private struct Details: Sendable, Hashable {
     var typesWithoutVersion: [String] = []
     var unusedKeys: [Key] = []
@@ -265,7 +263,7 @@ public struct DecodingReport: Sendable, Hashable {
     var typesWithOtherFields: [String] = []
   }
 
-  /// One or none, so that a report without details is small.
+  /// At most one element, so that a report without details is small.
   private var details: [Details] = []
 
   /// Keys of older records that no field took after the steps, in the order in which they were first met. A model without
@@ -275,14 +273,14 @@ public struct DecodingReport: Sendable, Hashable {
   public var defaultedKeys: [Key] { details.first?.defaultedKeys ?? [] }
   /// Operations of steps that found nothing to change, such as `Person 1 → 2: rename fullName to name`.
   public var idleOperations: [String] { details.first?.idleOperations ?? [] }
-  /// The type of the root, where the archive has today's version of it with other fields, or with the same in another order: a
-  /// version that was not raised.
+  /// The type of the root, if the archive has its current version with other fields, or with the fields in another
+  /// order. The version was probably not raised.
   public var typesWithOtherFields: [String] { details.first?.typesWithOtherFields ?? [] }
 
-  /// A report without anything in it, for a decoder to fill.
+  /// An empty report, for a decoder to fill.
   public init() {}
 
-  /// Whether everything had today's versions.
+  /// Whether everything had the current versions.
   public var isEmpty: Bool { upgrades.isEmpty && details.isEmpty }
 
   package mutating func addUpgrade(of typeName: String, from: Int, to: Int) {
@@ -309,7 +307,7 @@ public struct DecodingReport: Sendable, Hashable {
     add("\(typeName) \(step.fromVersion) → \(step.toVersion): \(operation)", \.idleOperations)
   }
 
-  /// Adds what is not there yet. A report holds a bounded number of lines, whatever the bytes say.
+  /// Adds an element that is not present yet. A report has a bounded number of lines, whatever the bytes contain.
   private mutating func add<T: Equatable>(_ element: T, _ list: WritableKeyPath<Details, [T]>) {
     if details.isEmpty { details.append(Details()) }
     let known = details[0][keyPath: list]
@@ -334,7 +332,7 @@ extension DecodingReport.Upgrade: CustomStringConvertible {
 }
 
 extension DecodingReport: CustomStringConvertible {
-  /// One line: the upgrades, the types without a version, and what older records had too much or too little.
+  /// One line: the upgrades, the types without a version, and the extra and missing keys of older records.
   public var description: String {
     guard !isEmpty else { return "nothing was upgraded" }
     let missing =

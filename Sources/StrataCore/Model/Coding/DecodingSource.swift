@@ -1,14 +1,14 @@
-/// Where the values of a model that was just made come from.
+/// The source of the values of a decoded model.
 ///
-/// More sources may come, so a `switch` over this has a `default`.
+/// More sources may be added, so a `switch` over this needs a `default`.
 public enum DecodingSource: String, Sendable, Hashable {
-  /// An archive of today's version or of an older one.
+  /// An archive of the current version or of an older one.
   case archive
   /// A JSON document.
   case json
   /// A dictionary of field values.
   case dictionary
-  /// A merge: the values of target and source together.
+  /// A merge: the combined values of target and source.
   case merge
   /// A copy with some values changed.
   case update

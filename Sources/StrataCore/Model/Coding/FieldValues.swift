@@ -1,13 +1,13 @@
 /// The values of a model's fields, by the indices of the fields in the schema.
 package enum FieldValues {
-  /// One for each field; `nil` where it is absent.
+  /// One value for each field; `nil` if it is absent.
   case slots([ArchiveValue?])
-  /// The same beside fields that are made already, whose values are absent.
+  /// Like `slots`, with fields that are already decoded. Their values are absent.
   case partlyMade([ArchiveValue?], [Int: Any])
-  /// Those of a record, and for each field the index of its value there; -1 where it is absent.
+  /// The values of a record, and for each field the index of its value there; -1 if it is absent.
   case record([ArchiveValue], indices: [Int])
 
-  /// The value of a field; `nil` where it is absent, and for an index beyond the fields.
+  /// The value of a field; `nil` if it is absent, and for an index beyond the fields.
   @inline(__always)
   package subscript(field: Int) -> ArchiveValue? {
     switch self {
@@ -19,7 +19,7 @@ package enum FieldValues {
     }
   }
 
-  /// What a field is, where it is made already.
+  /// The field, if it is already decoded.
   func made(_ field: Int) -> Any? {
     if case .partlyMade(_, let made) = self { made[field] } else { nil }
   }

@@ -1,9 +1,9 @@
-/// Counts the comparisons that a set or dictionary makes whose elements hash alike.
+/// Counts the comparisons of a set or dictionary whose elements have equal hashes.
 ///
-/// How a type hashes is its own, and some hash little of what tells their values apart, as Foundation's data does. What
-/// an attacker makes of that ends with an error, long before it ends by itself.
+/// Each type has its own hash function, and some hash only a part of the value, like Foundation's data. An attack on
+/// such a function ends with an error, long before it would finish.
 struct HashLoad<T: Hashable> {
-  /// So many may all hash alike: they cost as much as a larger collection would.
+  /// Up to this number, all elements may have the same hash: they cost as much as a larger collection.
   private static var smallest: Int { 64 }
 
   private let budget: WorkBudget
@@ -11,7 +11,7 @@ struct HashLoad<T: Hashable> {
   private var hashes: [Int] = []
   private var nextCheck = Self.smallest
   private var counted = 0
-  /// How many steps comparing two of the elements takes at most.
+  /// The largest number of steps for comparing two of the elements.
   private var weight = 1
 
   init(_ budget: WorkBudget) {
@@ -21,26 +21,26 @@ struct HashLoad<T: Hashable> {
 
   /// Counts an element that is about to be added.
   ///
-  /// - Parameter value: what the element was made of.
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where there are no steps left.
+  /// - Parameter value: the value from which the element was created.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget of steps is used up.
   mutating func add(_ element: T, _ value: ArchiveValue) throws {
     if isHashedWhole { return }
     try add(element, weight: value.weight, comparison: value.comparison)
   }
 
   /// - Parameters:
-  ///   - weight: how many steps it takes to look at all of the element.
-  ///   - comparison: how many more it takes to compare it.
+  ///   - weight: the number of steps for reading all of the element.
+  ///   - comparison: the number of additional steps for comparing it.
   mutating func add(_ element: T, weight: @autoclosure () -> Int, comparison: @autoclosure () -> Int = 0) throws {
     if isHashedWhole { return }
     let own = weight()
-    // Where sets stand in sets, all that is inside is hashed at each level.
+    // In nested sets, the content is hashed at each level.
     try budget.spend(steps: own)
     self.weight = max(self.weight, own + comparison())
     hashes.append(element.hashValue)
     guard hashes.count == nextCheck else { return }
     nextCheck *= 2
-    // What is sorted may be sorted again: the next check comes when there are twice as many.
+    // Sorting again is cheap enough: the next check happens at twice the number of elements.
     hashes.sort()
     var pairs = 0
     var start = 0
@@ -49,7 +49,7 @@ struct HashLoad<T: Hashable> {
       pairs += count * other / 2
       start = place
     }
-    // Four times as many are made before the next check.
+    // Up to four times as many comparisons happen before the next check.
     let (steps, overflows) = (4 * (pairs - counted)).multipliedReportingOverflow(by: self.weight)
     try budget.spend(steps: overflows ? .max / 2 : steps)
     counted = pairs
@@ -57,7 +57,7 @@ struct HashLoad<T: Hashable> {
 }
 
 extension ArchiveValue {
-  /// How many steps it takes to look at all of the value: values inside, and words of 16 bytes of text and data.
+  /// The number of steps for reading all of the value: values inside, and words of 16 bytes of text and data.
   fileprivate var weight: Int {
     switch self {
     case .string(let text): return 1 + text.utf8.count / 16
@@ -70,7 +70,7 @@ extension ArchiveValue {
     }
   }
 
-  /// How many steps more it takes to compare the value than to look at it: Foundation compares decimals and URLs slowly.
+  /// The number of additional steps for comparing the value: Foundation compares decimals and URLs slowly.
   fileprivate var comparison: Int {
     switch self {
     case .decimal, .url: return 16

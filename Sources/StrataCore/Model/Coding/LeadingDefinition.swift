@@ -1,28 +1,28 @@
-/// The definition of a schema's records as the first one of a body, made once for each type.
+/// The definition of a schema's records in its form at the start of a body, created once for each type.
 ///
-/// Most bodies begin with it. A writer copies the bytes, and a reader that finds them has nothing to parse. Where it is not the
-/// first one, its keys have the same bytes, or are references to strings before it.
+/// Most bodies begin with it. A writer copies the bytes, and a reader that finds them has nothing to parse. If it is
+/// not the first one, its keys have the same bytes, or are references to earlier strings.
 package final class LeadingDefinition: Sendable {
   let shape: RecordShape
   /// From the tag of the record to the end of the keys.
   private let bytes: [UInt8]
-  /// Where the low byte of the number is.
+  /// The offset of the low byte of the number.
   let numberPlace: Int
-  /// Where each key ends, and the mark after them. The first key begins at ``keysStart``.
+  /// The end offsets of each key and of the mark after them. The first key begins at ``keysStart``.
   let ends: [Int]
   let keysStart: Int
   /// The keys and the mark.
   let texts: [String]
-  /// Those that get a number where the definition is the first of a body.
+  /// The texts that get a number if the definition is the first of a body.
   let numbered: [String]
-  /// The strings that a writer refers to behind it.
+  /// The strings that a writer can refer to after it.
   let strings: StringIndex.Contents
   /// The values and bytes that a reader counts for it.
   let counts: ReadingCounts
-  /// The definitions of a reader that has passed this one alone.
+  /// The definitions of a reader that has passed only this one.
   let definitions: [ArchiveReader.Definition]
 
-  /// Writes the definition of a shape; `nil` if a writer refuses it, or if its mark is also one of its keys.
+  /// Writes the definition of a shape; `nil` if a writer rejects it, or if its mark is also one of its keys.
   init?(of shape: RecordShape, readBy schema: ObjectIdentifier) {
     var writer = ArchiveWriter(minimumCapacity: 256)
     let start = writer.buffer.count
@@ -48,7 +48,7 @@ package final class LeadingDefinition: Sendable {
 
   func write(to buffer: inout ByteBuffer) { bytes.withUnsafeBytes { buffer.append(contentsOf: $0) } }
 
-  /// Whether the bytes between two places stand at a place of a body.
+  /// Whether a part of the bytes occurs at a position of a body.
   @inline(__always)
   func stands(from start: Int = 0, to end: Int? = nil, at position: Int, of body: RawSpan) -> Bool {
     bytes.withUnsafeBytes { bytes in
@@ -61,12 +61,12 @@ package final class LeadingDefinition: Sendable {
 }
 
 extension ArchiveReader {
-  /// Passes the definition of a schema's records as they are written today.
+  /// Passes the definition of a schema's records in the current form.
   ///
-  /// - Parameter start: where the tag of the record is.
-  /// - Returns: whether it was passed. Nothing is passed where there is another one, or the same in longer heads.
+  /// - Parameter start: the position of the record's tag.
+  /// - Returns: whether it was passed. Nothing is passed for another definition, or for the same one with longer heads.
   mutating func passDefinition(_ known: LeadingDefinition, at start: Int) throws -> Bool {
-    // Near a limit, reading it part by part finds out what is too long.
+    // Near a limit, the definition is read part by part to find the one that is too long.
     guard known.texts.count < countLimit, known.byteCount < lengthLimit else { return false }
     if strings.count == 0, definitions.isEmpty, known.stands(at: start, of: bytes) {
       position = start &+ known.byteCount
@@ -109,7 +109,7 @@ extension ArchiveReader {
     return true
   }
 
-  /// Counts a definition that was passed as if its parts had been read.
+  /// Counts a passed definition as if its parts had been read.
   private mutating func passed(_ known: LeadingDefinition, numbered: Int) throws {
     let keyCount = known.shape.keys.count
     try context.budget.spend(values: 2 &* keyCount &+ 5 &+ WorkBudget.values(ofDefinition: keyCount))
@@ -117,7 +117,7 @@ extension ArchiveReader {
     context.note(known.shape)
   }
 
-  /// The end of a reference to a text in its shortest form; `nil` where there is something else.
+  /// The end of a reference to a text in its shortest form; `nil` for anything else.
   private func endOfReference(to text: String, at start: Int) -> Int? {
     guard bytes.byteCount &- start >= 5, byte(start) == 0xD8, byte(start &+ 1) == UInt8(CBOR.Tag.stringReference) else {
       return nil

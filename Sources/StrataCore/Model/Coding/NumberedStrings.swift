@@ -1,48 +1,48 @@
 import Foundation
 
-/// The strings of a body by the numbers under which references name them (Docs/Format.md, section 5).
+/// The strings of a body by their reference numbers (Docs/Format.md, section 5).
 package struct NumberedStrings {
-  /// How many strings were counted of a body without references, where none is kept; -1 where they are.
+  /// The number of strings in a body without references, whose strings are not kept; -1 if they are kept.
   private var countAlone = -1
   /// The last text of a body without references.
   private var lastAlone = ""
   private var texts: [String] = []
   private var others: Others?
 
-  /// Data and URLs, which few bodies hold. A class keeps the reader small.
+  /// Data and URLs, which few bodies contain. A class keeps the reader small.
   private final class Others {
-    // Only the reader has it, and checking each access would cost more than the access.
+    // Only the reader uses it, and checking exclusivity would cost more than the access.
     @exclusivity(unchecked) var data: [Int: Data] = [:]
     @exclusivity(unchecked) var urls: [URL?] = []
   }
 
   init() {}
 
-  /// - Parameter areReferred: whether references may name the strings; otherwise they are only counted.
+  /// - Parameter areReferred: whether references may refer to the strings; otherwise they are only counted.
   init(areReferred: Bool) { countAlone = areReferred ? -1 : 0 }
 
-  /// Whether references may name the strings.
+  /// Whether references may refer to the strings.
   var isKept: Bool { countAlone < 0 }
 
   var count: Int { countAlone < 0 ? texts.count : countAlone }
 
-  /// The text with a number that was given; `nil` where data has it.
+  /// The text with a valid number; `nil` if the number is that of data.
   @inline(__always)
   func text(_ number: Int) -> String? { data(number) == nil ? texts[number] : nil }
 
   @inline(__always)
   func data(_ number: Int) -> Data? { others?.data[number] }
 
-  /// The URL that was made of the text with a number.
+  /// The URL that was parsed from the text with this number.
   func url(_ number: Int) -> URL? {
     guard let others, number < others.urls.count else { return nil }
     return others.urls[number]
   }
 
-  /// Gives a text the next number.
+  /// Assigns a text the next number.
   ///
-  /// - Returns: the text to use, and whether it takes memory of its own. One like the text before it shares its memory: an encoder
-  ///   writes those anew for which its index has no room.
+  /// - Returns: the text to use, and whether it takes its own memory. A text equal to the previous one shares its
+  ///   memory: an encoder whose index is full writes repeated texts in full.
   @inline(__always)
   mutating func append(_ text: String) -> (text: String, isNew: Bool) {
     guard isKept else { return appendAlone(text) }
@@ -61,19 +61,19 @@ package struct NumberedStrings {
     return (text, true)
   }
 
-  /// Gives data the next number.
+  /// Assigns data the next number.
   mutating func append(_ content: Data) {
     guard isKept else { return countAlone &+= 1 }
     kept.data[count] = content
     texts.append("")
   }
 
-  /// Gives the first texts of a body their numbers.
+  /// Assigns the first texts of a body their numbers.
   mutating func begin(with first: [String]) {
     if isKept { texts = first } else { countAlone = first.count }
   }
 
-  /// Remembers the URL of the text with a number.
+  /// Caches the URL of the text with this number.
   mutating func remember(_ url: URL, _ number: Int) {
     guard isKept else { return }
     let kept = kept
@@ -90,7 +90,7 @@ package struct NumberedStrings {
     }
   }
 
-  /// Forgets all strings from a number on.
+  /// Removes all strings from a number on.
   mutating func removeAll(from number: Int) {
     guard count > number else { return }
     guard isKept else { return countAlone = number }
@@ -102,8 +102,8 @@ package struct NumberedStrings {
 }
 
 extension RawSpan {
-  /// Whether a reference to a string may be among the bytes of a body: its tag, 25, has that byte behind the head of a
-  /// tag, in any of its encodings. Most bytes are looked at eight at a time.
+  /// Whether a body may contain a reference to a string: its tag number, 25, as a byte after the head of a tag, in any
+  /// encoding. Most bytes are checked eight at a time.
   package var mayHoldReference: Bool {
     let tag = UInt8(truncatingIfNeeded: CBOR.Tag.stringReference)
     let pattern = UInt64(tag) &* 0x0101_0101_0101_0101
@@ -111,7 +111,7 @@ extension RawSpan {
     while byteCount &- place >= 8 {
       let difference =
         UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self)) ^ pattern
-      // Has the highest bit of each byte that is the tag, and perhaps of bytes above one.
+      // Has the highest bit of each byte that equals the tag, and possibly of bytes above one.
       var hits = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
       while hits != 0 {
         if isReference(at: place &+ hits.trailingZeroBitCount / 8) { return true }
@@ -126,7 +126,7 @@ extension RawSpan {
     return false
   }
 
-  /// Whether the number of the tag is at a place, behind the head of a tag or a zero byte of one.
+  /// Whether the tag number is at this position, after the head of a tag or a zero byte of it.
   private func isReference(at place: Int) -> Bool {
     guard place > 0, unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) == CBOR.Tag.stringReference else {
       return false

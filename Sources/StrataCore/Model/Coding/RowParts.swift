@@ -1,12 +1,12 @@
 package import Foundation
 
-/// What a row of a store leaves out of its bytes: the shapes of its records and its long strings, which stand once in the
-/// store, whatever refers to them (Docs/StoreFormat.md).
+/// The parts of a store's row that are not in its bytes: the shapes of its records and its long strings. The store
+/// keeps each of these once (Docs/StoreFormat.md).
 package struct RowParts: Sendable {
-  /// Strings and data of more bytes stand beside the row.
+  /// Longer strings and data are kept outside the row.
   package static let longestInPlace = 512
 
-  /// What a reference to such content begins with: the head of its tag.
+  /// The start of a reference to such content: the head of its tag.
   package static let contentTag: [UInt8] = {
     var buffer = ByteBuffer(minimumCapacity: 3)
     buffer.appendHead(CBOR.Major.tag, CBOR.Tag.rowContent)
@@ -18,7 +18,7 @@ package struct RowParts: Sendable {
   /// The long strings and data by their digest.
   package private(set) var contents: [[UInt8]: Data] = [:]
 
-  /// How many bytes of contents there are.
+  /// The total number of bytes in the contents.
   private(set) var size = 0
 
   init(shapes: [RecordShape]) { self.shapes = shapes }
@@ -34,34 +34,34 @@ package struct RowParts: Sendable {
   }
 }
 
-/// The long strings and data that stand beside a row which is being read.
+/// The long strings and data outside the row that is being read.
 package struct RowContents: Sendable {
-  /// By their digests.
+  /// The contents by digest.
   package let all: [[UInt8]: Data]
 
   package init(_ contents: [[UInt8]: Data]) { all = contents }
 
   subscript(digest: [UInt8]) -> Data? { all[digest] }
 
-  /// How many bytes they have.
+  /// The total number of bytes.
   package var size: Int { all.values.reduce(0) { $0 + $1.count } }
 }
 
 extension ArchiveReader {
-  /// The definitions that stand for shapes in their order.
+  /// The definitions for shapes, in order.
   package static func definitions(of shapes: [RecordShape]) -> [Definition] {
     shapes.enumerated().map { Definition(number: $0, shape: $1, matching: nil) }
   }
 
-  /// Begins a row, whose records refer to the definitions given.
+  /// Begins a row. Its records refer to these definitions.
   package mutating func beginRow(_ definitions: [Definition]) {
     self.definitions = definitions
     context.graph = GraphReading()
   }
 
-  /// Reads a reference to content beside the row, whose tag was passed.
+  /// Reads a reference to content outside the row. Its tag was passed.
   ///
-  /// - Returns: the number of the string that it becomes. Its bytes are for the caller to count, as those of a reference.
+  /// - Returns: the number of the resulting string. The caller counts its bytes, like those of a reference.
   mutating func readContent(at start: Int) throws -> Int {
     let initial = try readByte()
     guard initial >> 5 == CBOR.Major.bytes, try readLength(initial) == SHA256.size + 1 else {

@@ -8,7 +8,7 @@ struct ShapeNumbers {
   var isEmpty: Bool { first == nil }
   var count: Int { first == nil ? 0 : others.count + 1 }
 
-  /// All shapes with their numbers, in no order.
+  /// All shapes with their numbers, in any order.
   var all: [(number: Int, shape: RecordShape)] {
     (first.map { [(0, $0)] } ?? []) + others.map { ($0.value, $0.key) }
   }
@@ -18,7 +18,7 @@ struct ShapeNumbers {
     return first == shape ? 0 : others.isEmpty ? nil : others[shape]
   }
 
-  /// Gives a shape that has none the next number.
+  /// Assigns the next number to a new shape.
   mutating func add(_ shape: RecordShape) -> Int {
     let number = count
     if number == 0 { first = shape } else { others[shape] = number }

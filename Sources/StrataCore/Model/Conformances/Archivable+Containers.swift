@@ -9,7 +9,7 @@ extension Optional: Archivable where Wrapped: Archivable {
   @inlinable
   public static var _mayBeNull: Bool { true }
 
-  /// Makes sure that a value is not written as the nil around it would be.
+  /// Throws if a value would be written like the nil of the optional around it.
   @usableFromInline
   static func checkNull(_ wrapped: Wrapped) throws {
     guard let optional = wrapped as? any OptionalType, optional.isNone else { return }
@@ -38,7 +38,7 @@ extension Array: Archivable where Element: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginArray(count: count)
-    // Through a span, an element is lent and not copied with all its fields. Arrays have spans of their own from macOS 26 on only.
+    // Through a span, an element is borrowed instead of copied with all its fields. Arrays have their own spans only from macOS 26.
     try withUnsafeBufferPointer { buffer in
       let elements = buffer.span
       var index = 0
@@ -58,7 +58,7 @@ extension Array: Archivable where Element: Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> [Element] {
     let count = try reader.beginArray()
     var elements: [Element] = []
-    // An element may take far more memory than the byte that announces it.
+    // An element may take far more memory than the first byte of its encoding.
     elements.reserveCapacity(Swift.min(count, 1024))
     do {
       while elements.count < count { elements.append(try Element.read(from: &reader)) }
@@ -93,7 +93,7 @@ extension Array: Archivable where Element: Archivable {
   public var _archivedCount: Int { count }
 }
 
-/// Archived as an array of the same elements is.
+/// Archived like an array of the same elements.
 extension ContiguousArray: Archivable where Element: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { try Array(self).write(to: &writer) }
 
@@ -126,7 +126,7 @@ extension Set: Archivable where Element: Archivable {
       try CanonicalOrder.checkDifferent(items, "elements of a set") { $0 }
     }
     for item in items {
-      // What is only written for its order shares nothing, so it needs not be written once more at every level.
+      // An encoding that is only used for sorting shares nothing, so it need not be encoded again at each level.
       if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try item.element.write(to: &writer) }
     }
     writer.leave()
@@ -141,12 +141,13 @@ extension Set: Archivable where Element: Archivable {
     return set
   }
 
-  /// Makes the elements of a set, of whatever kind, in the order in which they are here.
+  /// Creates the elements of a set of any kind, in the order of the value.
   ///
   /// - Parameters:
-  ///   - takesArrays: whether an array is a set as well, in which an element may be there twice.
-  ///   - add: adds an element; false where it was there.
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for what is no set, `damaged` for a duplicate element, and what elements throw.
+  ///   - takesArrays: whether an array is accepted as a set. It may contain an element twice.
+  ///   - add: adds an element. Returns false if the element was already present.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a value that is not a set, `damaged` for a duplicate
+  ///   element, and the errors of elements.
   package static func forEachMember(
     of value: ArchiveValue, takesArrays: Bool, in context: DecodingContext, _ add: (Element) -> Bool
   ) throws {
@@ -177,7 +178,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginMap(count: count)
-    // The pairs are sorted and not the keys: a key that is not equal to itself, as NaN, could not be looked up.
+    // Sorts the pairs instead of the keys: a key that does not equal itself, like NaN, could not be looked up.
     let items = try CanonicalOrder.encoded(
       self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.key.write(to: &$0) })
     if !writer.includesExcluded, !(Key._rootSchema?.holdsObjects ?? false) {
@@ -186,7 +187,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     for item in items {
       let (key, value) = item.element
       if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try key.write(to: &writer) }
-      // Keys of a dictionary are data, but without them nobody finds the place.
+      // Keys of a dictionary are data, but without them the position of the error would be unknown.
       do { try value.write(to: &writer) } catch { throw ArchiveError.at(.key(key as? String ?? "(key)"), error) }
     }
     writer.leave()
@@ -200,13 +201,13 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     return result
   }
 
-  /// Makes the keys and values of a dictionary, of whatever kind, in the order in which they are here.
+  /// Creates the keys and values of a dictionary of any kind, in the order of the value.
   ///
   /// - Parameters:
-  ///   - takesPairs: whether an array of pairs is a dictionary in archives as well, and not in JSON alone.
-  ///   - add: adds a pair; false where the key was there.
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for what is no dictionary, `damaged` or `invalidJSON` for a duplicate key, and
-  ///   what keys and values throw.
+  ///   - takesPairs: whether an array of pairs is accepted as a dictionary in archives, and not only in JSON.
+  ///   - add: adds a pair. Returns false if the key was already present.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a value that is not a dictionary, `damaged` or
+  ///   `invalidJSON` for a duplicate key, and the errors of keys and values.
   package static func forEachPair(
     of value: ArchiveValue, takesPairs: Bool = false, in context: DecodingContext, _ add: (Key, Value) -> Bool
   ) throws {
@@ -233,10 +234,10 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
 
   /// The keys and values in any of the forms of a dictionary.
   ///
-  /// `Codable` writes a dictionary whose keys are neither strings nor integers as an array in which keys and values alternate. Such an
-  /// array is read, so that data stays readable when a type that was only `Codable` becomes a model.
+  /// `Codable` writes a dictionary whose keys are neither strings nor integers as an array in which keys and values
+  /// alternate. Such an array is accepted, so that data stays readable if a type that was only `Codable` becomes a model.
   ///
-  /// - Parameter takesPairs: whether an array of pairs is a dictionary. JSON has no keys but strings, so others stand in pairs.
+  /// - Parameter takesPairs: whether an array of pairs is accepted. In JSON, only strings are keys, so others are written as pairs.
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` for any other value.
   package static func pairs(of value: ArchiveValue, takesPairs: Bool) throws -> [(
     key: ArchiveValue, value: ArchiveValue
@@ -262,7 +263,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     throw ArchiveError.mismatch(expected: "a dictionary", found: value.kind)
   }
 
-  /// JSON writes every key as a string, integers among them: what cannot be made of the text is made of its number.
+  /// In JSON every key is a string, even an integer. If the key cannot be created from the text, it is created from its number.
   package static func makeKey(_ key: ArchiveValue, _ context: DecodingContext) throws -> Key {
     guard context.source == .json, !(Key.self is String.Type), case .string(let text) = key,
       let number = ArchiveValue(integerText: text)
@@ -286,7 +287,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
 }
 
 extension ArchiveValue {
-  /// The integer that a text is, as JSON writes integers.
+  /// Parses an integer in the form of JSON.
   fileprivate init?(integerText text: String) {
     guard let integer = WideInteger(text) else { return nil }
     self.init(integer)
@@ -294,21 +295,21 @@ extension ArchiveValue {
 }
 
 extension ArchiveWriter {
-  /// The error with a place in an array before its path.
+  /// The error with an index in front of its path.
   public func error(_ error: any Error, atIndex index: Int) -> any Error { ArchiveError.at(.index(index), error) }
 }
 
 extension ArchiveReader {
-  /// Starts reading an array and tells how many elements follow.
+  /// Starts reading an array and returns the number of elements that follow.
   public mutating func beginArray() throws -> Int {
     let count = try readArrayCount()
     try enter()
     return count
   }
 
-  /// Ends what ``beginArray()`` began.
+  /// Ends reading an array.
   public mutating func endArray() { leave() }
 
-  /// The error with a place in an array before its path.
+  /// The error with an index in front of its path.
   public func error(_ error: any Error, atIndex index: Int) -> any Error { ArchiveError.at(.index(index), error) }
 }

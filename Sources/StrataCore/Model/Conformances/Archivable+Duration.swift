@@ -1,6 +1,6 @@
 import Foundation
 
-/// A duration is archived as the decimal of its seconds, and is a number of seconds in JSON.
+/// A duration is archived as a decimal number of seconds. In JSON it is a number of seconds.
 extension Duration: Archivable {
   public static var typeShape: TypeShape { TypeShape(.scalar(.decimal)) }
 
@@ -12,8 +12,8 @@ extension Duration: Archivable {
     writer.write(seconds)
   }
 
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a value that is neither a number nor the pair that `Codable` writes, and for
-  ///   seconds that no duration holds exactly.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a value that is neither a number nor the pair that
+  ///   `Codable` writes, and for seconds that no duration holds exactly.
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Duration {
     if case .array(let words) = value, words.count == 2, let high = words[0].integer(as: Int64.self),
       let low = words[1].integer(as: UInt64.self)
@@ -33,7 +33,7 @@ extension Duration: Archivable {
 }
 
 extension DecimalParts {
-  /// The number times 10^18 in two's complement; `nil` where it is no integer or has more than 127 bits.
+  /// The number times 10^18 in two's complement; `nil` if it is not an integer or has more than 127 bits.
   fileprivate var attoseconds: WideMagnitude? {
     guard mantissa != .zero else { return .zero }
     guard exponent >= -18, exponent <= 38 else { return nil }

@@ -3,7 +3,7 @@ public import Foundation
 extension Archivable where Self: FixedWidthInteger {
   public static var typeShape: TypeShape { TypeShape(.scalar(.integer)) }
 
-  /// Writes the integer in as few bytes as hold it, whatever its width.
+  /// Writes the integer in the fewest bytes, whatever its width.
   public func write(to writer: inout ArchiveWriter) throws {
     if let small = Int64(exactly: self) {
       writer.write(small)
@@ -91,7 +91,7 @@ extension Double: Archivable {
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Double {
     if let number = Double(exactlyAs: value) ?? Double(inKeyed: value, context) { return number }
     if context.source == .json, case .wideInteger = value, let number = Double(withoutLossOf: value) { return number }
-    // JSON has no decimals, so a number with more digits than a double holds is rounded to the nearest one.
+    // JSON does not distinguish decimals, so a number with more digits than a double holds is rounded to the nearest double.
     if context.source == .json, let text = value.exactNumberText, let number = Double(text) {
       guard number.isFinite else {
         throw ArchiveError.mismatch(expected: "a number in the range of a double", found: value.kind)
@@ -110,7 +110,7 @@ extension Float: Archivable {
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Float {
     if case .float(let value) = value { return value }
     let wide = try Double.make(from: value, in: context)
-    // JSON has no single precision, so its fractions are rounded to the nearest one. Integers are exact or refused.
+    // JSON has no single precision, so fractions are rounded to the nearest number. Integers are exact or rejected.
     if context.source == .json, !value.isInteger {
       return try rounded(wide) { value.exactNumberText ?? wide.description }
     }
@@ -120,9 +120,9 @@ extension Float: Archivable {
     return Float(wide)
   }
 
-  /// The nearest number to that of a text, of which the nearest double is known.
+  /// Rounds a decimal text to the nearest number. The nearest double is known.
   ///
-  /// - Parameter text: the digits; asked for where the double does not say on which side of it they are.
+  /// - Parameter text: the digits. Called only if the double alone does not determine the nearest number.
   static func rounded(_ wide: Double, _ text: () -> String) throws -> Float {
     var nearest = Float(wide)
     if !nearest.isFinite || wide.isMidway(besides: nearest) { nearest = Float(text()) ?? nearest }
@@ -134,12 +134,12 @@ extension Float: Archivable {
 }
 
 extension Double {
-  /// Whether the number is as far from its nearest single-precision number as from the next one, so that a digit which a
-  /// double lacks would decide between them.
+  /// Whether the number is midway between two single-precision numbers, so that digits beyond the precision of a double
+  /// would decide between them.
   fileprivate func isMidway(besides nearest: Float) -> Bool {
     guard Double(nearest) != self else { return false }
     let other = Double(nearest) < self ? nearest.nextUp : nearest.nextDown
-    // A double has more than twice the digits, so both differences are exact.
+    // A double has more than twice the precision, so both differences are exact.
     return other.isFinite && abs(Double(other) - self) == abs(Double(nearest) - self)
   }
 }
@@ -185,9 +185,9 @@ extension Date: Archivable {
 }
 
 extension Data {
-  /// The bytes of a text in base64 with its padding (RFC 4648, section 4); `nil` for any other text.
+  /// Decodes base64 with padding (RFC 4648, section 4); `nil` for any other text.
   ///
-  /// Foundation alone makes a zero byte of `====`, and takes `AAE==`.
+  /// Foundation alone decodes `====` as a zero byte, and accepts `AAE==`.
   fileprivate init?(exactlyBase64 text: String) {
     let padding = text.utf8.reversed().prefix { $0 == UInt8(ascii: "=") }.count
     guard padding < 3, text.utf8.count % 4 == 0, !text.utf8.dropLast(padding).contains(UInt8(ascii: "=")) else {
@@ -215,7 +215,7 @@ extension URL: Archivable {
 }
 
 extension ArchiveError {
-  /// The error for a text of JSON that is no URL.
+  /// The error for a text in JSON that is not a URL.
   static var noURL: ArchiveError {
     ArchiveError(
       .typeMismatch,
@@ -247,7 +247,7 @@ extension Decimal: Archivable {
     case .wideInteger(let value):
       let parts = DecimalParts(isNegative: value.isNegative, mantissa: value.magnitude, exponent: 0)
       if let decimal = parts.decimal { return decimal }
-    // The shortest text of the double is what the server wrote; its binary digits are not.
+    // The server wrote the shortest text of the double, and not its binary digits.
     case .double(let value) where context.source == .json && value.isFinite:
       if let decimal = Decimal(ofJSON: value.description) { return decimal }
     case .number(let number) where context.source == .json:
@@ -274,7 +274,7 @@ extension ArchiveValue: Archivable {
 }
 
 extension Decimal {
-  /// The decimal that has just the digits of a number in text.
+  /// The decimal with exactly the digits of a number in text.
   fileprivate init?(ofJSON text: String) {
     guard let decimal = ByteBuffer.withUTF8(of: text, { JSONNumber($0.bytes).decimal }) else { return nil }
     self = decimal

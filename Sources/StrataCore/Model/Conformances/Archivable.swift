@@ -1,6 +1,7 @@
-/// A type whose values stand in an archive.
+/// A type whose values can be archived.
 ///
-/// The scalars of the standard library and Foundation conform, and collections and optionals of what conforms. A
+/// The scalars of the standard library and Foundation conform, and so do collections and optionals of conforming types.
+/// A
 /// model conforms through ``VersionedModel``, an enum with raw values by naming this protocol:
 ///
 ///     enum State: String, Archivable { case open, closed }
@@ -12,22 +13,22 @@ public protocol Archivable {
   /// - Throws: ``ArchiveError``, or what the type's own code throws.
   func write(to writer: inout ArchiveWriter) throws
 
-  /// Reads a value that is next in the bytes.
+  /// Reads the next value in the bytes.
   ///
-  /// - Throws: ``ArchiveError`` where the bytes are damaged or hold something else.
+  /// - Throws: ``ArchiveError`` if the bytes are damaged or contain another kind of value.
   static func read(from reader: inout ArchiveReader) throws -> Self
 
-  /// Makes a value from an untyped one: the path of upgrades, merging and JSON.
+  /// Creates a value from an untyped one, as upgrades, merging and JSON do.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` where it holds something else.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the value has another kind.
   static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self
 
-  /// Makes a value from a place in a JSON text, without an ``ArchiveValue`` in between where the type reads it itself.
+  /// Creates a value from an element of a JSON text. No ``ArchiveValue`` is created if the type reads the text itself.
   ///
-  /// It must give what `make(from:in:)` gives for ``JSONElement/value(duplicateKeys:)``, which it does unless a type
-  /// implements it.
+  /// The result must equal that of `make(from:in:)` for ``JSONElement/value(duplicateKeys:)``. The default
+  /// implementation calls that function.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` where JSON holds something else.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if JSON has another kind of value.
   static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self
 
   /// Adds the schemas of the models inside, for tools that upgrade without building models.
@@ -36,17 +37,18 @@ public protocol Archivable {
   /// The name of the type in stamps and inside a generic model's name.
   static var _archiveTypeName: String { get }
 
-  /// The schema of the model that this is or holds as elements; `nil` for anything else.
+  /// The schema of the model that this type is or contains as elements; `nil` for any other type.
   static var _rootSchema: ModelSchema? { get }
 
-  /// Whether a value is written as null, as an optional may be: then an optional of it cannot tell that from its own nil.
+  /// Whether a value can be written as null, like an optional. An optional of such a type could not distinguish it from nil.
   static var _mayBeNull: Bool { get }
 
-  /// The shape of the type, by which merging and columns tell types apart. It is ``TypeShape/opaque`` unless the library knows the type.
-  /// A container of models declares its own: ``ModelSchema/check()`` refuses an opaque type whose `_rootSchema` names a model.
+  /// The shape of the type, by which merging and columns distinguish types. It is ``TypeShape/opaque`` unless the
+  /// library knows the type. A container of models declares its own: ``ModelSchema/check()`` rejects an opaque type
+  /// whose `_rootSchema` is a model.
   static var typeShape: TypeShape { get }
 
-  /// How many models the value is, for stamps: the elements of an array, else 1.
+  /// The number of models in the value, for stamps: the number of elements of an array, otherwise 1.
   var _archivedCount: Int { get }
 }
 
@@ -82,7 +84,7 @@ extension Archivable {
 }
 
 extension ArchiveWriter {
-  /// What was written, read again as a value.
+  /// The written bytes, read again as a value.
   package borrowing func value() throws -> ArchiveValue {
     try buffer.withBytes { bytes in
       var limits = ArchiveLimits()
@@ -95,9 +97,9 @@ extension ArchiveWriter {
   }
 }
 
-/// The schemas of a model and of everything it holds, by type name.
+/// The schemas of a model and of all models that it contains, by type name.
 ///
-/// Values know only names, so what works on values refuses a name that two of the types have.
+/// Values contain only names, so functions that work on values reject a name that two of the types have.
 public struct SchemaCatalog: Sendable {
   /// Every schema once, in the order in which they were found.
   package private(set) var schemas: [ModelSchema] = []
@@ -108,21 +110,21 @@ public struct SchemaCatalog: Sendable {
   /// The classes among the models, by type name and former names.
   package private(set) var objectTypes: [String: any VersionedModel.Type] = [:]
 
-  /// Whether a model among them has a field that equality leaves out.
+  /// Whether one of the models has a field that equality ignores.
   private(set) var hasTransitoryFields = false
 
-  /// Whether something may stand under another name than today's: types, keys or cases.
+  /// Whether archives may contain types, keys or cases under other names than the current ones.
   private(set) var hasSubstitutes = false
 
   /// A catalogue without models.
   public init() {}
 
-  /// Notes that values of a type may stand in archives in another form than the type would write.
+  /// Notes that archives may contain values of a type in another form than the type would write.
   public mutating func addSubstitutes() { hasSubstitutes = true }
 
   /// Adds a schema under its name and former names.
   ///
-  /// - Returns: whether it was new, so that models which hold each other end.
+  /// - Returns: whether it was new, so that recursion over models that contain each other ends.
   public mutating func add(_ schema: ModelSchema) -> Bool {
     guard types.insert(schema.typeIdentity).inserted else { return false }
     schemas.append(schema)
@@ -145,7 +147,7 @@ public struct SchemaCatalog: Sendable {
 
   /// The classes that the objects of a graph may have, by type name.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two of them have one name.
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` if two of them have the same name.
   static func objectTypes(
     of root: any Archivable.Type, and subclasses: [any VersionedModel.Type]
   ) throws -> [String: any VersionedModel.Type] {
@@ -163,13 +165,13 @@ public struct SchemaCatalog: Sendable {
 
   /// The schema of a type name.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two types have the name.
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` if two types have the name.
   package func schema(named name: String) throws -> ModelSchema? {
     if let error = problem(ofName: name) { throw error }
     return schemasByName[name]
   }
 
-  /// The error of a name that two types have.
+  /// The error for a name that two types have.
   package func problem(ofName name: String) -> ArchiveError? {
     guard ambiguousNames.contains(name) else { return nil }
     return ArchiveError(

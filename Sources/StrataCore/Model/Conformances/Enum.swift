@@ -1,7 +1,7 @@
-/// An enum with payloads that describes itself by hand; `@Model(version:)` writes the same for ``VersionedModel``.
+/// An enum with payloads that describes itself by hand. `@Model(version:)` generates the same for ``VersionedModel``.
 ///
-/// It archives as a record: the case is the only key, the payload its value. Cases are archived by name, so their order
-/// does not matter; a step can rename a case as it renames any key.
+/// It is archived as a record: the case is the only key, the payload its value. Cases are archived by name, so their
+/// order does not matter. A step can rename a case like any key.
 public protocol EnumModel: VersionedModel {
   /// Writes the case with ``ArchiveWriter/beginCase(_:_:count:)`` and the payload.
   func encodeCase(to writer: inout ArchiveWriter) throws
@@ -16,12 +16,12 @@ extension EnumModel {
 public struct CasePayload {
   package let values: ArchiveObject
   package let context: DecodingContext
-  /// Whether JSON has the associated value without a label in the place of all of them.
+  /// Whether JSON has an unlabeled associated value in place of the object of all values.
   var isWhole = false
 
-  /// The associated value with this label; one without a label is called `_0`, `_1` by its place.
+  /// The associated value with this label. Values without a label are called `_0`, `_1` and so on by index.
   ///
-  /// - Throws: ``ArchiveError`` where it is absent or of another type.
+  /// - Throws: ``ArchiveError`` if it is absent or has another type.
   public func value<T: Archivable>(_ label: String, _ type: T.Type = T.self) throws -> T {
     try value(label) { try T.make(from: $0, in: context) }
   }
@@ -32,7 +32,7 @@ public struct CasePayload {
     try value(label) { try ValueCoding.make(T.self, from: $0, in: context) }
   }
 
-  /// Says what to do about an associated value whose type archives cannot hold.
+  /// Reports the remedy for an associated value of a type that archives cannot contain.
   @available(
     *, unavailable,
     message: "archives hold no values of this type; make it @Model or Codable, or write a type of your own for the case"
@@ -57,11 +57,11 @@ extension VersionedModel {
     try make(case: name, payload: payload) != nil
   }
 
-  /// Makes an enum of the record of a case.
+  /// Creates an enum from the record of a case.
   package static func makeCase(of value: ArchiveValue, in context: DecodingContext) throws -> Self {
     try schema.check()
     var record: ModelRecord
-    // Where JSON has the associated values.
+    // The path of the associated values in JSON.
     var place: (path: [ArchiveError.PathComponent], isWhole: Bool)?
     switch value {
     case .record(let found): record = try schema.upgraded(found, in: context)
@@ -93,14 +93,14 @@ extension VersionedModel {
 }
 
 extension ArchiveReader {
-  /// The error of an enum's `init(fields:)`, which is never called: ``VersionedModel/make(case:payload:)`` makes it.
+  /// The error of an enum's `init(fields:)`, which is never called: ``VersionedModel/make(case:payload:)`` creates enums.
   public func enumHasNoFields() -> ArchiveError {
     ArchiveError(.invalidSchema, "an enum is made of a case and not of fields; give its schema the cases")
   }
 }
 
 extension ArchiveWriter {
-  /// Starts a case; exactly that many associated values must follow, each with a `payload` method, and then ``endCase()``.
+  /// Starts a case. Exactly `count` associated values must follow, each with a `payload` method, and then ``endCase()``.
   public mutating func beginCase(_ schema: ModelSchema, _ name: String, count: Int) throws {
     try schema.check()
     guard let shape = schema.caseShapes[name] else {
@@ -124,7 +124,7 @@ extension ArchiveWriter {
     do { try write(codable: value) } catch { throw ArchiveError.at(.key(label), error) }
   }
 
-  /// Says what to do about an associated value whose type archives cannot hold.
+  /// Reports the remedy for an associated value of a type that archives cannot contain.
   @available(
     *, unavailable,
     message: "archives hold no values of this type; make it @Model or Codable, or write a type of your own for the case"
@@ -132,7 +132,7 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func payload<T>(_ label: String, _ value: T) throws {}
 
-  /// Ends what ``beginCase(_:_:count:)`` began.
+  /// Ends a case.
   public mutating func endCase() {
     leave()
     leave()

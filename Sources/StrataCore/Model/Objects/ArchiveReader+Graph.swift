@@ -1,5 +1,5 @@
 extension ArchiveReader {
-  /// Reads what ``ArchiveWriter/writeRoot(_:)`` wrote.
+  /// Reads the form of ``ArchiveWriter/writeRoot(_:)``.
   package mutating func readRoot<T: Archivable>(_ type: T.Type) throws -> T {
     guard let count = try beginGraph() else { return try T.read(from: &self) }
     let table = ObjectTable(types: try context.objectTypes(of: T.self), first: context.graph.sharedCount, count: count)
@@ -53,7 +53,8 @@ extension ArchiveReader {
     return try beginArray()
   }
 
-  /// Passes the head of a graph and tells how many objects follow; `nil`, with nothing passed, where there is none.
+  /// Passes the head of a graph and returns the number of objects that follow; `nil`, with nothing passed, without a
+  /// graph.
   private mutating func beginGraph() throws -> Int? {
     guard bytes.byteCount &- position >= 4, try peekByte() == 0xD8,
       bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.genericObject),
@@ -88,7 +89,7 @@ extension ArchiveReader {
     }
   }
 
-  /// An object that is no record.
+  /// Reads an object that is not a record.
   private mutating func readObjectValue(at start: Int) throws -> ArchiveValue {
     let value = try readValue()
     switch value {
@@ -106,7 +107,7 @@ extension ArchiveReader {
     return try M.read(start, from: &self)
   }
 
-  /// The object that the reference at this position names; `nil`, with nothing passed, where there is none.
+  /// Returns the object of the reference at this position; `nil`, with nothing passed, if there is no reference.
   package mutating func readReference<T: Archivable>(_ type: T.Type) throws -> T? {
     guard let objects = context.objects, try peekByte() == 0xD8, bytes.byteCount &- position >= 2 else { return nil }
     switch UInt64(bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self)) {
@@ -119,14 +120,14 @@ extension ArchiveReader {
     }
   }
 
-  /// The number of an object, whose tag was passed, within its own graph.
+  /// The number of an object within its own graph. Its tag was passed.
   ///
-  /// - Parameter isLater: whether it is being read or comes after this place; else it stands before.
+  /// - Parameter isLater: whether the object is being read or comes after this position; otherwise it comes before.
   package mutating func readObjectNumber(isLater: Bool, at start: Int) throws -> ArchiveValue {
     guard case .int(let number)? = try readPlainNumber() else {
       throw ArchiveError.damaged("a reference to an object is no number", at: start)
     }
-    // Objects are counted through the whole body, as tag 29 has it.
+    // Tag 29 numbers the objects of the whole body.
     guard let objects = context.objects?.numbers ?? context.graph.untyped ?? context.graph.elsewhere else {
       throw ArchiveError.damaged("a reference to an object stands outside of a graph", at: start)
     }
@@ -142,7 +143,7 @@ extension ArchiveReader {
     return .reference(Int(number) - objects.lowerBound)
   }
 
-  /// A graph without types, whose tag and name were passed.
+  /// Reads a graph without types. Its tag and name were passed.
   package mutating func readGraphContent(at start: Int) throws -> ObjectGraph {
     guard context.objects == nil, context.graph.untyped == nil else {
       throw ArchiveError.damaged("a graph stands inside another", at: start)
@@ -169,7 +170,7 @@ extension ArchiveReader {
 
   // MARK: Fields that wait
 
-  /// What stands for a field until the object that it refers to is made, or `nil` where the error is another.
+  /// Returns a placeholder for a field until the referenced object exists, or `nil` if the error has another cause.
   @usableFromInline
   mutating func placeholder<T>(
     _ place: Int, _ error: any Error, _ makeDefault: () throws -> T
@@ -191,18 +192,18 @@ extension ArchiveReader {
     return try makeDefault()
   }
 
-  /// The error for a constant that refers to an object made later.
+  /// The error for a constant that refers to an object created later.
   public func constantInCycle(_ place: Int) -> ArchiveError {
     ArchiveError(.rejected, "a cycle passes through a constant; make it a variable")
   }
 
-  /// Starts reading the fields of the superclass, which come after those of the class.
+  /// Starts reading the fields of the superclass, which follow those of the class.
   public mutating func beginSuperclass(after count: Int) { placeOffset += UInt16(clamping: count) }
 
-  /// Ends what ``beginSuperclass(after:)`` began.
+  /// Ends reading the fields of the superclass.
   public mutating func endSuperclass(after count: Int) { placeOffset -= UInt16(clamping: count) }
 
-  /// Reads the fields of the object once more, as values, up to the one that has to wait.
+  /// Reads the fields of the object once more, as values, up to the field that has to wait.
   private mutating func readAgain(_ place: Int) throws -> ArchiveValue {
     guard let record = context.graph.record else {
       throw ArchiveError.damaged("a field waits for an object outside of a graph", at: position)
@@ -223,21 +224,21 @@ extension ArchiveReader {
   }
 }
 
-/// What reading graphs remembers in a body.
+/// The state of reading the graphs in a body.
 package struct GraphReading {
-  /// How many objects the graphs before this place hold.
+  /// The number of objects in the graphs before this position.
   var sharedCount = 0
-  /// The number of the object that is being read or comes next; `nil` outside of graphs.
+  /// The number of the object that is being read or comes next; `nil` outside graphs.
   var passed: Int?
   /// The numbers of the objects of a graph without types that is being read.
   var untyped: Range<Int>?
-  /// The numbers of objects that stand outside of the body, as those next to one that is taken apart do.
+  /// The numbers of objects outside the body, for example those that a decomposed object refers to.
   var elsewhere: Range<Int>?
-  /// The object that is being read, and where its fields start.
+  /// The object that is being read, and the position of its fields.
   var record: (schema: ModelSchema, position: Int, strings: Int, depth: Int)?
 }
 
-/// What a field holds until the objects that it refers to are made.
+/// The placeholder in a field until the objects that it refers to exist.
 private protocol EmptyMaking { static var emptyValue: Self { get } }
 extension Optional: EmptyMaking { fileprivate static var emptyValue: Wrapped? { nil } }
 extension Array: EmptyMaking { fileprivate static var emptyValue: [Element] { [] } }

@@ -1,17 +1,17 @@
-/// What a writer does where it meets an object of a class.
+/// How a writer treats an object of a class.
 package enum ObjectRole {
-  /// The objects of an archive: they stand apart, and references name them.
+  /// The objects of an archive are written separately, and references refer to them.
   case order(ObjectOrder)
-  /// The objects next to one that is taken apart: they stay themselves, and references name them.
+  /// The objects that a decomposed object refers to stay unchanged, and references refer to them.
   case referenced(ReferencedObjects)
-  /// All models, those of values too: for looking at each of them in turn.
+  /// All models become references, even values, so that each of them can be visited in turn.
   case models(ReferencedObjects)
-  /// What an object holds, to a number of levels: for the order of sets, which cannot follow cycles.
+  /// The content of an object, down to a number of levels: for the order of sets, which cannot follow cycles.
   case content(levels: Int)
 }
 
 extension ArchiveWriter {
-  /// Writes what stands for an object.
+  /// Writes the substitute for an object.
   mutating func write(_ object: some VersionedModel, as role: ObjectRole) throws {
     switch role {
     case .order(let order): order.write(object, to: &self)
@@ -25,7 +25,7 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes a value that may refer to objects: as it is where it refers to none, else as a graph.
+  /// Writes a value that may refer to objects: unchanged if it refers to none, otherwise as a graph.
   package mutating func writeRoot<T: Archivable>(_ value: T) throws {
     guard objects == nil, T._rootSchema?.holdsObjects ?? false else { return try value.write(to: &self) }
     let order = try ObjectOrder(of: value, first: sharedCount, limits: limits)
@@ -42,9 +42,9 @@ extension ArchiveWriter {
     try value.write(to: &self)
   }
 
-  /// Makes sure that a decoder with the same `subclasses` knows the class of each object.
+  /// Checks that a decoder with the same `subclasses` knows the class of each object.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` where it does not, and `invalidSchema` where two classes have one name.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if it does not, and `invalidSchema` if two classes have the same name.
   private mutating func checkClasses<T: Archivable>(of objects: [any VersionedModel], in root: T) throws {
     let known = try objectTypes(of: T.self)
     for object in objects {
@@ -58,7 +58,7 @@ extension ArchiveWriter {
     }
   }
 
-  /// The classes that objects of a graph may have, found once for many roots of one type.
+  /// The classes that objects of a graph may have. They are looked up once for many roots of one type.
   private mutating func objectTypes<T: Archivable>(of type: T.Type) throws -> Set<ObjectIdentifier> {
     if let known = knownObjectTypes, known.root == ObjectIdentifier(T.self) { return known.types }
     let types = try SchemaCatalog.objectTypes(of: T.self, and: subclasses)
@@ -108,21 +108,21 @@ extension ArchiveWriter {
     write(UInt64(number))
   }
 
-  /// Starts writing the fields of the superclass, which come after those of the class.
+  /// Starts writing the fields of the superclass, which follow those of the class.
   public mutating func beginSuperclass(after count: Int) { placeOffset += count }
 
-  /// Ends what ``beginSuperclass(after:)`` began.
+  /// Ends writing the fields of the superclass.
   public mutating func endSuperclass(after count: Int) { placeOffset -= count }
 
   mutating func beginShared() { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.shareable) }
 
-  /// Writes a reference that archives only hold where something else writes its object.
+  /// Writes a reference that archives contain only if something else writes its object.
   @inlinable
   public mutating func conditionalField<T: Archivable>(_ place: Int, _ value: T) throws {
     if skipsConditionalFields { writeNull() } else { try field(place, value) }
   }
 
-  /// Says what to do about a weak property whose objects archives cannot refer to.
+  /// Reports the remedy for a weak property whose objects archives cannot refer to.
   @available(
     *, unavailable,
     message:
@@ -140,10 +140,10 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes an object in place, where nobody cares for its identity.
+  /// Writes an object in place, if its identity does not matter.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` where it is inside of itself, and `limitExceeded` where objects are
-  ///   written again and again and too much is written.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the object contains itself, and `limitExceeded` if
+  ///   repeated objects make the output too large.
   mutating func writeInPlace(_ object: some VersionedModel) throws {
     let inPlace = try beginInPlace(object)
     defer { inPlace.end(after: passBytesInPlace()) }
@@ -159,7 +159,7 @@ extension ArchiveWriter {
     return inPlace
   }
 
-  /// How many bytes were written since this was asked last.
+  /// The number of bytes written since the last call.
   private mutating func passBytesInPlace() -> Int {
     defer { bytesInPlace = buffer.count }
     return max(0, buffer.count - bytesInPlace)

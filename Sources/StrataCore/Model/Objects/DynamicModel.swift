@@ -1,10 +1,10 @@
 extension VersionedModel {
-  /// What tells an object from others. That of a value tells nothing.
+  /// The identity of an object. For a value it is meaningless.
   var identity: ObjectIdentifier { _objectIdentity ?? ObjectIdentifier(Self.self) }
 
-  /// The object as one of its own class, where the type at hand is a superclass of it.
+  /// The object with its own class as its static type, if the current type is a superclass of it.
   ///
-  /// Inside a method, `Self` is the type that the caller knew. Opening the result makes it the object's own.
+  /// Inside a method, `Self` is the static type of the caller. Opening the result makes `Self` the object's own class.
   package var dynamicModel: any VersionedModel {
     guard Self.schema.isObject else { return self }
     func own<M: VersionedModel>(_ type: M.Type) -> (any VersionedModel)? { self as? M }
@@ -12,15 +12,15 @@ extension VersionedModel {
     return own(type) ?? self
   }
 
-  /// Whether the object is one of a subclass of the type at hand.
+  /// Whether the object is an instance of a subclass of the current type.
   var isOfSubclass: Bool { Self.schema.isObject && Swift.type(of: self as any VersionedModel) != Self.self }
 
-  /// The values of the fields, with the objects that it refers to by number.
+  /// The values of the fields, with referenced objects by number.
   package func shallowRecord(_ referenced: ReferencedObjects) throws -> ModelRecord {
     try record(includingExcluded: true, role: .referenced(referenced))
   }
 
-  /// Makes the model of values whose references name the objects that were collected.
+  /// Creates the model from values whose references refer to the collected objects.
   static func make(
     ofShallow record: ModelRecord, _ referenced: ReferencedObjects, in context: DecodingContext
   ) throws -> Self {

@@ -1,7 +1,7 @@
-/// Whether two graphs of objects look the same from two objects on: their permanent fields are equal, and where one
-/// refers to an object, the other refers to an equal one.
+/// Compares two graphs of objects from two objects on. They are equal if their permanent fields are equal and if
+/// references at the same position refer to equal objects.
 ///
-/// Pairs of objects wait in a list and are looked at once, so cycles end and long lists take no stack.
+/// Pairs of objects are queued and compared once, so that cycles end and long lists need no recursion.
 struct ObjectComparison {
   private struct Pair: Hashable {
     let left: ObjectIdentifier

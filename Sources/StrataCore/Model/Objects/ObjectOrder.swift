@@ -1,31 +1,31 @@
-/// The objects of a graph in the order in which an archive holds them: each after those that it refers to, as far as
-/// cycles allow. So a reader has made an object before anything needs it, and no list is too long for the stack.
+/// The objects of a graph in the order of an archive: each after the objects that it refers to, except in cycles. So a
+/// reader has created an object before anything needs it, and long lists need no recursion.
 package final class ObjectOrder {
   private enum Mode { case finding, writing }
 
   /// The objects, by number.
   package private(set) var objects: [any VersionedModel] = []
   private var numbers: [ObjectIdentifier: Int] = [:]
-  /// The objects that the value written last refers to.
+  /// The objects that the last written value refers to.
   private var found: [any VersionedModel] = []
   private var mode = Mode.finding
-  /// How many objects are already written.
+  /// The number of objects that are already written.
   private var written = 0
-  /// What the number of the first object is, in a body that holds other graphs before this one.
+  /// The number of the first object, in a body that contains other graphs before this one.
   private let first: Int
 
   private static let isOpen = -1
 
-  /// An object to look at, or one to number because all that it refers to is.
+  /// An object to visit, or one to number after all objects that it refers to.
   private struct Step {
     let object: any VersionedModel
     var isLeaving = false
   }
 
-  /// Finds every object that a value refers to, however far away.
+  /// Finds every object that a value refers to, directly or indirectly.
   ///
-  /// - Throws: what the encoding of a value throws.
-  /// - Complexity: linear in the number of objects and references. The stack does not grow with the graph.
+  /// - Throws: the errors of encoding a value.
+  /// - Complexity: linear in the number of objects and references. Does not use recursion over the graph.
   package init<T: Archivable>(of value: T, first: Int, limits: ArchiveLimits) throws {
     self.first = first
     var scratch = ArchiveWriter(limits: limits, usesReferences: false)
@@ -44,7 +44,7 @@ package final class ObjectOrder {
       found.removeAll(keepingCapacity: true)
       scratch.buffer.removeAll()
       do { try step.object.writeRecord(to: &scratch) } catch {
-        // Objects do not stand where they are used, so the way to this one is looked for.
+        // Objects are not written where they are used, so the path to this one is searched.
         throw ObjectPath.find(step.object, from: value).reversed().reduce(ArchiveError.wrap(error)) {
           ArchiveError.at($1, $0)
         }
@@ -57,7 +57,7 @@ package final class ObjectOrder {
     mode = .writing
   }
 
-  /// Writes what stands for an object: a reference to one that is already written (tag 29), else to one that follows.
+  /// Writes a reference to an object: tag 29 if the object is already written, otherwise a forward reference.
   func write(_ object: some VersionedModel, to writer: inout ArchiveWriter) {
     guard mode == .writing else {
       found.append(object)

@@ -1,6 +1,6 @@
-/// The path from a value to one of the objects that it refers to, for errors: objects are not where they are used.
+/// The path from a value to an object that it refers to, for errors: objects are not archived where they are used.
 package struct ObjectPath {
-  /// The keys and places that lead to an object; the shortest way, and empty where none is found.
+  /// The shortest path of keys and indices to an object; empty if none is found.
   ///
   /// - Complexity: linear in the size of the graph.
   package static func find<T: Archivable>(_ target: any VersionedModel, from root: T) -> [ArchiveError.PathComponent] {
@@ -10,12 +10,12 @@ package struct ObjectPath {
     func add(_ value: ArchiveValue, _ referenced: ReferencedObjects, _ path: [ArchiveError.PathComponent]) {
       switch value {
       case .reference(let number): queue.append((referenced.objects[number], path))
-      // The references in a graph are to its own objects.
+      // The references in a graph refer to its own objects.
       case .graph: break
       default: value.forEachStep { add($0, referenced, path + [$1].compactMap(\.self)) }
       }
     }
-    // This finds a path for an error that is thrown in any case; an object that cannot be encoded hides those after it.
+    // The path is for an error that is thrown anyway. An object that cannot be encoded hides the objects after it.
     let referenced = ReferencedObjects()
     guard let value = try? root.archivedValue(includingExcluded: true, role: .referenced(referenced)) else { return [] }
     add(value, referenced, [])
@@ -27,7 +27,7 @@ package struct ObjectPath {
       guard seen.insert(identity).inserted else { continue }
       if identity == wanted { return path }
       let referenced = ReferencedObjects()
-      // The path is for an error. An object that cannot be written has no fields to look for it in.
+      // The path is for an error. An object that cannot be encoded has no fields to search.
       if let record = try? object.shallowRecord(referenced) { add(.record(record), referenced, path) }
     }
     return []

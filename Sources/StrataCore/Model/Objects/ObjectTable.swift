@@ -2,7 +2,7 @@
 package final class ObjectTable {
   package enum Entry {
     case object(any VersionedModel)
-    /// What no class of this program stands for: it is made where a reference to it is read.
+    /// An object whose class is not registered. It is decoded at each reference.
     case value(ArchiveValue)
   }
 
@@ -13,26 +13,26 @@ package final class ObjectTable {
     let value: ArchiveValue
   }
 
-  // One decoding uses a table, and checking that at each reference would cost more than following it.
+  // One decoding uses a table, and checking exclusivity at each reference would cost more than following it.
   @exclusivity(unchecked) private(set) var entries: [Entry] = []
-  /// The number of the first object, in a body that holds other graphs before this one.
+  /// The number of the first object, in a body that contains other graphs before this one.
   let first: Int
-  /// How many objects there will be.
+  /// The final number of objects.
   private(set) var count: Int
-  /// The numbers that the objects have in the body.
+  /// The numbers of the objects in the body.
   var numbers: Range<Int> { first..<first + count }
   private let types: [String: any VersionedModel.Type]
   @exclusivity(unchecked) private var lastShape: RecordShape?
   @exclusivity(unchecked) private var lastType: (any VersionedModel.Type)?
-  /// The fields of the object that is being made which wait for others.
+  /// Fields of the current object that refer to objects not yet decoded.
   @exclusivity(unchecked) private var waiting: [(place: Int, value: ArchiveValue)] = []
   @exclusivity(unchecked) private var unfinished: [Unfinished] = []
-  /// How many values there are in each that is no object, and in all of them.
+  /// The number of values in each entry that is not an object, and in all of them.
   @exclusivity(unchecked) private var sizes: [Int] = []
   @exclusivity(unchecked) private var totalSize = 0
-  /// How many values may stand in for references besides, where whoever fills the table knows how many references there are.
+  /// Extra substitute values for references. Set only if the code that fills the table knows the number of references.
   package var allowance = 0
-  /// How many values stood in for references, and how many references do so inside each other.
+  /// The number of values that were substituted for references, and the nesting of such substitutions.
   @exclusivity(unchecked) private var expansions = 0
   @exclusivity(unchecked) private var depth = 0
 
@@ -42,9 +42,9 @@ package final class ObjectTable {
     self.count = count
   }
 
-  /// A table of objects that exist, for taking them apart and putting them together.
+  /// Creates a table of existing objects, for decomposing and composing them.
   ///
-  /// - Parameter adding: how many will be made that fields may refer to before.
+  /// - Parameter adding: the number of objects created later that fields may refer to before.
   package init(_ referenced: ReferencedObjects, adding: Int = 0) {
     types = [:]
     first = 0
@@ -53,7 +53,7 @@ package final class ObjectTable {
     sizes = [Int](repeating: 0, count: entries.count)
   }
 
-  /// Adds an object that exists.
+  /// Adds an existing object.
   func adopt(_ object: any VersionedModel) {
     entries.append(.object(object))
     sizes.append(0)
@@ -61,19 +61,19 @@ package final class ObjectTable {
   }
 
   deinit {
-    // From the last to the first: an object lets go of those before it, which are still held here, so that a long list
-    // does not take the stack.
+    // Removes entries from the last to the first. An object releases earlier objects, which are still retained here, so
+    // that releasing a long list does not recurse.
     while entries.popLast() != nil {}
   }
 
-  /// The class that records of a shape become; `nil` where there is none.
+  /// The class for records of a shape; `nil` if there is none.
   package func type(of shape: RecordShape) -> (any VersionedModel.Type)? {
-    // Many objects of one class follow each other.
+    // Objects of one class often follow each other.
     if lastShape !== shape { (lastShape, lastType) = (shape, types[shape.typeName]) }
     return lastType
   }
 
-  /// Adds an object, and remembers which of its fields wait for others.
+  /// Adds an object, and records which of its fields wait for other objects.
   package func append(_ object: any VersionedModel) {
     entries.append(.object(object))
     sizes.append(0)
@@ -89,13 +89,13 @@ package final class ObjectTable {
     waiting.removeAll(keepingCapacity: true)
   }
 
-  /// Lets a field of the object that is being made wait.
+  /// Defers a field of the current object.
   func wait(_ place: Int, _ value: ArchiveValue) { waiting.append((place, value)) }
 
   /// The object under a number, as a model.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` where it is of another type, and `damaged`
-  ///   over ``Pending`` where it does not exist yet.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the object has another type, and `damaged` with
+  ///   ``Pending`` as its cause if it does not exist yet.
   package func object<T: Archivable>(_ number: Int, as type: T.Type, in context: DecodingContext) throws -> T {
     guard number >= 0, number < count else {
       throw ArchiveError(.damaged, "a reference names an object that does not exist")
@@ -117,9 +117,9 @@ package final class ObjectTable {
     }
   }
 
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` where the object is of another type.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the object has another type.
   private static func cast<M: VersionedModel, T>(_ object: M, to type: T.Type) throws -> T {
-    // Most objects are just what is asked for. A cast looks at everything else before, and needs the type of the optional.
+    // Most objects have exactly this type. A cast tries everything else first, and needs the metadata of the optional.
     if M.self == T.self { return unsafeBitCast(object, to: T.self) }
     guard let object = object as? T else {
       throw ArchiveError.mismatch(
@@ -129,10 +129,10 @@ package final class ObjectTable {
     return object
   }
 
-  /// Counts values that stand in for a reference.
+  /// Counts values that are substituted for a reference.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where shared values stand for many times what there is:
-  ///   each stands for every reference to it, which could multiply without end.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if shared values expand to many times the size of the
+  ///   input. Each is substituted for every reference to it, which could grow exponentially.
   private func expand(_ size: Int) throws {
     expansions += size
     let limit = max(1 << 20, 16 * (totalSize + allowance))
@@ -142,11 +142,11 @@ package final class ObjectTable {
     }
   }
 
-  /// A value without references, for what is kept untyped: objects stand in their places.
+  /// Returns a value with references replaced by their objects, for untyped properties.
   ///
-  /// An object inside of itself is null there, and so is one that does not exist yet.
+  /// An object inside itself becomes null, and so does an object that does not exist yet.
   ///
-  /// - Throws: as for a shared value that becomes a model.
+  /// - Throws: the same errors as for a shared value that becomes a model.
   func withoutReferences(_ value: ArchiveValue) throws -> ArchiveValue { try withoutReferences(value, inside: []) }
 
   private func withoutReferences(_ value: ArchiveValue, inside open: [Int]) throws -> ArchiveValue {
@@ -163,7 +163,7 @@ package final class ObjectTable {
 
   private static let deepest = 64
 
-  /// The record of an object, with those of the objects that it refers to in their places.
+  /// The record of an object, with references replaced by the records of their objects.
   private func record(of object: any VersionedModel, inside open: [ObjectIdentifier], _ depth: Int) throws
     -> ArchiveValue
   {
@@ -176,18 +176,18 @@ package final class ObjectTable {
     }
   }
 
-  /// The object under a number is made after this one.
+  /// The object under a number is created after the current one.
   struct Pending: Error {}
 
-  /// Sets the fields that waited.
+  /// Sets the deferred fields.
   package func setWaiting(in context: DecodingContext) throws {
     for field in unfinished { try Self.set(field.place, of: field.object, to: field.value, in: context) }
     unfinished.removeAll()
   }
 
-  /// Finishes the objects, each after those that it refers to.
+  /// Finishes the objects, each after the objects that it refers to.
   ///
-  /// - Parameter path: the way to an object, for the error.
+  /// - Parameter path: returns the path to an object, for errors.
   package func finish(in context: DecodingContext, path: (any VersionedModel) -> [ArchiveError.PathComponent]) throws {
     for case .object(let object) in entries {
       do { try Self.finish(object, in: context) } catch {
@@ -217,7 +217,7 @@ package final class ObjectTable {
 }
 
 extension ArchiveValue {
-  /// The value with others in place of its references. A set with references becomes an array, since what replaces them may be equal.
+  /// Returns the value with references replaced. A set with references becomes an array, because the replacements may be equal.
   fileprivate func replacingReferences(_ replace: (Int) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .reference(let number): try replace(number)

@@ -1,29 +1,29 @@
-/// The objects that are written in place, as parts of what refers to them: one that refers to itself has no end, and
-/// where each refers to the next one twice, there are more paths than anybody can write.
+/// The objects that are written in place, as parts of the objects that refer to them. An object that refers to itself
+/// would never end, and if each object refers to the next one twice, the number of paths grows exponentially.
 ///
-/// The writers that order the sets inside of what is written count with the one that writes it.
+/// The writers that order the sets inside a value share the count with the writer of the value.
 final class ObjectsInPlace {
-  /// Up to this number of bytes nothing is looked at, and as many may always be written again.
+  /// Nothing is checked up to this number of bytes, and this many bytes may always be repeated.
   private static let free = 1 << 18
-  /// How many times more than all else objects may take that were written before.
+  /// The largest ratio of the bytes of repeated objects to all other bytes.
   private static let ratio = 64
 
-  /// Those that are being written, each inside the one before.
+  /// The objects that are being written, outermost first.
   private var open: [ObjectIdentifier] = []
-  /// The index of the first open one that was written before.
+  /// The index of the first open object that was written before.
   private var repeated: Int?
-  /// The objects that were met since there is a look, which are kept so that no other one takes their identity; `nil` while
+  /// The objects seen since checking began. They are retained, so that their identities are not reused. `nil` while
   /// little was written.
   private var met: [ObjectIdentifier: AnyObject]?
-  /// The bytes of objects that were met before, and all others, since there is a look.
+  /// The bytes of repeated objects, and all other bytes, since checking began.
   private var repeatedBytes = 0
   private var otherBytes = 0
 
-  /// Begins an object; each needs its ``end(after:)``.
+  /// Begins an object. Each call needs its ``end(after:)``.
   ///
-  /// - Parameter bytes: how many were written since the last call.
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` where the object is open, and `limitExceeded` where objects are
-  ///   written again and again and too much is written.
+  /// - Parameter bytes: the number of bytes written since the last call.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the object is already open, and `limitExceeded` if
+  ///   repeated objects make the output too large.
   func begin(_ object: some VersionedModel, after bytes: Int) throws(ArchiveError) {
     let identity = object.identity
     guard !open.contains(identity) else {
@@ -42,14 +42,14 @@ final class ObjectsInPlace {
     open.append(identity)
   }
 
-  /// Ends the last object that was begun.
+  /// Ends the innermost object.
   func end(after bytes: Int) {
     add(bytes)
     open.removeLast()
     if repeated == open.count { repeated = nil }
   }
 
-  /// Counts what was written since an object began or ended.
+  /// Counts the bytes written since the last object began or ended.
   private func add(_ bytes: Int) {
     if repeated == nil { otherBytes &+= bytes } else { repeatedBytes &+= bytes }
     if met == nil, otherBytes > Self.free { (met, otherBytes) = ([:], 0) }

@@ -1,7 +1,7 @@
-/// The objects that one object or value refers to directly, in the order in which they were met.
+/// The objects that one object or value refers to directly, in the order in which they were found.
 ///
-/// Taking an object apart for copying, merging or comparing must not take apart what it refers to: a copy refers to the
-/// same ones.
+/// Decomposing an object for copying, merging or comparing must not decompose the objects that it refers to: a copy
+/// refers to the same objects.
 package final class ReferencedObjects {
   package private(set) var objects: [any VersionedModel] = []
   private var numbers: [ObjectIdentifier: Int] = [:]

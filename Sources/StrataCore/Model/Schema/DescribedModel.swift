@@ -1,4 +1,4 @@
-/// A model that describes itself with a line a field.
+/// A model that describes itself with one line per field.
 ///
 ///     extension Point: DescribedModel {
 ///       static let fields = Fields(
@@ -11,7 +11,7 @@ public protocol DescribedModel: VersionedModel {
   /// The type of the description: ``Fields``, which the compiler infers.
   associatedtype Description: FieldDescription where Description.Root == Self
 
-  /// Name, version, fields and how to make the object of them.
+  /// The name, the version, the fields and a function that creates the object from them.
   static var fields: Description { get }
 }
 
@@ -25,21 +25,21 @@ extension DescribedModel {
   }
 }
 
-/// What ``Fields`` is to ``DescribedModel``.
+/// The interface of ``Fields`` for ``DescribedModel``.
 public protocol FieldDescription<Root>: Sendable {
   /// The model.
   associatedtype Root
   /// Name, version and fields of the model.
   var schema: ModelSchema { get }
-  /// Makes the object of its fields.
+  /// Creates the object from its fields.
   func read(from reader: inout ArchiveReader) throws -> Root
   /// Writes the fields of an object, in their order.
   func write(_ root: Root, to writer: inout ArchiveWriter) throws
   /// Sets the fields of an object to those of another.
   func adopt(_ other: Root, into root: inout Root) throws
-  /// Reads one field of an object again and sets it: for objects that refer to each other in a cycle.
+  /// Decodes one field of an object again and sets it. Objects in a reference cycle need it.
   func readField(_ place: Int, of root: Root, from reader: inout ArchiveReader) throws
-  /// The key of the field that a property is; `nil` where it is none.
+  /// The key of the field of a property; `nil` if the property is not a field.
   func key(of property: PartialKeyPath<Root>) -> String?
 }
 
@@ -57,7 +57,7 @@ public struct Field<Root, Value>: Sendable {
   let path: any KeyPath<Root, Value> & Sendable
   private let coding: FieldCoding<Value>
 
-  /// A field that must be there, or an optional.
+  /// A required field, or an optional.
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
     archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
@@ -66,7 +66,7 @@ public struct Field<Root, Value>: Sendable {
     self.init(key, path, FieldCoding(archive), formerly, archive, storage, merge, json)
   }
 
-  /// A field that takes a default where its key is absent.
+  /// A field that takes a default if its key is absent.
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
     archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
@@ -77,7 +77,7 @@ public struct Field<Root, Value>: Sendable {
     self.init(key, path, coding, formerly, archive, storage, merge, json, unknown, makeDefault)
   }
 
-  /// A field whose type is only `Codable`: it must be there, or is an optional.
+  /// A field whose type is only `Codable`. It is required, or an optional.
   @_disfavoredOverload
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
@@ -87,7 +87,7 @@ public struct Field<Root, Value>: Sendable {
     self.init(key, path, FieldCoding(codable: archive), formerly, archive, storage, merge, json)
   }
 
-  /// A field whose type is only `Codable` and that takes a default where its key is absent.
+  /// A field whose type is only `Codable` and that takes a default if its key is absent.
   @_disfavoredOverload
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
@@ -122,7 +122,7 @@ public struct Field<Root, Value>: Sendable {
     try coding.write(place, root[keyPath: path], &writer)
   }
 
-  /// Reads the field and sets it, where it has the place that is asked for.
+  /// Decodes the field again and sets it, if it has the wanted index.
   func readAgain(_ place: inout Int, _ wanted: Int, _ reader: inout ArchiveReader, _ root: Root) throws {
     guard place == wanted else {
       place += 1
@@ -149,11 +149,11 @@ public struct Fields<Root, each V>: FieldDescription {
   ///
   /// - Parameters:
   ///   - type: the model.
-  ///   - name: the registered name; that of the type unless set. It must stay when the type is renamed.
-  ///   - formerNames: names that the type had before; archives with them are read.
-  ///   - version: what archives are stamped with today; 0 or more.
+  ///   - name: the registered name; by default the name of the type. It must stay when the type is renamed.
+  ///   - formerNames: earlier names of the type. Archives with these names can be read.
+  ///   - version: the current version, which new archives are stamped with; 0 or more.
   ///   - fields: the fields, in the order in which `make` takes them.
-  ///   - make: makes the object of the values of the fields, in their order.
+  ///   - make: creates the object from the values of the fields, in their order.
   public init(
     _ type: Root.Type, name: String? = nil, formerNames: [String] = [], version: Int,
     _ fields: repeat Field<Root, each V>, make: @escaping @Sendable (repeat each V) throws -> Root
@@ -166,9 +166,9 @@ public struct Fields<Root, each V>: FieldDescription {
     self.make = make
   }
 
-  /// Makes the object of its fields, with `make`.
+  /// Creates the object from its fields, with `make`.
   ///
-  /// - Throws: what reading a field throws, and what `make` throws.
+  /// - Throws: the errors of reading a field and of `make`.
   public func read(from reader: inout ArchiveReader) throws -> Root {
     var place = 0
     return try make(repeat try (each fields).read(&place, &reader))
@@ -193,7 +193,7 @@ public struct Fields<Root, each V>: FieldDescription {
     for field in repeat each fields { try field.readAgain(&current, place, &reader, root) }
   }
 
-  /// Sets the fields of an object to those of another; of a class those that are variables.
+  /// Sets the fields of an object to those of another. Only variables of a class are set.
   public func adopt(_ other: Root, into root: inout Root) throws {
     guard Root.self is AnyClass else {
       root = other

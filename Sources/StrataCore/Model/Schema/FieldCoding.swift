@@ -1,4 +1,4 @@
-/// How a field of a ``DescribedModel`` is read and written: as what archives hold, or by its own `Codable` conformance.
+/// The coding of a field of a ``DescribedModel``: as an archivable value, or by its own `Codable` conformance.
 struct FieldCoding<Value>: Sendable {
   let read: @Sendable (Int, inout ArchiveReader) throws -> Value
   let write: @Sendable (Int, Value, inout ArchiveWriter) throws -> Void
@@ -24,7 +24,7 @@ extension FieldCoding where Value: Archivable & SendableMetatype {
 }
 
 extension FieldCoding where Value: Codable & SendableMetatype {
-  /// - Parameter archive: `conditional` counts as `always`: a value is no object that something else writes.
+  /// - Parameter archive: `conditional` counts as `always`, because the value is not an object.
   init(
     codable archive: ArchiveBehavior, unknown: UnknownCasePolicy = .fail, _ makeDefault: (@Sendable () -> Value)? = nil
   ) {

@@ -1,29 +1,29 @@
-/// Whether archives hold a field.
+/// Whether archives contain a field.
 public enum ArchiveBehavior: String, Sendable, Hashable {
   /// Always written.
   case always
-  /// A reference that is written only where something else in the same archive writes the object, before or after; else
-  /// it is archived as nil. For optional references to class models, weak ones above all.
+  /// A reference that is written only if the same archive also contains the object through another reference, before or
+  /// after; otherwise it is archived as nil. For optional references to class models, above all weak ones.
   case conditional
-  /// Never written. Upgrade hooks are asked for it all the same, and an archive that holds the key is read.
+  /// Never written. Upgrade hooks are still called for it, and the key is read from an archive that has it.
   case excluded
 }
 
-/// What becomes of the properties of a superclass that is no model.
+/// The treatment of the properties of a superclass that is not a model.
 public enum SuperclassBehavior: String, Sendable, Hashable {
-  /// Never written, and left alone by merging.
+  /// Never written, and never changed by merging.
   case excluded
 }
 
-/// What part a field takes in what an object is, besides being archived.
+/// The part that a field plays in equality, hash and description.
 public enum StorageBehavior: String, Sendable, Hashable {
   /// The field counts everywhere.
   case permanent
-  /// The property takes no part at all: it is no field. Only for `@Field(storage:)` on a property that has an initial
-  /// value or is an optional variable; a list of fields leaves such a property out.
+  /// The property is not a field at all. Only for `@Field(storage:)` on a property that has an initial value or is an
+  /// optional variable. A list of fields omits such a property.
   case none
-  /// The field is archived, copied, merged and validated, but equality, hash and description leave it out: for caches and for
-  /// references back to an owner.
+  /// The field is archived, copied, merged and validated, but equality, hash and description ignore it: for caches and
+  /// for references back to an owner.
   case transitory
 }
 
@@ -31,25 +31,25 @@ public enum StorageBehavior: String, Sendable, Hashable {
 public struct FieldInfo: Sendable {
   /// The key in archives.
   public let key: String
-  /// Keys that the field had before; the first one that is there is read where the key is absent.
+  /// Earlier keys of the field. If the key is absent, the first earlier key that is present is read.
   public let formerly: [String]
-  /// Whether archives hold the field.
+  /// Whether archives contain the field.
   public let archive: ArchiveBehavior
-  /// Whether equality, hash and description count it.
+  /// Whether equality, hash and description include the field.
   public let storage: StorageBehavior
-  /// What merging does with it.
+  /// The merge policy of the field.
   public let merge: MergePolicy
-  /// How JSON holds the field: under its own key unless set.
+  /// The JSON form of the field: under its own key unless set.
   public let json: JSONField
-  /// How an enum case that this program does not know is read.
+  /// The treatment of an enum case that this program does not know.
   public let unknown: UnknownCasePolicy
   /// The declared type.
   public let type: Any.Type
   /// The shape of the type.
   package let shape: TypeShape
-  /// Whether the library keeps something of its own in the field.
+  /// Whether the library keeps its own data in the field.
   let isLibraryField: Bool
-  /// Whether the field of an object cannot change after it was made.
+  /// Whether the field of an object cannot change after the object was created.
   public let isConstant: Bool
   package let makeDefault: (@Sendable () throws -> ArchiveValue)?
   /// The default itself.
@@ -59,7 +59,8 @@ public struct FieldInfo: Sendable {
   ///
   /// - Parameters:
   ///   - type: the declared type. Without it, the type of the default.
-  ///   - makeDefault: the value of the field in a new object whose key is absent. Without one, the key of a field that is no optional must be there.
+  ///   - makeDefault: the value of the field in a new object whose key is absent. Without one, the key is required
+  ///     unless the field is optional.
   public init<T>(
     _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
     storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
@@ -84,7 +85,7 @@ public struct FieldInfo: Sendable {
     self.makeDefault = { try ValueCoding.value(of: makeDefault()) }
   }
 
-  /// A field of a model that is treated as fields are by default. A call needs less code than one of the initializer above.
+  /// Creates a field with the default treatment. A call needs less code than a call of the initializer above.
   public init<T>(_ key: String, _ type: T.Type = T.self) { self.init(key, type, formerly: []) }
 
   /// As above, with a default.
@@ -94,8 +95,8 @@ public struct FieldInfo: Sendable {
 
   /// A field of a generic model, whose default may name generic parameters.
   ///
-  /// `initialValue` makes the initial value of a stored property. It captures generic types only. The compiler cannot check that, so the
-  /// closure is not `@Sendable`.
+  /// `initialValue` creates the initial value of a stored property. It captures only generic types. The compiler cannot
+  /// check that, so the closure is not `@Sendable`.
   public init<T>(
     _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
     storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
@@ -107,10 +108,10 @@ public struct FieldInfo: Sendable {
       isConstant: isConstant, default: { value.make() })
   }
 
-  /// The keys that lead to the field in JSON, as far as they are keys; the key itself where JSON does not hold it.
+  /// The path of keys to the field in JSON, up to the first index; the field's own key if it is not in JSON.
   public var jsonPath: ValuePath { json.keys(of: key) }
 
-  /// Whether JSON may leave the field out, or an archive: it has a default or is an optional.
+  /// Whether JSON or an archive may lack the field: it has a default or is an optional.
   public var isOptional: Bool { makeDefault != nil || shape.isOptional }
 
   /// Whether the field holds values of a type, or optionals of it.
@@ -120,7 +121,7 @@ public struct FieldInfo: Sendable {
   func absentValue() throws -> ArchiveValue? { try makeDefault?() ?? (shape.isOptional ? .null : nil) }
 }
 
-/// Unchecked, since the closure captures types only.
+/// Unchecked, because the closure captures only types.
 private struct InitialValue<T>: @unchecked Sendable {
   let make: () -> T
 }

@@ -1,5 +1,5 @@
-// The names by which `@Model` refers to the library. Types of an app may be called ModelSchema or ArchiveReader, and then those are what a
-// plain name in the app's module means; nobody's are called like these.
+// The names by which `@Model` refers to the library. An app may have its own types called ModelSchema or ArchiveReader,
+// and a plain name in the app's module would then refer to those. No app's types have the names below.
 
 public typealias _StrataModel = VersionedModel
 public typealias _StrataSchema = ModelSchema
@@ -10,13 +10,14 @@ public typealias _StrataWriter = ArchiveWriter
 public typealias _StrataPayload = CasePayload
 public typealias _StrataUnknownFields = UnknownFields
 
-/// What `@Model` makes a class that may have subclasses conform to: by it the macro sees at a subclass that its superclass is a model.
+/// `@Model` makes a class that may have subclasses conform to this, so that the macro recognizes in a subclass that its
+/// superclass is a model.
 public protocol _StrataBaseClass {}
 
-/// What generated code refuses. The compiler's error holds the name, and so that is what the error has to say.
+/// Declarations that make generated code fail to compile. Their names appear in the compiler's error, so they are the message.
 public enum _Strata {
-  /// A class that nothing is a subclass of. `@Model` writes what a class inherits from first together with this, `Name & …`, which means
-  /// something where that is a protocol, and is refused where it is a class.
+  /// A class without subclasses. `@Model` writes the first inherited type of a class together with this, `Name & …`.
+  /// That is valid if the type is a protocol, and an error if it is a class.
   public final class
     `any superclass that is no model; write @Model(version: …, superclass: .excluded) to leave its properties out`
   {}

@@ -1,4 +1,4 @@
-/// Code of a model that runs on each object made, found once, so that no object pays for a dynamic cast.
+/// Code of a model that runs on each created object. It is looked up once, so that no object pays for a dynamic cast.
 package protocol AnyModelHook: AnyObject, Sendable {}
 
 /// The hook of one type.
@@ -11,8 +11,9 @@ package final class ModelHook<M>: AnyModelHook {
 }
 
 extension VersionedModel {
-  /// Every way in ends here, once for each object, after its fields are set: the model's own hook first, then its
-  /// validation. Callers ask `schema.finishesModels` before, so that other models pay for one comparison.
+  /// Finishes an object after its fields are set: runs the model's own hook first, then its validation. Every path that
+  /// creates models ends here, once for each object. Callers check `schema.finishesModels` first, so that other models
+  /// pay for one comparison.
   @inline(never)
   package static func finish(_ model: inout Self, in context: DecodingContext) throws {
     guard context.finishesModels else { return }

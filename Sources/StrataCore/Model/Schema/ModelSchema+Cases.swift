@@ -1,7 +1,7 @@
 extension ModelSchema {
-  /// A case that could be archived and never be read again, for its labels or its own code.
+  /// The error for a case that could be archived but not decoded, because of its labels or its own code.
   ///
-  /// In a method whose result is an optional, `.none` is no value and not the case that is called so.
+  /// In a method that returns an optional, `.none` is nil and not an enum case with that name.
   var problemOfCases: ArchiveError? {
     for info in cases where Set(info.labels).count < info.labels.count {
       return ArchiveError(
@@ -14,7 +14,7 @@ extension ModelSchema {
       do {
         guard try !type.makes(case: info.name, CasePayload(values: ArchiveObject(), context: context)) else { continue }
       } catch {
-        // It asks for associated values, so it is there.
+        // The case asks for associated values, so it is known.
         continue
       }
       return ArchiveError(
@@ -25,7 +25,7 @@ extension ModelSchema {
     return nil
   }
 
-  /// Whether archives may hold keys, cases or names that the model would write in another way today.
+  /// Whether archives may contain keys, cases or names that the model would write differently today.
   var hasSubstitutes: Bool {
     !formerNames.isEmpty || !formerCases.isEmpty || type is any UnknownCaseRepresentable.Type
       || fields.contains { !$0.formerly.isEmpty || $0.unknown == .useDefault }

@@ -1,5 +1,6 @@
 extension ModelSchema {
-  /// A field or associated value whose type holds models in a coding of its own: a merge cannot find them.
+  /// The error for a field or associated value whose type contains models but has its own coding, so that a merge
+  /// cannot find them.
   var problemOfShapes: ArchiveError? {
     for field in fields {
       if let type = Self.opaqueContainer(in: field.shape, field.type) { return problem(of: type, at: field.key) }
@@ -21,7 +22,7 @@ extension ModelSchema {
       typeName: name)
   }
 
-  /// The first type in a type that is opaque and holds models.
+  /// The first opaque type in a type that contains models.
   private static func opaqueContainer(in shape: TypeShape, _ type: Any.Type) -> (any Archivable.Type)? {
     switch shape.kind {
     case .opaque:

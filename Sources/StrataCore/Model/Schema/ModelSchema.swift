@@ -1,10 +1,10 @@
-/// Name, version and fields of a model, made once for each type.
+/// The name, the version and the fields of a model, created once for each type.
 public final class ModelSchema: Sendable {
-  /// The registered name, which archives hold instead of the Swift type's.
+  /// The registered name, which archives contain instead of the name of the Swift type.
   public let name: String
-  /// Names that the type had before.
+  /// Earlier names of the type.
   public let formerNames: [String]
-  /// The version that archives are stamped with today.
+  /// The current version, which new archives are stamped with.
   public let modelVersion: Int
   /// The fields, in their order; those of superclasses follow the class's own.
   public let fields: [FieldInfo]
@@ -12,18 +12,18 @@ public final class ModelSchema: Sendable {
   package let superclasses: [ModelSchema]
   /// Whether keys that the model does not declare are kept.
   public let keepsUnknownFields: Bool
-  /// The steps from older versions; `nil` where the model has none.
+  /// The steps from older versions; `nil` if the model has none.
   public let migration: MigrationPlan?
   /// The cases of an enum; empty for a model with fields.
   package let cases: [CaseInfo]
   package let archivedKeys: [String]
-  /// The keys of the fields, and those that they had before.
+  /// The keys and former keys of the fields.
   package let takenKeys: Set<String>
   package let allKeys: [String]
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
   // Set at the end of the initializer, since they refer to the schema, and never again.
-  /// The definition of ``archivedShape``; `nil` where bodies do not begin with it.
+  /// The definition of ``archivedShape``; `nil` if bodies do not begin with it.
   private(set) nonisolated(unsafe) var archivedDefinition: LeadingDefinition?
   /// The definition of ``fullShape``.
   private(set) nonisolated(unsafe) var fullDefinition: LeadingDefinition?
@@ -32,17 +32,17 @@ public final class ModelSchema: Sendable {
   package let isObject: Bool
   /// Whether reading the model is more than reading its fields.
   package let readsSpecially: Bool
-  /// Whether the model is a structure that has its fields and nothing else: most are.
+  /// Whether the model is a structure with fields and nothing else, as most models are.
   package let isPlainStructure: Bool
   /// Whether the model is an enum, whose records have the case as their only key.
   package let isEnumeration: Bool
   package let hook: (@Sendable (String, Int, ModelRecord) throws -> ArchiveValue?)?
-  /// What runs on each object that was made.
+  /// The hook that runs on each created object.
   package let decodingHook: (any AnyModelHook)?
   package let validationHook: (any AnyModelHook)?
-  /// Whether there is anything to run on objects that were made.
+  /// Whether there is a hook or rule to run on created objects.
   package let finishesModels: Bool
-  /// The type of the field that the library keeps for itself; `nil` where the model has none.
+  /// The type of the field for the library's own data; `nil` if the model has none.
   package let libraryField: (any FinishingLibraryField.Type)?
   let formerCases: [String: String]
   private let insideCache = Mutex<SchemaCatalog?>(nil)
@@ -51,19 +51,19 @@ public final class ModelSchema: Sendable {
   package let type: Any.Type
   package var typeIdentity: ObjectIdentifier { ObjectIdentifier(type) }
   private let objectsAnswer = AtomicWord()
-  /// Whether the declaration is known to be right.
+  /// Whether the declaration was found to be correct.
   private let isChecked = AtomicWord()
 
   /// One case of an enum with payloads.
   public struct CaseInfo: Sendable {
-    /// The name, which archives hold.
+    /// The name of the case in archives.
     public let name: String
-    /// Names that the case had before.
+    /// Earlier names of the case.
     public let formerly: [String]
     /// The types of the associated values, so that models among them are found.
     public let payload: [Any.Type]
-    /// The keys of the associated values in archives, in the order of ``payload``: their labels, and for those without
-    /// one `_0`, `_1` by place. Empty where the declaration leaves them out.
+    /// The keys of the associated values in archives, in the order of ``payload``: their labels, or `_0`, `_1` and so
+    /// on by index for values without a label. Empty if the declaration omits them.
     public let labels: [String]
 
     /// A case, with the types of its associated values and their keys.
@@ -77,18 +77,18 @@ public final class ModelSchema: Sendable {
     }
   }
 
-  /// The schema of a model.
+  /// Creates the schema of a model.
   ///
-  /// Mistakes (a key twice, a chain with a gap, a policy that is for other types) are thrown by the first encoding,
+  /// Mistakes (a duplicate key, a chain with a gap, a policy for other types) are thrown by the first encoding,
   /// decoding or merge, as errors with the code `invalidSchema` or `invalidMigration`: the first save of a development
   /// build shows them.
   ///
   /// - Parameters:
-  ///   - type: the model. Where it conforms to ``Migratable`` or ``KeyMigrating``, its steps and hooks count.
+  ///   - type: the model. If it conforms to ``Migratable`` or ``KeyMigrating``, its steps and hooks are used.
   ///   - name: the registered name. It must stay when the type is renamed.
-  ///   - formerNames: names that the type had before; archives with them are read.
-  ///   - version: what archives are stamped with today; 0 or more.
-  ///   - superclass: the superclass of a class, where that is a model too. Its fields follow those given here.
+  ///   - formerNames: earlier names of the type. Archives with these names can be read.
+  ///   - version: the current version, which new archives are stamped with; 0 or more.
+  ///   - superclass: the superclass of a class, if it is a model too. Its fields follow the fields given here.
   ///   - fields: the fields, in the order in which the model reads and writes them.
   ///   - cases: the cases of an enum; a model with fields has none.
   ///   - keepsUnknownFields: whether keys that the model does not declare are kept and written again.
@@ -163,7 +163,7 @@ public final class ModelSchema: Sendable {
     }
   }
 
-  /// A class between two models would lose its properties.
+  /// The error for a superclass without its own schema, whose properties would be lost.
   private static func problem(ofSuperclass superclass: any VersionedModel.Type, typeName: String) -> ArchiveError? {
     guard superclass.schema.typeIdentity != ObjectIdentifier(superclass) else { return nil }
     return ArchiveError(
@@ -216,11 +216,11 @@ public final class ModelSchema: Sendable {
     return nil
   }
 
-  /// Throws what is wrong with the declaration.
+  /// Checks the declaration.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidSchema` or `invalidMigration`; also for a policy of merging that can
-  ///   do nothing for its field.
-  /// - Complexity: that of reading one number, once the declaration was found to be right.
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` or `invalidMigration` for a mistake, including a merge
+  ///   policy that cannot apply to its field.
+  /// - Complexity: that of reading one number, once the declaration was found to be correct.
   public func check() throws {
     if isChecked.load() != 0 { return }
     if let problem = problem ?? problemOfCases ?? problemOfShapes ?? MergePolicyCheck.problem(of: self) {
@@ -229,17 +229,17 @@ public final class ModelSchema: Sendable {
     isChecked.store(1)
   }
 
-  /// Whether the declaration is right; what is wrong with it is thrown by whoever uses it.
+  /// Whether the declaration is correct. If not, the code that uses it throws the error.
   private var isRight: Bool { isChecked.load() != 0 || (try? check()) != nil }
 
-  /// Whether records of a shape can be read field by field, without looking keys up.
+  /// Whether records of a shape can be read field by field, without looking up keys.
   package func reads(_ shape: RecordShape, includingExcluded: Bool) -> Bool {
     let today = includingExcluded ? fullShape : archivedShape
     return hook == nil && cases.isEmpty && isRight && shape.modelVersion == modelVersion
       && shape.keys == today.keys && isNamed(shape.typeName) && hasTodaysLevels(shape)
   }
 
-  /// The definition of records that can be read field by field; `nil` where there are none, or the declaration is wrong.
+  /// The definition of records that can be read field by field; `nil` if there are none, or if the declaration is wrong.
   func definition(includingExcluded: Bool) -> LeadingDefinition? {
     guard hook == nil, isRight else { return nil }
     return includingExcluded ? fullDefinition : archivedDefinition
@@ -252,7 +252,7 @@ public final class ModelSchema: Sendable {
       }
   }
 
-  /// The schemas of the models that the fields or payloads hold; this one too where it holds itself. Found once.
+  /// The schemas of the models that fields or payloads contain, including this one if it contains itself. Computed once.
   package var inside: SchemaCatalog {
     if let known = insideCache.withLock({ $0 }) { return known }
     var catalog = SchemaCatalog()
@@ -273,9 +273,9 @@ public final class ModelSchema: Sendable {
   /// Whether the model is a class or may hold instances of one, at any depth.
   package var holdsObjects: Bool { answer(to: objectsAnswer) { !$0.objectTypes.isEmpty } }
 
-  /// The answer to a question about the model and all that it may hold.
+  /// Returns the answer to a question about the model and everything that it may contain.
   ///
-  /// Found out at the first question and not at once: models that hold each other are made in no order.
+  /// Computed at the first call and not in the initializer, because models that contain each other are created in any order.
   func answer(to known: borrowing AtomicWord, _ find: (SchemaCatalog) -> Bool) -> Bool {
     let answer = known.load()
     guard answer == 0 else { return answer == 2 }
@@ -286,8 +286,7 @@ public final class ModelSchema: Sendable {
     return found
   }
 
-  /// A number that changes with name, version or keys: FNV-1a of 64 bits over their text, so that it is the same
-  /// everywhere.
+  /// A number that changes with the name, the version or the keys: a 64-bit FNV-1a hash of their text, which is the same on all platforms.
   public let fingerprint: UInt64
 
   package static func fingerprint(of shape: RecordShape) -> UInt64 { fingerprint([shape.mark] + shape.keys) }
@@ -300,9 +299,10 @@ public final class ModelSchema: Sendable {
     return hash
   }
 
-  /// The default of a field, made anew; what `@Model` writes needs it where the declaration's own expression would mean something else.
+  /// Creates the default of a field. Code that `@Model` generates uses it if the declaration's own expression would have another meaning.
   ///
-  /// - Throws: ``ArchiveError`` with the code `missingValue` where the field at this place has none of that type; an optional is nil then.
+  /// - Throws: ``ArchiveError`` with the code `missingValue` if the field has no default of this type. For an optional,
+  ///   the result is nil instead.
   public func initialValue<T>(_ place: Int, _ type: T.Type = T.self) throws -> T {
     guard fields.indices.contains(place), let value = fields[place].makeInitial?() as? T else {
       return try ArchiveReader.absent()
@@ -310,9 +310,10 @@ public final class ModelSchema: Sendable {
     return value
   }
 
-  /// The schema of a generic model, made once for each set of its arguments, or of one in an extension of what may be generic.
+  /// Returns the schema of a model that is generic, or that is in an extension of a type that may be generic. The
+  /// schema is created once for each set of generic arguments.
   ///
-  /// Generic types have no stored static properties, so theirs are kept here.
+  /// Generic types have no stored static properties, so their schemas are kept here.
   @inlinable
   public static func cached<M>(_ type: M.Type, _ make: () -> ModelSchema) -> ModelSchema {
     let identity = ObjectIdentifier(type)

@@ -1,4 +1,4 @@
-/// A model that finishes itself once its fields are set: what depends on other fields, or on the moment of decoding.
+/// A model with a hook that runs after its fields are set, for properties that depend on other fields or on the decoding.
 ///
 ///     extension Issue: PostDecoding {
 ///       mutating func didDecode(from source: DecodingSource) throws {
@@ -6,13 +6,13 @@
 ///       }
 ///     }
 public protocol PostDecoding: VersionedModel {
-  /// Called once for each object and each decoding, after every field is set and before validation. Objects inside
-  /// come before the one that holds them.
+  /// Called once for each object and each decoding, after every field is set and before validation. It is called on
+  /// objects inside before the object that contains them.
   ///
-  /// Called for archives, by ``ArchiveUpgrader`` too, JSON, dictionaries, the result of a merge and copies with changes. Not
-  /// called for a plain copy.
+  /// Called for archives (also by ``ArchiveUpgrader``), JSON, dictionaries, the result of a merge and copies with
+  /// changes. Not called for a plain copy.
   ///
-  /// - Throws: anything; decoding then fails with an ``ArchiveError`` with the code `rejected` that has this error as
-  ///   its cause (`mergeFailed` in a merge). An `ArchiveError` is passed on as it is.
+  /// - Throws: any error. Decoding then fails with an ``ArchiveError`` with the code `rejected` that has this error as
+  ///   its cause (`mergeFailed` in a merge). An `ArchiveError` is passed on unchanged.
   mutating func didDecode(from source: DecodingSource) throws
 }

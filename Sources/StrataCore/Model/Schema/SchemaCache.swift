@@ -1,13 +1,15 @@
 internal import CAtomics
 
-/// The schemas of types that cannot have stored static properties, since they are generic or in an extension of what may be.
+/// The schemas of types that cannot have stored static properties, because they are generic or in an extension of a
+/// type that may be generic.
 ///
-/// Every reading and writing of such a model asks for its schema, so asking takes no lock. An entry never changes, and its schema is set
-/// before its type. A table that is outgrown is not freed, since a thread may be reading it; all of them together are smaller than the last.
+/// Every reading and writing of such a model looks up its schema, so lookups take no lock. An entry never changes, and
+/// its schema is set before its type. A table that was replaced by a larger one is not freed, because a thread may be
+/// reading it. All replaced tables together are smaller than the current one.
 @usableFromInline
 enum SchemaCache {
   private struct Slot {
-    /// The address of the type, or zero for a free slot. It is the first word of the slot, read and set as an atomic word.
+    /// The address of the type, or zero for a free slot. It is the first word of the slot, and accessed as an atomic word.
     var type: UInt = 0
     var schema: Unmanaged<ModelSchema>?
   }
@@ -53,9 +55,9 @@ enum SchemaCache {
     }
   }
 
-  /// The address of the table; zero before there is one.
+  /// The address of the table; zero if there is none.
   private static let address = AtomicWord()
-  /// How many schemas there are; who inserts holds the lock.
+  /// The number of schemas. Its lock is held while inserting.
   private static let count = Mutex(0)
 
   @usableFromInline
@@ -66,7 +68,7 @@ enum SchemaCache {
   @inline(__always)
   private static var table: Table? { UnsafePointer<Table>(bitPattern: address.load())?.pointee }
 
-  /// Keeps a schema, unless somebody was faster; the one that is kept.
+  /// Inserts a schema unless another thread inserted one first. Returns the schema in the table.
   @usableFromInline
   static func insert(_ schema: ModelSchema, of type: ObjectIdentifier) -> ModelSchema {
     count.withLock { count in
@@ -77,7 +79,7 @@ enum SchemaCache {
     }
   }
 
-  /// The table, or one twice as large with all that it has.
+  /// Returns the table, or a copy of twice its size if it is half full.
   private static func room(for count: Int) -> Table {
     let table = table
     if let table, count * 2 <= table.mask + 1 { return table }

@@ -1,19 +1,19 @@
-/// What a folder above has found out about models, made once for each and kept with its schema. The schema itself knows no
-/// format and no merging.
+/// Data that a higher folder computes about a model once and keeps with its schema. The schema itself does not depend
+/// on any format or on merging.
 package protocol SchemaNotes: AnyObject, Sendable {
-  /// Where it is kept.
+  /// The slot in which it is kept.
   static var slot: SchemaNotesSlot { get }
   init(_ schema: ModelSchema)
 }
 
-/// The places for notes, one for each folder that makes some.
+/// The slots for notes, one for each folder that computes some.
 package enum SchemaNotesSlot: Sendable { case json, merging }
 
 /// The notes of one schema.
 ///
-/// Unchecked, since a reference to any object does not say that it is `Sendable`; only notes are kept, which are.
+/// Unchecked, because a reference to any object is not known to be `Sendable`. Only notes are kept, which are.
 struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
-  /// The addresses of the notes, which this store retains; zero before they are made.
+  /// The addresses of the notes, which this store retains; zero before they are created.
   private let json = AtomicWord()
   private let merging = AtomicWord()
 
@@ -39,11 +39,12 @@ struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
     _ type: Notes.Type, of schema: ModelSchema, in slot: borrowing AtomicWord
   ) -> Notes {
     let known = reference(slot.load()) ?? make(Notes.self, of: schema, in: slot)
-    // A slot has the notes of one type, and a checked cast would cost more than what they are asked for.
+    // A slot has notes of one type, and a checked cast would cost more than most uses of the notes.
     return unsafeDowncast(known.takeUnretainedValue(), to: type)
   }
 
-  /// Makes the notes outside of any lock, since a model's own declaration may ask for its schema. Of two that are made at once one is kept.
+  /// Creates the notes without holding a lock, because a model's own declaration may ask for its schema. If two threads
+  /// create notes at once, only one of them is kept.
   private static func make<Notes: SchemaNotes>(
     _ type: Notes.Type, of schema: ModelSchema, in slot: borrowing AtomicWord
   ) -> Unmanaged<AnyObject> {
@@ -56,6 +57,6 @@ struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
 }
 
 extension ModelSchema {
-  /// What a folder above has found out about the model, made at the first call.
+  /// The data that a higher folder keeps about the model, created at the first call.
   package func notes<Notes: SchemaNotes>(_ type: Notes.Type) -> Notes { noteStore.notes(type, of: self) }
 }

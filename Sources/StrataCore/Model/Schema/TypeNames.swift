@@ -1,19 +1,19 @@
 extension ModelSchema {
-  /// What stands for a type in the name of a generic model: the registered name of a model or of a collection, else the type's own
-  /// name after those of the types around it (`Space.Item`).
+  /// The name of a generic argument in the name of a generic model: the registered name of a model or of a collection,
+  /// or else the type's own name after the names of its enclosing types (`Space.Item`).
   ///
-  /// The module is left out, as in the names of models, and so is a function around the type: it has no name that stays.
+  /// The module is omitted, as in the names of models. So is an enclosing function, because it has no stable name.
   public static func argumentName<T>(_ type: T.Type) -> String {
     let plain = String(describing: type)
     if let type = TypeShape.archivable(type), type._archiveTypeName != plain { return type._archiveTypeName }
     var reader = QualifiedName(String(reflecting: type))
     let qualified = reader.withoutModules()
-    // A type beside no other keeps the name that it always had.
+    // A type that is not nested keeps the name that it always had.
     return qualified.prefix { $0 != "<" }.contains(".") || qualified.contains("<") ? qualified : plain
   }
 
-  /// The name of a model in an extension, which does not say whether what it extends is generic: where it is, the arguments are part of
-  /// the name, `Box<Int>.Item`, or follow the name that the model was given.
+  /// The name of a model in an extension. The extension does not show whether the extended type is generic. If it is,
+  /// the arguments are part of the name, `Box<Int>.Item`, or follow the name that the model was given.
   public static func name<T>(_ type: T.Type, _ name: String, isGiven: Bool) -> String {
     var reader = QualifiedName(String(reflecting: type))
     let qualified = reader.withoutModules()
@@ -22,8 +22,8 @@ extension ModelSchema {
   }
 }
 
-/// A name as `String(reflecting:)` gives it: `Module.Space.Box<Module.Space.Item>`, `Module.(Item in _0123)` for what is private, and
-/// `Module.(unknown context at $0123).Item` for what is in a function.
+/// A name in the form of `String(reflecting:)`: `Module.Space.Box<Module.Space.Item>`, `Module.(Item in _0123)` for a
+/// private type, and `Module.(unknown context at $0123).Item` for a type in a function.
 private struct QualifiedName {
   private let text: [Character]
   private var place = 0
@@ -34,7 +34,7 @@ private struct QualifiedName {
     var name = ""
     var parts: [String] = []
     func flush() {
-      // What follows generic arguments is inside the type that has them.
+      // A name after generic arguments is nested in the type with these arguments.
       let isFirst = !name.hasSuffix(">.")
       name += (isFirst && parts.count > 1 ? parts.dropFirst() : parts[...]).joined(separator: ".")
       parts = []

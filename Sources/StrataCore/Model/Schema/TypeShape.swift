@@ -1,6 +1,6 @@
 import Foundation
 
-/// The shape of a type, one level deep: all that the library needs to walk through its values.
+/// The shape of a type, one level deep: everything that the library needs to traverse its values.
 ///
 /// ``Archivable/typeShape`` is the shape of an archivable type.
 public struct TypeShape: Sendable {
@@ -11,21 +11,21 @@ public struct TypeShape: Sendable {
     case otherFloat
   }
 
-  /// Children are types, and a walker asks for their shapes when it reaches them. A `switch` over it has no `default`: a new case does not
-  /// compile until each of them has a rule for it.
+  /// Children are types, and a traversal asks for their shapes when it reaches them. A `switch` over it has no
+  /// `default`, so that a new case does not compile until each of them handles it.
   package enum Kind: Sendable {
     case scalar(Scalar)
     /// ``ArchiveValue``: any value.
     case untyped
     case optional(Any.Type)
-    /// An array, or what is archived as one.
+    /// An array, or a type that is archived as one.
     case array(Any.Type)
     case set(Any.Type)
     case dictionary(keys: Any.Type, values: Any.Type)
     case model(any VersionedModel.Type)
-    /// A type with a raw value, in whose place an archivable one is archived.
+    /// A type with a raw value. If the raw value is archivable, it is archived instead.
     case rawValue(Any.Type, isArchivable: Bool)
-    /// A type with a coding of its own.
+    /// A type with its own coding.
     case opaque
   }
 
@@ -33,16 +33,16 @@ public struct TypeShape: Sendable {
 
   package init(_ kind: Kind) { self.kind = kind }
 
-  /// The shape of a type with a coding of its own.
+  /// The shape of a type with its own coding.
   public static var opaque: TypeShape { TypeShape(.opaque) }
 
-  /// The shape of a type that is archived as an array. A merge reads and makes its elements.
+  /// The shape of a type that is archived as an array. A merge reads and creates its elements.
   public static func array(of element: any Archivable.Type) -> TypeShape { TypeShape(.array(element)) }
 
-  /// The shape of a type that is archived as a set, and is an array in JSON.
+  /// The shape of a type that is archived as a set and is an array in JSON.
   public static func set(of element: any Archivable.Type) -> TypeShape { TypeShape(.set(element)) }
 
-  /// The shape of any type. A type that is only Codable cannot answer for itself.
+  /// The shape of any type. A type that is only Codable does not declare one.
   package init(of type: Any.Type) {
     if let type = Self.archivable(type) {
       self = type.typeShape
@@ -60,7 +60,7 @@ public struct TypeShape: Sendable {
     }
   }
 
-  /// The shape of the type in an optional; the shape itself if it is none.
+  /// The shape of the type in an optional; the shape itself if it is not optional.
   package var unwrapped: TypeShape {
     if case .optional(let type) = kind { TypeShape(of: type).unwrapped } else { self }
   }
@@ -86,11 +86,11 @@ public struct TypeShape: Sendable {
 
   package var isOptional: Bool { if case .optional = kind { true } else { false } }
 
-  /// The type in an optional; the type itself if it is none.
+  /// The type in an optional; the type itself if it is not optional.
   package static func unwrapped(_ type: Any.Type) -> Any.Type { (type as? any OptionalType.Type)?.wrappedType ?? type }
 }
 
-// Conformances by which the shape of a generic type is found. They hold whatever the type of the elements.
+// Conformances that give access to the element types of generic types, whatever these are.
 
 package protocol OptionalType {
   static var absentValue: Self { get }
@@ -103,7 +103,7 @@ extension Optional: OptionalType {
   package var isNone: Bool { self == nil }
 }
 
-/// An array, and what is archived as one.
+/// An array, or a type that is archived as one.
 package protocol ArrayType<Element> {
   associatedtype Element
   /// A value of the type with these elements.

@@ -1,17 +1,17 @@
-/// What a field does with the value of an enum case that this program does not know.
+/// The treatment of an enum case that this program does not know, in the value of a field.
 public enum UnknownCasePolicy: String, Sendable, Hashable {
   /// Decoding throws `unknownCase`.
   case fail
-  /// The field takes its default when a model is read, and stays as it is when a model is merged: nobody knows what the
-  /// case means, so it replaces nothing.
+  /// The field takes its default when a model is read, and stays unchanged when a model is merged: the meaning of the
+  /// case is unknown, so it replaces nothing.
   ///
-  /// A list, a set or a dictionary is read without the elements and entries that have such a case. A merge keeps the local entry under a
-  /// dictionary's key whose value has such a case.
+  /// A list, a set or a dictionary is read without the elements and entries that have such a case. If the incoming
+  /// value of a dictionary's key has such a case, a merge keeps the local entry.
   case useDefault
 }
 
 extension TypeShape {
-  /// How many containers are around the innermost elements of the type: 2 for `[String: [Colour]?]`.
+  /// The number of containers around the innermost elements of the type: 2 for `[String: [Colour]?]`.
   @usableFromInline
   var containerDepth: Int {
     switch kind {
@@ -21,9 +21,9 @@ extension TypeShape {
     }
   }
 
-  /// A value without the elements and entries of containers that have a case which this program does not know.
+  /// Returns a value without the elements and entries of containers that have an unknown case.
   ///
-  /// - Parameter check: throws what making a value of a type throws.
+  /// - Parameter check: throws the error of decoding a value as a type.
   static func withoutUnknownCases(
     _ value: ArchiveValue, _ type: Any.Type, _ check: (Any.Type, ArchiveValue) throws -> Void
   ) throws -> ArchiveValue {
@@ -45,10 +45,10 @@ extension TypeShape {
 }
 
 extension ArchiveError {
-  /// Whether the value of a field, or an element in its containers, has a case that this program does not know. A model in the value has
-  /// fields of its own, which say what they do then.
+  /// Whether the value of a field, or an element in its containers, has a case that this program does not know. A model
+  /// in the value has its own fields, which have their own policies.
   ///
-  /// - Parameter depth: how many containers are around the elements.
+  /// - Parameter depth: the number of containers around the elements.
   @usableFromInline
   func isUnknownCase(within depth: @autoclosure () -> Int) -> Bool {
     code == .unknownCase && (codingPath.isEmpty || codingPath.count <= depth())
@@ -56,16 +56,16 @@ extension ArchiveError {
 }
 
 extension FieldInfo {
-  /// Whether the field takes its default, or leaves elements out, where reading its value throws an error.
+  /// Whether the field takes its default, or skips elements, if reading its value throws this error.
   func acceptsUnknownCase(_ error: ArchiveError) -> Bool {
     unknown == .useDefault && error.isUnknownCase(within: shape.containerDepth)
   }
 }
 
 extension ArchiveValue {
-  /// The array, set or dictionary with some of its elements or entries, or others in their places.
+  /// Returns the array, set or dictionary with elements or entries removed or replaced.
   ///
-  /// - Parameter body: is given the element, and a container with that element alone.
+  /// - Parameter body: receives the element, and a container with only that element.
   fileprivate func filterInside(_ body: (ArchiveValue, ArchiveValue) throws -> ArchiveValue?) rethrows -> ArchiveValue {
     switch self {
     case .array(let elements): .array(try elements.compactMap { try body($0, .array([$0])) })
@@ -88,17 +88,17 @@ extension ArchiveValue {
   }
 }
 
-/// What an enum with raw values does with one that it does not know.
+/// An enum with a case for unknown raw values.
 ///
 /// Without a conformance to this protocol an unknown raw value is an error, or the default of a field that asks for
 /// it with `unknown: .useDefault`.
 public protocol UnknownCaseRepresentable {
-  /// The case that stands for every raw value which no case has.
+  /// The case for every raw value that no case has.
   static var unknownCase: Self { get }
 }
 
 /// An enum whose cases had other raw values before.
 public protocol CaseAliasing: RawRepresentable where RawValue: Hashable {
-  /// Former raw values and the cases that they stand for now.
+  /// Former raw values and their current cases.
   static var formerRawValues: [RawValue: Self] { get }
 }

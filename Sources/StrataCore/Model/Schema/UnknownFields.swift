@@ -13,27 +13,27 @@ public struct UnknownFields: Sendable, Hashable {
   /// These keys and values.
   public init(_ object: ArchiveObject) { self.object = object }
 
-  /// Whether there are none.
+  /// Whether there are no unknown keys.
   public var isEmpty: Bool { object.isEmpty }
 
-  /// What archives have before a key that is also one of the model's: U+E000, of Unicode's private use area.
+  /// The prefix in archives of an unknown key that is also one of the model's: U+E000, of Unicode's private use area.
   private static let mark: Unicode.Scalar = "\u{E000}"
 
-  /// The key under which a record has an unknown field, where it cannot be mistaken for one of the model's.
+  /// The key of an unknown field in a record, where it cannot be confused with one of the model's keys.
   ///
-  /// - Parameter taken: the keys of the model, former ones too.
+  /// - Parameter taken: the keys of the model, including former ones.
   package static func archivedKey(_ key: String, besides taken: Set<String>) -> String {
     guard taken.contains(key) || key.unicodeScalars.first == mark else { return key }
     return String(mark) + key
   }
 
-  /// The key that an unknown field has in JSON.
+  /// The key of an unknown field in JSON.
   package static func key(ofArchived key: String) -> String {
     guard key.unicodeScalars.first == mark else { return key }
     return String(key.unicodeScalars.dropFirst())
   }
 
-  /// The value under an unknown key; `nil` where it is absent.
+  /// The value under an unknown key; `nil` if it is absent.
   public subscript(key: String) -> ArchiveValue? {
     get { object[key] }
     set { object[key] = newValue }

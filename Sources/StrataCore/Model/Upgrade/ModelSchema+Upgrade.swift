@@ -1,5 +1,5 @@
 extension ModelSchema {
-  /// A record at today's version.
+  /// Returns a record at the current version.
   ///
   /// - Throws: ``ArchiveError`` with the code `unknownType`, `newerModel`, `unsupportedVersion` or `migrationFailed`.
   package func upgraded(_ record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
@@ -28,10 +28,11 @@ extension ModelSchema {
     return upgraded
   }
 
-  /// A record whose superclasses' fields are at today's versions: the farthest superclass first, each by its own steps.
+  /// Upgrades the fields of a record's superclasses to the current versions, the farthest superclass first, each by its
+  /// own steps.
   ///
-  /// Where a record does not name a superclass, its class had none when it was written: then the steps of the class
-  /// itself lead to today's fields.
+  /// If a record does not name a superclass, its class had none when the record was written. The steps of the class
+  /// itself then produce the current fields.
   private func upgradedLevels(of record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
     var upgraded = record
     for schema in superclasses.reversed() {
@@ -41,7 +42,7 @@ extension ModelSchema {
       guard level.modelVersion < schema.modelVersion else { continue }
       context.report.addUpgrade(of: schema.name, from: level.modelVersion, to: schema.modelVersion)
       guard let migration = schema.migration else { continue }
-      // The steps look at the version of the record, which here is that of the superclass.
+      // The steps use the version of the record, which must be that of the superclass here.
       upgraded.modelVersion = level.modelVersion
       upgraded = try upgrade(upgraded, by: migration, of: schema, in: context)
       upgraded.modelVersion = record.modelVersion
@@ -49,7 +50,7 @@ extension ModelSchema {
     return upgraded
   }
 
-  /// A record after the steps of a class. A case of an enum has the key of that case alone.
+  /// Applies the steps of a class to a record. A case of an enum has only the key of that case.
   private func upgrade(
     _ record: ModelRecord, by migration: MigrationPlan, of schema: ModelSchema, in context: DecodingContext
   ) throws -> ModelRecord {
@@ -58,7 +59,7 @@ extension ModelSchema {
     }
   }
 
-  /// The version that a record has for a field: that of the class which declares it.
+  /// The version of a record for a field: the version of the class that declares the field.
   private func version(of place: Int, in record: ModelRecord) -> Int {
     for schema in superclasses where place >= fields.count - schema.fields.count {
       if let level = record.shape.levels.first(where: { schema.isNamed($0.typeName) }) { return level.modelVersion }
@@ -66,7 +67,7 @@ extension ModelSchema {
     return record.modelVersion ?? 0
   }
 
-  /// The values of today's fields, and what no field took.
+  /// The values of the current fields, and the unknown fields.
   package func upgradedFields(
     of record: ModelRecord, in context: DecodingContext
   ) throws -> (values: FieldValues, unknown: UnknownFields) {
@@ -92,13 +93,14 @@ extension ModelSchema {
     return (.slots(slots), unknown)
   }
 
-  /// The value under a former key, unless today's key is there: then a hook that answered nil meant the default.
+  /// The value under a former key, unless the current key is present: then a hook has returned nil to select the
+  /// default.
   private func value(ofFormerKeys field: FieldInfo, in record: ModelRecord) -> ArchiveValue? {
     guard !field.formerly.isEmpty, record[field.key] == nil else { return nil }
     return field.formerly.lazy.compactMap { record[$0] }.first
   }
 
-  /// The fields that the model does not declare; objects that they refer to stand in them.
+  /// The fields that the model does not declare, with references replaced by their objects.
   private func unknownFields(of record: ModelRecord, in context: DecodingContext) throws -> UnknownFields {
     let unknown = unknownFields(of: record)
     guard let objects = context.objects, !unknown.isEmpty else { return unknown }

@@ -1,5 +1,5 @@
-/// Brings the records in a value to today's versions of their models, for merging values without models. Those of types
-/// that the catalog does not have stay as they are. A key that is absent stays absent, since a merge tells it from a value.
+/// Upgrades the records in a value to the current versions of their models, for merging values without models. Records
+/// of types that the catalog lacks stay unchanged. An absent key stays absent, because a merge distinguishes it from a value.
 struct ValueUpgrader {
   let catalog: SchemaCatalog
 
@@ -21,7 +21,7 @@ struct ValueUpgrader {
     var found: [ArchiveValue] = []
     for (index, field) in schema.fields.enumerated() where field.archive != .excluded {
       guard var value = values[index] else { continue }
-      // A hook may answer in any form that the field is read of.
+      // A hook may return any form that the field can read.
       if schema.hook != nil, TypeShape.archivable(field.type)?._rootSchema == nil {
         do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
           as ArchiveError where field.acceptsUnknownCase(error)

@@ -1,24 +1,24 @@
-/// Finds every rule that fails in a value, with the way to each: where a decoding noticed that something is invalid, and
-/// for objects made by hand.
+/// Finds every rule that fails in a value, with the path to each. Used if decoding found that something is invalid, and
+/// for objects that were created in code.
 ///
-/// Models wait in a list, so that objects that lead to each other in cycles or in long lists take no stack.
+/// Models are queued, so that cycles and long lists of objects need no recursion.
 struct FailureSearch {
   private(set) var failures: [ValidationFailure] = []
   private var known: Set<ObjectIdentifier> = []
   private var waiting: [(model: any VersionedModel, step: Int)] = []
-  /// The ways to the models, as a tree: each step knows the one before it.
+  /// The paths to the models, as a tree: each step has its predecessor.
   private var steps: [(before: Int, component: ArchiveError.PathComponent)] = []
 
   private static let start = -1
 
-  /// Looks at the models that a value is or holds.
+  /// Visits the models that a value is or contains.
   mutating func visit(_ value: some Archivable) throws {
     let models = ReferencedObjects()
     add([(try value.archivedValue(includingExcluded: true, role: .models(models)), Self.start)], models)
     try visitWaiting()
   }
 
-  /// Looks at the models inside of one.
+  /// Visits the models inside a model.
   mutating func visitInside<M: VersionedModel>(_ model: M) throws {
     if M.schema.isObject { known.insert(model.identity) }
     try addModels(inside: model, Self.start)
@@ -45,7 +45,7 @@ struct FailureSearch {
     add(record.fields.map { ($0.value, adding(.key($0.key), to: step)) }, models)
   }
 
-  /// Adds the models that values refer to, so that the first of them comes next.
+  /// Queues the models that values refer to, so that the first of them is visited next.
   private mutating func add(_ values: [(value: ArchiveValue, step: Int)], _ models: ReferencedObjects) {
     var found: [(any VersionedModel, Int)] = []
     for (value, step) in values { collect(value, step, models, &found) }
@@ -57,10 +57,10 @@ struct FailureSearch {
   ) {
     switch value {
     case .reference(let number): found.append((models.objects[number].dynamicModel, step))
-    // The references in a graph are to its own objects.
+    // The references in a graph refer to its own objects.
     case .graph: break
     case .map(let entries):
-      // Rules name the entries of a dictionary by their places, whatever its keys are.
+      // Rules refer to the entries of a dictionary by index, whatever its keys are.
       for (index, entry) in entries.enumerated() {
         let step = adding(.index(index), to: step)
         collect(entry.key, step, models, &found)
@@ -90,18 +90,18 @@ struct FailureSearch {
 }
 
 extension DecodingContext {
-  /// What `make` makes, where it breaks no rule. However that ends, nothing of it is held against the next value.
+  /// Returns the result of `make` if it breaks no rule. Failures are not carried over to the next value.
   ///
-  /// - Throws: what `make` throws, and ``ArchiveError`` with the code `invalid` and every failure.
+  /// - Throws: the errors of `make`, and ``ArchiveError`` with the code `invalid` and every failure.
   package func checked<T: Archivable>(_ make: () throws -> T) throws -> T {
-    // A value that could not be finished leaves what was noticed in it.
+    // If `make` throws, its recorded failure must not remain.
     defer { firstFailure = nil }
     let value = try make()
     try checkFailures(of: value)
     return value
   }
 
-  /// Throws what was noticed while a value was made, with every failure in it.
+  /// Throws if a failure was recorded while a value was created, with every failure in the value.
   package func checkFailures(of value: some Archivable) throws {
     guard let firstFailure else { return }
     self.firstFailure = nil

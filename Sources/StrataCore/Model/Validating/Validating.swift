@@ -1,4 +1,4 @@
-/// A model with rules that its values keep.
+/// A model with rules for its values.
 ///
 ///     extension Issue: Validating {
 ///       static let validation = Validation<Issue>(
@@ -10,9 +10,9 @@
 ///     }
 ///
 /// Archives, JSON, dictionaries, merges and copies with changes all validate, once for each object, after its fields
-/// are set and ``PostDecoding/didDecode(from:)`` has run. Objects inside come before the one that holds them.
+/// are set and ``PostDecoding/didDecode(from:)`` has run. Objects inside are validated before the object that contains them.
 ///
-/// Subclasses keep the rules of their superclass. One that has rules of its own adds them:
+/// Subclasses keep the rules of their superclass. A subclass with its own rules adds them:
 ///
 ///     class Shape: Validating {
 ///       class var validation: Validation<Shape> { Validation(.check("name", \.name, .nonEmpty)) }
@@ -24,28 +24,28 @@
 ///       }
 ///     }
 public protocol Validating: VersionedModel {
-  /// The type whose rules these are: the model itself, or the superclass that conforms.
+  /// The type that declares the rules: the model itself, or the superclass that conforms.
   associatedtype Validated: VersionedModel = Self
 
-  /// The rules. They are asked for once for each model.
+  /// The rules. Read once for each model.
   static var validation: Validation<Validated> { get }
 }
 
 /// The rules of a ``Validating`` model.
 ///
-/// They run in the order of the fields in the schema, those of one field in the order given, and those of the whole
-/// model at the end. All of them run, and every failure is reported.
+/// They run in the order of the fields in the schema. The rules of one field run in the given order, and rules of the
+/// whole model at the end. All of them run, and every failure is reported.
 public struct Validation<Root: VersionedModel>: Sendable {
   let rules: [Rule]
 
-  /// Rules; those of one field run in the order given.
+  /// Creates rules. The rules of one field run in the given order.
   public init(_ rules: Rule...) { self.rules = rules }
 
   private init(_ rules: [Rule]) { self.rules = rules }
 
-  /// These rules and, after them, those of a subclass.
+  /// Returns these rules, followed by the rules of a subclass.
   ///
-  /// Validating an object that is none of that subclass throws ``ArchiveError`` with the code `invalidSchema`.
+  /// Validating an object that is not an instance of that subclass throws ``ArchiveError`` with the code `invalidSchema`.
   public func adding<Subclass: VersionedModel>(_ other: Validation<Subclass>) -> Validation {
     Validation(rules + other.rules.map { $0.converted(to: Root.self) })
   }
@@ -64,7 +64,7 @@ public struct Validation<Root: VersionedModel>: Sendable {
   }
 }
 
-/// Brings the values back that rules replaced.
+/// Restores the values that rules replaced.
 @usableFromInline
 struct Undo<Root> {
   private var steps: [(inout Root) -> Void] = []
@@ -73,13 +73,13 @@ struct Undo<Root> {
   mutating func set<V>(_ path: any WritableKeyPath<Root, V> & Sendable, of root: inout Root, to value: V) {
     let old = root[keyPath: path]
     root[keyPath: path] = value
-    // A value that fails is thrown away as a whole; an object may be known to others.
+    // An invalid value is discarded as a whole, but other code may hold a reference to an object.
     if Root.self is AnyClass { steps.append { $0[keyPath: path] = old } }
   }
 
   func run(_ root: inout Root) { for step in steps.reversed() { step(&root) } }
 
-  /// Adds what was replaced in the same object as one of another class.
+  /// Adds the replacements in the same object, seen as another class.
   fileprivate mutating func add<Other>(_ undo: Undo<Other>) {
     guard !undo.steps.isEmpty else { return }
     steps.append { root in if var other = root as? Other { undo.run(&other) } }
@@ -104,7 +104,7 @@ extension Validation.Rule {
 }
 
 extension Validation.Rule {
-  /// Checks a field, with the first check that fails as the failure.
+  /// Checks a field. The first check that fails is the failure.
   @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V> & Sendable, _ checks: ValidationCheck<V>...
@@ -115,7 +115,7 @@ extension Validation.Rule {
     }
   }
 
-  /// Checks a field where it is not nil.
+  /// Checks a field if it is not nil.
   @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V?> & Sendable, _ checks: ValidationCheck<V>...
@@ -126,7 +126,7 @@ extension Validation.Rule {
     }
   }
 
-  /// Checks a field with code, which throws where the value is wrong: an ``InvalidValue`` or any error.
+  /// Checks a field with code that throws an ``InvalidValue`` or any other error if the value is invalid.
   @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V> & Sendable, _ check: @escaping @Sendable (V) throws -> Void
@@ -134,9 +134,9 @@ extension Validation.Rule {
     Self(key: key) { root, _ in try check(root[keyPath: path]) }
   }
 
-  /// Replaces the value of a field by what the code returns. It throws where the value is wrong.
+  /// Replaces the value of a field by the result of the code, which throws if the value is invalid.
   ///
-  /// Rules run again whenever the model is validated, so what they return should pass unchanged.
+  /// Rules run again whenever the model is validated, so the result should pass them unchanged.
   @inlinable
   public static func replace<V>(
     _ key: String, _ path: any WritableKeyPath<Root, V> & Sendable,
@@ -145,7 +145,7 @@ extension Validation.Rule {
     Self(key: key) { root, undo in undo.set(path, of: &root, to: try replacement(root[keyPath: path])) }
   }
 
-  /// Makes sure that an optional is not nil.
+  /// Checks that an optional is not nil.
   @inlinable
   public static func required<V>(_ key: String, _ path: any KeyPath<Root, V?> & Sendable) -> Self {
     Self(key: key) { root, _ in
@@ -153,12 +153,12 @@ extension Validation.Rule {
     }
   }
 
-  /// Checks the whole model, after the rules of its fields: what several fields must hold together.
+  /// Checks the whole model, after the rules of its fields: conditions that involve several fields.
   ///
   /// - Parameters:
-  ///   - reason: what is wrong where it does not hold.
-  ///   - key: the field to blame; the failure is the whole model's unless given.
-  ///   - holds: whether the model is right.
+  ///   - reason: the problem if the condition does not hold.
+  ///   - key: the field to blame; the whole model unless given.
+  ///   - holds: whether the model is valid.
   @inlinable
   public static func model(
     _ reason: String, at key: String? = nil, _ holds: @escaping @Sendable (Root) throws -> Bool
@@ -166,7 +166,7 @@ extension Validation.Rule {
     Self(key: nil) { root, _ in if try !holds(root) { throw InvalidValue(reason, at: key) } }
   }
 
-  /// Checks the whole model with code, which throws where it is wrong: an ``InvalidValue`` or any error.
+  /// Checks the whole model with code that throws an ``InvalidValue`` or any other error if the model is invalid.
   @inlinable
   public static func model(_ check: @escaping @Sendable (Root) throws -> Void) -> Self {
     Self(key: nil) { root, _ in try check(root) }

@@ -1,12 +1,12 @@
-/// The rules of a model in the order in which they run, found with the first object.
+/// The rules of a model in the order in which they run, determined with the first object.
 ///
-/// Not with the schema: a rule may name it.
+/// Not determined with the schema, because a rule may refer to the schema.
 final class ValidationPlan<M: Validating>: Sendable {
   private let rules = Mutex<[Validation<M>.Rule]?>(nil)
 
-  /// Runs every rule. Where one fails, values that others replaced are as they were.
+  /// Runs every rule. If one fails, replaced values are restored.
   ///
-  /// - Parameter keepsReplacements: whether replaced values stay where nothing fails.
+  /// - Parameter keepsReplacements: whether replaced values are kept if nothing fails.
   func run(on model: inout M, keepsReplacements: Bool) throws {
     var undo = Undo<M>()
     var failures: [ValidationFailure] = []
@@ -18,9 +18,9 @@ final class ValidationPlan<M: Validating>: Sendable {
     if !failures.isEmpty { throw ArchiveError.invalid(failures) }
   }
 
-  /// The failures with the values that were refused. Models inside are not asked for theirs: they have failures of their own.
+  /// Adds the rejected values to the failures. Models inside are skipped, because they report their own failures.
   private static func adding(_ model: M, to failures: [ValidationFailure]) -> [ValidationFailure] {
-    // A model that cannot be encoded has no values to tell.
+    // A model that cannot be encoded has no values to add.
     guard let record = try? model.record(includingExcluded: true, role: .models(ReferencedObjects())) else {
       return failures
     }
@@ -32,7 +32,8 @@ final class ValidationPlan<M: Validating>: Sendable {
     }
   }
 
-  /// What a rule threw; a rule that validates an object inside has its failures, with the key in front.
+  /// The failures of an error that a rule threw. If the rule validates an object inside, these are the object's
+  /// failures, with the key in front.
   private static func failures(_ error: any Error, _ key: String?) -> [ValidationFailure] {
     if let error = error as? ArchiveError, !error.failures.isEmpty {
       return error.failures.map { failure in failure.prefixed(by: key.map { [.key($0)] } ?? []) }
@@ -52,7 +53,7 @@ final class ValidationPlan<M: Validating>: Sendable {
         "a rule names the key \(key), which the model does not declare; its keys are "
           + schema.allKeys.joined(separator: ", "), typeName: schema.name)
     }
-    // Sorting keeps the order of equal elements only together with their own places.
+    // The sort is not stable, so the indices break ties.
     let sorted = given.enumerated().map { (rule: $1, place: $1.key.flatMap { places[$0] } ?? .max, number: $0) }
       .sorted { ($0.place, $0.number) < ($1.place, $1.number) }.map(\.rule)
     rules.withLock { $0 = sorted }
@@ -61,7 +62,7 @@ final class ValidationPlan<M: Validating>: Sendable {
 }
 
 extension ArchiveValue {
-  /// Whether a model stands in this value.
+  /// Whether this value contains a model.
   fileprivate var holdsReference: Bool {
     switch self {
     case .reference: return true

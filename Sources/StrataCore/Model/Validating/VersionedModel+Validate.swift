@@ -1,12 +1,11 @@
 extension VersionedModel {
-  /// Runs the rules of this object, which may replace values, and those of the objects inside, which are checked and not
-  /// changed.
+  /// Runs the rules of this object, which may replace values, and checks the rules of the objects inside without changing them.
   ///
-  /// Needed only for objects that were made or changed by hand: whatever is decoded or merged is valid.
+  /// Needed only for objects that were created or changed in code: decoded and merged objects are valid.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalid`; ``ArchiveError/failures`` holds each rule that failed. The
-  ///   object is then as it was. `invalidSchema` where a rule names a key that the model does not declare.
-  /// - Complexity: linear in the size of the object where objects inside have rules.
+  /// - Throws: ``ArchiveError`` with the code `invalid`; ``ArchiveError/failures`` lists each rule that failed. The
+  ///   object is then unchanged. `invalidSchema` if a rule names a key that the model does not declare.
+  /// - Complexity: linear in the size of the object if objects inside have rules.
   public mutating func validate() throws {
     if isOfSubclass {
       var object = dynamicModel
@@ -24,19 +23,19 @@ extension VersionedModel {
     self = result
   }
 
-  /// The object with the values that its rules replaced; a class model gives a copy.
+  /// Returns the object with the values that its rules replaced; for a class model a copy.
   ///
-  /// - Throws: as ``validate()``.
+  /// - Throws: the same errors as ``validate()``.
   public func validated() throws -> Self {
     var result = try copy()
     try result.validate()
     return result
   }
 
-  /// Whether no rule fails, in this object and in those inside. Nothing is replaced.
+  /// Whether no rule fails in this object and the objects inside. Nothing is replaced.
   ///
-  /// Also false where rules cannot be asked: objects are nested deeper than the limit of archives, or a value cannot be
-  /// encoded. ``validated()`` tells why.
+  /// Also false if the rules cannot run: objects are nested deeper than the limit of archives, or a value cannot be
+  /// encoded. ``validated()`` throws the reason.
   public var isValid: Bool {
     if isOfSubclass { return dynamicModel.isValid }
     var search = FailureSearch()
