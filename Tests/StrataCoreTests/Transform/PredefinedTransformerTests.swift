@@ -46,6 +46,7 @@ struct PredefinedTransformerTests {
     {
       #expect(try boolean.transform(value) == flag)
     }
+    #expect(try boolean.transform(JSONReader().read(Data("1e400".utf8))), "a number beyond all types")
     #expect(try boolean.reverse(true) == .bool(true))
     #expect(try ReversibleTransformer.boolean(writing: .number).reverse(true) == .int(1))
     for value in [.null, "true", [], .double(.nan)] as [ArchiveValue] {
