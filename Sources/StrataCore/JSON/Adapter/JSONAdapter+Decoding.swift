@@ -8,8 +8,9 @@ extension JSONAdapter {
   ///   - path: the path in the document, such as `data.item` for a response that wraps the item.
   ///   - errors: whether all errors are collected; by default the first one is thrown.
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON; `typeMismatch` if a value has the
-  ///   wrong type for its field, `missingValue` if a value without a default is absent, `unknownCase`, and `rejected`
-  ///   if a transformer or the model's own code rejects a value. ``ArchiveError/codingPath`` is the path in the model,
+  ///   wrong type for its field, `missingValue` if a value without a default is absent, `unknownCase`, `rejected`
+  ///   if a transformer or the model's own code rejects a value, and `invalid` if the model breaks one of its rules.
+  ///   ``ArchiveError/codingPath`` is the path in the model,
   ///   ``ArchiveError/jsonPath`` the path in JSON, and ``ArchiveError/input`` the value there.
   public func decode(_ json: Data, at path: JSONPath? = nil, errors: JSONErrors = .first) throws -> Root {
     if let path, path.readsEach { return try reader.withValue(of: json) { try decode($0, at: path, errors: errors) } }
