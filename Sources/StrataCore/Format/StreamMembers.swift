@@ -1,5 +1,24 @@
 package import Foundation
 
+/// A member of a file that was read, and that nothing was decided of yet.
+struct ReadMember {
+  let stamp: Stamp
+  let body: [UInt8]
+  /// The bytes of the file that it has.
+  let bytes: Range<Int>
+  let place: StreamPlace
+}
+
+/// What begins to work on members before their turn comes.
+protocol WorkAhead: AnyObject {
+  /// Whether another member may be begun.
+  var hasRoom: Bool { get }
+  /// Begins to work on the member after the ones that were begun before.
+  func begin(_ stamp: Stamp, _ body: [UInt8], _ size: Int)
+  /// Forgets the members that were begun and whose turn did not come.
+  func forgetAll()
+}
+
 /// Reads the members of an archive file in their order, checks what they say of each other, and passes over damage where that
 /// is asked for.
 ///
@@ -15,6 +34,10 @@ package struct StreamMembers: ~Copyable {
   private static let mostReading = 64
 
   private var reader: MemberReader
+  /// Members that were read before their turn. All of them were begun in ``work``.
+  private var ahead: [ReadMember] = []
+  /// Receives each member as soon as it is read; `nil` where members are read one by one.
+  var work: (any WorkAhead)?
   private let damage: StreamDamage
   private var order = StreamOrder()
   /// What was passed over so far.
@@ -47,7 +70,9 @@ package struct StreamMembers: ~Copyable {
   /// How many members were read or are known to be missing.
   package var memberCount: UInt64 { order.next }
   /// Where the next member begins.
-  package var offset: Int { reader.offset }
+  package var offset: Int { ahead.first?.bytes.lowerBound ?? reader.offset }
+  /// Whether the file has places. A pipe has none.
+  var isSeekable: Bool { reader.isSeekable }
 
   /// Opens a file.
   package init(of url: URL, limits: ArchiveLimits = ArchiveLimits(), damage: StreamDamage = .fails) throws {
@@ -67,26 +92,29 @@ package struct StreamMembers: ~Copyable {
   /// - Throws: what `read` throws, and ``ArchiveError``; damage only where that is not passed over.
   package mutating func next<R>(_ read: (Stamp, [UInt8], Int) throws -> R, count: (R) -> Int) throws -> R? {
     while !isFinished {
-      let start = reader.offset
+      let start = offset
       let number = following
+      var member: ReadMember?
       do {
-        guard let (stamp, body) = try reader.next() else {
+        member = try readMember()
+        guard let member else {
           try finish()
           return nil
         }
+        let stamp = member.stamp
         var later = order
         if damage == .skips {
-          guard try belongs(stamp, from: start) else { continue }
+          guard try belongs(member) else { continue }
           if stamp.sequenceNumber != order.next { try later.pass(to: stamp) }
         }
         following = stamp.sequenceNumber &+ 1
-        try later.take(stamp, damage == .skips ? .unstated : reader.place)
-        let content = try read(stamp, body, reader.offset - start)
+        try later.take(stamp, damage == .skips ? .unstated : member.place)
+        let content = try read(stamp, member.body, member.bytes.count)
         guard stamp.kind != .member || UInt64(count(content)) == stamp.count else {
           throw ArchiveError(
             .damaged, "a part of the stream does not hold as many models as its stamp says", byteOffset: start)
         }
-        if order.first == nil { isLinked = reader.place == .right }
+        if order.first == nil { isLinked = member.place == .right }
         close(before: start, stamp)
         order = later
         broken = nil
@@ -94,19 +122,47 @@ package struct StreamMembers: ~Copyable {
       } catch let error as ArchiveError {
         guard damage == .skips, error.isDamage, reader.isSeekable else { throw error }
         if open == nil { open = (start, error) }
-        if number == order.next, let stamp = reader.header?.stamp, stamp.sequenceNumber == number {
+        if number == order.next, let stamp = member?.stamp ?? reader.header?.stamp, stamp.sequenceNumber == number {
           var later = order
           // A header out of order proves nothing about the members behind it.
-          if (try? later.take(stamp, reader.place)) != nil { broken = stamp }
+          if (try? later.take(stamp, member?.place ?? reader.place)) != nil { broken = stamp }
         }
         // A member whose checksum is right and whose content is not: the next one is after it.
-        if reader.offset > start { continue }
+        if offset > start {
+          try forgetAhead()
+          continue
+        }
         following = nil
         try spend(reader.reach - start)
         if try !reader.seek(from: start + 1) { try finish() }
       }
     }
     return nil
+  }
+
+  /// The next member. Those after it are read as well, up to one that cannot be read, as long as there is room for work on them.
+  private mutating func readMember() throws -> ReadMember? {
+    while ahead.isEmpty || work?.hasRoom ?? false {
+      let start = reader.offset
+      do {
+        guard let (stamp, body) = try reader.next() else { break }
+        ahead.append(ReadMember(stamp: stamp, body: body, bytes: start..<reader.offset, place: reader.place))
+        work?.begin(stamp, body, reader.offset - start)
+      } catch {
+        // The reader throws it again when it is the turn of that member.
+        if ahead.isEmpty { throw error }
+        break
+      }
+    }
+    return ahead.isEmpty ? nil : ahead.removeFirst()
+  }
+
+  /// Moves the reader back to the next member.
+  private mutating func forgetAhead() throws {
+    work?.forgetAll()
+    guard let next = ahead.first else { return }
+    ahead = []
+    try reader.move(to: next.bytes.lowerBound)
   }
 
   private mutating func spend(_ bytes: Int) throws {
@@ -120,13 +176,15 @@ package struct StreamMembers: ~Copyable {
 
   /// Whether a member that was read belongs to the stream. Where it does not, or only ones after it do, the reader goes on
   /// there.
-  private mutating func belongs(_ stamp: Stamp, from start: Int) throws -> Bool {
-    if start < known || reader.place == .right { return true }
-    if reader.place == .unstated, stamp.sequenceNumber == following { return true }
+  private mutating func belongs(_ member: ReadMember) throws -> Bool {
+    let (stamp, start) = (member.stamp, member.bytes.lowerBound)
+    if start < known || member.place == .right { return true }
+    if member.place == .unstated, stamp.sequenceNumber == following { return true }
     let error = ArchiveError(
       .damaged, "a part follows that is not known to belong to the stream: bytes before it are missing or were added",
       byteOffset: start)
     guard reader.isSeekable else { throw error }
+    try forgetAhead()
     let (found, end) = try follow(from: start)
     if open == nil, found?.lowerBound != start { open = (start, error) }
     if let found {
