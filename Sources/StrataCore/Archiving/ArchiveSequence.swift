@@ -55,12 +55,14 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
   ///
   ///     for result in ArchiveSequence(Issue.self, from: url).results { let issue = try result.get() … }
   public var results: some Sequence<Result<Element, any Error>> {
-    sequence(state: (iterator: makeAsyncIterator(), isFinished: false)) { state in
-      guard !state.isFinished else { return nil }
-      do { return try state.iterator.next().map { .success($0) } } catch {
-        state.isFinished = true
-        return .failure(error)
-      }
+    Results(iterator: makeAsyncIterator())
+  }
+
+  private struct Results: Sequence, IteratorProtocol {
+    var iterator: Iterator
+
+    mutating func next() -> Result<Element, any Error>? {
+      do { return try iterator.next().map { .success($0) } } catch { return .failure(error) }
     }
   }
 
@@ -128,9 +130,8 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
 
     init(_ url: URL, _ decoder: ArchiveDecoder, _ damage: StreamDamage, threads: Int) throws {
       members = try StreamMembers(of: url, limits: decoder.limits, damage: damage)
-      // Models of a pipe are delivered as they come, so nothing is read ahead.
-      decoding = MemberDecoding(decoder, threads: members.isSeekable ? threads : 1)
-      members.work = decoding
+      decoding = MemberDecoding(members.file, decoder, threads: threads)
+      members.source = decoding
     }
 
     /// The models of the next member that has any; `nil` at the end of the stream.

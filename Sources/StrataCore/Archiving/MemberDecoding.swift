@@ -1,58 +1,85 @@
-/// Decodes the members of a stream before their turn comes, and gives their models in the order of the stream.
+/// Reads and decodes the members of a stream before their turn comes, and gives their models in the order of the stream.
 ///
-/// The members of a stream share one ``WorkBudget``, so how much a member may do depends on those before it. A member that is decoded before its
-/// turn has the budget of the first member. Its result counts if the members before it left enough for the same result. Otherwise it is decoded
-/// again in its turn, as are all members after it.
-final class MemberDecoding<Element: Archivable & SendableMetatype>: WorkAhead {
-  /// What decoding one member gave. No other reference to it exists, so it may go from thread to thread.
-  private struct Decoded: @unchecked Sendable {
+/// The members of a stream share one ``WorkBudget``, so how much a member may do depends on those before it. A member that is decoded before
+/// its turn has the budget of a first member. Its result counts if the members before it left enough for the same result. Otherwise it is
+/// decoded again in its turn, and so is each member after it.
+final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource {
+  /// What decoding one member gave.
+  private struct Decoded {
     let models: Result<[Element], any Error>
     let report: DecodingReport
     let budget: WorkBudget
   }
 
+  /// A member, with its models if they were decoded before its turn. It goes from the thread that made it to the owner's, and no other
+  /// reference to the models exists then.
+  private struct Output: @unchecked Sendable {
+    let member: Result<ReadMember, any Error>
+    var decoded: Decoded?
+  }
+
   private let decoder: ArchiveDecoder
-  private let work: OrderedWork<Decoded>
+  private let work: OrderedWork<Output>
+  /// Not 0 where members are decoded only in their turn.
+  private let isInTurn: InTurn
   /// What the members so far left.
   private var budget: WorkBudget
-  /// Whether members are decoded only in their turn.
-  private var isInTurn: Bool
+  /// The models of the member whose turn it is, if they were decoded before.
+  private var ahead: Decoded?
   /// What was noticed in the members so far.
   private(set) var report = DecodingReport()
 
-  init(_ decoder: ArchiveDecoder, threads: Int) {
+  private final class InTurn: Sendable { let word = AtomicWord() }
+
+  init(_ file: SharedReader, _ decoder: ArchiveDecoder, threads: Int) {
     self.decoder = decoder
     budget = WorkBudget(decoder.limits)
-    work = OrderedWork(threads: threads)
-    isInTurn = threads <= 1
-  }
-
-  var hasRoom: Bool { work.hasRoom && !isInTurn && !Task.isCancelled }
-
-  func begin(_ stamp: Stamp, _ body: [UInt8], _ size: Int) {
-    if isInTurn { return }
-    work.add(weight: body.count) { [decoder] in
-      let budget = WorkBudget(decoder.limits)
-      if stamp.kind == .member { budget.begin(fileSize: size) }
-      return Self.decode(stamp, body, decoder, budget)
+    // Models of a pipe are delivered as they come, so nothing is read ahead.
+    let threads = file.reader.isSeekable ? threads : 1
+    let isInTurn = InTurn()
+    if threads <= 1 { isInTurn.word.store(1) }
+    self.isInTurn = isInTurn
+    work = OrderedWork(threads: threads) {
+      do {
+        guard let member = try file.next() else { return nil }
+        return (
+          member.body.count,
+          {
+            var output = Output(member: .success(member))
+            if isInTurn.word.load() == 0 {
+              let budget = WorkBudget(decoder.limits)
+              if member.stamp.kind == .member { budget.begin(fileSize: member.bytes.count) }
+              output.decoded = Self.decode(member.stamp, member.body, decoder, budget)
+            }
+            return output
+          }
+        )
+      } catch { return (0, { Output(member: .failure(error)) }) }
     }
   }
 
-  func forgetAll() { work.removeAll() }
-
-  /// The models of the first member that was begun.
-  func models(_ stamp: Stamp, _ body: [UInt8], _ size: Int) throws -> [Element] {
-    let ahead = try work.first()
+  func next() throws -> ReadMember? {
+    ahead = nil
+    guard let output = try work.first(goesAhead: !Task.isCancelled) else { return nil }
     work.removeFirst()
+    ahead = output.decoded
+    return try output.member.get()
+  }
+
+  func stop() { work.stop() }
+
+  /// The models of the member that ``next()`` returned.
+  func models(_ stamp: Stamp, _ body: [UInt8], _ size: Int) throws -> [Element] {
     if stamp.kind == .member { budget.begin(fileSize: size) }
     let decoded: Decoded
     if let ahead, stamp.kind != .member || ahead.budget.hasResult(of: budget) {
       decoded = ahead
       if stamp.kind == .member { budget = ahead.budget }
     } else {
-      isInTurn = true
+      isInTurn.word.store(1)
       decoded = Self.decode(stamp, body, decoder, budget)
     }
+    ahead = nil
     report.add(decoded.report)
     return try decoded.models.get()
   }
