@@ -12,13 +12,20 @@ public import Foundation
 ///     while let issue = try issues.next() { … }
 ///     for gap in issues.gaps { print(gap) }
 ///
+/// Members are decoded before their turn, on all cores unless `threads` names fewer: at most two members for each thread are in memory,
+/// and of large members fewer. Models, errors, gaps and reports come in the order of the file, the same with any number of threads. Hooks
+/// of models, such as steps and rules, run on these threads, with the task-local values of the task that reads. They can run for models that
+/// are never delivered, because an error or the end of the loop comes first. Once the task is cancelled, or the iterator goes away, no
+/// further member is begun before its turn. A pipe is read one member at a time.
+///
 /// Beside a writer that appends to the file at the same time, the stream ends where it did before that one began.
-public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
+public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequence {
   private let url: URL
   private let limits: ArchiveLimits
   private let validates: Bool
   private let subclasses: [any VersionedModel.Type]
   private let damage: StreamDamage
+  private let threads: Int
 
   /// The models of a file. It is opened with the first model.
   ///
@@ -29,10 +36,14 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
   ///   - validates: whether models must keep their rules (see ``Validating``).
   ///   - subclasses: as ``ArchiveDecoder/subclasses``.
   ///   - damage: what happens where bytes of the file cannot be read.
+  ///   - threads: how many threads decode members at once, the reader's among them: one for each core unless given. With one, the
+  ///     reader's thread does all the work, and only when it asks for a model.
   public init(
     _ type: Element.Type = Element.self, from url: URL, limits: ArchiveLimits = ArchiveLimits(),
-    validates: Bool = true, subclasses: [any VersionedModel.Type] = [], damage: StreamDamage = .fails
+    validates: Bool = true, subclasses: [any VersionedModel.Type] = [], damage: StreamDamage = .fails,
+    threads: Int = ProcessInfo.processInfo.activeProcessorCount
   ) {
+    self.threads = threads
     self.damage = damage
     self.url = url
     self.limits = limits
@@ -44,18 +55,21 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
   ///
   ///     for result in ArchiveSequence(Issue.self, from: url).results { let issue = try result.get() … }
   public var results: some Sequence<Result<Element, any Error>> {
-    sequence(state: (iterator: makeAsyncIterator(), isFinished: false)) { state in
-      guard !state.isFinished else { return nil }
-      do { return try state.iterator.next().map { .success($0) } } catch {
-        state.isFinished = true
-        return .failure(error)
-      }
+    Results(iterator: makeAsyncIterator())
+  }
+
+  private struct Results: Sequence, IteratorProtocol {
+    var iterator: Iterator
+
+    mutating func next() -> Result<Element, any Error>? {
+      do { return try iterator.next().map { .success($0) } } catch { return .failure(error) }
     }
   }
 
   public func makeAsyncIterator() -> Iterator {
     Iterator(
-      url: url, decoder: ArchiveDecoder(limits: limits, validates: validates, subclasses: subclasses), damage: damage)
+      url: url, decoder: ArchiveDecoder(limits: limits, validates: validates, subclasses: subclasses), damage: damage,
+      threads: threads)
   }
 
   /// Reads one model after the other. Its ``next()`` also serves where there is no concurrency.
@@ -63,12 +77,14 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
     private let url: URL
     private let decoder: ArchiveDecoder
     private let damage: StreamDamage
+    private let threads: Int
     private var source: Source?
     private var batch: [Element] = []
     private var place = 0
     private var isFinished = false
 
-    init(url: URL, decoder: ArchiveDecoder, damage: StreamDamage) {
+    init(url: URL, decoder: ArchiveDecoder, damage: StreamDamage, threads: Int) {
+      self.threads = threads
       self.url = url
       self.decoder = decoder
       self.damage = damage
@@ -88,9 +104,9 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
         if isFinished { return nil }
         do {
           batch = try ArchiveError.naming(url) {
-            let source = try source ?? Source(url, decoder, Element._rootSchema, damage)
+            let source = try source ?? Source(url, decoder, damage, threads: threads)
             self.source = source
-            return try source.nextBatch(Element.self) ?? []
+            return try source.nextBatch() ?? []
           }
           place = 0
           if batch.isEmpty { isFinished = true }
@@ -107,49 +123,23 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
   /// The open file. A class, so that copies of an iterator share it.
   private final class Source {
     private var members: StreamMembers
-    private let context: DecodingContext
-    private let schema: ModelSchema?
+    private let decoding: MemberDecoding<Element>
 
-    var report: DecodingReport { context.report }
+    var report: DecodingReport { decoding.report }
     var gaps: [StreamGap] { members.gaps }
 
-    init(_ url: URL, _ decoder: ArchiveDecoder, _ schema: ModelSchema?, _ damage: StreamDamage) throws {
+    init(_ url: URL, _ decoder: ArchiveDecoder, _ damage: StreamDamage, threads: Int) throws {
       members = try StreamMembers(of: url, limits: decoder.limits, damage: damage)
-      context = DecodingContext(
-        limits: decoder.limits, finishing: .gathering(validates: decoder.validates))
-      context.subclasses = decoder.subclasses
-      context.readsCompleteRecords = true
-      self.schema = schema
+      decoding = MemberDecoding(members.file, decoder, threads: threads)
+      members.source = decoding
     }
 
     /// The models of the next member that has any; `nil` at the end of the stream.
-    func nextBatch<T: Archivable>(_ type: T.Type) throws -> [T]? {
-      while true {
-        let models = try members.next { [context, schema] stamp, body, size in
-          guard stamp.kind != .single else {
-            throw ArchiveError(
-              .typeMismatch, "this archive holds one value; read it with ArchiveDecoder", typeName: stamp.typeName)
-          }
-          try schema?.check(stamp)
-          guard stamp.kind == .member else { return [T]() }
-          context.budget.begin(fileSize: size)
-          return try context.checked {
-            var archive = ArchiveReader(body.bytes, context: context)
-            try archive.beginBody()
-            let models: [T]
-            do { models = try archive.readRoots(T.self) } catch let error as ArchiveError {
-              guard error.codingPath.count < 2 else { throw error }
-              throw error.naming(stamp, expected: T._archiveTypeName)
-            }
-            try archive.endBody()
-            return models
-          }
-        } count: {
-          $0.count
-        }
-        guard let models else { return nil }
+    func nextBatch() throws -> [Element]? {
+      while let models = try members.next(decoding.models, count: { $0.count }) {
         if !models.isEmpty { return models }
       }
+      return nil
     }
   }
 }

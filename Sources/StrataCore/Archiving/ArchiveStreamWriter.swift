@@ -2,6 +2,9 @@ public import Foundation
 
 /// Writes a stream of models to a file, a few thousand to a member, in constant memory.
 ///
+/// Models are encoded on the caller's thread. Members are compressed on all cores, unless `threads` names fewer: at most two members for
+/// each thread are in memory, and of large members fewer.
+///
 ///     var writer = try ArchiveStreamWriter<Issue>(creating: url)
 ///     for issue in issues { try writer.append(issue) }
 ///     try writer.finish()
@@ -14,6 +17,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// A member is closed when its body has this number of bytes: enough for deflate to find what repeats, and little enough
   /// to be held in memory and read alone.
   private static var memberSize: Int { 256 << 10 }
+  private static var bufferSize: Int { memberSize + (64 << 10) }
 
   /// The file with the bytes that recovering cut off, called `NAME.cut`; `nil` where nothing was cut off.
   ///
@@ -27,8 +31,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   private var pending: UInt32 = 0
   /// Whether the member takes no more models.
   private var isClosed = false
-  /// The member as it will be in the file, where it could not be written yet. It takes no more models then.
-  private var deflated: [UInt8]?
+  /// Compresses the members that are complete and not in the file yet.
+  private let members: OrderedWork<[UInt8]>
   private var next: Stamp
   private var total: (count: UInt64, plainSize: UInt64)
 
@@ -40,15 +44,19 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///   - compression: how much time compressing may take.
   ///   - limits: what the stream may hold. A decoder with the same limits reads all that is written.
   ///   - subclasses: as ``ArchiveEncoder/subclasses``.
+  ///   - threads: how many threads compress members at once, the caller's among them: one for each core unless given. With one,
+  ///     the caller's thread does all the work. The bytes of the file are the same with any number.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where another writer has the file.
   public init(
     creating url: URL, waiting: Duration = .zero, compression: CompressionLevel = .balanced,
-    limits: ArchiveLimits = ArchiveLimits(), subclasses: [any VersionedModel.Type] = []
+    limits: ArchiveLimits = ArchiveLimits(), subclasses: [any VersionedModel.Type] = [],
+    threads: Int = ProcessInfo.processInfo.activeProcessorCount
   ) throws {
     file = try StreamFile(replacing: url, waiting: waiting)
     cutFile = nil
     self.compression = compression
-    writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))
+    writer = ArchiveWriter(limits: limits, minimumCapacity: Self.bufferSize)
+    members = OrderedWork(threads: threads)
     writer.subclasses = subclasses
     next = Self.stamp(0)
     total = (0, 0)
@@ -74,6 +82,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///   - compression: how much time compressing may take.
   ///   - limits: what the stream may hold, as above.
   ///   - subclasses: as ``ArchiveEncoder/subclasses``.
+  ///   - threads: how many threads compress members at once, as above.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`; `fileInUse` where another writer has the file; `typeMismatch`
   ///   where the file holds another type or no stream; `newerModel` where a newer program wrote it; `truncated` where it has
   ///   no end; `damaged`, `limitExceeded` or whatever else reading it throws. The file is then as it was.
@@ -81,7 +90,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   public init(
     appendingTo url: URL, recovering: Bool = false, verifying: Bool = true, waiting: Duration = .zero,
     compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
-    subclasses: [any VersionedModel.Type] = []
+    subclasses: [any VersionedModel.Type] = [], threads: Int = ProcessInfo.processInfo.activeProcessorCount
   ) throws {
     let file = try WriterLock.take(url, waiting: waiting) { try OpenFile(appending: $0) }
     try AtomicFile.removeAbandoned(beside: url)
@@ -122,14 +131,15 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       growing: file, at: url, from: size, isLinked: header.link != nil, trailer: trailer, cut: keepsCut ? nil : cut)
     cutFile = cut.map { URL(fileURLWithPath: $0.path) }
     self.compression = compression
-    writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))
+    writer = ArchiveWriter(limits: limits, minimumCapacity: Self.bufferSize)
+    members = OrderedWork(threads: threads)
     writer.subclasses = subclasses
     next = Self.stamp(end.sequenceNumber &+ 1)
     total = (end.count, end.plainSize)
     beginMember()
   }
 
-  /// Adds a model. Once this returns, ``finish()`` writes it.
+  /// Adds a model. Once this returns, ``finish()`` writes it. Members that are compressed are written to the file by later calls.
   ///
   /// After an error the writer is as it was before the call: the model is not part of the stream, those that were added
   /// before stay part of it, and the same or another model can be added. So a retry never adds a model twice.
@@ -139,7 +149,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///   every later call throws `fileSystem`; the models since the last ``finish()`` are then to be added to a new writer.
   public mutating func append(_ element: Element) throws {
     // Before the model, so that a disk that is full does not concern it.
-    if isClosed || writer.buffer.count >= Self.memberSize || pending >= writer.limits.count { try flush() }
+    if isClosed || writer.buffer.count >= Self.memberSize || pending >= writer.limits.count { endMember() }
+    while try !members.hasRoom && writeMember() {}
     let mark = writer.mark()
     do {
       try writer.writeElement(element)
@@ -166,7 +177,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where another program wrote to the file or
   ///   replaced it.
   public consuming func finish() throws {
-    try flush()
+    endMember()
+    while try writeMember() {}
     next.kind = .end
     next.count = total.count
     next.plainSize = total.plainSize
@@ -187,21 +199,41 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   private mutating func beginMember() {
     writer.reset()
     writer.beginCountedArray()
-    (pending, isClosed, deflated) = (0, false, nil)
+    (pending, isClosed) = (0, false)
   }
 
-  /// Writes the member that is being filled. After an error it is still there.
-  private mutating func flush() throws {
-    guard pending > 0 else { return beginMember() }
-    writer.setCount(pending)
-    next.count = UInt64(pending)
-    let bytes = try deflated ?? writer.member(next, compression, link: file.link)
-    deflated = bytes
-    try file.write(bytes)
-    total.count += UInt64(pending)
-    total.plainSize += UInt64(writer.buffer.count)
-    next.sequenceNumber += 1
+  /// Hands over the member that is being filled, if it has models, and begins another.
+  private mutating func endMember() {
+    if pending > 0 {
+      writer.setCount(pending)
+      next.count = UInt64(pending)
+      let least = writer.leastFileSize
+      let body = writer.buffer.takeData()
+      writer.buffer = ByteBuffer(minimumCapacity: Self.bufferSize)
+      // The place is known only when the members before are written.
+      let link = file.link.map { _ in StreamLink(at: 0, after: []) }
+      members.add(weight: body.count) { [next, compression] in
+        var bytes: [UInt8] = []
+        try Gzip.appendMember(
+          body: body.bytes, stamp: next, level: compression, minimumSize: least, link: link, to: &bytes)
+        return bytes
+      }
+      total.count += UInt64(pending)
+      total.plainSize += UInt64(body.count)
+      next.sequenceNumber += 1
+    }
     beginMember()
+  }
+
+  /// Writes the first of the complete members. After an error it is still in the queue.
+  ///
+  /// - Returns: whether there was one.
+  private func writeMember() throws -> Bool {
+    guard var bytes = try members.first() else { return false }
+    if let link = file.link { try Gzip.setLink(link, ofMember: &bytes) }
+    try file.write(bytes)
+    members.removeFirst()
+    return true
   }
 }
 

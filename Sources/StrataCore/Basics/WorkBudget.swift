@@ -16,6 +16,10 @@ package final class WorkBudget {
   /// The number of values that the ratio allows beyond ``ArchiveLimits/values``. Weights use these first.
   @exclusivity(unchecked) private var weightsBeyond = Int.max
   private var knowsFile = false
+  /// What ``begin(fileSize:)`` allowed last.
+  private var begun = (values: 0, bytes: 0, steps: 0, weightsBeyond: 0)
+  /// The least that ``weightsBeyond`` was before values were counted as steps, since then.
+  @exclusivity(unchecked) private var leastWeights = Int.max
 
   /// Creates a budget for input of unknown size, which only the limits bound.
   package init(_ limits: ArchiveLimits) {
@@ -45,6 +49,15 @@ package final class WorkBudget {
     self.bytes = min(max(0, limits.expandedBytes), Self.sum(bytes, Self.product(fileSize, Self.bytes(forRatio: ratio))))
     self.steps = min(max(0, limits.steps), Self.sum(steps, Self.product(fileSize, Self.bytes(forRatio: ratio))))
     knowsFile = true
+    begun = (self.values, self.bytes, self.steps, weightsBeyond)
+    leastWeights = .max
+  }
+
+  /// Whether the work since ``begin(fileSize:)`` would have had the same result in another budget, which has just begun and of which
+  /// no more is left than of a new one. That budget would then be as this one is now.
+  func hasResult(of other: WorkBudget) -> Bool {
+    (begun.values, begun.bytes, begun.steps) == (other.values, other.bytes, other.steps)
+      && min(leastWeights, weightsBeyond) >= begun.weightsBeyond - other.weightsBeyond
   }
 
   /// The number of steps, or of bytes that references expand to, that each byte of a file may cause.
@@ -84,6 +97,7 @@ package final class WorkBudget {
   /// Takes back the values counted since a mark, because the archive holds them once, and counts them as steps.
   func countAsSteps(since mark: Mark) throws {
     let count = mark.values &- values
+    leastWeights = min(leastWeights, weightsBeyond)
     (values, weightsBeyond) = (mark.values, mark.weightsBeyond)
     try spend(steps: count)
   }

@@ -1,5 +1,35 @@
 package import Foundation
 
+/// A member of a file that was read, and that nothing was decided of yet.
+struct ReadMember {
+  let stamp: Stamp
+  let body: [UInt8]
+  /// The bytes of the file that it has.
+  let bytes: Range<Int>
+  let place: StreamPlace
+}
+
+/// Reads members before their turn comes, and works on them.
+protocol MemberSource: AnyObject {
+  /// The next member; `nil` at the end of the file.
+  func next() throws -> ReadMember?
+  /// Returns once nothing reads the file any more. The reader can then be anywhere behind the last member that ``next()`` returned.
+  func stop()
+}
+
+/// The reader of a file. One thread at a time uses it: those of a ``MemberSource``, or its owner after ``MemberSource/stop()``.
+final class SharedReader: @unchecked Sendable {
+  var reader: MemberReader
+
+  init(_ reader: consuming MemberReader) { self.reader = reader }
+
+  func next() throws -> ReadMember? {
+    let start = reader.offset
+    guard let (stamp, body) = try reader.next() else { return nil }
+    return ReadMember(stamp: stamp, body: body, bytes: start..<reader.offset, place: reader.place)
+  }
+}
+
 /// Reads the members of an archive file in their order, checks what they say of each other, and passes over damage where that
 /// is asked for.
 ///
@@ -14,7 +44,9 @@ package struct StreamMembers: ~Copyable {
   /// How often the bytes of a file are read at most where members that begin well turn out to be none.
   private static let mostReading = 64
 
-  private var reader: MemberReader
+  let file: SharedReader
+  /// Reads members ahead; `nil` where they are read in their turn.
+  var source: (any MemberSource)?
   private let damage: StreamDamage
   private var order = StreamOrder()
   /// What was passed over so far.
@@ -47,7 +79,7 @@ package struct StreamMembers: ~Copyable {
   /// How many members were read or are known to be missing.
   package var memberCount: UInt64 { order.next }
   /// Where the next member begins.
-  package var offset: Int { reader.offset }
+  package private(set) var offset: Int
 
   /// Opens a file.
   package init(of url: URL, limits: ArchiveLimits = ArchiveLimits(), damage: StreamDamage = .fails) throws {
@@ -55,7 +87,8 @@ package struct StreamMembers: ~Copyable {
   }
 
   init(_ reader: consuming MemberReader, _ damage: StreamDamage) {
-    self.reader = reader
+    offset = reader.offset
+    file = SharedReader(reader)
     self.damage = damage
   }
 
@@ -67,84 +100,115 @@ package struct StreamMembers: ~Copyable {
   /// - Throws: what `read` throws, and ``ArchiveError``; damage only where that is not passed over.
   package mutating func next<R>(_ read: (Stamp, [UInt8], Int) throws -> R, count: (R) -> Int) throws -> R? {
     while !isFinished {
-      let start = reader.offset
+      let start = offset
       let number = following
+      var member: ReadMember?
       do {
-        guard let (stamp, body) = try reader.next() else {
+        member = try readMember()
+        guard let member else {
           try finish()
           return nil
         }
+        let stamp = member.stamp
         var later = order
         if damage == .skips {
-          guard try belongs(stamp, from: start) else { continue }
+          guard try belongs(member) else { continue }
           if stamp.sequenceNumber != order.next { try later.pass(to: stamp) }
         }
         following = stamp.sequenceNumber &+ 1
-        try later.take(stamp, damage == .skips ? .unstated : reader.place)
-        let content = try read(stamp, body, reader.offset - start)
+        try later.take(stamp, damage == .skips ? .unstated : member.place)
+        let content = try read(stamp, member.body, member.bytes.count)
         guard stamp.kind != .member || UInt64(count(content)) == stamp.count else {
           throw ArchiveError(
             .damaged, "a part of the stream does not hold as many models as its stamp says", byteOffset: start)
         }
-        if order.first == nil { isLinked = reader.place == .right }
+        if order.first == nil { isLinked = member.place == .right }
         close(before: start, stamp)
         order = later
         broken = nil
         return content
       } catch let error as ArchiveError {
-        guard damage == .skips, error.isDamage, reader.isSeekable else { throw error }
+        guard damage == .skips, error.isDamage else { throw error }
+        try takeReader()
+        guard file.reader.isSeekable else { throw error }
         if open == nil { open = (start, error) }
-        if number == order.next, let stamp = reader.header?.stamp, stamp.sequenceNumber == number {
+        if number == order.next, let stamp = member?.stamp ?? file.reader.header?.stamp, stamp.sequenceNumber == number
+        {
           var later = order
           // A header out of order proves nothing about the members behind it.
-          if (try? later.take(stamp, reader.place)) != nil { broken = stamp }
+          if (try? later.take(stamp, member?.place ?? file.reader.place)) != nil { broken = stamp }
         }
         // A member whose checksum is right and whose content is not: the next one is after it.
-        if reader.offset > start { continue }
+        if offset > start { continue }
         following = nil
-        try spend(reader.reach - start)
-        if try !reader.seek(from: start + 1) { try finish() }
+        try spend(file.reader.reach - start)
+        if try !seek(from: start + 1) { try finish() }
       }
     }
     return nil
   }
 
+  private mutating func readMember() throws -> ReadMember? {
+    let member = try source?.next() ?? (source == nil ? file.next() : nil)
+    if let member { offset = member.bytes.upperBound }
+    return member
+  }
+
+  /// Ends reading ahead, so that the reader can be used here. It is at the next member then.
+  private mutating func takeReader() throws {
+    source?.stop()
+    if file.reader.offset != offset { try file.reader.move(to: offset) }
+  }
+
+  private mutating func seek(from start: Int) throws -> Bool {
+    defer { offset = file.reader.offset }
+    return try file.reader.seek(from: start)
+  }
+
+  private mutating func move(to place: Int) throws {
+    try file.reader.move(to: place)
+    offset = place
+  }
+
   private mutating func spend(_ bytes: Int) throws {
     waste += max(0, bytes)
-    guard waste / Self.mostReading <= reader.reach else {
+    guard waste / Self.mostReading <= file.reader.reach else {
       throw ArchiveError(
         .limitExceeded, "too many places of the file begin like members of an archive and are none",
-        byteOffset: reader.offset)
+        byteOffset: file.reader.offset)
     }
   }
 
   /// Whether a member that was read belongs to the stream. Where it does not, or only ones after it do, the reader goes on
   /// there.
-  private mutating func belongs(_ stamp: Stamp, from start: Int) throws -> Bool {
-    if start < known || reader.place == .right { return true }
-    if reader.place == .unstated, stamp.sequenceNumber == following { return true }
+  private mutating func belongs(_ member: ReadMember) throws -> Bool {
+    let (stamp, start) = (member.stamp, member.bytes.lowerBound)
+    if start < known || member.place == .right { return true }
+    if member.place == .unstated, stamp.sequenceNumber == following { return true }
     let error = ArchiveError(
       .damaged, "a part follows that is not known to belong to the stream: bytes before it are missing or were added",
       byteOffset: start)
-    guard reader.isSeekable else { throw error }
+    try takeReader()
+    guard file.reader.isSeekable else { throw error }
     let (found, end) = try follow(from: start)
     if open == nil, found?.lowerBound != start { open = (start, error) }
     if let found {
       known = found.upperBound
-      try reader.move(to: found.lowerBound)
+      try move(to: found.lowerBound)
       return false
     }
     following = nil
     guard let unproven else {
-      try reader.move(to: end)
+      try move(to: end)
       return false
     }
-    try reader.move(to: start)
+    try move(to: start)
     var place = start
-    while place < end, let (stamp, body) = try reader.next() {
-      try unproven(stamp, body, reader.offset - place)
-      place = reader.offset
+    while place < end, let (stamp, body) = try file.reader.next() {
+      try unproven(stamp, body, file.reader.offset - place)
+      place = file.reader.offset
     }
+    offset = place
     return false
   }
 
@@ -157,11 +221,11 @@ package struct StreamMembers: ~Copyable {
     let least = later.next
     var (begin, firstEnd, end) = (Int?.none, Int?.none, start)
     var first: UInt64?, number: UInt64?
-    try reader.move(to: start)
+    try move(to: start)
     do {
-      while let stamp = try reader.next()?.stamp {
+      while let stamp = try file.reader.next()?.stamp {
         guard number == nil || stamp.sequenceNumber == number else { break }
-        if let begin, reader.place == .right { return (begin..<end, end) }
+        if let begin, file.reader.place == .right { return (begin..<end, end) }
         number = stamp.sequenceNumber &+ 1
         first = first ?? stamp.sequenceNumber
         if stamp.sequenceNumber >= least {
@@ -169,14 +233,14 @@ package struct StreamMembers: ~Copyable {
           do {
             try later.pass(to: stamp)
             try later.take(stamp)
-          } catch let error as ArchiveError where error.isDamage { return (nil, reader.offset) }
+          } catch let error as ArchiveError where error.isDamage { return (nil, file.reader.offset) }
         }
-        end = reader.offset
+        end = file.reader.offset
         if begin != nil, stamp.kind == .end { firstEnd = firstEnd ?? end }
       }
-    } catch let error as ArchiveError where error.isDamage { try spend(reader.reach - end) }
+    } catch let error as ArchiveError where error.isDamage { try spend(file.reader.reach - end) }
     guard let begin, let firstEnd else { return (nil, end) }
-    if later.isAtEnd, end == (try reader.size()) { return (begin..<end, end) }
+    if later.isAtEnd, end == (try file.reader.size()) { return (begin..<end, end) }
     if broken != nil, first == least { return (begin..<firstEnd, end) }
     if begin == start, following != nil || !isLinked { hasDoubtfulEnd = true }
     return (nil, end)
@@ -205,7 +269,7 @@ package struct StreamMembers: ~Copyable {
     if let open {
       guard order.first != nil else { throw open.error }
       gaps.append(
-        StreamGap(bytes: open.start..<max(open.start, try reader.size()), memberCount: nil, error: open.error))
+        StreamGap(bytes: open.start..<max(open.start, try file.reader.size()), memberCount: nil, error: open.error))
       return
     }
     do { try order.finish() } catch let error as ArchiveError where damage == .skips && order.first != nil {

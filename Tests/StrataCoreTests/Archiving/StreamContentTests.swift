@@ -140,7 +140,7 @@ struct StreamContentTests {
     let inner = try Self.inner(hasLinks: hasLinks)
     try SessionStream.with { stream in
       try BlobStream([[.named("a"), .named("b")]], hasLinks: hasLinks).bytes.write(to: stream.url)
-      var writer = try ArchiveStreamWriter<StreamBlob>(appendingTo: stream.url, compression: .none)
+      var writer = try ArchiveStreamWriter<StreamBlob>(appendingTo: stream.url, compression: .none, threads: 1)
       var models: [StreamBlob] = [.named("a"), .named("b")]
       for number in 0..<3 {
         models.append(StreamBlob(bytes: Data(repeating: UInt8(number), count: 300_000) + inner))

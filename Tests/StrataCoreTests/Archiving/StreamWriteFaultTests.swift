@@ -32,10 +32,11 @@ private enum Beginning: CaseIterable, Sendable {
     self == .grown || self == .recovered ? old + session : session
   }
 
-  func writer(_ stream: SessionStream) throws -> ArchiveStreamWriter<Address> {
+  /// With one thread, an append that closes a member writes it.
+  func writer(_ stream: SessionStream, threads: Int = 1) throws -> ArchiveStreamWriter<Address> {
     self == .grown || self == .recovered
-      ? try ArchiveStreamWriter(appendingTo: stream.url, recovering: true, compression: .none)
-      : try ArchiveStreamWriter(creating: stream.url, compression: .none)
+      ? try ArchiveStreamWriter(appendingTo: stream.url, recovering: true, compression: .none, threads: threads)
+      : try ArchiveStreamWriter(creating: stream.url, compression: .none, threads: threads)
   }
 }
 
@@ -183,6 +184,102 @@ struct StreamWriteFaultTests {
         #expect(codes.count > 2 && codes.dropFirst().allSatisfy { $0.contains("taken back") }, "\(codes.prefix(2))")
         #expect(try Self.content(stream) == beginning.old)
       }
+    }
+  }
+
+  /// A session on several threads that ends early: by an error, or because its task was cancelled.
+  private struct BrokenOff {
+    var accepted: [Address] = []
+    var isFinished = false
+    var error: (any Error)?
+
+    mutating func run(
+      _ writer: consuming ArchiveStreamWriter<Address>, _ models: [Address], until end: Int, retries: Int
+    ) {
+      do {
+        for (number, model) in models.enumerated() {
+          if number == end { return }
+          for attempt in 0...retries {
+            do {
+              try writer.append(model)
+              accepted.append(model)
+              break
+            } catch {
+              self.error = error
+              if attempt == retries { throw error }
+            }
+          }
+        }
+        try writer.finish()
+        isFinished = true
+      } catch { self.error = error }
+    }
+  }
+
+  @Test(
+    "X-36: on several threads, cancellation and errors of the system leave the old stream or the whole new one",
+    .tags(.long))
+  func brokenOff() throws {
+    let models = Self.models + Self.models + Self.models
+    var finished = 0, failed = 0
+    for seed in 0..<UInt64(Effort.rounds(50, long: 1000)) {
+      var random = SeededRandom(seed: seed)
+      let beginning = random.oneOf(Beginning.allCases)
+      let threads = 2 + random.below(3)
+      try SessionStream.with { stream in
+        try beginning.prepare(stream)
+        let call = random.oneOf([SystemCall.write, .write, .write, .synchronize, .rename, .truncate, .status, .open])
+        let faults: [SystemCall.Outcome] = random.oneOf([
+          [.fails(EIO)], [.isShort, .fails(ENOSPC)], [.isShort], [.fails(ENOSPC), .fails(ENOSPC)],
+        ])
+        let plan = FaultPlan(call, random.below(call == .status ? 40 : 8), faults, isLasting: random.isOnce(in: 4))
+        let end = random.isOnce(in: 3) ? random.below(models.count) : models.count
+        let retries = random.below(3)
+        var session = BrokenOff()
+        plan.run {
+          do {
+            let writer = try beginning.writer(stream, threads: threads)
+            session.run(writer, models, until: end, retries: retries)
+          } catch { session.error = error }
+        }
+        finished += session.isFinished ? 1 : 0
+        failed += session.error == nil ? 0 : 1
+        let found = try Self.content(stream)
+        let isInPlace =
+          !session.isFinished && end == models.count && (call == .synchronize || Self.isUnknown(session.error))
+        #expect(
+          found == (session.isFinished ? beginning.content(after: models) : beginning.old)
+            || isInPlace && found == beginning.content(after: models),
+          "seed \(seed), \(beginning), \(call), \(threads) threads: \(found.count), \(session.error.map { "\($0)" } ?? "")"
+        )
+        if session.isFinished { #expect(session.accepted == models) }
+      }
+    }
+    print("streams broken off: \(finished) finished, \(failed) with an error")
+    #expect(finished > 10 && failed > 10)
+  }
+
+  @Test("X-36: on several threads, a full disk takes no model with it that was accepted", arguments: [2, 4])
+  func fullDiskOnThreads(threads: Int) throws {
+    try SessionStream.with { stream in
+      // Members enough that some are written while models are appended.
+      let models = (0..<12).flatMap { _ in Self.models }
+      var errors = 0
+      let plan = FaultPlan(.write, 1, [.isShort, .fails(ENOSPC), .fails(ENOSPC), .fails(ENOSPC)])
+      try plan.run {
+        var writer = try Beginning.replaced.writer(stream, threads: threads)
+        for model in models {
+          while true {
+            do {
+              try writer.append(model)
+              break
+            } catch { errors += 1 }
+          }
+        }
+        try writer.finish()
+      }
+      #expect(errors == 3)
+      #expect(try Self.content(stream) == models)
     }
   }
 }

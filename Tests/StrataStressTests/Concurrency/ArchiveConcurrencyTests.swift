@@ -89,4 +89,39 @@ struct ArchiveConcurrencyTests {
       #expect(try shared.encoder.encode(again) == expected)
     }
   }
+
+  @Test("X-1: tasks write and read streams of many members on several threads, and some end early")
+  func threads() async throws {
+    try await withFolder { folder in
+      let padding = String(repeating: "padding ", count: 4000)
+      let all = (0..<100).map { Address(street: "Street \($0) \(padding)", country: "CH") }
+      await hundredTasks(share: all, rounds: 1) { all, task in
+        guard task % 10 == 0 else { return }
+        let url = folder.appending(path: "\(task).strata")
+        func write(_ count: Int) throws -> ArchiveStreamWriter<Address> {
+          var writer = try ArchiveStreamWriter<Address>(creating: url, compression: .fastest, threads: 2 + task % 3)
+          for address in all.prefix(count) { try writer.append(address) }
+          return writer
+        }
+        try write(all.count).finish()
+        // A writer that goes away leaves the file.
+        _ = try write(40 + task / 2)
+        for count in [task, all.count] {
+          var read: [Address] = []
+          for try await address in ArchiveSequence(Address.self, from: url, threads: 4) {
+            read.append(address)
+            if read.count >= count { break }
+          }
+          #expect(read == Array(all.prefix(max(1, count))))
+        }
+        let reading = Task {
+          var count = 0
+          for try await _ in ArchiveSequence(Address.self, from: url, damage: .skips, threads: 3) { count += 1 }
+          return count
+        }
+        if task % 20 == 0 { reading.cancel() }
+        #expect(try await reading.value == all.count)
+      }
+    }
+  }
 }

@@ -46,6 +46,12 @@ package enum Gzip {
     }
   }
 
+  /// Gives a member of a stream its place, in the header of which another one was written.
+  static func setLink(_ link: StreamLink, ofMember member: inout [UInt8]) throws {
+    let header = try GzipHeader(at: 0, in: member.bytes, fileOffset: 0)
+    try member.replaceSubrange(..<header.length, with: GzipHeader.bytes(for: header.stamp, link: link))
+  }
+
   /// Reads the member that begins at `offset`, and tells where the next one would begin.
   ///
   /// - Throws: ``ArchiveError`` with the code `notAnArchive`, `newerFormat`, `truncated`, `damaged` or

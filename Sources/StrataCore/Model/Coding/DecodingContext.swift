@@ -284,13 +284,27 @@ public struct DecodingReport: Sendable, Hashable {
   public var isEmpty: Bool { upgrades.isEmpty && details.isEmpty }
 
   package mutating func addUpgrade(of typeName: String, from: Int, to: Int) {
+    add(Upgrade(typeName: typeName, fromVersion: from, toVersion: to, count: 1))
+  }
+
+  private mutating func add(_ upgrade: Upgrade) {
     if let place = upgrades.firstIndex(where: {
-      $0.typeName == typeName && $0.fromVersion == from && $0.toVersion == to
+      $0.typeName == upgrade.typeName && $0.fromVersion == upgrade.fromVersion && $0.toVersion == upgrade.toVersion
     }) {
-      upgrades[place].count += 1
+      upgrades[place].count += upgrade.count
     } else {
-      upgrades.append(Upgrade(typeName: typeName, fromVersion: from, toVersion: to, count: 1))
+      upgrades.append(upgrade)
     }
+  }
+
+  /// Adds what was noticed in the next part of the same file.
+  mutating func add(_ next: DecodingReport) {
+    for upgrade in next.upgrades { add(upgrade) }
+    for line in next.typesWithoutVersion { add(line, \.typesWithoutVersion) }
+    for line in next.unusedKeys { add(line, \.unusedKeys) }
+    for line in next.defaultedKeys { add(line, \.defaultedKeys) }
+    for line in next.idleOperations { add(line, \.idleOperations) }
+    for line in next.typesWithOtherFields { add(line, \.typesWithOtherFields) }
   }
 
   mutating func addUnusedKey(_ key: String, typeName: String) {

@@ -1,0 +1,117 @@
+/// Reads and decodes the members of a stream before their turn comes, and gives their models in the order of the stream.
+///
+/// The members of a stream share one ``WorkBudget``, so how much a member may do depends on those before it. A member that is decoded before
+/// its turn has the budget of a first member. Its result counts if the members before it left enough for the same result. Otherwise it is
+/// decoded again in its turn, and so is each member after it.
+final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource {
+  /// What decoding one member gave.
+  private struct Decoded {
+    let models: Result<[Element], any Error>
+    let report: DecodingReport
+    let budget: WorkBudget
+  }
+
+  /// A member, with its models if they were decoded before its turn. It goes from the thread that made it to the owner's, and no other
+  /// reference to the models exists then.
+  private struct Output: @unchecked Sendable {
+    let member: Result<ReadMember, any Error>
+    var decoded: Decoded?
+  }
+
+  private let decoder: ArchiveDecoder
+  private let work: OrderedWork<Output>
+  /// Not 0 where members are decoded only in their turn.
+  private let isInTurn: InTurn
+  /// What the members so far left.
+  private var budget: WorkBudget
+  /// The models of the member whose turn it is, if they were decoded before.
+  private var ahead: Decoded?
+  /// What was noticed in the members so far.
+  private(set) var report = DecodingReport()
+
+  private final class InTurn: Sendable { let word = AtomicWord() }
+
+  init(_ file: SharedReader, _ decoder: ArchiveDecoder, threads: Int) {
+    self.decoder = decoder
+    budget = WorkBudget(decoder.limits)
+    // Models of a pipe are delivered as they come, so nothing is read ahead.
+    let threads = file.reader.isSeekable ? threads : 1
+    let isInTurn = InTurn()
+    if threads <= 1 { isInTurn.word.store(1) }
+    self.isInTurn = isInTurn
+    work = OrderedWork(threads: threads) {
+      do {
+        guard let member = try file.next() else { return nil }
+        return (
+          member.body.count,
+          {
+            var output = Output(member: .success(member))
+            if isInTurn.word.load() == 0 {
+              let budget = WorkBudget(decoder.limits)
+              if member.stamp.kind == .member { budget.begin(fileSize: member.bytes.count) }
+              output.decoded = Self.decode(member.stamp, member.body, decoder, budget)
+            }
+            return output
+          }
+        )
+      } catch { return (0, { Output(member: .failure(error)) }) }
+    }
+  }
+
+  func next() throws -> ReadMember? {
+    ahead = nil
+    guard let output = try work.first(goesAhead: !Task.isCancelled) else { return nil }
+    work.removeFirst()
+    ahead = output.decoded
+    return try output.member.get()
+  }
+
+  func stop() { work.stop() }
+
+  /// The models of the member that ``next()`` returned.
+  func models(_ stamp: Stamp, _ body: [UInt8], _ size: Int) throws -> [Element] {
+    if stamp.kind == .member { budget.begin(fileSize: size) }
+    let decoded: Decoded
+    if let ahead, stamp.kind != .member || ahead.budget.hasResult(of: budget) {
+      decoded = ahead
+      if stamp.kind == .member { budget = ahead.budget }
+    } else {
+      isInTurn.word.store(1)
+      decoded = Self.decode(stamp, body, decoder, budget)
+    }
+    ahead = nil
+    report.add(decoded.report)
+    return try decoded.models.get()
+  }
+
+  private static func decode(
+    _ stamp: Stamp, _ body: [UInt8], _ decoder: ArchiveDecoder, _ budget: WorkBudget
+  ) -> Decoded {
+    let context = DecodingContext(
+      limits: decoder.limits, finishing: .gathering(validates: decoder.validates), budget: budget)
+    context.subclasses = decoder.subclasses
+    context.readsCompleteRecords = true
+    let models = Result { try Self.models(stamp, body, context) }
+    return Decoded(models: models, report: context.report, budget: budget)
+  }
+
+  private static func models(_ stamp: Stamp, _ body: [UInt8], _ context: DecodingContext) throws -> [Element] {
+    guard stamp.kind != .single else {
+      throw ArchiveError(
+        .typeMismatch, "this archive holds one value; read it with ArchiveDecoder", typeName: stamp.typeName)
+    }
+    try Element._rootSchema?.check(stamp)
+    guard stamp.kind == .member else { return [] }
+    return try context.checked {
+      var archive = ArchiveReader(body.bytes, context: context)
+      try archive.beginBody()
+      let models: [Element]
+      do { models = try archive.readRoots(Element.self) } catch let error as ArchiveError {
+        guard error.codingPath.count < 2 else { throw error }
+        throw error.naming(stamp, expected: Element._archiveTypeName)
+      }
+      try archive.endBody()
+      return models
+    }
+  }
+}

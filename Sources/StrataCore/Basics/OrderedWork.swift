@@ -1,0 +1,258 @@
+import Foundation
+
+/// A bounded queue of jobs that run on several threads. Results are taken in the order of the jobs.
+///
+/// The owner's thread is one of the threads. It runs a waiting job itself before it waits, and it waits only for a job that is running. So the
+/// owner makes progress even if no other thread ever runs a job, and it may be a thread of Swift's pool.
+///
+/// The other threads are tasks, which have the priority and the task-local values of the owner. When the queue goes away, waiting jobs are
+/// dropped. Running jobs end, and nobody receives their results.
+struct OrderedWork<Output: Sendable>: ~Copyable {
+  typealias Job = @Sendable () throws -> Output
+  /// Makes the next job, with about how many bytes it holds; `nil` where no job follows. One thread at a time calls it.
+  typealias Source = @Sendable () -> (weight: Int, job: Job)?
+
+  private let queue: Queue
+
+  /// - Parameters:
+  ///   - threads: how many threads run jobs at once, the owner's among them. With one, all jobs run on the owner's.
+  ///   - source: makes jobs, as soon as there is room for them.
+  init(threads: Int, source: Source? = nil) { queue = Queue(threads: max(1, threads), source: source) }
+
+  deinit { _ = queue.state.withLock { $0.stop() } }
+
+  /// Whether a job may be added.
+  var hasRoom: Bool { queue.state.withLock { $0.hasRoom } }
+
+  /// Adds a job at the end.
+  ///
+  /// - Parameter weight: about how many bytes the job holds.
+  func add(weight: Int, _ job: @escaping Job) {
+    queue.state.withLock { $0.add(weight, job) }
+    queue.wake()
+  }
+
+  /// The result of the first job; `nil` where no job follows. The job stays in the queue.
+  ///
+  /// - Parameter goesAhead: whether jobs behind the first one may be begun.
+  /// - Throws: the error of the job, which the next call runs again.
+  func first(goesAhead: Bool = true) throws -> Output? { try queue.first(goesAhead) }
+
+  /// Removes the first job.
+  func removeFirst() { queue.state.withLock { $0.removeFirst() } }
+
+  /// Removes all jobs. The source is called again by ``first(goesAhead:)``, and not before.
+  func stop() { queue.stop() }
+}
+
+extension OrderedWork {
+  /// The state that the threads share.
+  private final class Queue: Sendable {
+    let state: Mutex<State>
+    private let source: Source?
+    /// Signalled when something has ended that the owner waits for. The lock protects the results.
+    private let isDone = DispatchSemaphore(value: 0)
+
+    init(threads: Int, source: Source?) {
+      self.source = source
+      state = Mutex(State(threads: threads, hasSource: source != nil))
+    }
+
+    func first(_ goesAhead: Bool) throws -> Output? {
+      state.withLock { $0.goesAhead = goesAhead }
+      wake()
+      while true {
+        switch state.withLock({ $0.ownerStep() }) {
+        case .returns(let result): return try result?.get()
+        case .runs(let number, let job): run(number, job)
+        case .makes: make()
+        case .waits: isDone.wait()
+        }
+      }
+    }
+
+    func stop() { while state.withLock({ $0.stop() }) { isDone.wait() } }
+
+    /// Starts another worker if there is enough to do.
+    func wake() {
+      guard state.withLock({ $0.beginWorker() }) else { return }
+      Task { work() }
+    }
+
+    private func work() {
+      while true {
+        switch state.withLock({ $0.workerStep() }) {
+        case .runs(let number, let job): run(number, job)
+        case .makes: make()
+        case .returns, .waits: return
+        }
+      }
+    }
+
+    private func run(_ number: Int, _ job: Job) {
+      let result = Result { try job() }
+      if state.withLock({ $0.end(number, result) }) { isDone.signal() }
+    }
+
+    private func make() {
+      let next = source?()
+      if state.withLock({ $0.endMaking(next?.weight ?? 0, next?.job) }) { isDone.signal() }
+      // Others can make the next job, or run this one.
+      wake()
+    }
+  }
+
+  private struct State: Sendable {
+    enum Phase: Sendable {
+      case waiting, running
+      case ended(Result<Output, any Error>)
+    }
+
+    enum Step: Sendable {
+      case returns(Result<Output, any Error>?)
+      case runs(Int, Job)
+      case makes
+      case waits
+    }
+
+    struct Entry: Sendable {
+      let weight: Int
+      /// `nil` after it succeeded, so that what it holds goes away.
+      var job: Job?
+      var phase = Phase.waiting
+      var isWaiting: Bool { if case .waiting = phase { true } else { false } }
+    }
+
+    /// The weight of waiting jobs for which a worker is started. Starting it takes longer than lighter jobs do.
+    private static var wakingWeight: Int { 8 << 10 }
+    /// The weight of all jobs for each thread, beyond which none is added. A single job may weigh more.
+    private static var weightPerThread: Int { 1 << 20 }
+
+    private let threads: Int
+    private let hasSource: Bool
+    private var jobs: [Entry] = []
+    private var weight = 0
+    private var waitingWeight = 0
+    /// The number of the first entry. Entries are numbered in their order, and no number is used twice.
+    private var firstNumber = 0
+    private var workerCount = 0
+    private var isMaking = false
+    /// Whether the source has no more jobs.
+    private var isAtEnd = false
+    var goesAhead = false
+    private var isOwnerWaiting = false
+
+    init(threads: Int, hasSource: Bool) { (self.threads, self.hasSource) = (threads, hasSource) }
+
+    /// With two jobs for each thread, the others go on while the owner runs a job itself.
+    var hasRoom: Bool {
+      jobs.isEmpty || threads > 1 && jobs.count < 2 * threads && weight < threads * Self.weightPerThread
+    }
+
+    private var mayMake: Bool { hasSource && !isMaking && !isAtEnd }
+
+    mutating func add(_ weight: Int, _ job: @escaping Job) {
+      jobs.append(Entry(weight: weight, job: job))
+      self.weight += weight
+      waitingWeight += weight
+    }
+
+    mutating func removeFirst() {
+      guard let entry = jobs.first else { return }
+      if case .waiting = entry.phase { waitingWeight -= entry.weight }
+      weight -= entry.weight
+      jobs.removeFirst()
+      firstNumber += 1
+    }
+
+    /// Removes all jobs.
+    ///
+    /// - Returns: whether the owner must wait until the source returns.
+    mutating func stop() -> Bool {
+      firstNumber += jobs.count
+      (jobs, weight, waitingWeight) = ([], 0, 0)
+      (goesAhead, isAtEnd) = (false, false)
+      isOwnerWaiting = isMaking
+      return isMaking
+    }
+
+    mutating func beginWorker() -> Bool {
+      let hasWork =
+        waitingWeight >= Self.wakingWeight
+        || mayMake && goesAhead && jobs.count <= threads && weight < threads * Self.weightPerThread
+      guard hasWork, workerCount < threads - 1 else { return false }
+      workerCount += 1
+      return true
+    }
+
+    mutating func ownerStep() -> Step {
+      guard let entry = jobs.first else {
+        if isMaking {
+          isOwnerWaiting = true
+          return .waits
+        }
+        guard mayMake else { return .returns(nil) }
+        isMaking = true
+        return .makes
+      }
+      if case .ended(let result) = entry.phase {
+        if case .failure = result {
+          jobs[0].phase = .waiting
+          waitingWeight += entry.weight
+        }
+        return .returns(result)
+      }
+      if let index = jobs.firstIndex(where: \.isWaiting) { return begin(index) }
+      if mayMake, goesAhead, hasRoom {
+        isMaking = true
+        return .makes
+      }
+      isOwnerWaiting = true
+      return .waits
+    }
+
+    /// Workers make jobs first, since only one thread at a time can, and begin with the last job, since the owner begins with the first.
+    mutating func workerStep() -> Step {
+      if mayMake, goesAhead, hasRoom {
+        isMaking = true
+        return .makes
+      }
+      if let index = jobs.lastIndex(where: \.isWaiting) { return begin(index) }
+      workerCount -= 1
+      return .returns(nil)
+    }
+
+    private mutating func begin(_ index: Int) -> Step {
+      guard let job = jobs[index].job else { return .waits }
+      jobs[index].phase = .running
+      waitingWeight -= jobs[index].weight
+      return .runs(firstNumber + index, job)
+    }
+
+    /// Takes a result in.
+    ///
+    /// - Returns: whether the owner waits for it.
+    mutating func end(_ number: Int, _ result: Result<Output, any Error>) -> Bool {
+      // A job that was removed has a number below the first one.
+      guard number >= firstNumber else { return false }
+      let index = number - firstNumber
+      jobs[index].phase = .ended(result)
+      if case .success = result { jobs[index].job = nil }
+      return index == 0 && endWaiting()
+    }
+
+    /// Takes in what the source made.
+    ///
+    /// - Returns: whether the owner waits.
+    mutating func endMaking(_ weight: Int, _ job: Job?) -> Bool {
+      isMaking = false
+      if let job { add(weight, job) } else { isAtEnd = true }
+      return endWaiting()
+    }
+
+    private mutating func endWaiting() -> Bool {
+      defer { isOwnerWaiting = false }
+      return isOwnerWaiting
+    }
+  }
+}

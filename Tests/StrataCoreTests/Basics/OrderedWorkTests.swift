@@ -1,0 +1,130 @@
+import Foundation
+import StrataTestSupport
+import Testing
+
+@testable import StrataCore
+
+@Suite("Ordered work") struct OrderedWorkTests {
+  private struct Failure: Error {}
+
+  /// The number of jobs that run, and the largest number of them at once.
+  private final class Running: Sendable {
+    let counts = StrataCore.Mutex((now: 0, most: 0))
+
+    func job<T>(_ body: () -> T) -> T {
+      counts.withLock { counts in
+        counts.now += 1
+        counts.most = max(counts.most, counts.now)
+      }
+      defer { counts.withLock { $0.now -= 1 } }
+      return body()
+    }
+  }
+
+  @Test(
+    "Results come in the order of the jobs, and no more of these run at once than there are threads", arguments: 1...5)
+  func order(threads: Int) throws {
+    let running = Running()
+    let work = OrderedWork<Int>(threads: threads)
+    var results: [Int] = []
+    var random = SeededRandom(seed: UInt64(threads))
+    for number in 0..<300 {
+      while !work.hasRoom, let result = try work.first() {
+        results.append(result)
+        work.removeFirst()
+      }
+      let pause = random.below(200)
+      work.add(weight: random.below(40_000)) {
+        running.job {
+          usleep(UInt32(pause))
+          return number
+        }
+      }
+    }
+    while let result = try work.first() {
+      results.append(result)
+      work.removeFirst()
+    }
+    #expect(results == Array(0..<300))
+    #expect(running.counts.withLock { $0.most } <= threads)
+  }
+
+  @Test("A source makes the jobs, one at a time, until it has no more", arguments: 1...5)
+  func source(threads: Int) throws {
+    let running = Running()
+    let next = StrataCore.Mutex(0)
+    let work = OrderedWork<Int>(threads: threads) {
+      running.job {
+        let number = next.withLock { next in
+          next += 1
+          return next - 1
+        }
+        return number % 100 == 99 ? nil : (number * 100, { number })
+      }
+    }
+    var results: [Int] = []
+    while let result = try work.first() {
+      results.append(result)
+      work.removeFirst()
+    }
+    #expect(results == Array(0..<99))
+    #expect(running.counts.withLock { $0.most } == 1)
+    work.stop()
+    #expect(try work.first() == 100)
+  }
+
+  @Test("A job that fails is run again by the next call, and those behind it stay", arguments: [1, 3])
+  func failure(threads: Int) throws {
+    let work = OrderedWork<Int>(threads: threads)
+    let attempts = StrataCore.Mutex(0)
+    work.add(weight: 100_000) {
+      let attempt = attempts.withLock { attempts in
+        attempts += 1
+        return attempts
+      }
+      if attempt < 3 { throw Failure() }
+      return attempt
+    }
+    if threads > 1 { work.add(weight: 100_000) { 7 } }
+    #expect(throws: Failure.self) { try work.first() }
+    // A worker may have made the second attempt by now.
+    #expect((try? work.first()) ?? (try? work.first()) == 3)
+    work.removeFirst()
+    #expect(try work.first() == (threads > 1 ? 7 : nil))
+  }
+
+  @Test("Nothing is begun after a stop, and a source is not called until a result is wanted again")
+  func stop() throws {
+    let made = StrataCore.Mutex(0)
+    let work = OrderedWork<Int>(threads: 4) {
+      let number = made.withLock { made in
+        made += 1
+        return made
+      }
+      return (10_000, { number })
+    }
+    _ = try work.first()
+    work.stop()
+    let before = made.withLock { $0 }
+    usleep(20_000)
+    #expect(made.withLock { $0 } == before)
+    #expect(before <= 2 * 4 + 1)
+    #expect(try work.first() == before + 1)
+  }
+
+  @Test("The jobs in the queue are few, and fewer where they are heavy")
+  func room() {
+    func count(_ weight: Int, threads: Int) -> Int {
+      let work = OrderedWork<Int>(threads: threads)
+      while work.hasRoom { work.add(weight: weight) { 0 } }
+      defer { work.stop() }
+      return (0...).first { _ in
+        defer { work.removeFirst() }
+        return ((try? work.first()) ?? nil) == nil
+      } ?? 0
+    }
+    #expect(count(100, threads: 1) == 1)
+    #expect(count(100, threads: 3) == 6)
+    #expect(count(2 << 20, threads: 3) == 2)
+  }
+}
