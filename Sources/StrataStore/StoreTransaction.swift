@@ -91,14 +91,13 @@ public final class StoreTransaction {
 
   /// Reads a definition from its table.
   func readDefinition(_ id: Int64) throws -> Definition {
-    let row = try Row.fetchOne(
-      statement("SELECT content, hash FROM \(tables.definitions) WHERE id = ?"), arguments: [id])
+    let row = try StatementRow.first(
+      of: statement("SELECT content, hash FROM \(tables.definitions) WHERE id = ?"), [id]
+    ) { (content: try $0.column(0) as Data, hash: try $0.column(1) as Data) }
     let damage = StoreError(
       .damaged, "the definition of a row is missing or damaged; check the store, then salvage it")
-    guard let row else { throw damage }
-    let content: Data = try row.column(0), hash: Data = try row.column(1)
-    guard SHA256.digest(of: content.bytes) == [UInt8](hash) else { throw damage }
-    return Definition(id: id, content: try Definition.Content(bytes: content, limits: core.options.limits))
+    guard let row, SHA256.digest(of: row.content.bytes) == [UInt8](row.hash) else { throw damage }
+    return Definition(id: id, content: try Definition.Content(bytes: row.content, limits: core.options.limits))
   }
 
   private func keep(_ definition: Definition, isCommitted: Bool) {

@@ -192,8 +192,15 @@ extension ArchiveReader {
         throw jsonError(error, at: token)
       }
     }
-    guard let value = slotValue(place) else { return try made(place) ?? makeDefault() }
+    guard let value = slotValue(place) else { return try madeOrDefault(place, makeDefault) }
     return try T.make(from: value, in: context)
+  }
+
+  /// A field without a value. Apart, since an optional needs its type at run time, which takes longer than most values.
+  @inlinable
+  @inline(never)
+  mutating func madeOrDefault<T>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {
+    try made(place) ?? makeDefault()
   }
 
   /// A field of an upgraded record or of a JSON object whose type is only `Codable`.

@@ -22,7 +22,8 @@ struct Options {
 
   static let usage =
     "usage: strata-benchmarks [--json FILE] [--rounds N] [--filter TEXT]\n"
-    + "       strata-benchmarks --stream-memory COUNT | --store-scale COUNT | --store-journal COUNT"
+    + "       strata-benchmarks --stream-memory COUNT | --store-scale COUNT | --store-calls COUNT |\n"
+    + "         --store-journal COUNT"
 }
 
 let notes = """
@@ -60,6 +61,9 @@ func run(_ arguments: [String]) async throws {
   if arguments.count == 2, arguments[0] == StoreScale.argument, let count = Int(arguments[1]) {
     return try StoreScale.run(count)
   }
+  if arguments.count == 2, arguments[0] == StoreCalls.argument, let count = Int(arguments[1]) {
+    return try await StoreCalls.run(count)
+  }
   if arguments.count == 2, arguments[0] == StoreJournalSize.argument, let count = Int(arguments[1]) {
     return try StoreJournalSize.run(count)
   }
@@ -80,6 +84,7 @@ func run(_ arguments: [String]) async throws {
   try runner.compareStore()
   try runner.compareEntities()
   try runner.compareApplying()
+  try runner.compareSavingOne()
   try runner.compareRefreshing()
   for count in [1, 100, 1000, 10_000, 1_000_000] { try runner.compareSmall(count) }
   if let path = options.json {
