@@ -109,7 +109,7 @@ extension StoreTransaction {
     }
     try Self.checkText(key, "a key")
     // Most keys that are not there are new, which one number tells sooner than a row.
-    let isNew = try Int64.fetchOne(statement(.key), arguments: [key]) == nil
+    let isNew = try first(of: .key, { $0.bind(key) }, { _ in true }) == nil
     let head = try isNew ? nil : head(of: key)
     let exists = head.map { $0.row.form != .tombstone } ?? false
     switch condition {
@@ -207,13 +207,8 @@ extension StoreTransaction {
       id: id, key: head?.key ?? id, seq: (head?.row.seq ?? 0) + 1, time: core.options.clock().milliseconds,
       form: .whole, action: .save, author: author, note: note)
     try fill(&row)
-    let crc = StoredKey.checksum(key, id: row.key, head: id)
     do {
-      if head == nil {
-        try statement(.insertKey).execute(arguments: [key, row.key, id, crc])
-      } else {
-        try statement(.setHead).execute(arguments: [id, crc, key])
-      }
+      try put(key, id: row.key, head: id, isNew: head == nil)
       try insert(row)
       try addPieces(contents(), to: id)
       if let head {

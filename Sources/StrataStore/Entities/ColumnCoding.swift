@@ -294,7 +294,7 @@ struct ColumnCoding: Sendable {
         var bytes = Array(utf8)
         bytes[10] = UInt8(ascii: "T")
         bytes.append(UInt8(ascii: "Z"))
-        if let date = ISO8601.date(from: String(decoding: bytes, as: UTF8.self)) { return date }
+        if let date = ISO8601.date(from: bytes.bytes) { return date }
       } else if let date = ISO8601.date(from: text) {
         return date
       }

@@ -30,10 +30,17 @@ final class EntityReader {
   /// How rows become nodes of a type, looked up once for all of them.
   private final class Plan {
     let number: Int
-    let type: EntityType
     let table: EntityTable
+    let tableNumber: Int
     /// The slot of a primary key of one column.
     let key: Int?
+    /// Whether the class of a row depends on its columns.
+    let hasSubclasses: Bool
+    let shape: RecordShape
+    /// Each relation, and where its value stands in the record.
+    let relations: [(relation: EntityType.Relation, place: Int)]
+    let rowBase: Int?
+    private let type: EntityType
     private let attributes: [(attribute: EntityType.Attribute, place: Int)]
     private let keys: [Int]
     private let keepsColumns: Bool
@@ -42,6 +49,11 @@ final class EntityReader {
       self.number = number
       type = catalog.types[number]
       table = catalog.tables[type.table]
+      tableNumber = type.table
+      hasSubclasses = type.mapping.subclass != nil
+      shape = type.recordShape
+      relations = Array(zip(type.relations, type.recordPlaces.relations))
+      rowBase = type.recordPlaces.rowBase
       key = table.primaryKey.count == 1 ? table.primaryKey[0] : nil
       attributes = Array(zip(type.attributes, type.recordPlaces.attributes))
       keepsColumns = catalog.types.contains { $0.rowBase != nil }
@@ -56,12 +68,14 @@ final class EntityReader {
 
     /// - Parameter start: the column of the first slot.
     func node(_ row: StatementRow, from start: Int) throws -> Node {
-      var values = [ArchiveValue](repeating: .null, count: type.recordShape.keys.count)
-      for (attribute, place) in attributes {
-        values[place] = try type.value(of: attribute, row.value(start + attribute.slot), in: table)
+      var values = [ArchiveValue](repeating: .null, count: shape.keys.count)
+      for index in attributes.indices {
+        let slot = attributes[index].attribute.slot
+        values[attributes[index].place] = try type.value(
+          of: attributes[index].attribute, row.value(start + slot), in: table)
       }
       return Node(
-        type: number, values: values, keys: keys.map { row.value(start + $0) },
+        type: number, values: values, keys: keys.isEmpty ? [] : keys.map { row.value(start + $0) },
         columns: keepsColumns ? table.values(row, from: start) : [])
     }
   }
@@ -108,8 +122,7 @@ final class EntityReader {
     if let known = try note(row, from: start, plan) { return known }
     // The class of a row may depend on any of its columns.
     let own =
-      plan.type.mapping.subclass == nil
-      ? plan : self.plan(try catalog.type(of: plan.table.values(row, from: start), declared))
+      plan.hasSubclasses ? self.plan(try catalog.type(of: plan.table.values(row, from: start), declared)) : plan
     nodes.append(try own.node(row, from: start))
     return nodes.count - 1
   }
@@ -124,11 +137,11 @@ final class EntityReader {
   /// The node that a row has; `nil` where the next one will be of this row.
   private func note(_ row: StatementRow, from start: Int, _ plan: Plan) throws -> Int? {
     if let slot = plan.key, let key = row.integer(start + slot) {
-      guard let known = integers[plan.type.table].updateValue(nodes.count, forKey: key) else { return nil }
-      integers[plan.type.table][key] = known
+      guard let known = integers[plan.tableNumber].updateValue(nodes.count, forKey: key) else { return nil }
+      integers[plan.tableNumber][key] = known
       return known
     }
-    let key = try EntityWriter.PlainKey(plan.table.values(row, from: start), plan.table, plan.type.table)
+    let key = try EntityWriter.PlainKey(plan.table.values(row, from: start), plan.table, plan.tableNumber)
     guard let known = known.updateValue(nodes.count, forKey: key) else { return nil }
     self.known[key] = known
     return known
@@ -259,12 +272,12 @@ final class EntityReader {
 
   /// The record of a node, which gives up its values.
   private func record(_ number: Int, _ numbers: [Int]) throws -> ModelRecord {
-    let type = plan(nodes[number].type).type
+    let plan = plan(nodes[number].type)
     var values: [ArchiveValue] = []
     swap(&values, &nodes[number].values)
-    if let place = type.recordPlaces.rowBase { values[place] = .int(Int64(numbers[number])) }
-    for (place, index) in zip(type.relations.indices, type.recordPlaces.relations) {
-      let (relation, links) = (type.relations[place], nodes[number].links[place] ?? [])
+    if let place = plan.rowBase { values[place] = .int(Int64(numbers[number])) }
+    for (place, (relation, index)) in plan.relations.enumerated() {
+      let links = nodes[number].links[place] ?? []
       switch relation.shape {
       case .one: values[index] = links.first.map { .reference(numbers[$0]) } ?? .null
       case .array: values[index] = .array(links.map { .reference(numbers[$0]) })
@@ -273,10 +286,10 @@ final class EntityReader {
       if relation.shape == .one, links.count > 1 {
         throw EntityError(
           .notReadable, "several rows have the foreign key, and the property holds one; make it an array",
-          entity: type.name, path: [.key(relation.key)])
+          entity: catalog.types[nodes[number].type].name, path: [.key(relation.key)])
       }
     }
-    return ModelRecord(shape: type.recordShape, values: values)
+    return ModelRecord(shape: plan.shape, values: values)
   }
 }
 

@@ -18,7 +18,7 @@ extension StoreTransaction {
   /// A key and its last revision; `nil` where there is no such key.
   func head(of key: String) throws -> (key: Int64, row: StoredRow)? {
     try Self.checkText(key, "a key")
-    return try StatementRow.first(of: statement(.head), [key]) { row in
+    return try first(of: .head, { $0.bind(key) }) { row in
       let id: Int64 = try row.column(13)
       guard try Int64(StoredKey.checksum(key, id: id, head: row.column(14))) == row.column(15) as Int64 else {
         throw StoreError(.damaged, StoredKey.damage, key: key)
@@ -218,14 +218,43 @@ extension StoreTransaction {
     return nil
   }
 
-  func insert(_ row: StoredRow) throws {
-    if row.base == nil, row.blob == nil, row.origin == nil {
-      try statement(.insertWhole).execute(
-        arguments: [
-          row.id, row.key, row.seq, row.time, row.definition, row.kind, row.checksum, row.content, row.author, row.note,
-        ])
+  /// Writes a key and what its last revision is.
+  func put(_ name: String, id: Int64, head: Int64, isNew: Bool) throws {
+    let crc = Int64(StoredKey.checksum(name, id: id, head: head))
+    if isNew {
+      try execute(.insertKey) {
+        $0.bind(name)
+        $0.bind(id)
+        $0.bind(head)
+        $0.bind(crc)
+      }
     } else {
-      try statement(.insert).execute(arguments: row.arguments)
+      try execute(.setHead) {
+        $0.bind(head)
+        $0.bind(crc)
+        $0.bind(name)
+      }
+    }
+  }
+
+  func insert(_ row: StoredRow) throws {
+    let isPlain = row.base == nil && row.blob == nil && row.origin == nil
+    try execute(isPlain ? .insertWhole : .insert) {
+      $0.bind(row.id)
+      $0.bind(row.key)
+      $0.bind(row.seq)
+      $0.bind(row.time)
+      $0.bind(row.definition)
+      $0.bind(Int64(row.kind))
+      $0.bind(Int64(row.checksum))
+      $0.bind(row.content)
+      if !isPlain {
+        $0.bind(row.base)
+        $0.bind(row.blob)
+        $0.bind(row.origin)
+      }
+      $0.bind(row.author)
+      $0.bind(row.note)
     }
   }
 

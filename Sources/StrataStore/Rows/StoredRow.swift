@@ -60,10 +60,6 @@ struct StoredRow {
     }
     return Int32(bitPattern: buffer.withBytes { Checksum.crc32(of: $0) })
   }
-
-  var arguments: StatementArguments {
-    [id, key, seq, time, definition, kind, checksum, content, base, blob, origin, author, note]
-  }
 }
 
 extension StoredRow {

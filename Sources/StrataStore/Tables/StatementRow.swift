@@ -51,7 +51,7 @@ struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
 extension StatementRow {
   /// What `body` makes of the first row of a statement; `nil` where there is none.
   static func first<R>(
-    of statement: Statement, _ arguments: StatementArguments = [], _ body: (StatementRow) throws -> R
+    of statement: Statement, _ arguments: StatementArguments? = nil, _ body: (StatementRow) throws -> R
   ) throws -> R? {
     let rows = try fetchCursor(statement, arguments: arguments)
     guard let row = try rows.next() else { return nil }
@@ -61,7 +61,7 @@ extension StatementRow {
 
   /// What `body` makes of each row of a statement.
   static func all<R>(
-    of statement: Statement, _ arguments: StatementArguments = [], _ body: (StatementRow) throws -> R
+    of statement: Statement, _ arguments: StatementArguments? = nil, _ body: (StatementRow) throws -> R
   ) throws -> [R] {
     var found: [R] = []
     try fetchCursor(statement, arguments: arguments).forEach { found.append(try body($0)) }
