@@ -42,9 +42,7 @@ extension StoreTransaction {
       SELECT \(StoredRow.qualifiedColumns), \(StoredKey.columns) FROM \(tables.revisions) r
       LEFT JOIN \(tables.keys) k ON k.id = r.key WHERE r.id > ? ORDER BY r.id LIMIT ?
       """
-    let cursor = try Row.fetchCursor(statement(sql), arguments: [sequence, limit])
-    var found: [(id: Int64, revision: Result<StoreRevision, any Error>)] = []
-    while let row = try cursor.next() {
+    return try StatementRow.all(of: statement(sql), [sequence, limit]) { row in
       let id: Int64 = try row.column(0)
       var name: String?
       let revision = try result {
@@ -56,9 +54,8 @@ extension StoreTransaction {
         try key.check()
         return try described(StoredRow(row), key.name)
       }
-      found.append((id, revision.mapError { StoreError.ofRow($0, key: name, revision: nil) }))
+      return (id, revision.mapError { StoreError.ofRow($0, key: name, revision: nil) })
     }
-    return found
   }
 
   /// The last revisions of keys, in the order of the keys' bytes.
@@ -72,7 +69,7 @@ extension StoreTransaction {
       prefix: prefix, after: last, limit: limit, columns: StoredRow.qualifiedColumns,
       from: "\(tables.keys) k LEFT JOIN \(tables.revisions) r ON r.id = k.head",
       where: deleted ? "TRUE" : "(r.id IS NULL OR r.definition IS NOT NULL)"
-    ).map { key, row in
+    ) { key, row in
       (
         key,
         try result {
@@ -92,14 +89,16 @@ extension StoreTransaction {
 
   /// Keys that begin with a prefix, in the order of their bytes.
   func keys(prefix: String, after last: Data?, limit: Int) throws -> [StoredKey] {
-    try keys(prefix: prefix, after: last, limit: limit, columns: "0", from: "\(tables.keys) k", where: "TRUE").map(
-      \.key)
+    try keys(prefix: prefix, after: last, limit: limit, columns: "0", from: "\(tables.keys) k", where: "TRUE") {
+      key, _ in key
+    }
   }
 
   /// - Parameter columns: what is selected before the columns of the key.
-  private func keys(
-    prefix: String, after last: Data?, limit: Int, columns: String, from: String, where condition: String
-  ) throws -> [(key: StoredKey, row: Row)] {
+  private func keys<R>(
+    prefix: String, after last: Data?, limit: Int, columns: String, from: String, where condition: String,
+    _ body: (StoredKey, StatementRow) throws -> R
+  ) throws -> [R] {
     try Self.checkText(prefix, "a prefix")
     let index = columns.split(separator: ",").count
     // SQLite seeks by one lower bound and compares each row with others, so that a page would read all pages before it.
@@ -110,16 +109,16 @@ extension StoreTransaction {
       SELECT \(columns), \(StoredKey.columns) FROM \(from)
       WHERE k.name \(isAfter ? ">" : ">=") CAST(?1 AS TEXT) AND k.name < ?2 AND \(condition) ORDER BY k.name LIMIT ?3
       """
-    let rows = try Row.fetchAll(
-      statement(sql), arguments: [isAfter ? last : beginning, prefix.endOfPrefix ?? Data(), limit])
     var before = last ?? Data()
-    return try rows.map { row in
+    return try StatementRow.all(
+      of: statement(sql), [isAfter ? last : beginning, prefix.endOfPrefix ?? Data(), limit]
+    ) { row in
       let key = try StoredKey(row, at: index)
       guard before.lexicographicallyPrecedes(key.bytes) else {
         throw StoreError(.damaged, "the keys are not in the order of their names; check the store, then salvage it")
       }
       before = key.bytes
-      return (key, row)
+      return try body(key, row)
     }
   }
 }

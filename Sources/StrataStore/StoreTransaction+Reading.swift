@@ -148,9 +148,8 @@ extension StoreTransaction {
   ///
   /// - Throws: ``StoreError`` with the code `damaged` where one of them is not as it was set.
   func labels(ofKey key: Int64) throws -> [(name: String, revision: Int64)] {
-    try Row.fetchAll(
-      statement("SELECT name, revision, crc FROM \(tables.labels) WHERE key = ?"), arguments: [key]
-    ).map { row in
+    try StatementRow.all(of: statement("SELECT name, revision, crc FROM \(tables.labels) WHERE key = ?"), [key]) {
+      row in
       let name: String = try row.column(0), revision: Int64 = try row.column(1)
       try StoredKey.check(label: name, key: key, revision: revision, row.column(2))
       return (name, revision)

@@ -109,7 +109,7 @@ extension StoreTransaction {
     }
     try Self.checkText(key, "a key")
     // Most keys that are not there are new, which one number tells sooner than a row.
-    let isNew = try Int64.fetchOne(statement(.key), arguments: [key]) == nil
+    let isNew = try first(of: .key, { $0.bind(key) }, { _ in true }) == nil
     let head = try isNew ? nil : head(of: key)
     let exists = head.map { $0.row.form != .tombstone } ?? false
     switch condition {
@@ -141,8 +141,13 @@ extension StoreTransaction {
       row = try encode(newest?.content.shapes ?? [])
       if let newest, row.parts.shapes.count > newest.content.shapes.count, row.mixesVersions { row = try encode([]) }
     } catch { throw StoreError.ofSaving(error, key: key) }
-    let content = Definition.Content(of: row, countsElements: countsElements)
-    let definition = try newest.flatMap { $0.content == content ? $0 : nil } ?? definition(with: content)
+    let definition: Definition
+    if let newest, newest.isThat(of: row, countsElements: countsElements) {
+      definition = newest
+    } else {
+      let content = Definition.Content(of: row, countsElements: countsElements)
+      definition = try newest.flatMap { $0.content == content ? $0 : nil } ?? self.definition(with: content)
+    }
     try check(definition)
     if note == nil, let head, let known = head.row.definition, head.row.form != .tombstone {
       var (other, last) = (row, definition)
@@ -167,8 +172,10 @@ extension StoreTransaction {
   /// Whether a row has the content of a revision.
   private func isSame(_ row: EncodedRow, as known: StoredRow, _ definition: Definition) -> Bool {
     // A revision that cannot be read is replaced.
-    guard let bytes = try? plainBytes(of: known), let pieces = try? pieces(of: known.id).all else { return false }
-    return bytes.elementsEqual(row.bytes[definition.prefix.count...]) && pieces == row.parts.contents
+    guard let bytes = try? plainBytes(of: known), bytes.elementsEqual(row.bytes[definition.prefix.count...]),
+      let pieces = try? pieces(of: known.id).all
+    else { return false }
+    return pieces == row.parts.contents
   }
 
   /// Refuses to save over models of newer versions than those that are known.
@@ -200,13 +207,8 @@ extension StoreTransaction {
       id: id, key: head?.key ?? id, seq: (head?.row.seq ?? 0) + 1, time: core.options.clock().milliseconds,
       form: .whole, action: .save, author: author, note: note)
     try fill(&row)
-    let crc = StoredKey.checksum(key, id: row.key, head: id)
     do {
-      if head == nil {
-        try statement(.insertKey).execute(arguments: [key, row.key, id, crc])
-      } else {
-        try statement(.setHead).execute(arguments: [id, crc, key])
-      }
+      try put(key, id: row.key, head: id, isNew: head == nil)
       try insert(row)
       try addPieces(contents(), to: id)
       if let head {

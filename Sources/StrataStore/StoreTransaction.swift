@@ -52,12 +52,30 @@ public final class StoreTransaction {
   private var known: [Statement?] = Array(repeating: nil, count: StoreTables.Query.allCases.count)
 
   /// A statement that each save or reading needs, which is not looked up by its text each time.
-  func statement(_ query: StoreTables.Query) throws -> Statement {
+  private func statement(_ query: StoreTables.Query, _ bind: (inout StatementBinder) -> Void) throws -> Statement {
     try checkOpen()
-    if let statement = known[query.rawValue] { return statement }
-    let statement = try db.cachedStatement(sql: tables.queries[query.rawValue])
-    known[query.rawValue] = statement
+    let statement: Statement
+    if let known = known[query.rawValue] {
+      statement = known
+    } else {
+      statement = try db.cachedStatement(sql: tables.queries[query.rawValue])
+      // From now on it runs with what was bound.
+      statement.setUncheckedArguments([])
+      known[query.rawValue] = statement
+    }
+    try StatementBinder.bind(statement, bind)
     return statement
+  }
+
+  func execute(_ query: StoreTables.Query, _ bind: (inout StatementBinder) -> Void) throws {
+    try statement(query, bind).execute()
+  }
+
+  /// What `body` makes of the first row of a query.
+  func first<R>(
+    of query: StoreTables.Query, _ bind: (inout StatementBinder) -> Void, _ body: (StatementRow) throws -> R
+  ) throws -> R? {
+    try StatementRow.first(of: statement(query, bind), nil, body)
   }
 
   func execute(_ sql: String, _ arguments: StatementArguments) throws {
@@ -91,14 +109,13 @@ public final class StoreTransaction {
 
   /// Reads a definition from its table.
   func readDefinition(_ id: Int64) throws -> Definition {
-    let row = try Row.fetchOne(
-      statement("SELECT content, hash FROM \(tables.definitions) WHERE id = ?"), arguments: [id])
+    let row = try StatementRow.first(
+      of: statement("SELECT content, hash FROM \(tables.definitions) WHERE id = ?"), [id]
+    ) { (content: try $0.column(0) as Data, hash: try $0.column(1) as Data) }
     let damage = StoreError(
       .damaged, "the definition of a row is missing or damaged; check the store, then salvage it")
-    guard let row else { throw damage }
-    let content: Data = try row.column(0), hash: Data = try row.column(1)
-    guard SHA256.digest(of: content.bytes) == [UInt8](hash) else { throw damage }
-    return Definition(id: id, content: try Definition.Content(bytes: content, limits: core.options.limits))
+    guard let row, SHA256.digest(of: row.content.bytes) == [UInt8](row.hash) else { throw damage }
+    return Definition(id: id, content: try Definition.Content(bytes: row.content, limits: core.options.limits))
   }
 
   private func keep(_ definition: Definition, isCommitted: Bool) {

@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import GRDBSQLite
 import StrataCore
 import StrataStore
 import StrataTestSupport
@@ -176,28 +175,6 @@ struct StoreTests {
     }
   }
 
-  @Test("Iterating takes time in proportion to the keys: a page does not read the pages before it")
-  func iterationIsLinear() throws {
-    func steps(_ count: Int) throws -> Int {
-      let writer = try DatabaseQueue()
-      let store = try SnapshotStore(in: writer)
-      try store.write { transaction in
-        for number in 0..<count { _ = try transaction.save(number, as: "item/\(100_000 + number)") }
-      }
-      return try writer.read { db in
-        try db.countingSteps {
-          var found = 0
-          try store.read(in: db) { try $0.forEach(Int.self, prefix: "item/") { _ in found += 1 } }
-          #expect(found == count)
-        }
-      }
-    }
-    let (small, large) = (try steps(2000), try steps(8000))
-    // Linear is 4 times. Where each page reads those before it, the pages alone are 12 times.
-    #expect(large < 5 * small, "\(small) hundred steps, and \(large) with four times as many keys")
-    #expect(small > 0)
-  }
-
   @Test("A damaged row stops nothing but itself: iterating tells of it and goes on after it")
   func damagedRow() async throws {
     try await withFolder { folder in
@@ -365,21 +342,4 @@ struct StoreCodableTests {
 extension SnapshotStore {
   /// Reads without concurrency, for tests that have some.
   func readNow<R>(_ body: (StoreTransaction) throws -> R) throws -> R { try read(body) }
-}
-
-extension GRDB.Database {
-  /// The hundreds of SQLite's instructions that `body` ran on this connection.
-  fileprivate func countingSteps(_ body: () throws -> Void) rethrows -> Int {
-    final class Counter { var steps = 0 }
-    let counter = Counter()
-    sqlite3_progress_handler(
-      sqliteConnection, 100,
-      { context in
-        if let context { Unmanaged<Counter>.fromOpaque(context).takeUnretainedValue().steps += 1 }
-        return 0
-      }, Unmanaged.passUnretained(counter).toOpaque())
-    defer { sqlite3_progress_handler(sqliteConnection, 0, nil, nil) }
-    try body()
-    return counter.steps
-  }
 }

@@ -32,11 +32,16 @@ extension ArchiveValue {
   ///
   /// - Complexity: linear in that number. Does not use recursion.
   package var size: Int {
-    var size = 0
-    var waiting = [self]
-    while let value = waiting.popLast() {
-      size += 1
-      value.forEachInside { waiting.append($0) }
+    var size = 1
+    // Most records hold no others, and then take no memory here.
+    var waiting: [ArchiveValue] = []
+    var next: ArchiveValue? = self
+    while let value = next {
+      value.forEachInside {
+        size += 1
+        if $0.holdsValues { waiting.append($0) }
+      }
+      next = waiting.popLast()
     }
     return size
   }

@@ -87,7 +87,7 @@ struct MappedEntity: Sendable {
 
   /// The row of a record, by slot; `nil` if it does not exist.
   func row(_ record: DatabaseValue, _ db: Database) throws -> [DatabaseValue]? {
-    let sql = "SELECT \(table.selection(of: "t")) FROM \(quotedTable) AS t WHERE t.\(table.quoted(key.slot)) = ?"
+    let sql = "SELECT \(table.selection) FROM \(quotedTable) AS t WHERE t.\(table.quoted(key.slot)) = ?"
     return try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [record]).map { table.values($0) }
   }
 }

@@ -45,7 +45,7 @@ struct KeyNames {
     // From both ends: what one of them meets a damaged page before, the other one may have.
     for order in ["ASC", "DESC"] {
       do {
-        let rows = try Row.fetchCursor(
+        let rows = try StatementRow.fetchCursor(
           transaction.db, sql: "SELECT id, name FROM \(transaction.tables.keys) NOT INDEXED ORDER BY name \(order)")
         while let row = try rows.next() {
           // A row whose columns are damaged names no key.

@@ -22,14 +22,15 @@ struct LostHeads {
       let after = name
       try count(
         target.save { transaction in
-          let keys = try Row.fetchAll(
-            transaction.db,
-            sql: "SELECT name, id FROM \(target.tables.keys) WHERE name > ? ORDER BY name LIMIT \(Self.batch)",
-            arguments: [after ?? ""])
-          name = try keys.last?.column(0)
+          let keys = try StatementRow.all(
+            of: transaction.statement(
+              "SELECT name, id FROM \(target.tables.keys) WHERE name > ? ORDER BY name LIMIT \(Self.batch)"),
+            [after ?? ""]
+          ) { (name: try $0.column(0) as String, id: try $0.column(1) as Int64) }
+          name = keys.last?.name
           let last = try target.lastSequence(in: transaction.db)
           return try source.db.telling(beside: transaction.db) {
-            try keys.count { try repeatLast(ofKey: $0.column(1), $0.column(0), last, transaction) }
+            try keys.count { try repeatLast(ofKey: $0.id, $0.name, last, transaction) }
           }
         })
     } while name != nil
@@ -62,10 +63,10 @@ struct LostHeads {
         source.statement("SELECT head FROM \(source.tables.keys) WHERE id = ?"), arguments: [id])
     }
     let indexed = try source.intact {
-      try Row.fetchOne(
-        source.statement(
-          "SELECT seq, id FROM \(source.tables.revisions) WHERE key = ? ORDER BY seq DESC LIMIT 1"), arguments: [id]
-      ).map { row in (seq: try row.column(0) as Int64, id: try row.column(1) as Int64) }
+      try StatementRow.first(
+        of: source.statement(
+          "SELECT seq, id FROM \(source.tables.revisions) WHERE key = ? ORDER BY seq DESC LIMIT 1"), [id]
+      ) { row in (seq: try row.column(0) as Int64, id: try row.column(1) as Int64) }
     }
     if let indexed, indexed.seq >= head.seq, indexed.seq <= most, told.map({ $0 <= indexed.id }) ?? true {
       return indexed.seq

@@ -32,33 +32,29 @@ struct RevisionWalk {
   mutating func next() throws -> Step? {
     try work.check()
     guard let start else { return nil }
-    let row: Row?
-    do { row = try fetch(from: start) } catch  where StoreError.isDamage(error, transaction.db) {
+    let found: (id: Int64, step: Step)?
+    do { found = try fetch(from: start) } catch  where StoreError.isDamage(error, transaction.db) {
       return try gap(from: start, error)
     }
-    guard let row else { return nil }
-    let id: Int64 = try row.column(0)
-    self.start = Self.after(id)
-    do { return .row(try StoredRow(row)) } catch {
-      // Of a row that is damaged they are no more than a hint, and may be of any type.
-      return .damaged(id: id, key: try? row.column(1), seq: try? row.column(2), error)
-    }
+    guard let found else { return nil }
+    self.start = Self.after(found.id)
+    return found.step
   }
 
   private static func after(_ id: Int64) -> Int64? { id == .max ? nil : id + 1 }
 
   /// The first row whose number is not below another one; `nil` where there is none.
-  private func fetch(from id: Int64) throws -> Row? {
-    let row = try Row.fetchOne(
-      transaction.statement(
-        "SELECT \(StoredRow.columns) FROM \(transaction.tables.revisions) WHERE id >= ? ORDER BY id LIMIT 1"),
-      arguments: [id])
-    // The order of a damaged page is not that of its numbers, and the walk must get on.
-    let found: Int64? = try row?.column(0)
-    if let found, found < id {
-      throw StoreError(.damaged, "the revisions are not in the order of their numbers")
+  private func fetch(from id: Int64) throws -> (id: Int64, step: Step)? {
+    let select = "SELECT \(StoredRow.columns) FROM \(transaction.tables.revisions) WHERE id >= ? ORDER BY id LIMIT 1"
+    return try StatementRow.first(of: transaction.statement(select), [id]) { row in
+      let found: Int64 = try row.column(0)
+      // The order of a damaged page is not that of its numbers, and the walk must get on.
+      guard found >= id else { throw StoreError(.damaged, "the revisions are not in the order of their numbers") }
+      do { return (found, .row(try StoredRow(row))) } catch {
+        // Of a row that is damaged they are no more than a hint, and may be of any type.
+        return (found, .damaged(id: found, key: try? row.column(1), seq: try? row.column(2), error))
+      }
     }
-    return row
   }
 
   private func canRead(from id: Int64) throws -> Bool {

@@ -146,7 +146,7 @@ struct StoreChecker {
   private mutating func checkHeads() throws {
     let tables = transaction.tables
     try part("the last revisions") { checker in
-      let rows = try Row.fetchCursor(
+      let rows = try StatementRow.fetchCursor(
         checker.transaction.db,
         sql: """
           SELECT k.name FROM \(tables.keys) k LEFT JOIN \(tables.revisions) r ON r.id = k.head
@@ -175,7 +175,7 @@ struct StoreChecker {
       } while last != nil
     }
     try part("the checksums of labels") { checker in
-      let rows = try Row.fetchCursor(
+      let rows = try StatementRow.fetchCursor(
         checker.transaction.db, sql: "SELECT key, name, revision, crc FROM \(tables.labels) NOT INDEXED")
       while let row = try rows.next() {
         let key: Int64 = try row.column(0), name: String = try row.column(1), revision: Int64 = try row.column(2)
@@ -188,7 +188,7 @@ struct StoreChecker {
       }
     }
     try part("the labels") { checker in
-      let rows = try Row.fetchCursor(
+      let rows = try StatementRow.fetchCursor(
         checker.transaction.db,
         sql: """
           SELECT k.name, l.name FROM \(tables.labels) l JOIN \(tables.keys) k ON k.id = l.key
@@ -207,16 +207,19 @@ struct StoreChecker {
   private mutating func checkCounts() throws {
     let tables = transaction.tables
     try part("the counts") { checker in
-      let rows = try Row.fetchCursor(
+      let rows = try StatementRow.fetchCursor(
         checker.transaction.db,
         sql: """
           WITH found AS (
-            SELECT r.definition AS definition, count(*) AS revisions, count(k.id) AS heads
-            FROM \(tables.revisions) r LEFT JOIN \(tables.keys) k ON k.head = r.id
+            SELECT definition, count(*) AS revisions FROM \(tables.revisions) WHERE definition IS NOT NULL GROUP BY 1),
+          last AS (
+            SELECT r.definition AS definition, count(*) AS heads
+            FROM \(tables.keys) k CROSS JOIN \(tables.revisions) r ON r.id = k.head
             WHERE r.definition IS NOT NULL GROUP BY 1)
           SELECT d.type, coalesce(f.revisions, 0), coalesce(c.revisions, 0) FROM \(tables.definitions) d
-          LEFT JOIN found f ON f.definition = d.id LEFT JOIN \(tables.counts) c ON c.definition = d.id
-          WHERE coalesce(f.revisions, 0) <> coalesce(c.revisions, 0) OR coalesce(f.heads, 0) <> coalesce(c.heads, 0)
+          LEFT JOIN found f ON f.definition = d.id LEFT JOIN last l ON l.definition = d.id
+          LEFT JOIN \(tables.counts) c ON c.definition = d.id
+          WHERE coalesce(f.revisions, 0) <> coalesce(c.revisions, 0) OR coalesce(l.heads, 0) <> coalesce(c.heads, 0)
           """)
       while let row = try rows.next() {
         let type: String = try row.column(0), found: Int = try row.column(1), counted: Int = try row.column(2)
@@ -271,7 +274,7 @@ struct StoreChecker {
   private mutating func checkContents() throws {
     try part("shared content") { checker in
       let transaction = checker.transaction, tables = transaction.tables
-      let rows = try Row.fetchCursor(
+      let rows = try StatementRow.fetchCursor(
         transaction.db,
         sql: """
           SELECT id, hash, EXISTS (SELECT 1 FROM \(tables.revisions) WHERE blob = b.id)

@@ -228,7 +228,7 @@ struct StoreSalvage {
     // From both ends: what one of them meets a damaged page before, the other one may have.
     for order in ["ASC", "DESC"] {
       do {
-        let rows = try Row.fetchCursor(
+        let rows = try StatementRow.fetchCursor(
           source.db,
           sql: """
             SELECT key, name, revision, crc FROM \(source.tables.labels) NOT INDEXED
@@ -278,7 +278,7 @@ struct StoreSalvage {
   private mutating func listMissing(_ transaction: StoreTransaction) throws {
     let listed = Set(lost.all.compactMap { $0.kind == .revision ? $0.sequence : nil })
     do {
-      let rows = try Row.fetchCursor(
+      let rows = try StatementRow.fetchCursor(
         source.db, sql: "SELECT key, seq, id FROM \(source.tables.revisions) ORDER BY key, seq")
       while let row = try rows.next() {
         let key: Int64 = try row.column(0), seq: Int64 = try row.column(1), id: Int64 = try row.column(2)

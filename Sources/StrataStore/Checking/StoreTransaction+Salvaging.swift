@@ -61,12 +61,7 @@ extension StoreTransaction {
       row.definition = definition.id
       row = try storing(Array(content.bytes[definition.prefix.count...]), in: row)
     }
-    let crc = StoredKey.checksum(name, id: row.key, head: row.id)
-    if head == nil {
-      try statement(.insertKey).execute(arguments: [name, row.key, row.id, crc])
-    } else {
-      try statement(.setHead).execute(arguments: [row.id, crc, name])
-    }
+    try put(name, id: row.key, head: row.id, isNew: head == nil)
     try insert(row)
     if let content { try addPieces(content.contents.all, to: row.id) }
     if let head {

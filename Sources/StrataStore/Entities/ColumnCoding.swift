@@ -289,12 +289,14 @@ struct ColumnCoding: Sendable {
   private static func date(_ stored: DatabaseValue, _ form: EntityColumn.DateForm) -> Date? {
     if case .string(let text) = stored.storage {
       // GRDB's parser has three decimals; ours has all, and wants the zone.
-      if let date = ISO8601.date(from: text) { return date }
-      var bytes = Array(text.utf8)
-      if bytes.count >= 19, bytes[10] == UInt8(ascii: " ") {
+      let utf8 = text.utf8
+      if utf8.count >= 19, utf8[utf8.index(utf8.startIndex, offsetBy: 10)] == UInt8(ascii: " ") {
+        var bytes = Array(utf8)
         bytes[10] = UInt8(ascii: "T")
         bytes.append(UInt8(ascii: "Z"))
-        if let date = ISO8601.date(from: String(decoding: bytes, as: UTF8.self)) { return date }
+        if let date = ISO8601.date(from: bytes.bytes) { return date }
+      } else if let date = ISO8601.date(from: text) {
+        return date
       }
       if let date = Date.fromDatabaseValue(stored) { return date }
     }

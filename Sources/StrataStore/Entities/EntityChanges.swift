@@ -137,7 +137,7 @@ struct EntityChanges {
     let settings = values.map { "\(table.quoted($0.slot)) = ?" }.joined(separator: ", ")
     let key = table.primaryKey.map { "\(table.quoted($0)) = ?" }.joined(separator: " AND ")
     let statement = try db.cachedStatement(
-      sql: "UPDATE \(table.name.quotedDatabaseIdentifier) SET \(settings) WHERE \(key)")
+      sql: "UPDATE \(table.quotedName) SET \(settings) WHERE \(key)")
     let original = writer.rows[row].original ?? []
     try statement.execute(arguments: StatementArguments(values.map(\.value) + table.primaryKey.map { original[$0] }))
     guard db.changesCount == 1 else {
@@ -150,13 +150,13 @@ struct EntityChanges {
   private func delete(_ row: Int) throws {
     let table = writer.table(of: row)
     let key = table.primaryKey.map { "\(table.quoted($0)) = ?" }.joined(separator: " AND ")
-    let statement = try db.cachedStatement(sql: "DELETE FROM \(table.name.quotedDatabaseIdentifier) WHERE \(key)")
+    let statement = try db.cachedStatement(sql: "DELETE FROM \(table.quotedName) WHERE \(key)")
     let original = writer.rows[row].original ?? []
     let arguments = StatementArguments(table.primaryKey.map { original[$0] })
     try statement.execute(arguments: arguments)
     // One that a rule of the database deleted along with another is gone as well.
     if db.changesCount == 0 {
-      let sql = "SELECT 1 FROM \(table.name.quotedDatabaseIdentifier) WHERE \(key)"
+      let sql = "SELECT 1 FROM \(table.quotedName) WHERE \(key)"
       guard try Row.fetchOne(db, sql: sql, arguments: arguments) == nil else {
         throw EntityError(
           .constraint, "a trigger of the database keeps the row that is to be deleted", table: table.name)
@@ -179,7 +179,7 @@ struct EntityChanges {
         later.append(slot)
       }
     }
-    let name = table.name.quotedDatabaseIdentifier
+    let name = table.quotedName
     let columns = slots.map(table.quoted).joined(separator: ", ")
     let marks = Array(repeating: "?", count: slots.count).joined(separator: ", ")
     var sql = "INSERT INTO \(name) DEFAULT VALUES"
@@ -202,7 +202,7 @@ struct EntityChanges {
     }
     if isSupplied, table.hasRowID {
       supplied = try Row.fetchOne(
-        db.cachedStatement(sql: "SELECT \(table.selection(of: "t")) FROM \(name) AS t WHERE t.rowid = ?"),
+        db.cachedStatement(sql: "SELECT \(table.selection) FROM \(name) AS t WHERE t.rowid = ?"),
         arguments: [db.lastInsertedRowID])
     }
     readBack(row, supplied)

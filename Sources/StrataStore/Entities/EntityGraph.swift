@@ -71,9 +71,10 @@ package struct EntityGraph: Sendable, Equatable {
     context.options = fetched
     var places: [ObjectIdentifier: Int] = [:]
     let rootPlaces = Dictionary(zip(roots, roots.indices), uniquingKeysWith: { first, _ in first })
+    let types = catalog.types.map { (type: $0.type, isObject: $0.schema.isObject) }
     for (number, object) in objects.enumerated() {
-      let type = catalog.types[object.type].type
-      guard type.schema.isObject else {
+      let (type, isObject) = types[object.type]
+      guard isObject else {
         table.append(.record(object.record))
         continue
       }

@@ -397,7 +397,7 @@ struct EntityLinker {
       try table.forEachTuple(lists.map { [$0.value] }, writer.db) { values, arguments in
         let sql = """
           SELECT v.column1, max(t.\(table.quoted(key[2]))) FROM \(values) AS v \
-          CROSS JOIN \(table.name.quotedDatabaseIdentifier) AS t ON t.\(table.quoted(key[1])) = v.column2 GROUP BY v.column1
+          CROSS JOIN \(table.quotedName) AS t ON t.\(table.quoted(key[1])) = v.column2 GROUP BY v.column1
           """
         for row in try Row.fetchAll(writer.db, sql: sql, arguments: arguments) {
           if let last = (row[1] as DatabaseValue).integer {

@@ -15,10 +15,25 @@ extension EntityTable {
     where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
     _ body: (Int, [DatabaseValue]) throws -> Void
   ) throws {
+    try forEachStatementRow(where: slots, in: tuples, collations: collations, order: order, db) { index, row in
+      try body(index, values(row, from: 1))
+    }
+  }
+
+  /// As ``forEachRow(where:in:collations:order:_:_:)``, without an array for each row.
+  ///
+  /// - Parameter body: called with the place of the tuple, and a row whose columns from 1 on are those of ``selection``.
+  func forEachStatementRow(
+    where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
+    _ body: (Int, StatementRow) throws -> Void
+  ) throws {
     // A null is looked for apart: SQLite finds other values faster by equality.
-    for (nulls, places) in Dictionary(grouping: tuples.indices, by: { tuples[$0].map(\.isNull) })
-      .sorted(by: { $0.value[0] < $1.value[0] })
-    {
+    let hasNulls = tuples.contains { $0.contains(where: \.isNull) }
+    let groups =
+      hasNulls
+      ? Dictionary(grouping: tuples.indices, by: { tuples[$0].map(\.isNull) }).sorted(by: { $0.value[0] < $1.value[0] })
+      : [(key: slots.map { _ in false }, value: Array(tuples.indices))]
+    for (nulls, places) in groups where !places.isEmpty {
       let match = slots.indices.map { place in
         let collation = collations.indices.contains(place) ? collations[place] : nil
         let column = "t.\(quoted(slots[place]))" + (collation.map { " COLLATE \($0.quotedDatabaseIdentifier)" } ?? "")
@@ -26,12 +41,15 @@ extension EntityTable {
       }
       try forEachTuple(places.map { tuples[$0] }, db) { values, arguments in
         var sql = """
-          SELECT v.column1, \(selection(of: "t")) FROM \(values) AS v \
-          CROSS JOIN \(name.quotedDatabaseIdentifier) AS t ON \(match.joined(separator: " AND "))
+          SELECT v.column1, \(selection) FROM \(values) AS v \
+          CROSS JOIN \(quotedName) AS t ON \(match.joined(separator: " AND "))
           """
         if let order { sql += " ORDER BY v.column1, \(order)" }
-        let cursor = try Row.fetchCursor(db, sql: sql, arguments: arguments)
-        while let row = try cursor.next() { try body(places[row[0] as Int], self.values(row, from: 1)) }
+        // One tuple is the text of most queries; those of many would fill the cache.
+        let statement = try places.count == 1 ? db.cachedStatement(sql: sql) : db.makeStatement(sql: sql)
+        try StatementRow.fetchCursor(statement, arguments: arguments).forEach { row in
+          try body(places[row.column(0) as Int], row)
+        }
       }
     }
   }

@@ -8,15 +8,76 @@ final class EntityReader {
   /// The keys of the relations that are read; all unless given.
   private let included: Set<String>?
   private var nodes: [Node] = []
+  /// The nodes by primary key: by table, where it is one integer, and all others.
+  private var integers: [[Int64: Int]]
   private var known: [EntityWriter.PlainKey: Int] = [:]
+  private var plans: [Plan?]
   /// How many nodes have their links.
   private var linked = 0
 
   private struct Node {
     let type: Int
-    let values: [DatabaseValue]
+    /// The values of the record, without those of relations.
+    var values: [ArchiveValue]
+    /// What each relation is found by.
+    let keys: [DatabaseValue]
+    /// All columns, where a type keeps those that it was fetched with in a ``RowBase``.
+    let columns: [DatabaseValue]
     /// In the order of the relations of the entity; `nil` for one that is not read.
-    var links: [[Int]?]
+    var links: [[Int]?] = []
+  }
+
+  /// How rows become nodes of a type, looked up once for all of them.
+  private final class Plan {
+    let number: Int
+    let table: EntityTable
+    let tableNumber: Int
+    /// The slot of a primary key of one column.
+    let key: Int?
+    /// Whether the class of a row depends on its columns.
+    let hasSubclasses: Bool
+    let shape: RecordShape
+    /// Each relation, and where its value stands in the record.
+    let relations: [(relation: EntityType.Relation, place: Int)]
+    let rowBase: Int?
+    private let type: EntityType
+    private let attributes: [(attribute: EntityType.Attribute, place: Int)]
+    private let keys: [Int]
+    private let keepsColumns: Bool
+
+    init(_ number: Int, _ catalog: EntityCatalog) {
+      self.number = number
+      type = catalog.types[number]
+      table = catalog.tables[type.table]
+      tableNumber = type.table
+      hasSubclasses = type.mapping.subclass != nil
+      shape = type.recordShape
+      relations = Array(zip(type.relations, type.recordPlaces.relations))
+      rowBase = type.recordPlaces.rowBase
+      key = table.primaryKey.count == 1 ? table.primaryKey[0] : nil
+      attributes = Array(zip(type.attributes, type.recordPlaces.attributes))
+      keepsColumns = catalog.types.contains { $0.rowBase != nil }
+      keys = type.relations.map { relation in
+        switch relation.kind {
+        case .toOne(let slot, _): slot
+        case .toMany(_, let referenced, _, _): referenced
+        case .through(let pairs, _, _): pairs.fromReferenced
+        }
+      }
+    }
+
+    /// - Parameter start: the column of the first slot.
+    func node(_ row: StatementRow, from start: Int) throws -> Node {
+      var values = [ArchiveValue](repeating: .null, count: shape.keys.count)
+      for index in attributes.indices {
+        let slot = attributes[index].attribute.slot
+        values[attributes[index].place] = try type.value(
+          of: attributes[index].attribute, row.value(start + slot), in: table)
+      }
+      return Node(
+        type: number, values: values, keys: keys.isEmpty ? [] : keys.map { row.value(start + $0) },
+        columns: keepsColumns ? table.values(row, from: start) : [])
+    }
   }
 
   /// - Throws: ``EntityError`` with the code `invalidMapping` where no entity has a relation of a given key.
@@ -24,6 +85,8 @@ final class EntityReader {
     self.catalog = catalog
     self.db = db
     self.included = included
+    integers = Array(repeating: [:], count: catalog.tables.count)
+    plans = Array(repeating: nil, count: catalog.types.count)
     guard let included else { return }
     let known = Set(catalog.types.flatMap(\.relations).map(\.key))
     guard let other = included.subtracting(known).min() else { return }
@@ -37,8 +100,8 @@ final class EntityReader {
   func read(type: Int, primaryKeys: [[DatabaseValue]]) throws -> [Int?] {
     let table = catalog.table(of: type)
     var found = [Int?](repeating: nil, count: primaryKeys.count)
-    try table.forEachRow(where: table.primaryKey, in: primaryKeys, db) { index, values in
-      found[index] = try node(values, type)
+    try table.forEachStatementRow(where: table.primaryKey, in: primaryKeys, db) { index, row in
+      found[index] = try node(row, from: 1, type)
     }
     return found
   }
@@ -47,20 +110,41 @@ final class EntityReader {
   func read<E: Entity>(_ request: QueryInterfaceRequest<E>, atMost count: Int) throws -> [Int] {
     let type = try catalog.known(E.self)
     let table = catalog.table(of: type)
-    let cursor = try Row.fetchCursor(db, request.select(table.columns.map { Column($0.name) }))
+    let cursor = try StatementRow.fetchCursor(db, request.select(table.columns.map { Column($0.name) }))
     var found: [Int] = []
-    while found.count < count, let row = try cursor.next() { found.append(try node(table.values(row), type)) }
+    while found.count < count, let row = try cursor.next() { found.append(try node(row, from: 0, type)) }
     return found
   }
 
-  private func node(_ values: [DatabaseValue], _ declared: Int) throws -> Int {
-    let table = catalog.table(of: declared)
-    let key = try EntityWriter.PlainKey(values, table, catalog.types[declared].table)
-    if let known = known[key] { return known }
-    let type = try catalog.type(of: values, declared)
-    known[key] = nodes.count
-    nodes.append(Node(type: type, values: values, links: []))
+  /// - Parameter start: the column of the first slot.
+  private func node(_ row: StatementRow, from start: Int, _ declared: Int) throws -> Int {
+    let plan = plan(declared)
+    if let known = try note(row, from: start, plan) { return known }
+    // The class of a row may depend on any of its columns.
+    let own =
+      plan.hasSubclasses ? self.plan(try catalog.type(of: plan.table.values(row, from: start), declared)) : plan
+    nodes.append(try own.node(row, from: start))
     return nodes.count - 1
+  }
+
+  private func plan(_ type: Int) -> Plan {
+    if let known = plans[type] { return known }
+    let plan = Plan(type, catalog)
+    plans[type] = plan
+    return plan
+  }
+
+  /// The node that a row has; `nil` where the next one will be of this row.
+  private func note(_ row: StatementRow, from start: Int, _ plan: Plan) throws -> Int? {
+    if let slot = plan.key, let key = row.integer(start + slot) {
+      guard let known = integers[plan.tableNumber].updateValue(nodes.count, forKey: key) else { return nil }
+      integers[plan.tableNumber][key] = known
+      return known
+    }
+    let key = try EntityWriter.PlainKey(plan.table.values(row, from: start), plan.table, plan.tableNumber)
+    guard let known = known.updateValue(nodes.count, forKey: key) else { return nil }
+    self.known[key] = known
+    return known
   }
 
   // MARK: Relations
@@ -96,13 +180,10 @@ final class EntityReader {
   private func readLinks(_ place: Int, _ relation: EntityType.Relation, _ numbers: [Int]) throws {
     let target = relation.target
     let table = catalog.table(of: target)
-    func asking(_ slot: Int) -> (numbers: [Int], tuples: [[DatabaseValue]]) {
-      let asking = numbers.filter { !nodes[$0].values[slot].isNull }
-      return (asking, asking.map { [nodes[$0].values[slot]] })
-    }
+    let asking = numbers.filter { !nodes[$0].keys[place].isNull }
+    let tuples = asking.map { [nodes[$0].keys[place]] }
     switch relation.kind {
-    case .toOne(let slot, let referenced):
-      let (asking, tuples) = asking(slot)
+    case .toOne(_, let referenced):
       // Many rows have the same foreign key.
       var places: [ExactValue: Int] = [:]
       var distinct: [[DatabaseValue]] = []
@@ -111,22 +192,20 @@ final class EntityReader {
         distinct.append(tuple)
       }
       var found = [Int?](repeating: nil, count: distinct.count)
-      try table.forEachRow(where: [referenced], in: distinct, db) { index, values in
-        found[index] = try node(values, target)
+      try table.forEachStatementRow(where: [referenced], in: distinct, db) { index, row in
+        found[index] = try node(row, from: 1, target)
       }
       for (number, tuple) in zip(asking, tuples) {
         nodes[number].links[place] = (places[ExactValue(tuple[0])].flatMap { found[$0] }).map { [$0] } ?? []
       }
-    case .toMany(let slot, let referenced, let order, _):
-      let (asking, tuples) = asking(referenced)
-      try table.forEachRow(where: [slot], in: tuples, order: table.order(order), db) { index, values in
-        let linked = try node(values, target)
+    case .toMany(let slot, _, let order, _):
+      try table.forEachStatementRow(where: [slot], in: tuples, order: table.order(order), db) { index, row in
+        let linked = try node(row, from: 1, target)
         nodes[asking[index]].links[place]?.append(linked)
       }
     case .through(let pairs, let order, _):
-      let (asking, tuples) = asking(pairs.fromReferenced)
-      try forEachPair(pairs, order, target, tuples) { index, values in
-        let linked = try node(values, target)
+      try forEachPair(pairs, order, target, tuples) { index, row in
+        let linked = try node(row, from: 1, target)
         nodes[asking[index]].links[place]?.append(linked)
       }
     }
@@ -135,7 +214,7 @@ final class EntityReader {
   /// The rows that pairs lead to.
   private func forEachPair(
     _ pairs: EntityType.Relation.Pairs, _ order: EntityType.Relation.Order?, _ target: Int, _ tuples: [[DatabaseValue]],
-    _ body: (Int, [DatabaseValue]) throws -> Void
+    _ body: (Int, StatementRow) throws -> Void
   ) throws {
     let (table, pairTable) = (catalog.table(of: target), catalog.tables[pairs.table])
     // What keeps the order is a column of the pairs; any other is one of the entities.
@@ -145,13 +224,12 @@ final class EntityReader {
       }
     try table.forEachTuple(tuples, db) { values, arguments in
       let sql = """
-        SELECT v.column1, \(table.selection(of: "t")) FROM \(values) AS v \
-        CROSS JOIN \(pairTable.name.quotedDatabaseIdentifier) AS p ON p.\(pairTable.quoted(pairs.from)) = v.column2 \
-        CROSS JOIN \(table.name.quotedDatabaseIdentifier) AS t ON t.\(table.quoted(pairs.toReferenced)) = p.\(pairTable.quoted(pairs.to)) \
+        SELECT v.column1, \(table.selection) FROM \(values) AS v \
+        CROSS JOIN \(pairTable.quotedName) AS p ON p.\(pairTable.quoted(pairs.from)) = v.column2 \
+        CROSS JOIN \(table.quotedName) AS t ON t.\(table.quoted(pairs.toReferenced)) = p.\(pairTable.quoted(pairs.to)) \
         ORDER BY v.column1, \(sorting)
         """
-      let cursor = try Row.fetchCursor(db, sql: sql, arguments: arguments)
-      while let row = try cursor.next() { try body(row[0], table.values(row, from: 1)) }
+      try StatementRow.fetchCursor(db, sql: sql, arguments: arguments).forEach { try body($0.column(0), $0) }
     }
   }
 
@@ -162,19 +240,18 @@ final class EntityReader {
   /// - Throws: ``EntityError`` with the code `notReadable`.
   func graph(roots: [Int]) throws -> EntityGraph {
     try readLinks()
-    let order = Postorder.numbers(from: roots) { nodes[$0].links.lazy.compactMap(\.self).flatMap(\.self) }
+    let order = Postorder.numbers(from: roots) { number in
+      var targets: [Int] = []
+      for case let links? in nodes[number].links { targets.append(contentsOf: links) }
+      return targets
+    }
     var numbers = [Int](repeating: 0, count: nodes.count)
     for (place, number) in order.enumerated() { numbers[number] = place }
     // Each foreign key may lead to the same structure.
+    let sizes = catalog.types.map { $0.schema.isObject ? 0 : $0.schema.fields.count + 1 }
     var allowance = 0
     for number in order {
-      for target in nodes[number].links.lazy.compactMap(\.self).joined()
-      where !catalog.types[nodes[target].type].schema.isObject {
-        allowance += catalog.types[nodes[target].type].schema.fields.count + 1
-      }
-    }
-    let objects = try order.map { number in
-      EntityGraph.Object(type: nodes[number].type, record: try record(number, numbers))
+      for case let links? in nodes[number].links { for target in links { allowance += sizes[nodes[target].type] } }
     }
     var fetched: FetchedRows?
     if order.contains(where: { catalog.types[nodes[$0].type].rowBase != nil }) {
@@ -182,24 +259,25 @@ final class EntityReader {
         order.map { number in
           let node = nodes[number]
           return .init(
-            catalog.types[node.type], node.type, values: node.values, links: node.links.map { $0?.map { numbers[$0] } })
+            catalog.types[node.type], node.type, values: node.columns, links: node.links.map { $0?.map { numbers[$0] } }
+          )
         })
+    }
+    let objects = try order.map { number in
+      EntityGraph.Object(type: nodes[number].type, record: try record(number, numbers))
     }
     return EntityGraph(
       objects: objects, roots: roots.map { numbers[$0] }, allowance: allowance, catalog: catalog, fetched: fetched)
   }
 
+  /// The record of a node, which gives up its values.
   private func record(_ number: Int, _ numbers: [Int]) throws -> ModelRecord {
-    let node = nodes[number]
-    let type = catalog.types[node.type]
-    let table = catalog.tables[type.table]
-    var values = [ArchiveValue](repeating: .null, count: type.recordShape.keys.count)
-    if let place = type.recordPlaces.rowBase { values[place] = .int(Int64(numbers[number])) }
-    for (attribute, place) in zip(type.attributes, type.recordPlaces.attributes) {
-      values[place] = try type.value(of: attribute, node.values[attribute.slot], in: table)
-    }
-    for (place, index) in zip(type.relations.indices, type.recordPlaces.relations) {
-      let (relation, links) = (type.relations[place], node.links[place] ?? [])
+    let plan = plan(nodes[number].type)
+    var values: [ArchiveValue] = []
+    swap(&values, &nodes[number].values)
+    if let place = plan.rowBase { values[place] = .int(Int64(numbers[number])) }
+    for (place, (relation, index)) in plan.relations.enumerated() {
+      let links = nodes[number].links[place] ?? []
       switch relation.shape {
       case .one: values[index] = links.first.map { .reference(numbers[$0]) } ?? .null
       case .array: values[index] = .array(links.map { .reference(numbers[$0]) })
@@ -208,10 +286,10 @@ final class EntityReader {
       if relation.shape == .one, links.count > 1 {
         throw EntityError(
           .notReadable, "several rows have the foreign key, and the property holds one; make it an array",
-          entity: type.name, path: [.key(relation.key)])
+          entity: catalog.types[nodes[number].type].name, path: [.key(relation.key)])
       }
     }
-    return ModelRecord(shape: type.recordShape, values: values)
+    return ModelRecord(shape: plan.shape, values: values)
   }
 }
 

@@ -152,7 +152,8 @@ public struct EntityStore: Sendable {
     _ nodes: EntityNodes, _ type: E.Type, _ keys: [String]? = nil, _ saving: Saving = .init()
   ) async throws -> EntityReport {
     try check(keys, type)
-    do { return try await writer.write { [self] db in try write(nodes, keys, saving, db) } } catch {
+    // The transaction is that of the save, and goes with it.
+    do { return try await writer.write { [self] db in try written(nodes, keys, saving, db) } } catch {
       throw EntityError.ofDatabase(error)
     }
   }
@@ -161,18 +162,22 @@ public struct EntityStore: Sendable {
     _ nodes: EntityNodes, _ type: E.Type, _ keys: [String]? = nil, _ saving: Saving = .init(), _ db: Database
   ) throws -> EntityReport {
     try check(keys, type)
-    do { return try write(nodes, keys, saving, db) } catch { throw EntityError.ofDatabase(error) }
+    do {
+      var report = EntityReport()
+      try db.inSavepoint {
+        report = try written(nodes, keys, saving, db)
+        return .commit
+      }
+      return report
+    } catch { throw EntityError.ofDatabase(error) }
   }
 
-  private func write(_ nodes: EntityNodes, _ keys: [String]?, _ saving: Saving, _ db: Database) throws -> EntityReport {
-    var (report, nodes) = (EntityReport(), nodes)
+  private func written(_ nodes: EntityNodes, _ keys: [String]?, _ saving: Saving, _ db: Database) throws -> EntityReport
+  {
+    var nodes = nodes
     let bases = try EntityBases(
       &nodes, given: saving.base, saving.conflicts, overwrites: saving.overwrites, catalog, servers, db)
-    try db.inSavepoint {
-      report = try EntityWriter(nodes, catalog, matching: keys.map(Set.init), bases: bases, db).run()
-      return .commit
-    }
-    return report
+    return try EntityWriter(nodes, catalog, matching: keys.map(Set.init), bases: bases, db).run()
   }
 
   private func check<E: Entity>(_ keys: [String]?, _ type: E.Type) throws {

@@ -9,9 +9,17 @@ package struct EntityTable: Sendable {
     let affinity: ColumnAffinity
     package let isNotNull: Bool
     let hasDefault: Bool
+    fileprivate let quoted: String
+
+    init(name: String, affinity: ColumnAffinity, isNotNull: Bool, hasDefault: Bool) {
+      (self.name, self.affinity, self.isNotNull, self.hasDefault) = (name, affinity, isNotNull, hasDefault)
+      quoted = name.quotedDatabaseIdentifier
+    }
   }
 
   package let name: String
+  /// The name as SQL has it.
+  let quotedName: String
   package private(set) var columns: [Column] = []
   /// The slots of the primary key; of a table without one, that of the hidden `rowid`.
   package private(set) var primaryKey: [Int] = []
@@ -26,6 +34,8 @@ package struct EntityTable: Sendable {
     Set(columns.indices.filter { uniqueNames.contains(columns[$0].name.lowercased()) })
   }
   private var uniqueNames: Set<String> = []
+  /// All columns of the table `t` that have a slot, in the order of the slots.
+  package private(set) var selection = ""
   private var slots: [String: Int] = [:]
   private let known: [String: Column]
   /// Whether a foreign key of the table refers to the table.
@@ -39,6 +49,7 @@ package struct EntityTable: Sendable {
       throw EntityError(.invalidMapping, "there is no such table; make it with the app's migrations first", table: name)
     }
     self.name = name
+    quotedName = name.quotedDatabaseIdentifier
     let options = try Row.fetchOne(db, sql: "SELECT wr, strict FROM pragma_table_list(?)", arguments: [name])
     let isStrict = options?["strict"] == true
     hasRowID = options?["wr"] != true
@@ -95,6 +106,7 @@ package struct EntityTable: Sendable {
         .invalidMapping, "the table has no such column; it has \(names)", table: self.name, columns: [name])
     }
     slots[name.lowercased()] = columns.count
+    selection += (columns.isEmpty ? "t." : ", t.") + column.quoted
     columns.append(column)
     return columns.count - 1
   }
@@ -118,16 +130,14 @@ package struct EntityTable: Sendable {
   // MARK: SQL
 
   /// The name of a column, quoted.
-  package func quoted(_ slot: Int) -> String { columns[slot].name.quotedDatabaseIdentifier }
+  package func quoted(_ slot: Int) -> String { columns[slot].quoted }
 
-  /// All columns that have a slot, in the order of the slots.
-  package func selection(of alias: String) -> String {
-    columns.indices.map { "\(alias).\(quoted($0))" }.joined(separator: ", ")
-  }
+  /// The values of a row whose first columns are those of ``selection``.
+  package func values(_ row: Row) -> [DatabaseValue] { columns.indices.map { row[$0] as DatabaseValue } }
 
-  /// The values of a row whose first columns are those of ``selection(of:)``, from a place on.
-  package func values(_ row: Row, from start: Int = 0) -> [DatabaseValue] {
-    columns.indices.map { row[start + $0] as DatabaseValue }
+  /// The values of a row whose columns are those of ``selection``, from a place on.
+  func values(_ row: StatementRow, from start: Int) -> [DatabaseValue] {
+    columns.indices.map { row.value(start + $0) }
   }
 
   /// A value as a collation compares it.

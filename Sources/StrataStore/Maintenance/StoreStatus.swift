@@ -84,14 +84,14 @@ extension StoreStatus {
         throw StoreError(.notAStore, "the tables of the store are gone")
       }
       try core.tables.checkCounts(in: db)
-      let types = try Row.fetchAll(
-        db,
-        sql: """
+      let types = try StatementRow.all(
+        of: transaction.statement(
+          """
           SELECT d.type, d.version, sum(c.revisions), sum(c.heads) FROM \(core.tables.counts) c
           JOIN \(core.tables.definitions) d ON d.id = c.definition
           GROUP BY d.type, d.version HAVING sum(c.revisions) > 0 ORDER BY d.type, d.version
-          """
-      ).map { row in
+          """)
+      ) { row in
         TypeCount(
           typeName: try row.column(0), modelVersion: try row.nullable(1), revisions: try row.column(2),
           heads: try row.column(3))

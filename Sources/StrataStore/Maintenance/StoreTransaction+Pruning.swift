@@ -5,9 +5,9 @@ internal import StrataCore
 extension StoreTransaction {
   /// The revisions of a key without their content, the first one first.
   func outline(ofKey key: Int64) throws -> [(id: Int64, seq: Int64, time: Int64)] {
-    try Row.fetchAll(
-      statement("SELECT id, seq, time FROM \(tables.revisions) WHERE key = ? ORDER BY seq"), arguments: [key]
-    ).map { (try $0.column(0), try $0.column(1), try $0.column(2)) }
+    try StatementRow.all(
+      of: statement("SELECT id, seq, time FROM \(tables.revisions) WHERE key = ? ORDER BY seq"), [key]
+    ) { (try $0.column(0), try $0.column(1), try $0.column(2)) }
   }
 
   func labelledRevisions(ofKey key: Int64) throws -> Set<Int64> { Set(try labels(ofKey: key).map(\.revision)) }
@@ -97,10 +97,10 @@ extension StoreTransaction {
 
   /// The numbers of some revisions of a key, the first one first.
   func revisionIDs(ofKey key: Int64, after seq: Int64, limit: Int) throws -> [(id: Int64, seq: Int64)] {
-    try Row.fetchAll(
-      statement("SELECT id, seq FROM \(tables.revisions) WHERE key = ? AND seq > ? ORDER BY seq LIMIT ?"),
-      arguments: [key, seq, limit]
-    ).map { (try $0.column(0), try $0.column(1)) }
+    try StatementRow.all(
+      of: statement("SELECT id, seq FROM \(tables.revisions) WHERE key = ? AND seq > ? ORDER BY seq LIMIT ?"),
+      [key, seq, limit]
+    ) { (try $0.column(0), try $0.column(1)) }
   }
 
   /// - Returns: the blobs that the revision referred to.

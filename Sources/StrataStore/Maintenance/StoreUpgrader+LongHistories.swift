@@ -47,16 +47,16 @@ extension StoreUpgrader {
   ) throws -> KeyRows {
     let tables = transaction.tables
     let failed = retryFailed ? "" : "AND id NOT IN (SELECT revision FROM \(tables.failures))"
-    let rows = try Row.fetchAll(
-      transaction.db,
-      sql: """
+    let rows = try StatementRow.all(
+      of: transaction.statement(
+        """
         SELECT id, seq FROM \(tables.revisions) WHERE key = ? AND seq < ? AND definition IN (\(Self.list(old))) \(failed)
         ORDER BY seq DESC LIMIT \(Self.rows)
-        """, arguments: [key.id, seq])
+        """), [key.id, seq]
+    ) { (id: try $0.column(0) as Int64, seq: try $0.column(1) as Int64) }
     var part = KeyRows(name: key.name, id: key.id, rows: [])
     var bytes = 0
-    for found in rows where bytes < Self.bytes {
-      let id: Int64 = try found.column(0), seq: Int64 = try found.column(1)
+    for (id, seq) in rows where bytes < Self.bytes {
       let row: StoredRow
       do {
         guard let found = try transaction.revision(id) else { throw transaction.missingRow(nil) }

@@ -18,21 +18,14 @@ struct StoreUpgrader {
 
   // MARK: Plan
 
-  func plan() throws -> StoreUpgradePlan { try core.read { try plan($0).plan } }
+  func plan() throws -> StoreUpgradePlan { try core.read { try plan($0) } }
 
-  private func plan(_ transaction: StoreTransaction) throws -> (plan: StoreUpgradePlan, old: Set<Int64>) {
+  private func plan(_ transaction: StoreTransaction) throws -> StoreUpgradePlan {
     var plan = StoreUpgradePlan()
-    var old: Set<Int64> = []
     let tables = transaction.tables
-    try tables.checkCounts(in: transaction.db)
-    let counts = try Row.fetchAll(
-      transaction.db,
-      sql: "SELECT definition, revisions FROM \(tables.counts) WHERE revisions > 0 ORDER BY definition")
-    for row in counts {
-      let id: Int64 = try row.column(0), count: Int = try row.column(1)
+    for (id, count) in try counts(transaction) {
       let content = try transaction.definition(id).content
       let state = types.state(of: content)
-      if state == .old { old.insert(id) }
       let place = plan.parts.firstIndex {
         $0.typeName == content.typeName && $0.modelVersion == content.modelVersion && $0.state == state
       }
@@ -47,11 +40,29 @@ struct StoreUpgrader {
     let failed = try Int64.fetchAll(
       transaction.db,
       sql: """
-        SELECT r.definition FROM \(tables.failures) f JOIN \(tables.revisions) r ON r.id = f.revision
+        SELECT r.definition FROM \(tables.failures) f CROSS JOIN \(tables.revisions) r ON r.id = f.revision
         WHERE r.definition IS NOT NULL
         """)
+    let old = try old(transaction)
     plan.failed = failed.count { old.contains($0) }
-    return (plan, old)
+    return plan
+  }
+
+  /// The definitions that an upgrade would change.
+  private func old(_ transaction: StoreTransaction) throws -> Set<Int64> {
+    Set(
+      try counts(transaction).map(\.definition).filter {
+        types.state(of: try transaction.definition($0).content) == .old
+      })
+  }
+
+  /// How many revisions there are of each definition.
+  private func counts(_ transaction: StoreTransaction) throws -> [(definition: Int64, revisions: Int)] {
+    let counts = transaction.tables.counts
+    try transaction.tables.checkCounts(in: transaction.db)
+    return try StatementRow.all(
+      of: transaction.statement("SELECT definition, revisions FROM \(counts) WHERE revisions > 0 ORDER BY definition")
+    ) { (try $0.column(0), try $0.column(1)) }
   }
 
   // MARK: Upgrade
@@ -97,7 +108,7 @@ struct StoreUpgrader {
       // What is old is looked up each time: others save meanwhile.
       let after = cursor
       let found: (keys: [KeyRows], old: Set<Int64>) = try core.read { transaction in
-        let old = try self.plan(transaction).old
+        let old = try self.old(transaction)
         return (try batch(after: after, old, retryFailed, transaction), old)
       }
       var keys = found.keys

@@ -20,14 +20,22 @@ struct Definition: Sendable {
 
   /// What each row begins with, and leaves out.
   let prefix: [UInt8]
+  /// What a reader of a row begins with.
+  let records: [ArchiveReader.Definition]
+
   init(id: Int64, content: Content) {
     self.id = id
     self.content = content
+    records = ArchiveReader.definitions(of: content.shapes)
     prefix = content.leavesHeadOut ? content.shapes.first.map { ArchiveEncoder.prefix(of: $0) } ?? [] : []
   }
 
-  /// What a reader of a row begins with.
-  var records: [ArchiveReader.Definition] { ArchiveReader.definitions(of: content.shapes) }
+  /// Whether a row of the same kind has this definition, as far as that shows without making its own: it was encoded with these shapes
+  /// and needed no other.
+  func isThat(of row: EncodedRow, countsElements: Bool) -> Bool {
+    !prefix.isEmpty && content.countsElements == countsElements && content.shapes.count == row.parts.shapes.count
+      && zip(content.shapes, row.parts.shapes).allSatisfy { $0 === $1 } && row.bytes.starts(with: prefix)
+  }
 
   /// The stamp of an archive of a row.
   func stamp(of root: ArchiveValue) -> Stamp {

@@ -18,21 +18,21 @@ extension StoreTransaction {
   /// A key and its last revision; `nil` where there is no such key.
   func head(of key: String) throws -> (key: Int64, row: StoredRow)? {
     try Self.checkText(key, "a key")
-    let rows = try Row.fetchCursor(statement(.head), arguments: [key])
-    guard let row = try rows.next() else { return nil }
-    let id: Int64 = try row.column(13)
-    guard try Int64(StoredKey.checksum(key, id: id, head: row.column(14))) == row.column(15) as Int64 else {
-      throw StoreError(.damaged, StoredKey.damage, key: key)
+    return try first(of: .head, { $0.bind(key) }) { row in
+      let id: Int64 = try row.column(13)
+      guard try Int64(StoredKey.checksum(key, id: id, head: row.column(14))) == row.column(15) as Int64 else {
+        throw StoreError(.damaged, StoredKey.damage, key: key)
+      }
+      guard try (row.nullable(0) as Int64?) != nil else {
+        throw StoreError(.damaged, "the last revision of a key is missing; check the store, then salvage it", key: key)
+      }
+      let head = try StoredRow(row)
+      guard head.key == id else {
+        throw StoreError(
+          .damaged, "the last revision of a key is of another one; check the store, then salvage it", key: key)
+      }
+      return (id, head)
     }
-    guard try (row.nullable(0) as Int64?) != nil else {
-      throw StoreError(.damaged, "the last revision of a key is missing; check the store, then salvage it", key: key)
-    }
-    let head = try StoredRow(row)
-    guard head.key == id else {
-      throw StoreError(
-        .damaged, "the last revision of a key is of another one; check the store, then salvage it", key: key)
-    }
-    return (id, head)
   }
 
   func revision(_ id: Int64) throws -> StoredRow? {
@@ -50,8 +50,9 @@ extension StoreTransaction {
 
   /// The revisions of a key, the first one first.
   func revisions(ofKey key: Int64, after seq: Int64 = 0) throws -> [StoredRow] {
-    try Row.fetchCursor(statement("\(selectRow) WHERE key = ? AND seq > ? ORDER BY seq"), arguments: [key, seq])
-      .map { try StoredRow($0) }.array()
+    try StatementRow.all(of: statement("\(selectRow) WHERE key = ? AND seq > ? ORDER BY seq"), [key, seq]) {
+      try StoredRow($0)
+    }
   }
 
   /// The revision at a point; `nil` where the key is absent, or was at that time.
@@ -96,12 +97,13 @@ extension StoreTransaction {
   /// The number of the revision that a label is on; `nil` where there is no such label.
   private func revision(ofLabel name: String, key: Int64) throws -> Int64? {
     try Self.checkText(name, "a label")
-    let row = try Row.fetchOne(
-      statement("SELECT revision, crc FROM \(tables.labels) WHERE key = ? AND name = ?"), arguments: [key, name])
-    guard let row else { return nil }
-    let revision: Int64 = try row.column(0)
-    try StoredKey.check(label: name, key: key, revision: revision, row.column(1))
-    return revision
+    return try StatementRow.first(
+      of: statement("SELECT revision, crc FROM \(tables.labels) WHERE key = ? AND name = ?"), [key, name]
+    ) { row in
+      let revision: Int64 = try row.column(0)
+      try StoredKey.check(label: name, key: key, revision: revision, row.column(1))
+      return revision
+    }
   }
 
   // MARK: Content
@@ -111,8 +113,7 @@ extension StoreTransaction {
     guard let id = row.definition, row.form != .tombstone else { return nil }
     let definition = try definition(id)
     inflations = 0
-    var bytes = try plainBytes(of: row)
-    if !definition.prefix.isEmpty { bytes.insert(contentsOf: definition.prefix, at: 0) }
+    let bytes = try plainBytes(of: row, after: definition.prefix)
     return StoredContent(
       definition: definition, bytes: bytes,
       contents: mayReferToPieces(bytes) ? try pieces(of: row.id) : RowContents([:]))
@@ -134,7 +135,17 @@ extension StoreTransaction {
   }
 
   /// The bytes of a row without its head, whatever it is a delta of.
-  func plainBytes(of row: StoredRow) throws -> [UInt8] {
+  ///
+  /// - Parameter head: what they are put behind.
+  func plainBytes(of row: StoredRow, after head: [UInt8] = []) throws -> [UInt8] {
+    if row.form == .whole {
+      guard let content = row.content else { return head }
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(head.count + content.count)
+      bytes.append(contentsOf: head)
+      bytes.append(contentsOf: content)
+      return bytes
+    }
     var deltas: [Data] = []
     var row = row
     // A base is an earlier revision of the same key, so that this ends.
@@ -158,7 +169,7 @@ extension StoreTransaction {
       bytes = try RowDelta.apply(delta, to: bytes, limits: core.options.limits)
       if RowDelta.isDeflated(delta) { inflations += 1 }
     }
-    return bytes
+    return head.isEmpty ? bytes : head + bytes
   }
 
   private func damagedRow(_ row: StoredRow) -> StoreError {
@@ -207,14 +218,43 @@ extension StoreTransaction {
     return nil
   }
 
-  func insert(_ row: StoredRow) throws {
-    if row.base == nil, row.blob == nil, row.origin == nil {
-      try statement(.insertWhole).execute(
-        arguments: [
-          row.id, row.key, row.seq, row.time, row.definition, row.kind, row.checksum, row.content, row.author, row.note,
-        ])
+  /// Writes a key and what its last revision is.
+  func put(_ name: String, id: Int64, head: Int64, isNew: Bool) throws {
+    let crc = Int64(StoredKey.checksum(name, id: id, head: head))
+    if isNew {
+      try execute(.insertKey) {
+        $0.bind(name)
+        $0.bind(id)
+        $0.bind(head)
+        $0.bind(crc)
+      }
     } else {
-      try statement(.insert).execute(arguments: row.arguments)
+      try execute(.setHead) {
+        $0.bind(head)
+        $0.bind(crc)
+        $0.bind(name)
+      }
+    }
+  }
+
+  func insert(_ row: StoredRow) throws {
+    let isPlain = row.base == nil && row.blob == nil && row.origin == nil
+    try execute(isPlain ? .insertWhole : .insert) {
+      $0.bind(row.id)
+      $0.bind(row.key)
+      $0.bind(row.seq)
+      $0.bind(row.time)
+      $0.bind(row.definition)
+      $0.bind(Int64(row.kind))
+      $0.bind(Int64(row.checksum))
+      $0.bind(row.content)
+      if !isPlain {
+        $0.bind(row.base)
+        $0.bind(row.blob)
+        $0.bind(row.origin)
+      }
+      $0.bind(row.author)
+      $0.bind(row.note)
     }
   }
 
@@ -244,13 +284,11 @@ extension StoreTransaction {
   /// The content of a blob.
   func blob(_ id: Int64) throws -> Data {
     let damage = StoreError(.damaged, "content that rows share is missing or damaged; check the store, then salvage it")
-    let row = try Row.fetchOne(
-      statement("SELECT size, crc, bytes FROM \(tables.blobs) WHERE id = ?"), arguments: [id])
-    guard let row else { throw damage }
-    let size: Int = try row.column(0)
-    let bytes: Data = try row.column(2)
-    guard size >= 0, size <= core.options.limits.inflatedSize,
-      try Int64(Self.checksum(of: bytes)) == row.column(1) as Int64
+    let row = try StatementRow.first(
+      of: statement("SELECT size, crc, bytes FROM \(tables.blobs) WHERE id = ?"), [id]
+    ) { (size: try $0.column(0) as Int, crc: try $0.column(1) as Int64, bytes: try $0.column(2) as Data) }
+    guard let (size, crc, bytes) = row, size >= 0, size <= core.options.limits.inflatedSize,
+      Int64(Self.checksum(of: bytes)) == crc
     else { throw damage }
     guard bytes.count != size else { return bytes }
     var output: [UInt8] = []
@@ -269,18 +307,18 @@ extension StoreTransaction {
   /// anew, and so all that refer to it.
   func makeBlob(_ content: Data, digest: [UInt8]) throws -> Int64 {
     let hash = Data(digest)
-    let row = try Row.fetchOne(
-      statement("SELECT id, size, crc, bytes FROM \(tables.blobs) WHERE hash = ?"), arguments: [hash])
-    let known: Int64? = try row?.column(0)
-    if let row, let known, try isWhole(row, size: content.count) { return known }
+    let known = try StatementRow.first(
+      of: statement("SELECT id, size, crc, bytes FROM \(tables.blobs) WHERE hash = ?"), [hash]
+    ) { (id: try $0.column(0) as Int64, isWhole: try Self.isWhole($0, size: content.count)) }
+    if let known, known.isWhole { return known.id }
     var deflated: [UInt8] = []
     try PrimedDeflate.deflate(content.bytes, dictionary: RawSpan(), to: &deflated)
     let bytes = deflated.count < content.count - content.count / 16 ? Data(deflated) : content
     if let known {
       try execute(
         "UPDATE \(tables.blobs) SET size = ?, crc = ?, bytes = ? WHERE id = ?",
-        [content.count, Self.checksum(of: bytes), bytes, known])
-      return known
+        [content.count, Self.checksum(of: bytes), bytes, known.id])
+      return known.id
     }
     try execute(
       "INSERT INTO \(tables.blobs) (hash, size, crc, bytes) VALUES (?, ?, ?, ?)",
@@ -289,10 +327,10 @@ extension StoreTransaction {
   }
 
   /// Whether a blob has the bytes that were written, without inflating them.
-  private func isWhole(_ row: Row, size: Int) throws -> Bool {
+  private static func isWhole(_ row: StatementRow, size: Int) throws -> Bool {
     do {
       let bytes: Data = try row.column(3)
-      return try row.column(1) as Int == size && row.column(2) as Int64 == Int64(Self.checksum(of: bytes))
+      return try row.column(1) as Int == size && row.column(2) as Int64 == Int64(checksum(of: bytes))
     } catch let error as StoreError where error.code == .damaged { return false }
   }
 
@@ -316,8 +354,4 @@ extension StoreTransaction {
   }
 
   private static func checksum(of bytes: Data) -> Int32 { Int32(bitPattern: Checksum.crc32(of: bytes.bytes)) }
-}
-
-extension Cursor {
-  fileprivate func array() throws -> [Element] { try Array(self) }
 }

@@ -18,11 +18,12 @@ struct StoredKey {
   static let columns = "CAST(k.name AS BLOB), k.id, k.head, k.crc"
 
   /// Reads a key from the columns of a row that begin at an index.
-  init(_ row: Row, at index: Int) throws {
+  init(_ row: StatementRow, at index: Int) throws {
     bytes = try row.column(index)
     id = try row.column(index + 1)
     head = try row.column(index + 2)
-    isRight = try Int64(Self.checksum(bytes, [id, head])) == row.column(index + 3) as Int64
+    let bytes = bytes
+    isRight = try Int64(Self.checksum(id, head) { $0.append(bytes.bytes) }) == row.column(index + 3) as Int64
   }
 
   /// Its name, in which bytes that belong to no text are replaced.
@@ -34,11 +35,11 @@ struct StoredKey {
   }
 
   /// The checksum of a key, which no other row has part in.
-  static func checksum(_ name: String, id: Int64, head: Int64) -> Int32 { checksum(Data(name.utf8), [id, head]) }
+  static func checksum(_ name: String, id: Int64, head: Int64) -> Int32 { checksum(id, head) { $0.append(name) } }
 
   /// The checksum of a label.
   static func checksum(ofLabel name: String, key: Int64, revision: Int64) -> Int32 {
-    checksum(Data(name.utf8), [key, revision])
+    checksum(key, revision) { $0.append(name) }
   }
 
   /// - Throws: ``StoreError`` with the code `damaged` where a label is not as it was set.
@@ -48,10 +49,11 @@ struct StoredKey {
     }
   }
 
-  private static func checksum(_ name: Data, _ numbers: [Int64]) -> Int32 {
-    var buffer = ByteBuffer(minimumCapacity: 32 + name.count)
-    for number in numbers { buffer.append(0, number) }
-    buffer.append(name.bytes)
+  private static func checksum(_ first: Int64, _ second: Int64, name: (inout ByteBuffer) -> Void) -> Int32 {
+    var buffer = ByteBuffer(minimumCapacity: 96)
+    buffer.append(0, first)
+    buffer.append(0, second)
+    name(&buffer)
     return Int32(bitPattern: buffer.withBytes { Checksum.crc32(of: $0) })
   }
 }

@@ -60,17 +60,13 @@ struct StoredRow {
     }
     return Int32(bitPattern: buffer.withBytes { Checksum.crc32(of: $0) })
   }
-
-  var arguments: StatementArguments {
-    [id, key, seq, time, definition, kind, checksum, content, base, blob, origin, author, note]
-  }
 }
 
 extension StoredRow {
   /// Reads a row, whose columns begin with those of ``columns``.
   ///
   /// - Throws: ``StoreError`` with the code `damaged` where the checksum is wrong, or a column is none that is written.
-  init(_ row: Row) throws {
+  init(_ row: StatementRow) throws {
     let kind: Int = try row.column(5)
     guard kind >= 0, let form = Form(rawValue: kind / 8), let action = StoreRevision.Action(rawValue: kind % 8) else {
       throw StoreError(.damaged, "a row says of itself what no row is; check the store, then salvage it")
@@ -90,27 +86,7 @@ extension StoredRow {
 
   /// Reads the first row of a statement.
   static func fetch(_ statement: Statement, _ arguments: StatementArguments) throws -> StoredRow? {
-    let rows = try Row.fetchCursor(statement, arguments: arguments)
-    return try rows.next().map { try StoredRow($0) }
-  }
-}
-
-extension Row {
-  /// The value of a column.
-  ///
-  /// - Throws: ``StoreError`` with the code `damaged` where it is of another type, or null.
-  func column<T: DatabaseValueConvertible & StatementColumnConvertible>(_ index: Int) throws -> T {
-    do { return try decode(T.self, atIndex: index) } catch { throw Self.damage(index) }
-  }
-
-  /// The value of a column that may be null.
-  func nullable<T: DatabaseValueConvertible & StatementColumnConvertible>(_ index: Int) throws -> T? {
-    do { return try decode(T?.self, atIndex: index) } catch { throw Self.damage(index) }
-  }
-
-  // The cause would tell the value.
-  private static func damage(_ index: Int) -> StoreError {
-    StoreError(.damaged, "column \(index) of a row holds no value of its type; check the store, then salvage it")
+    try StatementRow.first(of: statement, arguments) { try StoredRow($0) }
   }
 }
 

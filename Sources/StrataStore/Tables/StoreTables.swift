@@ -158,11 +158,11 @@ struct StoreTables: Sendable {
   /// What the store says about its format; `nil` where there is no store.
   func versions(in db: Database) throws -> StoreVersions? {
     guard try db.tableExists(meta) else { return nil }
-    let rows = try Row.fetchAll(
-      db, sql: "SELECT name, value FROM \(meta) WHERE name IN (?, ?, ?, ?)",
-      arguments: ["format", "minimumReader", "minimumWriter", Self.change])
-    let values = try Dictionary(
-      rows.map { (try $0.column(0) as String, try $0.column(1) as Int) }, uniquingKeysWith: { first, _ in first })
+    let rows = try StatementRow.all(
+      of: db.cachedStatement(sql: "SELECT name, value FROM \(meta) WHERE name IN (?, ?, ?, ?)"),
+      ["format", "minimumReader", "minimumWriter", Self.change]
+    ) { (try $0.column(0) as String, try $0.column(1) as Int) }
+    let values = Dictionary(rows, uniquingKeysWith: { first, _ in first })
     guard let format = values["format"], let reader = values["minimumReader"], let writer = values["minimumWriter"]
     else { throw StoreError(.damaged, "the table \(meta) does not tell the format of the store") }
     return StoreVersions(

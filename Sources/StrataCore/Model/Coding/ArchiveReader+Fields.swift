@@ -201,8 +201,16 @@ extension ArchiveReader {
         throw jsonError(error, at: token)
       }
     }
-    guard let value = slotValue(place) else { return try made(place) ?? makeDefault() }
+    guard let value = slotValue(place) else { return try madeOrDefault(place, makeDefault) }
     return try T.make(from: value, in: context)
+  }
+
+  /// Reads a field without a value. A function of its own, because an optional needs generic metadata at run time, which costs more
+  /// than reading most values.
+  @inlinable
+  @inline(never)
+  mutating func madeOrDefault<T>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {
+    try made(place) ?? makeDefault()
   }
 
   /// Reads a field of an upgraded record or of a JSON object, of a type that is only `Codable`.

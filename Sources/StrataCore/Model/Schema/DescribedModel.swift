@@ -55,7 +55,7 @@ extension FieldDescription {
 public struct Field<Root, Value>: Sendable {
   let info: FieldInfo
   let path: any KeyPath<Root, Value> & Sendable
-  private let coding: FieldCoding<Value>
+  fileprivate let coding: FieldCoding<Value>
 
   /// A required field, or an optional.
   public init(
@@ -111,29 +111,28 @@ public struct Field<Root, Value>: Sendable {
     self.path = path
     self.coding = coding
   }
+}
 
-  func read(_ place: inout Int, _ reader: inout ArchiveReader) throws -> Value {
-    defer { place += 1 }
-    return try coding.read(place, &reader)
+/// The storage of a field in ``Fields``. Copying the reference takes one instruction, and no generic metadata at run time.
+private final class FieldBox<Root, Value>: Sendable {
+  let field: Field<Root, Value>
+
+  init(_ field: Field<Root, Value>) { self.field = field }
+
+  func read(_ place: Int, _ reader: inout ArchiveReader) throws -> Value { try field.coding.read(place, &reader) }
+
+  func write(_ root: Root, _ place: Int, _ writer: inout ArchiveWriter) throws {
+    try field.coding.write(place, root[keyPath: field.path], &writer)
   }
 
-  func write(_ root: Root, _ place: inout Int, _ writer: inout ArchiveWriter) throws {
-    defer { place += 1 }
-    try coding.write(place, root[keyPath: path], &writer)
-  }
-
-  /// Decodes the field again and sets it, if it has the wanted index.
-  func readAgain(_ place: inout Int, _ wanted: Int, _ reader: inout ArchiveReader, _ root: Root) throws {
-    guard place == wanted else {
-      place += 1
-      return
-    }
-    guard let path = path as? ReferenceWritableKeyPath<Root, Value> else { throw reader.constantInCycle(place) }
-    root[keyPath: path] = try read(&place, &reader)
+  /// Reads the field and sets it.
+  func readAgain(_ place: Int, _ reader: inout ArchiveReader, _ root: Root) throws {
+    guard let path = field.path as? ReferenceWritableKeyPath<Root, Value> else { throw reader.constantInCycle(place) }
+    root[keyPath: path] = try read(place, &reader)
   }
 
   func adopt(_ other: Root, _ root: Root) {
-    guard let path = path as? ReferenceWritableKeyPath<Root, Value> else { return }
+    guard let path = field.path as? ReferenceWritableKeyPath<Root, Value> else { return }
     root[keyPath: path] = other[keyPath: path]
   }
 }
@@ -142,7 +141,8 @@ public struct Field<Root, Value>: Sendable {
 public struct Fields<Root, each V>: FieldDescription {
   /// Name, version and fields of the model.
   public let schema: ModelSchema
-  private let fields: (repeat Field<Root, each V>)
+  /// A ``FieldBox`` for each type of the pack, in its order. A tuple of them would be laid out anew at each reading.
+  private let boxes: [any AnyObject & Sendable]
   private let make: @Sendable (repeat each V) throws -> Root
 
   /// Describes a model.
@@ -159,11 +159,26 @@ public struct Fields<Root, each V>: FieldDescription {
     _ fields: repeat Field<Root, each V>, make: @escaping @Sendable (repeat each V) throws -> Root
   ) {
     var infos: [FieldInfo] = []
-    for field in repeat each fields { infos.append(field.info) }
+    var boxes: [any AnyObject & Sendable] = []
+    for field in repeat each fields {
+      infos.append(field.info)
+      boxes.append(FieldBox(field))
+    }
     schema = ModelSchema(
       type, name: name ?? String(describing: type), formerNames: formerNames, version: version, fields: infos)
-    self.fields = (repeat each fields)
+    self.boxes = boxes
     self.make = make
+  }
+
+  @inline(__always)
+  private func box<Value>(_ place: Int, _ type: Value.Type) -> FieldBox<Root, Value> {
+    unsafeDowncast(boxes[place], to: FieldBox<Root, Value>.self)
+  }
+
+  @inline(__always)
+  private func readNext<Value>(_ type: Value.Type, _ place: inout Int, _ reader: inout ArchiveReader) throws -> Value {
+    defer { place += 1 }
+    return try box(place, type).read(place, &reader)
   }
 
   /// Creates the object from its fields, with `make`.
@@ -171,26 +186,35 @@ public struct Fields<Root, each V>: FieldDescription {
   /// - Throws: the errors of reading a field and of `make`.
   public func read(from reader: inout ArchiveReader) throws -> Root {
     var place = 0
-    return try make(repeat try (each fields).read(&place, &reader))
+    return try make(repeat try readNext((each V).self, &place, &reader))
   }
 
   /// Writes the fields of an object, in their order.
   public func write(_ root: Root, to writer: inout ArchiveWriter) throws {
     var place = 0
-    for field in repeat each fields { try field.write(root, &place, &writer) }
+    for type in repeat (each V).self {
+      try box(place, type).write(root, place, &writer)
+      place += 1
+    }
   }
 
   public func key(of property: PartialKeyPath<Root>) -> String? {
     var key: String?
-    for field in repeat each fields {
+    var place = 0
+    for type in repeat (each V).self {
+      let field = box(place, type).field
       if field.path as PartialKeyPath<Root> == property { key = field.info.key }
+      place += 1
     }
     return key
   }
 
   public func readField(_ place: Int, of root: Root, from reader: inout ArchiveReader) throws {
     var current = 0
-    for field in repeat each fields { try field.readAgain(&current, place, &reader, root) }
+    for type in repeat (each V).self {
+      if current == place { try box(place, type).readAgain(place, &reader, root) }
+      current += 1
+    }
   }
 
   /// Sets the fields of an object to those of another. Only variables of a class are set.
@@ -199,6 +223,10 @@ public struct Fields<Root, each V>: FieldDescription {
       root = other
       return
     }
-    for field in repeat each fields { field.adopt(other, root) }
+    var place = 0
+    for type in repeat (each V).self {
+      box(place, type).adopt(other, root)
+      place += 1
+    }
   }
 }

@@ -189,6 +189,40 @@ extension Runner {
     try theirs.close()
   }
 
+  /// Saving 1,000 entities one by one, all changed, in one transaction and in one each, against upserts by hand.
+  func compareSavingOne() throws {
+    let names = ["upsert/one", "upsert/one-commit"]
+    guard names.contains(where: wants) else { return }
+    let folder = try Folder()
+    defer { folder.remove() }
+    let rounds = (0..<2).map { round in
+      (0..<1000).map { id in
+        ServedPost(
+          id: id, title: "post \(id)", score: Double(id + round) / 8, isOpen: id % 3 == 0, author: "author \(id)")
+      }
+    }
+    let ours = try Self.posts(folder.file("entities"))
+    let theirs = try Self.posts(folder.file("plain"))
+    let entities = try EntityStore(ours, ServedPost.self)
+    var ourRound = 0, theirRound = 0
+    func next(_ round: inout Int) -> [ServedPost] {
+      round += 1
+      return rounds[round % 2]
+    }
+    try time(names[0], inverted: true, oursPer: 1000, theirsPer: 1000) {
+      try ours.write { db in for post in next(&ourRound) { _ = try entities.save(post, in: db) } }
+    } theirs: {
+      try theirs.write { db in for post in next(&theirRound) { try post.upsert(db) } }
+    }
+    try time(names[1], inverted: true, oursPer: 1000, theirsPer: 1000) {
+      for post in next(&ourRound) { _ = try ours.write { db in try entities.save(post, in: db) } }
+    } theirs: {
+      for post in next(&theirRound) { try theirs.write { db in try post.upsert(db) } }
+    }
+    try ours.close()
+    try theirs.close()
+  }
+
   private static func blogs(_ url: URL) throws -> DatabasePool {
     let pool = try DatabasePool(path: url.path)
     try pool.write { db in

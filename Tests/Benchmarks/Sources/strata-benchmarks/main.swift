@@ -22,7 +22,8 @@ struct Options {
 
   static let usage =
     "usage: strata-benchmarks [--json FILE] [--rounds N] [--filter TEXT]\n"
-    + "       strata-benchmarks --stream-memory COUNT | --store-scale COUNT | --store-journal COUNT"
+    + "       strata-benchmarks --stream-memory COUNT | --store-scale COUNT | --store-calls COUNT |\n"
+    + "         --store-journal COUNT"
 }
 
 let notes = """
@@ -45,7 +46,8 @@ let notes = """
   store/ is the time that a store takes / that GRDB takes, by hand, for the same models in the same columns, and size/store
   the same of bytes turned round.
   upsert/ is the time to save 1,000 blogs of 10 posts by 100 authors as entities / with a hand-written GRDB upsert for each row:
-  one post in ten changed, with all rows new (-new), and read again with three queries by hand (fetch). upsert/json is the time to
+  one post in ten changed, with all rows new (-new), and read again with three queries by hand (fetch). upsert/one is the
+  time to save an entity alone. upsert/json is the time to
   apply JSON of 10,000 posts to rows, one in ten changed / to decode it with JSONDecoder and upsert each.
   refresh/ is the time to refresh 10,000 entities from a server on loopback / to fetch and decode the same bytes and write them by
   hand with GRDB: one in ten changed, all new (-first); refresh/not-modified is a 304 / that refresh, both ours.
@@ -59,6 +61,9 @@ func run(_ arguments: [String]) async throws {
   }
   if arguments.count == 2, arguments[0] == StoreScale.argument, let count = Int(arguments[1]) {
     return try StoreScale.run(count)
+  }
+  if arguments.count == 2, arguments[0] == StoreCalls.argument, let count = Int(arguments[1]) {
+    return try await StoreCalls.run(count)
   }
   if arguments.count == 2, arguments[0] == StoreJournalSize.argument, let count = Int(arguments[1]) {
     return try StoreJournalSize.run(count)
@@ -80,6 +85,7 @@ func run(_ arguments: [String]) async throws {
   try runner.compareStore()
   try runner.compareEntities()
   try runner.compareApplying()
+  try runner.compareSavingOne()
   try runner.compareRefreshing()
   for count in [1, 100, 1000, 10_000, 1_000_000] { try runner.compareSmall(count) }
   if let path = options.json {
