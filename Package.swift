@@ -73,17 +73,25 @@ let package = Package(
     .trait(name: "Collections", description: "Deque, OrderedDictionary and OrderedSet as properties of models."),
     .trait(name: "Logging", description: "Tells swift-log how long encoding, decoding, JSON and merging take."),
     .trait(name: "Signposts", description: "Makes intervals of the same for Instruments, on Apple's platforms."),
+    .trait(
+      name: "Libdeflate",
+      description: "Deflates and inflates with libdeflate, which must be installed: Linux has it as libdeflate-dev."),
     .trait(name: "Tool", description: "The command line tool, with all that it needs.", enabledTraits: ["Store"]),
   ],
   dependencies: packages.map(\.value),
   targets: [
     // Without pkgConfig, which would add paths of the machine to builds for simulators; the module map links the library.
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+    // Linked only with the trait Libdeflate.
+    .systemLibrary(name: "CLibdeflate", providers: [.apt(["libdeflate-dev"])]),
     // Three inline functions, for platforms older than Swift's Atomic.
     .systemLibrary(name: "CAtomics"),
     .target(
       name: "StrataCore",
-      dependencies: ["CZlib", "CAtomics", .product(name: "Logging", package: "swift-log", condition: logging)],
+      dependencies: [
+        "CZlib", "CAtomics", .target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"])),
+        .product(name: "Logging", package: "swift-log", condition: logging),
+      ],
       swiftSettings: features + lifetimes),
     .target(name: "StrataLegacy", dependencies: ["StrataCore"], swiftSettings: features + lifetimes),
     .target(

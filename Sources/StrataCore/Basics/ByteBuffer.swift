@@ -97,11 +97,14 @@ package struct ByteBuffer: ~Copyable {
   }
 
   /// Appends the decimal digits of an integer.
-  package mutating func append(decimal value: UInt64) {
+  package mutating func append(decimal value: UInt64) { append(decimal: value, length: Self.digitCount(value)) }
+
+  /// The number of decimal digits of an integer.
+  package static func digitCount(_ value: UInt64) -> Int {
     var length = 1
     var rest = value
     while rest >= 10 { (rest, length) = (rest / 10, length &+ 1) }
-    append(decimal: value, length: length)
+    return length
   }
 
   /// Appends the last `length` digits of an integer, with leading zeros.
@@ -116,6 +119,16 @@ package struct ByteBuffer: ~Copyable {
       rest = quotient
     }
     count &+= length
+  }
+
+  /// Inserts a byte before the last `length` bytes, which must exist.
+  package mutating func insert(_ byte: UInt8, beforeLast length: Int) {
+    precondition(length >= 0 && length <= count)
+    reserve(1)
+    let place = base + (count &- length)
+    (place + 1).copyMemory(from: place, byteCount: length)
+    place.storeBytes(of: byte, as: UInt8.self)
+    count &+= 1
   }
 
   /// Appends two words in native byte order.

@@ -68,6 +68,9 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
       case CBOR.falseByte: output.write(false)
       case CBOR.trueByte: output.write(true)
       case CBOR.nullByte: output.writeNull()
+      case CBOR.doubleByte:
+        reader.position -= 1
+        try output.write(reader.readDouble())
       default:
         reader.position -= 1
         try other()
@@ -81,6 +84,8 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
     switch tag {
     case CBOR.Tag.url: try value()
     case CBOR.Tag.set: try elements(try reader.readArrayCount())
+    case CBOR.Tag.decimal:
+      try output.write(reader.readDecimalContent(at: start))
     case CBOR.Tag.epochDate where try reader.peekByte() < 0x40:
       let (isNegative, argument) = try reader.readInteger64()
       let seconds = Int64(clamping: argument)

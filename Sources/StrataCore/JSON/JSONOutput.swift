@@ -148,9 +148,7 @@ struct JSONOutput: ~Copyable, JSONSink {
     case .float(let number): try write(number)
     case .string(let string): write(string: string)
     case .date(let date): try write(date)
-    case .decimal(let number):
-      guard number.isFinite else { throw Self.notFinite() }
-      buffer.append(number.description)
+    case .decimal(let number): try write(number)
     case .wideInteger, .number: buffer.append(scalar.scalarText ?? "")
     default: write(string: try Self.text(of: scalar) ?? "")
     }
@@ -169,7 +167,18 @@ struct JSONOutput: ~Copyable, JSONSink {
   /// The fewest digits that read back as the same number, always with a point or an exponent.
   mutating func write(_ number: Double) throws(ArchiveError) {
     guard number.isFinite else { throw Self.notFinite() }
-    buffer.append(number.description)
+    // From 2^53 on and below 10^-4, the description has an exponent.
+    guard number.magnitude >= 1e-4, let digits = number.shortestDigits else { return buffer.append(number.description) }
+    if number < 0 { buffer.append(UInt8(ascii: "-")) }
+    buffer.append(WideMagnitude(digits.significand), power: digits.power)
+    if digits.power >= 0 { buffer.append(".0" as StaticString) }
+  }
+
+  /// The digits of `description`.
+  mutating func write(_ number: Decimal) throws(ArchiveError) {
+    guard let parts = DecimalParts(number) else { throw Self.notFinite() }
+    if parts.isNegative { buffer.append(UInt8(ascii: "-")) }
+    buffer.append(parts.mantissa, power: parts.exponent)
   }
 
   /// The digits of the narrower number, and not those of the same number made wider.

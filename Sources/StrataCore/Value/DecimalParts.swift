@@ -52,6 +52,7 @@ package struct DecimalParts {
   /// The same number with a mantissa that does not end in zeros; 0 has the exponent 0 and no sign.
   private var normalized: DecimalParts {
     guard mantissa != .zero else { return DecimalParts(isNegative: false, mantissa: .zero, exponent: 0) }
+    guard mantissa.low & 1 == 0, mantissa.quotientAndRemainder(dividingBy: 10).remainder == 0 else { return self }
     var (mantissa, exponent) = (mantissa, exponent)
     // 2 divides a number as often as 10 does, or more often.
     for (zeros, power) in Self.powers where mantissa.trailingZeroBitCount >= zeros {

@@ -1,7 +1,8 @@
 /// Inflates the body of one member from pieces of input, within limits.
 ///
 /// Memory follows the data, never the stamp: the body grows to at most four times the input that is there, and
-/// then by doubling what was really inflated, never past the size that the stamp names.
+/// then by doubling what was really inflated, never past the size that the stamp names. ``feed(whole:)`` may reserve that size at
+/// once if the input can inflate to it.
 struct BodyInflater {
   private static let smallestReserve = 64 << 10
   /// Small enough that the checksum finds the bytes in the cache.
@@ -39,6 +40,19 @@ struct BodyInflater {
     let affordable = inputHint > Int.max / 8 ? inputHint : inputHint * 4
     // One byte more, so that a body which is too long shows without another allocation.
     body.reserveCapacity(min(expected, max(affordable, Self.smallestReserve)) + 1)
+  }
+
+  /// Inflates the whole body, of which nothing was inflated before, from input that goes to the end of the file. Returns and
+  /// throws as ``feed(_:)`` does.
+  mutating func feed(whole input: RawSpan) throws -> Int {
+    // A lower ratio is checked after each step.
+    guard ratio >= WholeDeflate.mostRatio, let used = WholeDeflate.inflate(input, size: expected, to: &body) else {
+      return try feed(input)
+    }
+    inputSize = used
+    crc = Checksum.crc32(of: body.bytes)
+    isFinished = true
+    return used
   }
 
   /// Inflates as much of `input` as belongs to the body.

@@ -6,6 +6,9 @@ public struct CompressionLevel: Sendable, Hashable {
   private init(checked rawLevel: Int) { self.rawLevel = rawLevel }
 
   /// A level of zlib: 0 stores, 1 is the fastest, 9 the smallest, and −1 means the default.
+  ///
+  /// With the package trait `Libdeflate`, 1 to 9 are the levels of libdeflate with these numbers, whose bytes differ from zlib's.
+  /// Its levels 10 to 12 are not used. Parts of a store that repeat others are deflated by zlib at the same level.
   /// - Returns: `nil` outside of −1 to 9.
   public init?(rawLevel: Int) {
     guard (-1...9).contains(rawLevel) else { return nil }

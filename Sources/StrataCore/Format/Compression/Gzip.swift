@@ -33,7 +33,7 @@ package enum Gzip {
         output.append(contentsOf: emptyBody)
       } else if level == .none {
         appendStored(body, to: &output)
-      } else {
+      } else if !WholeDeflate.deflate(body, level: level.rawLevel, to: &output) {
         try DeflateStream.deflate(body, level: level.rawLevel, to: &output)
       }
       let missing = minimumSize - (output.count - start + trailerSize)
@@ -72,7 +72,7 @@ package enum Gzip {
       let rest = bytes.extracting(offset + header.length..<bytes.byteCount)
       var inflater = try BodyInflater(
         stamp: header.stamp, limits: limits, stream: stream, inputHint: rest.byteCount, fileOffset: offset)
-      let used = try inflater.feed(rest)
+      let used = try inflater.feed(whole: rest)
       guard inflater.isFinished, let crc = rest.littleEndian(at: used, as: UInt32.self),
         let size = rest.littleEndian(at: used + 4, as: UInt32.self)
       else { throw truncation(bytes.byteCount) }

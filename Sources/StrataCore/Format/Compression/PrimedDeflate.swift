@@ -11,6 +11,7 @@ package enum PrimedDeflate {
   package static func deflate(
     _ input: RawSpan, dictionary: RawSpan, level: CompressionLevel = .balanced, to output: inout [UInt8]
   ) throws {
+    if dictionary.isEmpty, level != .none, WholeDeflate.deflate(input, level: level.rawLevel, to: &output) { return }
     try DeflateStream.deflate(
       input, dictionary: dictionary.extracting(last: window), level: level.rawLevel, to: &output)
   }
@@ -23,7 +24,8 @@ package enum PrimedDeflate {
   package static func inflate(
     _ input: RawSpan, dictionary: RawSpan, size: Int, to output: inout [UInt8]
   ) throws -> Int {
-    try InflateStream.withStream { stream in
+    if dictionary.isEmpty, let used = WholeDeflate.inflate(input, size: size, to: &output) { return used }
+    return try InflateStream.withStream { stream in
       try stream.prime(dictionary.extracting(last: window))
       let start = output.count
       var used = 0

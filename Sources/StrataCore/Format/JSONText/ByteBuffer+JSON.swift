@@ -1,4 +1,18 @@
 extension ByteBuffer {
+  /// Appends significand × 10^power in digits without an exponent. The text has a point only if the power is negative.
+  mutating func append(_ significand: WideMagnitude, power: Int) {
+    let places = max(-power, 0)
+    if significand.high == 0 {
+      append(decimal: significand.low, length: max(Self.digitCount(significand.low), places + 1))
+    } else {
+      let digits = significand.description
+      if digits.utf8.count <= places { append(decimal: 0, length: places + 1 - digits.utf8.count) }
+      append(digits)
+    }
+    if power > 0 { append(decimal: 0, length: power) }
+    if places > 0 { insert(UInt8(ascii: "."), beforeLast: places) }
+  }
+
   /// A string in quotes, with the escapes that JSON asks for (RFC 8259, section 7).
   mutating func append(jsonString bytes: RawSpan) {
     append(UInt8(ascii: "\""))

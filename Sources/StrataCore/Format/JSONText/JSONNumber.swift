@@ -15,45 +15,68 @@ struct JSONNumber {
 
   /// The digits of a number that the tokenizer has checked.
   init(_ bytes: RawSpan) {
-    var place = 0
     let end = bytes.byteCount
-    var pendingZeros = 0
-    var places = 0
-    var isAfterPoint = false
     func byte(_ place: Int) -> UInt8 { bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) }
-    if end > 0, byte(0) == UInt8(ascii: "-") {
-      isNegative = true
-      place = 1
-    }
-    scan: while place < end {
-      let byte = byte(place)
-      switch byte {
-      case UInt8(ascii: "0"):
-        if digits > 0 { pendingZeros += 1 }
-        if isAfterPoint { places += 1 }
-      case UInt8(ascii: "1")...UInt8(ascii: "9"):
-        digits += pendingZeros + 1
-        append(byte - UInt8(ascii: "0"), after: pendingZeros)
-        pendingZeros = 0
-        if isAfterPoint { places += 1 }
-      case UInt8(ascii: "."):
-        isAfterPoint = true
-      default: break scan
+    isNegative = end > 0 && byte(0) == UInt8(ascii: "-")
+    let start = isNegative ? 1 : 0
+    var place = start
+    var small: UInt64 = 0
+    // Digits after the point; negative before it.
+    var places = -1
+    while place < end {
+      let digit = byte(place) &- UInt8(ascii: "0")
+      if digit < 10 {
+        small = small &* 10 &+ UInt64(digit)
+        if digits > 0 || digit > 0 { digits &+= 1 }
+        if places >= 0 { places &+= 1 }
+      } else if digit == UInt8(ascii: ".") &- UInt8(ascii: "0") {
+        places = 0
+      } else {
+        break
       }
-      place += 1
+      place &+= 1
     }
-    var exponent = 0
-    if place < end {
-      place += 1
-      let sign = byte(place)
-      if sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") { place += 1 }
-      while place < end {
-        if exponent < 1 << 40 { exponent = exponent * 10 + Int(byte(place) - UInt8(ascii: "0")) }
-        place += 1
+    power = -max(places, 0)
+    if digits <= 19 {
+      while digits > 0, small % 10 == 0 { (small, digits, power) = (small / 10, digits &- 1, power &+ 1) }
+      significand = WideMagnitude(small)
+    } else {
+      digits = 0
+      readLong(bytes.extracting(start..<place))
+    }
+    if place < end { power += Self.exponent(bytes.extracting((place &+ 1)..<end)) }
+    if digits == 0 { power = 0 }
+  }
+  /// The exponent of a text that begins after the letter.
+  private static func exponent(_ bytes: RawSpan) -> Int {
+    var magnitude = 0
+    var isNegative = false
+    for place in 0..<bytes.byteCount {
+      switch bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) {
+      case UInt8(ascii: "-"): isNegative = true
+      case UInt8(ascii: "+"): break
+      case let digit: if magnitude < 1 << 40 { magnitude = magnitude * 10 + Int(digit - UInt8(ascii: "0")) }
       }
-      if sign == UInt8(ascii: "-") { exponent = -exponent }
     }
-    power = digits == 0 ? 0 : exponent + pendingZeros - places
+    return isNegative ? -magnitude : magnitude
+  }
+
+  /// Reads 20 or more digits, with or without a point.
+  @inline(never)
+  private mutating func readLong(_ bytes: RawSpan) {
+    var zeros = 0
+    for place in 0..<bytes.byteCount {
+      let digit = bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) &- UInt8(ascii: "0")
+      switch digit {
+      case 0: if digits > 0 { zeros += 1 }
+      case 1...9:
+        digits += zeros + 1
+        append(digit, after: zeros)
+        zeros = 0
+      default: break
+      }
+    }
+    power += zeros
   }
 
   private mutating func append(_ digit: UInt8, after zeros: Int) {
@@ -85,6 +108,7 @@ struct JSONNumber {
   /// Whether these are the digits that print the double, so that its text says the same number.
   func isShortestText(of double: Double) -> Bool {
     guard digits <= 17 else { return false }
+    if let shortest = double.shortestDigits { return shortest == (significand.low, power) }
     let printed = ByteBuffer.withUTF8(of: double.description) { JSONNumber($0.bytes) }
     return printed.significand == significand && printed.power == power
   }
@@ -92,45 +116,19 @@ struct JSONNumber {
 
 extension Double {
   /// The double of a number's text, rounded to nearest; infinite beyond the largest.
-  ///
-  /// Of up to 15 digits and a power of ten up to 22 both are exact doubles, so that one operation rounds correctly
-  /// (Clinger, How to Read Floating Point Numbers Accurately, 1990).
-  init(ofJSON bytes: RawSpan) {
-    let end = bytes.byteCount
-    var place = 0
-    var significand: UInt64 = 0
-    var places = -1
-    var digits = 0
-    let isNegative = end > 0 && bytes.unsafeLoad(fromUncheckedByteOffset: 0, as: UInt8.self) == UInt8(ascii: "-")
-    if isNegative { place = 1 }
-    while place < end {
-      let digit = bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) &- UInt8(ascii: "0")
-      if digit < 10 {
-        significand = significand &* 10 &+ UInt64(digit)
-        if significand > 0 { digits &+= 1 }
-        if places >= 0 { places &+= 1 }
-      } else if digit == UInt8(ascii: ".") &- UInt8(ascii: "0") {
-        places = 0
-      } else {
-        break
-      }
-      place &+= 1
+  init(ofJSON bytes: RawSpan) { self.init(JSONNumber(bytes), text: bytes) }
+
+  fileprivate init(_ number: JSONNumber, text: RawSpan) {
+    if number.digits <= 19,
+      let double = Double(isNegative: number.isNegative, significand: number.significand.low, power: number.power)
+    {
+      self = double
+    } else {
+      // Swift's own conversion knows the text of every number that JSON allows, and returns infinity beyond the range.
+      self = Double(ByteBuffer.validString(text)) ?? .infinity
     }
-    if place == end, digits <= 15, places <= 22 {
-      let magnitude = Double(significand) / powersOfTen[max(places, 0)]
-      self = isNegative ? -magnitude : magnitude
-      return
-    }
-    // Swift's own conversion knows the text of every number that JSON allows, and returns infinity beyond the range.
-    self = Double(ByteBuffer.validString(bytes)) ?? .infinity
   }
 }
-
-/// The powers of ten that a double holds exactly.
-private let powersOfTen: [Double] = [
-  1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
-  1e19, 1e20, 1e21, 1e22,
-]
 
 extension ArchiveValue {
   /// The value of a number that the tokenizer has checked: an integer, a double where its shortest text says the same
@@ -141,7 +139,7 @@ extension ArchiveValue {
     if isInteger { return integer(bytes, number) }
     if number.digits == 0 { return .double(number.isNegative ? -0.0 : 0) }
     if number.digits <= 17 {
-      let double = Double(ofJSON: bytes)
+      let double = Double(number, text: bytes)
       // Every number of 15 digits comes back from a double that is not subnormal.
       let isExact = number.digits <= 15 && double.isNormal
       if double.isFinite, isExact || number.isShortestText(of: double) { return .double(double) }

@@ -392,37 +392,47 @@ extension ArchiveReader {
     return WideInteger(isNegative: isNegative, magnitude: magnitude)
   }
 
-  private mutating func readDecimalContent(at start: Int) throws -> Decimal {
+  /// The decimal at this position; `nil`, with nothing passed, if the value is another one.
+  mutating func readDecimal() throws -> Decimal? {
+    let start = position
+    guard try peekByte() == 0xC4 else { return nil }
+    position &+= 1
+    return try readDecimalContent(at: start)
+  }
+
+  mutating func readDecimalContent(at start: Int) throws -> Decimal {
     func damage() -> ArchiveError {
       ArchiveError.damaged("a decimal that is no pair of exponent and mantissa", at: start)
     }
-    guard try readArrayCount() == 2, case .int(let exponent)? = try readPlainNumber(), exponent.magnitude < 1000 else {
-      throw damage()
-    }
-    let parts: DecimalParts
-    switch try readPlainNumber() {
-    case .int(let mantissa)?:
-      parts = DecimalParts(
-        isNegative: mantissa < 0, mantissa: WideMagnitude(mantissa.magnitude), exponent: Int(exponent))
-    case .uint(let mantissa)?:
-      parts = DecimalParts(isNegative: false, mantissa: WideMagnitude(mantissa), exponent: Int(exponent))
-    case .wideInteger(let mantissa)?:
-      parts = DecimalParts(
-        isNegative: mantissa.isNegative, mantissa: mantissa.magnitude, exponent: Int(exponent))
-    case nil:
+    guard try readArrayCount() == 2, let head = try readPlainInteger(), head.argument < 1000 else { throw damage() }
+    // A negative CBOR integer stores -1 minus its value.
+    let exponent = head.isNegative ? ~Int(head.argument) : Int(head.argument)
+    guard exponent > -1000 else { throw damage() }
+    let mantissa: WideInteger
+    if let plain = try readPlainInteger() {
+      let argument = WideMagnitude(plain.argument)
+      mantissa = WideInteger(
+        isNegative: plain.isNegative, magnitude: plain.isNegative ? argument &+ WideMagnitude(1) : argument)
+    } else {
       let initial = try readByte()
       let tag = initial >> 5 == CBOR.Major.tag ? try readArgument(initial) : 0
       guard tag == CBOR.Tag.positiveInteger || tag == CBOR.Tag.negativeInteger else { throw damage() }
-      let mantissa = try readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start)
-      parts = DecimalParts(
-        isNegative: mantissa.isNegative, mantissa: mantissa.magnitude, exponent: Int(exponent))
-    default: throw damage()
+      mantissa = try readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start)
     }
+    let parts = DecimalParts(isNegative: mantissa.isNegative, mantissa: mantissa.magnitude, exponent: exponent)
     guard let decimal = parts.decimal else {
       throw ArchiveError.damaged(
         "a decimal that is no mantissa of 128 bits with an exponent from -128 to 127", at: start)
     }
     return decimal
+  }
+
+  /// The integer of 64 bits at this position without a tag; `nil`, with nothing passed, if there is none.
+  private mutating func readPlainInteger() throws -> (isNegative: Bool, argument: UInt64)? {
+    let initial = try peekByte()
+    guard initial < 0x40 else { return nil }
+    position &+= 1
+    return (initial >= 0x20, try readArgument(initial))
   }
 }
 

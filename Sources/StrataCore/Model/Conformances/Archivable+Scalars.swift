@@ -91,8 +91,8 @@ extension Double: Archivable {
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Double {
     if let number = Double(exactlyAs: value) ?? Double(inKeyed: value, context) { return number }
     if context.source == .json, case .wideInteger = value, let number = Double(withoutLossOf: value) { return number }
-    // JSON does not distinguish decimals, so a number with more digits than a double holds is rounded to the nearest double.
-    if context.source == .json, let text = value.exactNumberText, let number = Double(text) {
+    // JSON has no decimals, so a number with more digits than a double holds is rounded to the nearest one.
+    if context.source == .json, let number = Double(nearest: value) {
       guard number.isFinite else {
         throw ArchiveError.mismatch(expected: "a number in the range of a double", found: value.kind)
       }
@@ -239,6 +239,9 @@ extension Decimal: Archivable {
   public static var typeShape: TypeShape { TypeShape(.scalar(.decimal)) }
 
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
+  public static func read(from reader: inout ArchiveReader) throws -> Decimal {
+    try reader.readDecimal() ?? make(from: reader.readValue(), in: reader.context)
+  }
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Decimal {
     switch value {
     case .decimal(let value): return value
@@ -278,6 +281,20 @@ extension Decimal {
   fileprivate init?(ofJSON text: String) {
     guard let decimal = ByteBuffer.withUTF8(of: text, { JSONNumber($0.bytes).decimal }) else { return nil }
     self = decimal
+  }
+}
+
+extension Double {
+  /// The double nearest to a decimal or to the text of a number; infinite beyond the largest, and `nil` for other values.
+  fileprivate init?(nearest value: ArchiveValue) {
+    if case .decimal(let decimal) = value, let parts = DecimalParts(decimal), parts.mantissa.high == 0,
+      let number = Double(isNegative: parts.isNegative, significand: parts.mantissa.low, power: parts.exponent)
+    {
+      self = number
+    } else {
+      guard let text = value.exactNumberText else { return nil }
+      self.init(text)
+    }
   }
 }
 

@@ -1,0 +1,107 @@
+/// Deflate data that is in memory as a whole, by libdeflate if the package is built with the trait `Libdeflate`.
+///
+/// If a function returns `nil` or `false`, it changed nothing, and the caller uses zlib. Without the trait that is always so.
+enum WholeDeflate {
+  /// How many times its input deflate data inflates to, at most (RFC 1951).
+  static let mostRatio = 1032
+}
+
+#if Libdeflate
+  internal import CLibdeflate
+
+  extension WholeDeflate {
+    private static let compressors = StreamPool<Compressor>()
+    private static let decompressors = StreamPool<Decompressor>()
+
+    /// Deflates `input` as one complete stream and appends it to `output`.
+    ///
+    /// - Parameter level: 1 to 9.
+    /// - Returns: `false` if there is no memory for it.
+    static func deflate(_ input: RawSpan, level: Int, to output: inout [UInt8]) -> Bool {
+      let idle = compressors.take { $0.level == level }
+      guard let compressor = idle ?? Compressor(level: level) else { return false }
+      defer { compressors.give(compressor) }
+      // libdeflate fails only if the output does not fit.
+      let bound = libdeflate_deflate_compress_bound(compressor.state, input.byteCount)
+      let written = input.withUnsafeBytes { source in
+        output.appendUninitialized(bound) {
+          libdeflate_deflate_compress(compressor.state, source.baseAddress, source.count, $0.baseAddress, $0.count)
+        }
+      }
+      return written > 0
+    }
+
+    /// Inflates the stream at the start of `input`, if it is complete, valid and inflates to exactly `size` bytes, and appends
+    /// them to `output`. Otherwise `output` stays as it is.
+    ///
+    /// Some codes that zlib refuses as incomplete are valid here. A checksum of the bytes decides about them.
+    ///
+    /// Memory for `size` bytes is reserved before the first byte is inflated. It is at most 1,032 times the input.
+    ///
+    /// - Returns: the number of bytes of `input` that the stream has.
+    static func inflate(_ input: RawSpan, size: Int, to output: inout [UInt8]) -> Int? {
+      guard size > 0, size / mostRatio <= input.byteCount, let decompressor = decompressors.take() ?? Decompressor()
+      else {
+        return nil
+      }
+      defer { decompressors.give(decompressor) }
+      var used = 0
+      let written = input.withUnsafeBytes { source in
+        output.appendUninitialized(size) { target in
+          var count = 0
+          let result = libdeflate_deflate_decompress_ex(
+            decompressor.state, source.baseAddress, source.count, target.baseAddress, target.count, &used, &count)
+          return result == LIBDEFLATE_SUCCESS && count == size ? count : 0
+        }
+      }
+      return written == size ? used : nil
+    }
+
+    /// Unchecked, since the state is a pointer: whoever takes it out of the pool is its only user.
+    private final class Compressor: @unchecked Sendable {
+      let state: OpaquePointer
+      let level: Int
+
+      /// `nil` if there is no memory.
+      init?(level: Int) {
+        guard let state = libdeflate_alloc_compressor(CInt(level)) else { return nil }
+        (self.state, self.level) = (state, level)
+      }
+
+      deinit { libdeflate_free_compressor(state) }
+    }
+
+    /// Unchecked for the same reason.
+    private final class Decompressor: @unchecked Sendable {
+      let state: OpaquePointer
+
+      init?() {
+        guard let state = libdeflate_alloc_decompressor() else { return nil }
+        self.state = state
+      }
+
+      deinit { libdeflate_free_decompressor(state) }
+    }
+  }
+
+  extension Array where Element == UInt8 {
+    /// Lends memory for up to `room` bytes after the last element, and appends as many as `body` returns.
+    fileprivate mutating func appendUninitialized(_ room: Int, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Int)
+      -> Int
+    {
+      var written = 0
+      append(addingCapacity: room) { span in
+        span.withUnsafeMutableBufferPointer { buffer, count in
+          written = body(UnsafeMutableBufferPointer(rebasing: buffer[..<room]))
+          count = written
+        }
+      }
+      return written
+    }
+  }
+#else
+  extension WholeDeflate {
+    static func deflate(_ input: RawSpan, level: Int, to output: inout [UInt8]) -> Bool { false }
+    static func inflate(_ input: RawSpan, size: Int, to output: inout [UInt8]) -> Int? { nil }
+  }
+#endif
