@@ -5,11 +5,11 @@ internal import StrataCore
 final class EntityReader {
   private let db: Database
   private let catalog: EntityCatalog
-  /// The keys of the relations that are read; all unless given.
+  /// The keys of the relations that are read; `nil` for all.
   private let included: Set<String>?
   private var nodes: [Node] = []
   private var known: [EntityWriter.PlainKey: Int] = [:]
-  /// How many nodes have their links.
+  /// The number of nodes whose links were read.
   private var linked = 0
 
   private struct Node {
@@ -19,7 +19,7 @@ final class EntityReader {
     var links: [[Int]?]
   }
 
-  /// - Throws: ``EntityError`` with the code `invalidMapping` where no entity has a relation of a given key.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if no entity has a relation of a given key.
   init(_ catalog: EntityCatalog, _ db: Database, including included: Set<String>? = nil) throws {
     self.catalog = catalog
     self.db = db
@@ -33,7 +33,7 @@ final class EntityReader {
 
   // MARK: Rows
 
-  /// The nodes of rows by primary key; `nil` where there is no row.
+  /// The nodes of rows by primary key; `nil` if there is no row.
   func read(type: Int, primaryKeys: [[DatabaseValue]]) throws -> [Int?] {
     let table = catalog.table(of: type)
     var found = [Int?](repeating: nil, count: primaryKeys.count)
@@ -103,7 +103,7 @@ final class EntityReader {
     switch relation.kind {
     case .toOne(let slot, let referenced):
       let (asking, tuples) = asking(slot)
-      // Many rows have the same foreign key.
+      // Rows often share a foreign key, so each value is looked up once.
       var places: [ExactValue: Int] = [:]
       var distinct: [[DatabaseValue]] = []
       for tuple in tuples where places[ExactValue(tuple[0])] == nil {
@@ -132,13 +132,13 @@ final class EntityReader {
     }
   }
 
-  /// The rows that pairs lead to.
+  /// Calls `body` with each row that a table of pairs joins to one of the tuples.
   private func forEachPair(
     _ pairs: EntityType.Relation.Pairs, _ order: EntityType.Relation.Order?, _ target: Int, _ tuples: [[DatabaseValue]],
     _ body: (Int, [DatabaseValue]) throws -> Void
   ) throws {
     let (table, pairTable) = (catalog.table(of: target), catalog.tables[pairs.table])
-    // What keeps the order is a column of the pairs; any other is one of the entities.
+    // Positions are in the table of pairs; any other order is a column of the entities.
     let sorting =
       if case .kept(let slot)? = order { "p.\(pairTable.quoted(slot)), \(table.order(nil))" } else {
         table.order(order)
@@ -157,7 +157,7 @@ final class EntityReader {
 
   // MARK: Objects
 
-  /// The values of the models of nodes, and of all that they lead to.
+  /// Returns the records of nodes, and of all nodes that they refer to.
   ///
   /// - Throws: ``EntityError`` with the code `notReadable`.
   func graph(roots: [Int]) throws -> EntityGraph {
@@ -165,7 +165,7 @@ final class EntityReader {
     let order = Postorder.numbers(from: roots) { nodes[$0].links.lazy.compactMap(\.self).flatMap(\.self) }
     var numbers = [Int](repeating: 0, count: nodes.count)
     for (place, number) in order.enumerated() { numbers[number] = place }
-    // Each foreign key may lead to the same structure.
+    // Each reference to a struct decodes it anew.
     var allowance = 0
     for number in order {
       for target in nodes[number].links.lazy.compactMap(\.self).joined()
@@ -215,7 +215,7 @@ final class EntityReader {
   }
 }
 
-/// Makes a model of a row alone, for GRDB's own fetching.
+/// Creates a model from a single row, for GRDB's own fetching.
 enum EntityRowCoding {
   static func model<E: Entity>(_ type: E.Type, of row: Row) throws -> E {
     let (schema, mapping) = (E.schema, E.entityMapping)
