@@ -40,7 +40,7 @@ public struct StoreFinding: Sendable, Hashable {
 }
 
 extension StoreFinding: CustomStringConvertible {
-  /// One line: where, what is wrong, and what to do next. The wording may change between releases.
+  /// One line: the location, the problem and the next step. The wording may change between releases.
   public var description: String {
     var parts: [String] = []
     if let key { parts.append("key \(key)") }

@@ -1,7 +1,7 @@
 internal import GRDB
 internal import StrataCore
 
-/// A row during a save: as it is in the table, and as it will be.
+/// A row during a save, with its original and its new values.
 struct EntityRowState {
   /// A column of another row, whose value a column takes.
   struct Reference: Hashable {
