@@ -119,8 +119,7 @@ final class StoreCore: Sendable {
 
   /// Closes all connections.
   func close() throws {
-    // A pool closes its writing connection first. Only that one can checkpoint and remove the journal, and only as the
-    // last one.
+    // A pool closes its writing connection first. Only that one can checkpoint and remove the journal, and only as the last one.
     (writer as? DatabasePool)?.invalidateReadOnlyConnections()
     try writer.close()
     use.close()

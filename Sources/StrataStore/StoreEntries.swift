@@ -21,8 +21,7 @@ extension SnapshotStore {
   ///     for try await entry in store.entries(Issue.self, prefix: "issue/") { print(entry.key, entry.value.title) }
   ///
   /// The values are read page by page. Saves made meanwhile under later keys are included, and no read keeps the journal
-  /// from being shortened for longer than a page takes. ``StoreTransaction/forEach(_:prefix:_:)`` reads one snapshot of the
-  /// store.
+  /// from being shortened for longer than a page takes. ``StoreTransaction/forEach(_:prefix:_:)`` reads one snapshot of the store.
   ///
   /// - Parameters:
   ///   - type: the type; values of other types are skipped.

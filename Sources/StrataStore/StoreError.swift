@@ -51,8 +51,7 @@ public struct StoreError: Error, Sendable {
   public let reason: String
   /// The key that was read or saved; `nil` if the error concerns no single key.
   public let key: String?
-  /// The number of the revision within the history of its key; for a `conflict` the last one. `nil` if the error
-  /// concerns none.
+  /// The number of the revision within the history of its key; for a `conflict` the last one. `nil` if the error concerns none.
   public let revision: Int?
   /// The registered name of the type; `nil` if the error concerns none.
   public let typeName: String?

@@ -31,8 +31,7 @@ extension StoreTransaction {
 
   // MARK: Inside
 
-  /// The result of reading one row. Damage is a failure of that row. Other errors are thrown, because they concern no
-  /// row.
+  /// The result of reading one row. Damage is a failure of that row. Other errors are thrown, because they concern no row.
   func result<R>(_ body: () throws -> R) throws -> Result<R, any Error> {
     do { return .success(try body()) } catch  where StoreError.isDamage(error, db) { return .failure(error) }
   }

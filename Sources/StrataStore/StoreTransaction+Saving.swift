@@ -69,8 +69,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Deletes a key, as a new revision without a value. Its history is kept, and ``undo(_:author:note:)`` restores the
-  /// value.
+  /// Deletes a key, as a new revision without a value. Its history is kept, and ``undo(_:author:note:)`` restores the value.
   ///
   /// - Throws: ``StoreError`` with the code `notFound` if there is no value under the key, `conflict`, `readOnly`.
   @discardableResult
@@ -245,8 +244,7 @@ extension StoreTransaction {
 }
 
 extension EncodedRow {
-  /// Whether the shapes have a type in two versions. Then the known definition is by another program, and is not
-  /// reused.
+  /// Whether the shapes have a type in two versions. Then the known definition is by another program, and is not reused.
   var mixesVersions: Bool {
     var versions: [String: Int?] = [:]
     return parts.shapes.contains { shape in

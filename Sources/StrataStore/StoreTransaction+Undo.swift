@@ -43,8 +43,7 @@ struct StoreTimeline {
     places = Dictionary(rows.enumerated().map { ($1.seq, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The index of the revision whose state the revision at `place` repeats. If its origin was pruned, it is a state of its
-  /// own.
+  /// The index of the revision whose state the revision at `place` repeats. If its origin was pruned, it is a state of its own.
   private func state(_ place: Int) -> Int {
     let row = rows[place]
     guard row.action == .undo || row.action == .redo, let origin = row.origin, let found = places[origin] else {

@@ -131,8 +131,7 @@ public final class StoreTransaction {
     {
       let definition: Definition
       do { definition = try self.definition(id) } catch  where StoreError.isDamage(error, db) {
-        // The digest shows that the damaged definition had these bytes. Restoring them repairs all rows that refer to
-        // it.
+        // The digest shows that the damaged definition had these bytes. Restoring them repairs all rows that refer to it.
         try execute(
           "UPDATE \(tables.definitions) SET type = ?, version = ?, content = ? WHERE id = ?",
           [content.typeName, content.modelVersion, Data(bytes), id])
@@ -161,8 +160,7 @@ public final class StoreTransaction {
   /// Records that a revision was added.
   func noteSaved() { hasSaved = true }
 
-  /// Records that a save failed after its first change, so that the transaction fails even if the caller catches the
-  /// error.
+  /// Records that a save failed after its first change, so that the transaction fails even if the caller catches the error.
   func noteHalfSaved(_ error: any Error) { failure = failure ?? error }
 
   /// The identifier of the next revision of the store.

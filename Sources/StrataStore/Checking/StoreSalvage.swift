@@ -210,8 +210,7 @@ struct StoreSalvage {
         advice: "it is in the new store under the key given here; save it under its own"))
   }
 
-  /// The name of a key in the new store: its own, unless that is lost or another key has it. Histories of two keys
-  /// never mix.
+  /// The name of a key in the new store: its own, unless that is lost or another key has it. Histories of two keys never mix.
   private func freeName(_ known: String?, ofKey id: Int64, _ transaction: StoreTransaction) throws -> String {
     var name = known ?? "salvaged/\(id)"
     var number = 1
@@ -299,8 +298,7 @@ struct StoreSalvage {
     }
   }
 
-  /// Sets the last sequence above all that may have been given, so that the sequence of a lost revision is not given to
-  /// another.
+  /// Sets the last sequence above all that may have been given, so that the sequence of a lost revision is not given to another.
   private mutating func setSequence(_ transaction: StoreTransaction) throws {
     let tables = source.tables
     for (table, column) in [(tables.keys, "head"), (tables.keys, "id"), (tables.pieces, "revision")] {

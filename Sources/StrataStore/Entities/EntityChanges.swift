@@ -41,8 +41,7 @@ struct EntityChanges {
     while !waiting.isEmpty {
       var left: [Operation] = []
       var hasMoved = false
-      // Other rows may have to leave a row's lists before it is deleted, so deletions wait until nothing else can be
-      // done.
+      // Other rows may have to leave a row's lists before it is deleted, so deletions wait until nothing else can be done.
       let moving = Set(waiting.lazy.filter { $0.kind == .update }.map(\.row))
       for var operation in waiting where operation.kind != .delete || deletes {
         // The database may also delete the rows that refer to it.

@@ -44,8 +44,7 @@ public struct EntityError: Error, Sendable {
   public let reason: String
   /// The registered name of the model; `nil` if the error concerns no model.
   public let entity: String?
-  /// The path in the saved value: keys and array indices from the root. Empty for the root, or if the error concerns no
-  /// value.
+  /// The path in the saved value: keys and array indices from the root. Empty for the root, or if the error concerns no value.
   public let path: [ArchiveError.PathComponent]
   /// The table; `nil` if the error concerns no table.
   public let table: String?

@@ -15,8 +15,7 @@ public struct EntityMapping: Sendable {
   public let table: String
   /// The columns of fields that are not stored in the column of the same name. `.none` leaves a field out.
   public let columns: [String: EntityColumn]
-  /// The keys that identify rows, in order of precedence. Each is a list of fields or relations whose columns have a
-  /// unique index.
+  /// The keys that identify rows, in order of precedence. Each is a list of fields or relations whose columns have a unique index.
   public let keys: [(name: String, fields: [String])]
   /// The fields that refer to other entities.
   public let relations: [String: EntityRelation]
@@ -31,8 +30,7 @@ public struct EntityMapping: Sendable {
   ///   - keys: see ``keys``. A primary key that fields hold is added as the first key, unless one of them lists it.
   ///   - relations: see ``relations``.
   ///   - dropsUnknownFields: see ``dropsUnknownFields``.
-  ///   - subclass: for a table with several classes, returns the class of a row: a subclass whose mapping names the same
-  ///     table.
+  ///   - subclass: for a table with several classes, returns the class of a row: a subclass whose mapping names the same table.
   public init(
     table: String, columns: [String: EntityColumn]? = nil, keys: KeyValuePairs<String, [String]> = [:],
     relations: [String: EntityRelation] = [:], dropsUnknownFields: Bool = false,
@@ -112,8 +110,7 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
   /// A column that holds a date in the given form.
   public static func date(_ name: String, _ form: DateForm) -> EntityColumn { EntityColumn(name, .date(form)) }
 
-  /// A column that holds the field as an archive, whatever its type. Archives of older model versions are upgraded when
-  /// read.
+  /// A column that holds the field as an archive, whatever its type. Archives of older model versions are upgraded when read.
   public static func archive(_ name: String) -> EntityColumn { EntityColumn(name, .archive) }
 
   /// A column that holds the field as JSON text, in the type's own JSON mapping.
@@ -154,8 +151,7 @@ public struct EntityRelation: Sendable {
   ///
   /// - Parameters:
   ///   - column: the foreign key.
-  ///   - references: the referenced column of the other table; by default the one that the foreign key declares, else the
-  ///     primary key.
+  ///   - references: the referenced column of the other table; by default the one that the foreign key declares, else the primary key.
   public static func toOne(_ column: String, references: String? = nil) -> EntityRelation {
     EntityRelation(kind: .toOne(column: column, references: references))
   }
@@ -165,8 +161,7 @@ public struct EntityRelation: Sendable {
   ///
   /// - Parameters:
   ///   - foreignKey: a column of the other table.
-  ///   - references: the referenced column of this table; by default the one that the foreign key declares, else the
-  ///     primary key.
+  ///   - references: the referenced column of this table; by default the one that the foreign key declares, else the primary key.
   ///   - order: the order of an array.
   ///   - removed: the rule for rows that leave the list.
   public static func toMany(

@@ -315,8 +315,7 @@ struct EntityMatcher {
     try targets.load(order)
     for place in order {
       if pools[place] == nil {
-        // A row with its own foreign key is in one list only. Through other relations, several objects may refer to one
-        // row.
+        // A row with its own foreign key is in one list only. Through other relations, several objects may refer to one row.
         let isOwned = if case .toMany = catalog.types[place.type].relations[place.relation].kind { true } else { false }
         pools[place] = targets.rows(of: place).filter { !isOwned || !taken.contains($0) }
       }

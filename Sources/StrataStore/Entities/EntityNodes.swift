@@ -23,8 +23,7 @@ package struct EntityNodes: Sendable {
     package let parent: Int?
     /// The path from the parent to the node.
     package let steps: [ArchiveError.PathComponent]
-    /// The attributes that are absent because their cases are unknown. The source's defaults for absent values do not apply to
-    /// them.
+    /// The attributes that are absent because their cases are unknown. The source's defaults for absent values do not apply to them.
     package var unknownCases: Set<Int> = []
     /// Whether the values are already merged, so that merge policies are skipped.
     package var isMerged = false

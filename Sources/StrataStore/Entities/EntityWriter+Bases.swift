@@ -164,8 +164,7 @@ extension EntityWriter {
       for (number, boxes) in boxes.sorted(by: { $0.key < $1.key }) {
         let table = catalog.tables[number]
         let keys = boxes.map { box in table.primaryKey.map { box.row[$0] } }
-        // An outer savepoint may have been rolled back. If the query fails, the older base stays, which only causes more
-        // conflicts.
+        // An outer savepoint may have been rolled back. If the query fails, the older base stays, which only causes more conflicts.
         try? table.forEachRow(where: table.primaryKey, in: keys, db) { index, values in
           guard zip(values, boxes[index].row).allSatisfy({ $0.isExactly($1) }) else { return }
           boxes[index].box.move(to: .init(rows: fetched, number: boxes[index].number))

@@ -72,8 +72,7 @@ extension StoreBackup {
       try ["-wal", "-journal"].contains { try FileStatus(ofPath: url.path + $0) != nil }
     }
     guard try hasJournal() else { return }
-    // Changing the journal mode removes a stale journal, unless another connection has the file open. If it fails, the
-    // journal stays.
+    // Changing the journal mode removes a stale journal, unless another connection has the file open. If it fails, the journal stays.
     if try FileStatus(ofPath: url.path) != nil, let old = try? DatabaseQueue(path: url.path) {
       // As above. The check below finds out whether the journal is gone.
       _ = try? old.writeWithoutTransaction { try String.fetchOne($0, sql: "PRAGMA journal_mode = DELETE") }

@@ -5,8 +5,7 @@ internal import StrataCore
 /// The journal (WAL) beside the file of a store: its size, and the processes that prevent it from being shortened.
 ///
 /// SQLite restarts the journal only if a commit finds no reader of it, so overlapping readers would let it grow without
-/// limit. Above a size, the store therefore waits a moment for the readers of the old part. New readers do not use that
-/// part.
+/// limit. Above a size, the store therefore waits a moment for the readers of the old part. New readers do not use that part.
 final class StoreJournal: Sendable {
   /// The size in bytes above which the journal is checkpointed and truncated.
   static let limit = 8 << 20

@@ -12,8 +12,7 @@ public enum RetentionRule: Sendable, Hashable {
   case daily(Int)
   /// The last revision of each of the last `n` weeks (from Monday, UTC) in which the key was saved.
   case weekly(Int)
-  /// The revisions that are not older than this, by ``StoreOptions/clock``. Revisions with a time in the future are
-  /// kept.
+  /// The revisions that are not older than this, by ``StoreOptions/clock``. Revisions with a time in the future are kept.
   case within(Duration)
 }
 

@@ -39,8 +39,7 @@ extension StoreTransaction {
     return stored
   }
 
-  /// Removes revisions of a key, given in descending order. Deltas of them that others saved meanwhile are stored
-  /// whole.
+  /// Removes revisions of a key, given in descending order. Deltas of them that others saved meanwhile are stored whole.
   func removePart(_ leaving: [Int64], ofKey key: Int64) throws {
     let gone = Set(leaving)
     for id in leaving {

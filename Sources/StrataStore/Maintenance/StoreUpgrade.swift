@@ -84,8 +84,7 @@ extension StoreUpgradeReport: CustomStringConvertible {
 extension SnapshotStore {
   /// Returns what `upgrade(_:retryFailed:progress:)` would do. Reads only counts.
   ///
-  /// - Parameter types: the types of the current program. A model includes its optional, and arrays, sets and dictionaries of
-  ///   it.
+  /// - Parameter types: the types of the current program. A model includes its optional, and arrays, sets and dictionaries of it.
   /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `busy`, `fileSystem`.
   /// - Complexity: linear in the number of definitions, and of revisions that an upgrade set aside.
   public func upgradePlan(_ types: [any (Archivable & SendableMetatype).Type]) async throws -> StoreUpgradePlan {

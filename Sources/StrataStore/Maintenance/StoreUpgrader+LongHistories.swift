@@ -2,8 +2,8 @@ internal import GRDB
 internal import StrataCore
 
 /// Upgrades keys whose histories are too long to be held in memory, in several transactions. The last revision comes first, so that
-/// deltas of a revision are upgraded before it. Each revision is rewritten with all its direct deltas, about log2 of its number, so
-/// that every revision can be read after each transaction.
+/// deltas of a revision are upgraded before it. Each revision is rewritten with its direct deltas, of which there are few, so that
+/// every revision can be read after each transaction.
 extension StoreUpgrader {
   /// Upgrades one key. A revision that cannot be read is set aside, and so is its base: once the base is rewritten, the revision
   /// could not be read even after a repair.
@@ -77,8 +77,7 @@ extension StoreUpgrader {
     _ read: StoredRow, _ part: KeyRows, _ shapes: @escaping @Sendable (Stamp) -> [RecordShape],
     _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction
   ) throws {
-    // Skips a revision that was pruned meanwhile, or upgraded by another process. Storing a revision anew keeps its
-    // content.
+    // Skips a revision that was pruned meanwhile, or upgraded by another process. Storing a revision anew keeps its content.
     guard let row = try transaction.revision(read.id), row.definition == read.definition else { return }
     guard case .success(let encoded)? = part.upgraded[row.id], case .success(let content?)? = part.contents[row.id]
     else {

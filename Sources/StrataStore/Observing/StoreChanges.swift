@@ -7,8 +7,7 @@ extension SnapshotStore {
   ///     for try await revision in store.changes() { print(revision.key, revision.number) }
   ///
   /// Each revision is returned once, in the order of the saves, however slowly the sequence is read. Saves by this
-  /// program arrive at once, saves by other processes within ``StoreOptions/pollInterval``. The sequence ends when its
-  /// task is cancelled.
+  /// program arrive at once, saves by other processes within ``StoreOptions/pollInterval``. The sequence ends when its task is cancelled.
   ///
   /// - Parameter sequence: the ``StoreRevision/sequence`` after which to begin; by default the current last one. A program that
   ///   remembers the last one that it processed misses no revisions, except pruned ones.

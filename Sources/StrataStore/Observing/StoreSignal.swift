@@ -1,8 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Wakes tasks that wait for a save: at once after a save by this store, and after a timeout in case another process
-/// saved.
+/// Wakes tasks that wait for a save: at once after a save by this store, and after a timeout in case another process saved.
 final class StoreSignal: Sendable {
   private struct Waiter {
     let continuation: CheckedContinuation<Void, Never>

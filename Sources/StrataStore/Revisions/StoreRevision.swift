@@ -24,8 +24,7 @@ public struct StoreRevision: Sendable, Hashable {
   /// The number among all revisions of the store. A later save has a higher one, whatever its time. Numbers are never
   /// reused, and those of pruned revisions are missing.
   public let sequence: Int64
-  /// The time of the save by the clock of the saving program, to the millisecond. Revisions are ordered by
-  /// ``sequence``, not by time.
+  /// The time of the save by the clock of the saving program, to the millisecond. Revisions are ordered by ``sequence``, not by time.
   public let time: Date
   /// Who saved it.
   public let author: String?

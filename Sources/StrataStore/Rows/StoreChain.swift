@@ -16,8 +16,7 @@ struct StoreChain {
   /// The last possible base for each number of deltas in its own chain.
   private var last: [(id: Int64, seq: Int64)?] = []
 
-  /// Whether a row can keep its form: its base is in the chain, and it stays within its limits of deltas and
-  /// inflations.
+  /// Whether a row can keep its form: its base is in the chain, and it stays within its limits of deltas and inflations.
   func holds(_ row: StoredRow) -> Bool {
     guard row.form == .delta else { return true }
     guard let base = row.base, let cost = costs[base] else { return false }

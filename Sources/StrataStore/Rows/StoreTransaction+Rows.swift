@@ -2,8 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The content of a revision as bytes, with its definition and shared content: all that decoding needs, without the
-/// database.
+/// The content of a revision as bytes, with its definition and shared content: all that decoding needs, without the database.
 struct StoredContent: Sendable {
   let definition: Definition
   /// The row with its head.

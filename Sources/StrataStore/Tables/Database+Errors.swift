@@ -5,12 +5,10 @@ internal import GRDBSQLite
 /// The system's errors for the files of a connection, which SQLite's result codes leave out: SQLite reports a page that the
 /// system fails to read (`EIO`) as corruption, and only some cases of a full disk as `SQLITE_FULL`.
 extension Database {
-  /// The last error numbers of the system for the file and its journal, without zeros. `sqlite3_system_errno` lacks those
-  /// of a commit.
+  /// The last error numbers of the system for the file and its journal, without zeros. `sqlite3_system_errno` lacks those of a commit.
   var systemErrors: [Int32] { files.map(Self.lastError).filter { $0 != 0 } }
 
-  /// Runs `body` with reset error numbers, which distinguish damage from a failure of the system. Both are thrown as errors of
-  /// the store.
+  /// Runs `body` with reset error numbers, which distinguish damage from a failure of the system. Both are thrown as errors of the store.
   ///
   /// - Parameter other: another connection that `body` uses.
   func telling<R>(beside other: Database? = nil, _ body: () throws -> R) throws -> R {

@@ -52,8 +52,7 @@ struct SchemaChange {
   }
 
   private func change(_ writer: any DatabaseWriter, _ db: Database) throws {
-    // Steps may create tables anew under their names, and references must survive that. The setting cannot change
-    // within a transaction.
+    // Steps may create tables anew under their names, and references must survive that. The setting cannot change within a transaction.
     let hadKeys = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? true
     try db.execute(sql: "PRAGMA foreign_keys = OFF")
     defer {
@@ -73,8 +72,7 @@ struct SchemaChange {
     }
   }
 
-  /// The first problem of the store's tables; `nil` if there is none. Other tables of the app's database are not
-  /// checked.
+  /// The first problem of the store's tables; `nil` if there is none. Other tables of the app's database are not checked.
   private func problem(_ db: Database) throws -> String? {
     let names = try String.fetchAll(
       db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, ?) = ?",

@@ -63,7 +63,6 @@ struct StoreTables: Sendable {
 
   /// Creates the tables.
   func create(in db: Database) throws {
-    // Changing a revision means changing its CRC, so no table but this one knows what a row looks like.
     try db.execute(
       sql: """
         CREATE TABLE \(meta) (name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
