@@ -1,7 +1,7 @@
 public import GRDB
 public import StrataCore
 
-/// The way of one field of a document into a column. It contains values, which may be private.
+/// The trace of one field from a document to its column. It contains values, which may be private.
 public struct EntityTrace: Sendable {
   /// The registered name of the model.
   public let entity: String
