@@ -2,9 +2,9 @@ public import Foundation
 internal import GRDB
 public import StrataCore
 
-// Each of these is one transaction; what several of them should do at once belongs into `write` or `read`.
+// Each of these is one transaction. Use `write` or `read` to combine several.
 extension SnapshotStore {
-  /// Saves a value under a key, as a new revision. When this returns, it is on the disk.
+  /// Saves a value under a key, as a new revision. It is on the disk when this returns.
   ///
   /// - Throws: as ``StoreTransaction/save(_:as:author:note:if:overNewer:)``.
   @discardableResult
@@ -17,7 +17,7 @@ extension SnapshotStore {
     }
   }
 
-  /// The value of a key, upgraded in memory where an older version saved it; `nil` where there is none.
+  /// The value of a key, upgraded in memory if an older version saved it; `nil` if there is none.
   ///
   /// - Throws: as `StoreTransaction.value(_:for:at:)`.
   public func value<T: Archivable>(
@@ -26,7 +26,7 @@ extension SnapshotStore {
     try await read { try $0.content(for: key, at: point) }?.decode(T.self, core.options)
   }
 
-  /// The archive of a value, as `ArchiveEncoder` makes it.
+  /// The archive of a value, as `ArchiveEncoder` encodes it.
   ///
   /// - Throws: as ``StoreTransaction/archive(of:at:compression:)``.
   public func archive(
@@ -38,12 +38,12 @@ extension SnapshotStore {
     return try content.archive(core.options, compression)
   }
 
-  /// All revisions of a key, the first one first; none where there is no such key.
+  /// All revisions of a key, the first one first; empty if there is no such key.
   ///
   /// - Throws: as ``StoreTransaction/history(of:)``.
   public func history(of key: String) async throws -> [StoreRevision] { try await read { try $0.history(of: key) } }
 
-  /// What differs between two revisions of a key, key path by key path.
+  /// The difference between two revisions of a key, by key path.
   ///
   /// - Throws: as ``StoreTransaction/difference(of:from:to:elementsBy:)``.
   public func difference(
@@ -52,7 +52,7 @@ extension SnapshotStore {
     try await read { try $0.difference(of: key, from: old, to: new, elementsBy: elements) }
   }
 
-  /// What differs between two revisions of a key, both upgraded to today's version of their type.
+  /// The difference between two revisions of a key, both upgraded to the current version of their type.
   ///
   /// - Throws: as ``StoreTransaction/difference(of:as:from:to:elementsBy:)``.
   public func difference<T: Archivable & SendableMetatype>(
@@ -62,7 +62,7 @@ extension SnapshotStore {
     try await read { try $0.difference(of: key, as: type, from: old, to: new, elementsBy: elements) }
   }
 
-  /// Makes an earlier state the last one again, as a new revision.
+  /// Saves an earlier state again, as a new revision.
   ///
   /// - Throws: as ``StoreTransaction/restore(_:to:author:note:)``.
   @discardableResult
@@ -72,7 +72,7 @@ extension SnapshotStore {
     try await write { try $0.restore(key, to: point, author: author, note: note) }
   }
 
-  /// Goes back to the state before the last change of a key, as a new revision.
+  /// Saves the state before the last change of a key again, as a new revision.
   ///
   /// - Throws: as ``StoreTransaction/undo(_:author:note:)``.
   @discardableResult
@@ -80,7 +80,7 @@ extension SnapshotStore {
     try await write { try $0.undo(key, author: author, note: note) }
   }
 
-  /// Takes the last undo of a key back, as a new revision.
+  /// Redoes the last undone change of a key, as a new revision.
   ///
   /// - Throws: as ``StoreTransaction/redo(_:author:note:)``.
   @discardableResult

@@ -1,28 +1,28 @@
 public import Foundation
 public import GRDB
 
-/// Models as they were at every save: each save is a revision that one can return to.
+/// A store that keeps every save of a model as a revision, to which a program can return.
 ///
 ///     let store = try SnapshotStore(url: url)
 ///     try await store.save(issue, as: "issue/7", author: "ann", note: "closed")
 ///     let issue = try await store.value(Issue.self, for: "issue/7")
 ///     let before = try await store.value(Issue.self, for: "issue/7", at: .revision(1))
 ///
-/// A save that has returned is on the disk: it survives the end of the process and of the power. A store can be used by any
-/// number of tasks and processes at once; readers and the one writer do not wait for each other. Docs/Store.md is the guide.
+/// A save that has returned is on the disk: it survives a crash or a power failure. Any number of tasks and processes can
+/// use a store at once; readers and the one writer do not wait for each other. Docs/Store.md is the guide.
 public final class SnapshotStore: Sendable {
   let core: StoreCore
 
   init(_ core: StoreCore) { self.core = core }
 
-  /// Opens the store in a file, which is made where there is none.
+  /// Opens the store in a file, which is created if needed.
   ///
-  /// Beside the file are, while it is open, one with the suffix `-wal` and one with `-shm`, which belong to it.
+  /// While it is open, two files beside it with the suffixes `-wal` and `-shm` belong to it.
   ///
-  /// - Throws: ``StoreError`` with the code `notAStore` where the file is something else, `newerStore`, `readOnly` where there
-  ///   is no file and none may be made, `damaged`, `busy`, `fileSystem`. A store of a newer program that this one may read
-  ///   is opened for reading, see ``isReadOnly``. All of this is decided before anything is written.
-  /// - Complexity: constant, whatever is in the store; linear in the file where the store has an older format.
+  /// - Throws: ``StoreError`` with the code `notAStore` if the file is something else, `newerStore`, `readOnly` if there is no
+  ///   file and none may be created, `damaged`, `busy`, `fileSystem`. A store of a newer program that this one may read is
+  ///   opened for reading, see ``isReadOnly``. All of this is decided before anything is written.
+  /// - Complexity: constant, whatever the store contains; linear in the size of the file if the store has an older format.
   public convenience init(url: URL, options: StoreOptions = StoreOptions()) throws {
     guard url.isFileURL else {
       throw StoreError(.fileSystem, "“\(url.absoluteString)” is not the URL of a file; make one with URL(filePath:)")
@@ -30,23 +30,23 @@ public final class SnapshotStore: Sendable {
     do { self.init(try StoreOpening(options).open(url.path)) } catch { throw StoreError.ofFile(error) }
   }
 
-  /// Makes a store in memory, which ends with this object: for tests and for previews.
+  /// Creates a store in memory, for tests and previews. It is lost when this object is deallocated.
   ///
-  /// - Throws: ``StoreError`` with the code `fileSystem` where SQLite refuses.
+  /// - Throws: ``StoreError`` with the code `fileSystem` if SQLite fails.
   public convenience init(inMemory options: StoreOptions) throws {
     do { self.init(try StoreOpening(options).openInMemory()) } catch { throw StoreError.ofDatabase(error) }
   }
 
-  /// Opens the store in a database that the app has already, beside the app's own tables.
+  /// Opens the store in the app's own database, beside the app's tables.
   ///
-  /// How durable a save is, and how long it waits for others, is then up to the settings of that database: `synchronous`
-  /// is `NORMAL` in a `DatabasePool` unless the app sets it, which survives the end of the process and not that of the power.
+  /// The settings of that database determine how durable a save is, and how long it waits for others. `synchronous` is
+  /// `NORMAL` in a `DatabasePool` unless the app sets it, which survives a crash of the process but not a power failure.
   ///
   /// - Parameters:
   ///   - writer: the database.
-  ///   - prefix: what the names of the store's tables begin with.
-  ///   - options: how values are encoded and decoded, and the clock.
-  /// - Throws: as ``init(url:options:)``; `invalid` for a prefix that is no beginning of a name.
+  ///   - prefix: the prefix of the names of the store's tables.
+  ///   - options: the options for encoding and decoding, and the clock.
+  /// - Throws: as ``init(url:options:)``; `invalid` for a prefix that table names cannot have.
   public convenience init(
     in writer: any DatabaseWriter, prefix: String = "strata_", options: StoreOptions = StoreOptions()
   ) throws {
@@ -55,14 +55,14 @@ public final class SnapshotStore: Sendable {
     }
   }
 
-  /// Whether the store can only be read: it was opened so, or a newer program asks for it.
+  /// Whether the store can only be read, because it was opened read-only or a newer program requires it.
   public var isReadOnly: Bool { core.isReadOnly }
 
-  /// Closes the file, where the store has one of its own. Whatever is called afterwards throws.
+  /// Closes the store if it is not in the app's own database. All later calls throw.
   ///
-  /// A store that nothing refers to closes by itself.
+  /// A store also closes when it is deallocated.
   ///
-  /// - Throws: ``StoreError`` where a transaction still runs. The store is then open.
+  /// - Throws: ``StoreError`` if a transaction still runs. The store is then still open.
   public func close() throws {
     guard core.tables.prefix.isEmpty else { return }
     do { try core.close() } catch { throw StoreError.ofDatabase(error) }
@@ -70,31 +70,30 @@ public final class SnapshotStore: Sendable {
 
   // MARK: Transactions
 
-  /// Reads in one transaction: what others save meanwhile is not seen. Nobody waits for it, but while it runs the journal
-  /// cannot be shortened.
+  /// Reads one snapshot of the store in one transaction. No other reader or writer waits for it, but the journal cannot be
+  /// shortened while it runs.
   ///
-  /// - Throws: what `body` throws; ``StoreError`` with the code `newerStore` where a newer program changed the format since the
-  ///   store was opened, `damaged`, `fileSystem`; `CancellationError` where the task was cancelled before.
+  /// - Throws: the errors of `body`; ``StoreError`` with the code `newerStore` if a newer program changed the format since the
+  ///   store was opened, `damaged`, `fileSystem`; `CancellationError` if the task was cancelled before.
   public func read<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
     try await core.read(body)
   }
 
-  /// As ``read(_:)``, where there is no concurrency.
+  /// Like ``read(_:)``, for synchronous code.
   ///
-  /// - Throws: also ``StoreError`` with the code `invalid` within another reading of the store, or a transaction of one that has a single
-  ///   connection.
+  /// - Throws: also ``StoreError`` with the code `invalid` within another read of the store, or within any transaction of a store that
+  ///   has a single connection.
   public func read<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try core.read(body)
   }
 
-  /// Saves in one transaction: all that `body` does is kept, or, where it throws, nothing. When this returns, it is on the
-  /// disk.
+  /// Saves in one transaction. If `body` throws, none of its changes are kept. They are on the disk when this returns.
   ///
-  /// - Throws: what `body` throws; ``StoreError`` with the code `readOnly` or `newerStore` where the store may not be written,
-  ///   `busy` where others saved for longer than ``StoreOptions/busyTimeout``, `full`, `fileSystem`; `CancellationError` where the
-  ///   task was cancelled before. Nothing is then saved. Only if the disk fails from the commit to the end of the process, the next
-  ///   opening may find what was saved.
-  /// - Complexity: one wait for the disk, whatever is saved. Past 8 MiB of journal, up to a tenth of a second more.
+  /// - Throws: the errors of `body`; ``StoreError`` with the code `readOnly` or `newerStore` if the store may not be written,
+  ///   `busy` if others saved for longer than ``StoreOptions/busyTimeout``, `full`, `fileSystem`; `CancellationError` if the task
+  ///   was cancelled before. Nothing is then saved. Only if the disk fails from the commit until the process ends, the next opening
+  ///   may find the changes.
+  /// - Complexity: one wait for the disk, however much is saved. With more than 8 MiB of journal, up to a tenth of a second more.
   public func write<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
     try core.checkCanWrite()
     do {
@@ -104,16 +103,16 @@ public final class SnapshotStore: Sendable {
     } catch { throw core.failure(error) }
   }
 
-  /// As ``write(_:)``, where there is no concurrency.
+  /// Like ``write(_:)``, for synchronous code.
   ///
-  /// - Throws: also ``StoreError`` with the code `invalid` within another transaction of the store that saves, or one of a store that has a
-  ///   single connection.
+  /// - Throws: also ``StoreError`` with the code `invalid` within another transaction of the store that saves, or within any transaction of
+  ///   a store that has a single connection.
   public func write<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try core.checkCanWrite()
     return try core.save(body)
   }
 
-  /// Saves within a transaction of the app's own, together with what that changes in other tables.
+  /// Saves within a transaction of the app, together with its changes in other tables.
   ///
   ///     try await pool.write { db in
   ///       try order.insert(db)
@@ -122,8 +121,8 @@ public final class SnapshotStore: Sendable {
   ///
   /// - Parameters:
   ///   - db: a connection to the database that the store was opened in.
-  ///   - body: what saves; it must not keep the transaction.
-  /// - Throws: what `body` throws, after which nothing of it is kept, and ``StoreError``.
+  ///   - body: the closure that saves; it must not keep the transaction.
+  /// - Throws: the errors of `body`, after which none of its changes are kept, and ``StoreError``.
   public func write<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
     try core.checkCanWrite()
     do {
@@ -137,12 +136,12 @@ public final class SnapshotStore: Sendable {
     } catch { throw StoreError.ofDatabase(error) }
   }
 
-  /// Reads within a transaction of the app's own.
+  /// Reads within a transaction of the app.
   ///
   /// - Parameters:
   ///   - db: a connection to the database that the store was opened in.
-  ///   - body: what reads; it must not keep the transaction.
-  /// - Throws: what `body` throws, and ``StoreError`` as `read(_:)`.
+  ///   - body: the closure that reads; it must not keep the transaction.
+  /// - Throws: the errors of `body`, and ``StoreError`` as `read(_:)`.
   public func read<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
     do {
       return try core.read(db, isWhole: false, body)
@@ -151,12 +150,12 @@ public final class SnapshotStore: Sendable {
 }
 
 extension SnapshotStore {
-  /// Opens the store in a file as a program does that knows other formats than this one: for tests of a change of format.
+  /// Opens the store in a file like a program that knows other formats, for tests of format changes.
   package convenience init(url: URL, options: StoreOptions = StoreOptions(), schema: StoreSchema) throws {
     do { self.init(try StoreOpening(options, schema).open(url.path)) } catch { throw StoreError.ofFile(error) }
   }
 
-  /// As ``init(in:prefix:options:)`` of a program with other steps.
+  /// Like ``init(in:prefix:options:)``, with other formats.
   package convenience init(
     in writer: any DatabaseWriter, prefix: String, options: StoreOptions = StoreOptions(), schema: StoreSchema
   ) throws {
@@ -165,7 +164,7 @@ extension SnapshotStore {
     }
   }
 
-  /// What `PRAGMA synchronous` says on the connection that writes: 2 where each commit waits for the disk.
+  /// The value of `PRAGMA synchronous` of the writing connection: 2 if each commit waits for the disk.
   package var synchronous: Int? {
     get throws { try core.writer.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") } }
   }

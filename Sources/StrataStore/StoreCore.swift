@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// What all the transactions of a store share.
+/// The state that all transactions of a store share.
 final class StoreCore: Sendable {
   let writer: any DatabaseWriter
   let tables: StoreTables
@@ -9,11 +9,11 @@ final class StoreCore: Sendable {
   let isReadOnly: Bool
   let definitions = DefinitionCache()
   let signal = StoreSignal()
-  /// The journal of the file, where the store has one of its own.
+  /// The journal of the store's own file; `nil` if it has none.
   let journal: StoreJournal?
   private let use = StoreUse()
 
-  /// - Parameter path: the file, where the store has one of its own.
+  /// - Parameter path: the store's own file; `nil` if it has none.
   init(
     _ writer: any DatabaseWriter, _ tables: StoreTables, _ options: StoreOptions, isReadOnly: Bool, path: String? = nil
   ) {
@@ -24,7 +24,7 @@ final class StoreCore: Sendable {
     journal = path.map { StoreJournal(of: $0) }
   }
 
-  /// The ``StoreRevision/sequence`` of the last revision of the store; 0 where there is none.
+  /// The ``StoreRevision/sequence`` of the last revision of the store; 0 if there is none.
   func lastSequence(in db: Database) throws -> Int64 {
     let statement = try db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = ?")
     return try Int64.fetchOne(statement, arguments: [tables.revisions]) ?? 0
@@ -45,19 +45,20 @@ final class StoreCore: Sendable {
     do { return try writer.read { db in try read(db, body) } } catch { throw readingFailure(error) }
   }
 
-  /// As ``read(_:)-(_)``, without a thread that waits.
+  /// Like ``read(_:)-(_)``, without blocking a thread.
   func read<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
     try use.checkOpen()
     do { return try await writer.read { db in try self.read(db, body) } } catch { throw readingFailure(error) }
   }
 
-  /// Reads in one transaction, though pages may be damaged: having met one, SQLite refuses to commit even what only reads.
+  /// Reads in one transaction, even if pages are damaged. It is rolled back, because SQLite refuses to commit after
+  /// damage, even if the transaction only reads.
   func readDamaged<R>(_ body: (Database) throws -> R) throws -> R {
     do {
       return try writer.unsafeRead { db in
         try db.beginTransaction(.deferred)
         defer {
-          // What keeps it from ending ends the connection.
+          // If the rollback fails, the connection cannot be used any more either.
           try? db.rollback()
         }
         return try db.telling { try body(db) }
@@ -65,13 +66,13 @@ final class StoreCore: Sendable {
     } catch { throw readingFailure(error) }
   }
 
-  /// The error of a reading, which may have failed before its transaction.
+  /// Converts the error of a read, which may have failed before its transaction.
   private func readingFailure(_ error: any Error) -> any Error {
     let path = (writer as? DatabasePool)?.path ?? (writer as? DatabaseQueue)?.path
     return StoreError.ofDatabase(path.map { DatabaseFile.failure(error, ofFile: $0) } ?? error)
   }
 
-  /// Checks that no newer program has changed the format since the store was opened. Costs one look at a table of a few rows.
+  /// Checks that no newer program has changed the format since the store was opened. Costs one query of a small table.
   func checkReadable(_ db: Database) throws {
     let statement = try db.cachedStatement(sql: "SELECT value FROM \(tables.meta) WHERE name = 'minimumReader'")
     guard let least = try Int.fetchOne(statement), least <= tables.schema.format else {
@@ -82,7 +83,7 @@ final class StoreCore: Sendable {
     }
   }
 
-  /// Runs what saves, within a transaction that another process may have changed the format before.
+  /// Runs a save within a transaction. Checks the format first, because another process may have changed it.
   func write<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {
     try db.telling { try use.run(.write) { try writeNow(db, isWhole: isWhole, body) } }
   }
@@ -100,7 +101,7 @@ final class StoreCore: Sendable {
     return result
   }
 
-  /// Saves in one transaction, and shortens the journal where it became long.
+  /// Saves in one transaction, and shortens the journal if it is too long.
   func save<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try use.check(.write, sharesConnection: writer is DatabaseQueue)
     do {
@@ -110,7 +111,7 @@ final class StoreCore: Sendable {
     } catch { throw failure(error) }
   }
 
-  /// The error of a transaction that failed, which may be that of its beginning or its commit.
+  /// Converts the error of a failed transaction, which may come from its begin or its commit.
   func failure(_ error: any Error) -> any Error {
     guard error is DatabaseError else { return error }
     return writer.writeWithoutTransaction { StoreError.ofDatabase(error, $0.systemErrors) }
@@ -118,8 +119,7 @@ final class StoreCore: Sendable {
 
   /// Closes all connections.
   func close() throws {
-    // A pool closes the connection that writes first, and only that one could bring the journal into the file and remove
-    // it as the last one does.
+    // A pool closes its writing connection first. Only that one can checkpoint and remove the journal, and only as the last one.
     (writer as? DatabasePool)?.invalidateReadOnlyConnections()
     try writer.close()
     use.close()

@@ -4,9 +4,9 @@ public import StrataCore
 
 /// A value with the revision that holds it.
 public struct StoreEntry<Value> {
-  /// What is known of the save.
+  /// The metadata of the save.
   public let revision: StoreRevision
-  /// What was saved, in today's version.
+  /// The value, upgraded to the current version.
   public let value: Value
 
   /// The key.
@@ -16,16 +16,16 @@ public struct StoreEntry<Value> {
 extension StoreEntry: Sendable where Value: Sendable {}
 
 extension SnapshotStore {
-  /// The last values of a type, in the order of the keys' bytes, in bounded memory however many there are.
+  /// The current values of a type, in the order of the keys' bytes, in bounded memory.
   ///
   ///     for try await entry in store.entries(Issue.self, prefix: "issue/") { print(entry.key, entry.value.title) }
   ///
-  /// They are read page by page: what is saved meanwhile under keys that are still to come is among them, and no reader
-  /// holds the journal for longer than a page takes. ``StoreTransaction/forEach(_:prefix:_:)`` reads one state of the store.
+  /// The values are read page by page. Saves made meanwhile under later keys are included, and no read keeps the journal
+  /// from being shortened for longer than a page takes. ``StoreTransaction/forEach(_:prefix:_:)`` reads one snapshot of the store.
   ///
   /// - Parameters:
-  ///   - type: the type; values of other types are passed over.
-  ///   - prefix: what the keys begin with; all keys where it is empty.
+  ///   - type: the type; values of other types are skipped.
+  ///   - prefix: the prefix of the keys; all keys if it is empty.
   ///   - last: the key after which to begin.
   public func entries<T: Archivable>(
     _ type: T.Type = T.self, prefix: String = "", after last: String? = nil
@@ -34,7 +34,7 @@ extension SnapshotStore {
   }
 }
 
-/// The last values of a type, see ``SnapshotStore/entries(_:prefix:after:)``.
+/// The current values of a type, see ``SnapshotStore/entries(_:prefix:after:)``.
 public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
   public typealias Element = StoreEntry<Value>
 
@@ -62,7 +62,7 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
 
     /// The next value, or `nil` at the end.
     ///
-    /// - Throws: ``StoreError``, whose ``StoreError/key`` is the one that could not be read. The next call goes on after it.
+    /// - Throws: ``StoreError``, whose ``StoreError/key`` could not be read. The next call continues after that key.
     public mutating func next() async throws -> StoreEntry<Value>? {
       while true {
         while let entry = page.popLast() {
@@ -83,15 +83,15 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
 }
 
 extension StoreTransaction {
-  /// What is under a key, or why it cannot be told.
+  /// A key with its revision and content, or the error of reading them.
   typealias PageEntry = (key: StoredKey, result: Result<(StoreRevision, KeyedContent?), any Error>)
 
-  /// How many values are read at once.
+  /// The number of values that are read at once.
   private static var page: Int { 128 }
 
-  /// Hands the last values of a type to `body`, in the order of the keys' bytes, as they are at one moment.
+  /// Calls `body` with the current values of a type, in the order of the keys' bytes, from one snapshot.
   ///
-  /// - Throws: what `body` throws, and ``StoreError``.
+  /// - Throws: the errors of `body`, and ``StoreError``.
   /// - Complexity: memory holds 128 rows at a time.
   public func forEach<T: Archivable>(
     _ type: T.Type = T.self, prefix: String = "", _ body: (StoreEntry<T>) throws -> Void

@@ -2,21 +2,21 @@ public import Foundation
 package import GRDB
 internal import StrataCore
 
-/// What went wrong in a store, and where.
+/// An error of a store, with its location.
 ///
-/// Every error of a store is of this type; what caused it, an `ArchiveError` or an error of SQLite, is its
-/// ``underlyingError``. Messages name keys, types and versions, and never values.
+/// Every error of a store is of this type. Its ``underlyingError`` is the cause, an `ArchiveError` or an error of
+/// SQLite. Messages name keys, types and versions, and never values.
 public struct StoreError: Error, Sendable {
-  /// The kind of failure. ``description`` words it; only the code is part of the interface.
+  /// The kind of failure. Only the code is part of the interface; the wording of ``description`` is not.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     // Opening
-    /// The file is no store, or a database with other tables.
+    /// The file is not a store, or is a database with other tables.
     case notAStore
-    /// A newer program made the store in a format that this one does not read.
+    /// A newer program wrote the store in a format that this one cannot read.
     case newerStore
-    /// The store can only be read: it was opened so, or a newer program set a format that this one does not write.
+    /// The store can only be read: it was opened read-only, or a newer program set a format that this one cannot write.
     case readOnly
-    /// The store's own tables could not be brought to the format of this program. The store is as it was.
+    /// The store's own tables could not be changed to the format of this program. The store is unchanged.
     case schemaChangeFailed
     // Reading
     /// There is no such key, revision or label.
@@ -25,12 +25,12 @@ public struct StoreError: Error, Sendable {
     case newerModel
     /// Bytes of the store are not those that were written.
     case damaged
-    /// The row is whole, and its archive cannot be decoded as the type asked for; the cause says why.
+    /// The row is intact, but its archive cannot be decoded as the requested type; see ``StoreError/underlyingError``.
     case notDecodable
     // Saving
-    /// The key has another revision than the condition of the save asks for.
+    /// The last revision of the key does not meet the condition of the save.
     case conflict
-    /// The value cannot be archived; the cause says why.
+    /// The value cannot be archived; see ``StoreError/underlyingError``.
     case notEncodable
     /// There is nothing to undo or to redo.
     case nothingToUndo
@@ -39,21 +39,21 @@ public struct StoreError: Error, Sendable {
     // Files
     /// Another connection kept the store locked for longer than ``StoreOptions/busyTimeout``.
     case busy
-    /// The disk, or the size that the store may have, is full. What was there before is whole.
+    /// The disk is full, or the store has reached its size limit. Existing data is intact.
     case full
-    /// The operating system or SQLite refused; the cause says why.
+    /// An error of the operating system or of SQLite; see ``StoreError/underlyingError``.
     case fileSystem
   }
 
   /// The kind of failure.
   public let code: Code
-  /// What is wrong, and then what would be right, without key, revision, type and cause, which ``description`` adds.
+  /// The problem and its remedy, without key, revision, type and cause, which ``description`` adds.
   public let reason: String
-  /// The key that was read or saved; `nil` where the error is of no single key.
+  /// The key that was read or saved; `nil` if the error concerns no single key.
   public let key: String?
-  /// The number of the revision within the history of its key; of a `conflict` the last one. `nil` where it is of none.
+  /// The number of the revision within the history of its key; for a `conflict` the last one. `nil` if the error concerns none.
   public let revision: Int?
-  /// The registered name of the type concerned; `nil` where it is of none.
+  /// The registered name of the type; `nil` if the error concerns none.
   public let typeName: String?
   /// The version of the model (`newerModel`), or the format (`newerStore`, `readOnly`), that was found.
   public let foundVersion: Int?
@@ -78,7 +78,7 @@ public struct StoreError: Error, Sendable {
 }
 
 extension StoreError: CustomStringConvertible, LocalizedError {
-  /// One line: what is wrong, where, and what would be right. The wording may change between releases.
+  /// One line: the problem, its remedy and its location. The wording may change between releases.
   public var description: String {
     var text = reason
     if let key { text += revision.map { " (key \(key), revision \($0))" } ?? " (key \(key))" }
@@ -89,7 +89,7 @@ extension StoreError: CustomStringConvertible, LocalizedError {
 
   public var errorDescription: String? { description }
 
-  /// SQLite's own words, without the statement and its arguments, which are values.
+  /// SQLite's message, without the statement and its arguments, which are values.
   package static func wording(of error: any Error) -> String {
     guard let error = error as? DatabaseError else { return String(describing: error) }
     return "SQLite \(error.extendedResultCode.rawValue): \(error.message ?? "no message")"
@@ -97,7 +97,7 @@ extension StoreError: CustomStringConvertible, LocalizedError {
 }
 
 extension StoreError {
-  /// The error of a row, whose cause is an error of its archive.
+  /// Converts an error of reading a row, and adds the key and the revision.
   static func ofRow(_ error: any Error, key: String?, revision: Int?, _ db: Database? = nil) -> any Error {
     guard let error = error as? ArchiveError else {
       let error = ofDatabase(error, db?.systemErrors ?? [])
@@ -117,25 +117,25 @@ extension StoreError {
       supportedVersion: error.supportedVersion, underlying: error)
   }
 
-  /// The error of a save, whose cause is an error of encoding.
+  /// Converts an `ArchiveError` of encoding. Returns any other error unchanged.
   static func ofSaving(_ error: any Error, key: String) -> any Error {
     guard let error = error as? ArchiveError else { return error }
     return StoreError(
       .notEncodable, "the value cannot be saved", key: key, typeName: error.typeName, underlying: error)
   }
 
-  /// An error of SQLite as one of the store; any other error as it is.
+  /// Converts an error of SQLite to a ``StoreError``. Returns any other error unchanged.
   ///
-  /// - Parameter systemErrors: what the system said of the files of its connection, where that is known.
+  /// - Parameter systemErrors: the system's errors for the files of the connection, if known.
   static func ofDatabase(_ error: any Error, _ systemErrors: [Int32] = []) -> any Error {
     guard let error = error as? DatabaseError else { return error }
     let (code, reason) = meaning(of: error.extendedResultCode, systemErrors)
     return StoreError(code, reason, underlying: error)
   }
 
-  /// An error of a file, or of the database, as one of the store; any other error as it is.
+  /// Converts an error of a file, or of the database, to a ``StoreError``. Returns any other error unchanged.
   ///
-  /// - Parameter reason: what could not be done with the file.
+  /// - Parameter reason: the operation that failed.
   static func ofFile(_ error: any Error, _ reason: String = "the system refused an operation on a file") -> any Error {
     let known = error as? ArchiveError
     guard known?.code == .fileSystem || error is CocoaError || error is POSIXError else { return ofDatabase(error) }
@@ -145,19 +145,19 @@ extension StoreError {
     return StoreError(isFull ? .full : .fileSystem, isFull ? reason + "; make room" : reason, underlying: error)
   }
 
-  /// What a result code of SQLite means for a store. All that classifies errors asks this.
+  /// Maps a result code of SQLite to a code and a reason. All classification of errors uses this.
   ///
-  /// - Parameter systemErrors: what the system said of the files of the connection.
+  /// - Parameter systemErrors: the system's errors for the files of the connection.
   package static func meaning(of code: ResultCode, _ systemErrors: [Int32] = []) -> (code: Code, reason: String) {
     switch code.primaryResultCode {
-    // The index of the journal could not be made longer: that fails where there is no room, and for nothing else.
+    // The index of the journal could not be extended, which fails only if there is no space.
     case .SQLITE_IOERR where code == .SQLITE_IOERR_SHMSIZE || systemErrors.contains { noRoom.contains($0) },
       .SQLITE_FULL:
       (.full, "there is no room for what is saved; nothing of this transaction was saved; make room")
-    // SQLite calls a page that the system fails to read damaged.
+    // SQLite reports a page that the system fails to read as damaged.
     case .SQLITE_CORRUPT where !systemErrors.isEmpty, .SQLITE_IOERR: (.fileSystem, unreadable)
     case .SQLITE_CORRUPT: (.damaged, "the file of the store is damaged; check it, then salvage it")
-    // Only a row that is damaged claims to be so large.
+    // Only a damaged row claims to be so large.
     case .SQLITE_TOOBIG: (.damaged, "a row is larger than SQLite allows; check the store, then salvage it")
     case .SQLITE_NOTADB: (.notAStore, "the file is no database of SQLite")
     case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
@@ -165,14 +165,14 @@ extension StoreError {
     case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
       (.fileSystem, "the file cannot be opened; its folder must be there, and may have to be written to")
     case .SQLITE_READONLY: (.readOnly, "the store can only be read")
-    // SQLite's own words for a connection that is closed are those of another error.
+    // SQLite's message for a closed connection describes another error.
     case .SQLITE_MISUSE: (.invalid, "the store was closed; open it again")
     case .SQLITE_NOMEM: (.fileSystem, "there is no memory for the operation; try again when there is")
     default: (.fileSystem, "the database refused the operation")
     }
   }
 
-  /// The error numbers of a disk that is full, and of the limits of the user and of the process.
+  /// The error numbers of a full disk, and of limits of the user and of the process.
   private static let noRoom = [ENOSPC, EFBIG, EDQUOT]
 
   private static let unreadable =
@@ -182,10 +182,10 @@ extension StoreError {
   /// The error of a file that the system fails to read.
   static func unreadable(_ cause: (any Error)?) -> StoreError { StoreError(.fileSystem, unreadable, underlying: cause) }
 
-  /// Whether an error says that bytes of the store are not those that were written, or are none that this program reads, rather
-  /// than that something keeps them from being read now. After the first kind one can look further, after the other one not.
+  /// Whether an error means that data is damaged or unknown to this program, rather than not accessible now. After damage, the
+  /// caller can continue with other data.
   ///
-  /// - Parameter db: the connection that it is of, while it is at hand.
+  /// - Parameter db: the connection of the error, if it is available.
   static func isDamage(_ error: any Error, _ db: Database? = nil) -> Bool {
     switch error {
     case let error as StoreError: [.damaged, .notDecodable, .newerModel].contains(error.code)

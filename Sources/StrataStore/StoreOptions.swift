@@ -1,30 +1,29 @@
 public import Foundation
 public import StrataCore
 
-/// How a store is opened. A change of an option after that does not change the store.
+/// The options for opening a store. Changing an option later does not change an open store.
 public struct StoreOptions: Sendable {
-  /// Seconds that a transaction waits for another connection or process before it fails with
-  /// ``StoreError/Code/busy``; 5 unless set, and 0 to fail at once. Inside of a database of the app's own, the settings of that
-  /// database decide.
+  /// The seconds that a transaction waits for another connection or process before it fails with ``StoreError/Code/busy``; 5 by
+  /// default, 0 to fail at once. In the app's own database, the settings of that database apply.
   public var busyTimeout: TimeInterval = 5
-  /// Seconds between two looks for what other processes saved, while something is observed; 0.25 unless set.
+  /// The seconds between two checks for saves by other processes, while something is observed; 0.25 by default.
   public var pollInterval: TimeInterval = 0.25
-  /// Limits on the memory and work that reading a row takes, and on the values that can be saved, so that they can be read
-  /// again: `limitExceeded` is then the cause of `notDecodable` or `notEncodable`.
+  /// Limits on the memory and work of reading a row. They also apply to saved values, so that those can be read again. If
+  /// one is exceeded, `limitExceeded` is the cause of `notDecodable` or `notEncodable`.
   public var limits = ArchiveLimits()
-  /// Whether models must keep their rules when they are read, as for `ArchiveDecoder`; else the error is `notDecodable`.
+  /// Whether models are validated when they are read, as by `ArchiveDecoder`. A broken rule is the error `notDecodable`.
   public var validates = true
-  /// Classes whose instances are saved and read where a superclass of theirs is expected, as for `ArchiveEncoder` and `ArchiveDecoder`.
+  /// Classes whose instances are saved and read where a superclass is expected, as for `ArchiveEncoder` and `ArchiveDecoder`.
   public var subclasses: [any VersionedModel.Type] = []
-  /// Whether the store is opened for reading only: whatever would change it throws `readOnly`, and no file is made.
+  /// Whether the store is opened for reading only. Changes throw `readOnly`, and no file is created.
   public var isReadOnly = false
-  /// Tells the time that revisions are stamped with. Nothing depends on its order.
+  /// Returns the current time for new revisions. The times need not be in order.
   public var clock: @Sendable () -> Date = { Date() }
 
   /// The default options.
   public init() {}
 
-  /// The times as SQLite and the clock take them; more is as good as for ever.
+  /// The times in the range that SQLite and the clock accept.
   var boundedBusyTimeout: TimeInterval { Self.bounded(busyTimeout) }
   var boundedPollInterval: TimeInterval { Self.bounded(pollInterval) }
 

@@ -2,14 +2,14 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-// Types that are only `Codable`, as `ArchiveEncoder` takes them: they have no versions, so that nothing upgrades them.
+// Types that are only `Codable`, as in `ArchiveEncoder`. They have no versions, so they are not upgraded.
 extension StoreTransaction {
-  /// Saves a value whose type is only `Codable` under a key, as a new revision. It has no version: what a later program makes
-  /// of it is up to the type's own `init(from:)`.
+  /// Saves a value whose type is only `Codable` under a key, as a new revision. It has no version: a later program decodes it
+  /// by the type's own `init(from:)`.
   ///
-  /// - Throws: as ``save(_:as:author:note:if:overNewer:)``, but for `newerModel`; what the type's own code throws is the
-  ///   cause of `notEncodable`.
-  /// - Complexity: as that method, and of an `ArchiveValue` in between.
+  /// - Throws: as ``save(_:as:author:note:if:overNewer:)``, except `newerModel`; an error of the type's own code is the cause
+  ///   of `notEncodable`.
+  /// - Complexity: that of the same method, and of an `ArchiveValue` in between.
   @_disfavoredOverload
   @discardableResult
   public func save<T: Encodable>(
@@ -24,8 +24,8 @@ extension StoreTransaction {
 
   /// The value of a key, whose type is only `Codable`.
   ///
-  /// - Returns: `nil` where there is no such key at that point, or where it was deleted.
-  /// - Throws: as ``value(_:for:at:)-(T.Type,_,_)``; what the type's own code throws is the cause of `notDecodable`.
+  /// - Returns: `nil` if there is no such key at that point, or if it was deleted.
+  /// - Throws: as ``value(_:for:at:)-(T.Type,_,_)``; an error of the type's own code is the cause of `notDecodable`.
   @_disfavoredOverload
   public func value<T: Decodable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
@@ -35,7 +35,7 @@ extension StoreTransaction {
 }
 
 extension SnapshotStore {
-  /// Saves a value whose type is only `Codable` under a key, as a new revision. When this returns, it is on the disk.
+  /// Saves a value whose type is only `Codable` under a key, as a new revision. It is on the disk when this returns.
   ///
   /// - Throws: as ``StoreTransaction/save(_:as:author:note:if:)``.
   @_disfavoredOverload
@@ -46,7 +46,7 @@ extension SnapshotStore {
     try await write { try $0.save(value, as: key, author: author, note: note, if: condition) }
   }
 
-  /// The value of a key, whose type is only `Codable`; `nil` where there is none.
+  /// The value of a key, whose type is only `Codable`; `nil` if there is none.
   ///
   /// - Throws: as the method of ``StoreTransaction``.
   @_disfavoredOverload

@@ -5,12 +5,12 @@ extension StoreTransaction {
   /// The last revisions of the keys that begin with a prefix, in the order of the keys' bytes.
   ///
   /// - Parameters:
-  ///   - prefix: what the keys begin with; all keys where it is empty.
-  ///   - last: the key after which to begin, which allows to go on page by page.
-  ///   - limit: how many at most.
-  ///   - deleted: whether keys without a value are among them.
+  ///   - prefix: the prefix of the keys; all keys if it is empty.
+  ///   - last: the key after which to begin, for reading page by page.
+  ///   - limit: the most revisions to return.
+  ///   - deleted: whether to include keys without a value.
   /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
-  /// - Complexity: linear in the number of keys that are given, and of deleted ones between them.
+  /// - Complexity: linear in the number of returned keys, and of deleted ones between them.
   public func revisions(
     prefix: String = "", after last: String? = nil, limit: Int = .max, deleted: Bool = false
   ) throws -> [StoreRevision] {
@@ -22,21 +22,21 @@ extension StoreTransaction {
   ///
   /// - Parameters:
   ///   - sequence: the ``StoreRevision/sequence`` after which to begin.
-  ///   - limit: how many at most.
+  ///   - limit: the most revisions to return.
   /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
-  /// - Complexity: linear in the number of revisions that are given.
+  /// - Complexity: linear in the number of returned revisions.
   public func revisions(since sequence: Int64, limit: Int = .max) throws -> [StoreRevision] {
     try rows(since: sequence, limit: limit).map { try $0.revision.get() }
   }
 
   // MARK: Inside
 
-  /// What reading one row gives. Damage is a failure of that row; other errors are thrown, as they are of no row.
+  /// The result of reading one row. Damage is a failure of that row. Other errors are thrown, because they concern no row.
   func result<R>(_ body: () throws -> R) throws -> Result<R, any Error> {
     do { return .success(try body()) } catch  where StoreError.isDamage(error, db) { return .failure(error) }
   }
 
-  /// All revisions after one, or what keeps each from being told.
+  /// All revisions after a sequence. A damaged one is replaced by its error.
   func rows(since sequence: Int64, limit: Int) throws -> [(id: Int64, revision: Result<StoreRevision, any Error>)] {
     let sql = """
       SELECT \(StoredRow.qualifiedColumns), \(StoredKey.columns) FROM \(tables.revisions) r
@@ -60,8 +60,8 @@ extension StoreTransaction {
 
   /// The last revisions of keys, in the order of the keys' bytes.
   ///
-  /// - Returns: the rows, and instead of those that are damaged the errors.
-  /// - Throws: ``StoreError`` with the code `damaged` where the keys are in no order, so that nobody could go on after one.
+  /// - Returns: the rows. A damaged one is replaced by its error.
+  /// - Throws: ``StoreError`` with the code `damaged` if the keys are not in order, so that the next page cannot be found.
   func rows(
     prefix: String, after last: Data?, limit: Int, deleted: Bool
   ) throws -> [(key: StoredKey, row: Result<StoredRow, any Error>)] {
@@ -101,10 +101,11 @@ extension StoreTransaction {
   ) throws -> [R] {
     try Self.checkText(prefix, "a prefix")
     let index = columns.split(separator: ",").count
-    // SQLite seeks by one lower bound and compares each row with others, so that a page would read all pages before it.
+    // Only the higher lower bound is used. SQLite seeks by one bound and compares each row with the other, so a page
+    // might read all pages before it.
     let beginning = Data(prefix.utf8)
     let isAfter = last.map { !$0.lexicographicallyPrecedes(beginning) } ?? false
-    // Text is compared by its bytes, and any blob is more than any text.
+    // Text is compared by its bytes, and any blob sorts after any text.
     let sql = """
       SELECT \(columns), \(StoredKey.columns) FROM \(from)
       WHERE k.name \(isAfter ? ">" : ">=") CAST(?1 AS TEXT) AND k.name < ?2 AND \(condition) ORDER BY k.name LIMIT ?3
@@ -124,11 +125,11 @@ extension StoreTransaction {
 }
 
 extension String {
-  /// The least text that is more than all that begin with this one; `nil` where there is none.
+  /// The least text that sorts after all texts with this prefix; `nil` if there is none.
   var endOfPrefix: (any DatabaseValueConvertible)? {
     var scalars = Array(unicodeScalars)
     while let last = scalars.popLast() {
-      // What follows D7FF are surrogates, which no text has.
+      // U+D7FF is followed by surrogates, which no text has.
       let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
       guard let scalar = Unicode.Scalar(next) else { continue }
       var end = String.UnicodeScalarView(scalars)

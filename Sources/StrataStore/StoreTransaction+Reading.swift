@@ -3,29 +3,29 @@ internal import GRDB
 public import StrataCore
 
 extension StoreTransaction {
-  /// The value of a key, upgraded in memory where an older version saved it.
+  /// The value of a key, upgraded in memory if an older version saved it.
   ///
-  /// - Returns: `nil` where there is no such key at that point, or where it was deleted.
-  /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that is not there, `newerModel`, `damaged`,
-  ///   `notDecodable`.
-  /// - Complexity: that of decoding; of an earlier revision n also of at most ⌈log2 n⌉ + 1 inflations, and of reading at most
-  ///   15 rows for each hexadecimal digit of n.
+  /// - Returns: `nil` if there is no such key at that point, or if it was deleted.
+  /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that does not exist, `newerModel`,
+  ///   `damaged`, `notDecodable`.
+  /// - Complexity: that of decoding; for an earlier revision n also at most ⌈log2 n⌉ + 1 inflations, and reading at most 15
+  ///   rows for each hexadecimal digit of n.
   public func value<T: Archivable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
   ) throws -> T? {
     try content(for: key, at: point)?.decode(T.self, core.options)
   }
 
-  /// What a key holds, without its types.
+  /// The value of a key as an `ArchiveValue`, without its types.
   ///
   /// - Throws: as `value(_:for:at:)`.
   public func untypedValue(for key: String, at point: StorePoint = .latest) throws -> ArchiveValue? {
     try content(for: key, at: point)?.value(core.options)
   }
 
-  /// The archive of a value: the bytes that `ArchiveEncoder` makes of it, by the model's version that saved it.
+  /// The archive of a value, as `ArchiveEncoder` encodes it, in the version of the model that saved it.
   ///
-  /// - Throws: as `value(_:for:at:)`; ``StoreError/Code/notFound`` where there is no value.
+  /// - Throws: as `value(_:for:at:)`; ``StoreError/Code/notFound`` if there is no value.
   public func archive(
     of key: String, at point: StorePoint = .latest, compression: CompressionLevel = .balanced
   ) throws -> Data {
@@ -33,34 +33,34 @@ extension StoreTransaction {
     return try content.archive(core.options, compression)
   }
 
-  /// What is known of a revision without its content.
+  /// The metadata of a revision, without its content.
   ///
-  /// - Returns: `nil` where there is no such key at that point. A deletion is a revision.
-  /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that is not there, `damaged`.
+  /// - Returns: `nil` if there is no such key at that point. A deletion is a revision.
+  /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that does not exist, `damaged`.
   public func revision(of key: String, at point: StorePoint = .latest) throws -> StoreRevision? {
     try row(of: key, at: point).map { try described($0, key) }
   }
 
-  /// All revisions of a key, the first one first; none where there is no such key. Deletions are revisions too.
+  /// All revisions of a key, the first one first; empty if there is no such key. Deletions are revisions too.
   ///
   /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
-  /// - Complexity: linear in the number of revisions, whose content is read and not decoded.
+  /// - Complexity: linear in the number of revisions, whose content is read but not decoded.
   public func history(of key: String) throws -> [StoreRevision] {
     guard let head = try head(of: key) else { return [] }
     return try revisions(ofKey: head.key).map { try described($0, key) }
   }
 
-  /// What differs between two revisions of a key, key path by key path, as they were saved. Objects with identity are
-  /// compared by their fields, and a deletion is compared as null.
+  /// The difference between two revisions of a key as they were saved, by key path. Objects with identity are compared by
+  /// their fields, and a deletion is compared as null.
   ///
-  /// Where the revisions hold different versions of a model, it is compared field by field: a field that only one version
-  /// has was added or removed. ``difference(of:as:from:to:elementsBy:)`` upgrades both sides before.
+  /// If the revisions hold different versions of a model, it is compared field by field: a field that only one version
+  /// has counts as added or removed. ``difference(of:as:from:to:elementsBy:)`` upgrades both sides first.
   ///
   /// - Parameters:
   ///   - key: its name in the store.
-  ///   - old: the revision that is compared with the other one.
-  ///   - new: the other one; the last one unless given.
-  ///   - elements: the key that tells the elements of arrays apart.
+  ///   - old: the old side.
+  ///   - new: the new side; by default the last revision.
+  ///   - elements: the key that identifies the elements of arrays.
   /// - Throws: ``StoreError`` with the code `notFound`, `damaged`, `notDecodable`.
   /// - Complexity: that of opening both revisions, and of `ValueDifference`.
   public func difference(
@@ -71,16 +71,16 @@ extension StoreTransaction {
     return ValueDifference(from: aligned.old, to: aligned.new, elementsBy: elements)
   }
 
-  /// What differs between two revisions of a key, both upgraded to today's version of their type: what steps and hooks
-  /// make of an older one is no difference.
+  /// The difference between two revisions of a key, both upgraded to the current version of their type: changes by
+  /// migration steps and hooks are not differences.
   ///
   /// - Parameters:
   ///   - key: its name in the store.
   ///   - type: the type that both are decoded as.
-  ///   - old: the revision that is compared with the other one.
-  ///   - new: the other one; the last one unless given.
-  ///   - elements: the key that tells the elements of arrays apart.
-  /// - Throws: as `value(_:for:at:)`; `notEncodable` where a value that was read cannot be encoded.
+  ///   - old: the old side.
+  ///   - new: the new side; by default the last revision.
+  ///   - elements: the key that identifies the elements of arrays.
+  /// - Throws: as `value(_:for:at:)`; `notEncodable` if a value that was read cannot be encoded.
   /// - Complexity: that of opening, decoding and encoding both revisions, and of `ValueDifference`.
   public func difference<T: Archivable>(
     of key: String, as type: T.Type, from old: StorePoint, to new: StorePoint = .latest,
@@ -93,8 +93,8 @@ extension StoreTransaction {
 
   // MARK: Labels
 
-  /// Gives a revision a name, by which it is found and for which it is kept. A label that another revision of the key has
-  /// moves to this one.
+  /// Sets a label on a revision, by which it can be found. Prunes keep labelled revisions. A label of another revision of
+  /// the key moves to this one.
   ///
   /// - Throws: ``StoreError`` with the code `notFound`, `invalid` for a name that is empty or of more than 200 bytes,
   ///   `readOnly`.
@@ -103,7 +103,7 @@ extension StoreTransaction {
     guard !name.isEmpty, name.utf8.count <= 200 else { throw StoreError(.invalid, "a label has from 1 to 200 bytes") }
     try Self.checkText(name, "a label", key: key)
     guard let row = try row(of: key, at: point) else { throw StoreError.notFound("revision to label", key: key) }
-    // Texts that differ in their bytes alone are one for Swift, and so for whoever reads the labels.
+    // Texts that differ only in normalization are equal in Swift, so `labels(of:)` could not return both.
     let known = try String.fetchAll(
       statement("SELECT name FROM \(tables.labels) WHERE key = ?"), arguments: [row.key])
     if let twin = known.first(where: { $0 == name }), !twin.utf8.elementsEqual(name.utf8) {
@@ -117,7 +117,7 @@ extension StoreTransaction {
       """, [row.key, name, row.id, StoredKey.checksum(ofLabel: name, key: row.key, revision: row.id)])
   }
 
-  /// Takes a label away. The revision stays.
+  /// Removes a label. The revision is kept.
   ///
   /// - Throws: ``StoreError`` with the code `notFound`, `readOnly`.
   public func removeLabel(_ name: String, of key: String) throws {
@@ -128,7 +128,7 @@ extension StoreTransaction {
     guard db.changesCount > 0 else { throw StoreError.notFound("label \(name)", key: key) }
   }
 
-  /// The labels of a key, with the numbers of their revisions; none where there is no such key.
+  /// The labels of a key, with the numbers of their revisions; empty if there is no such key.
   ///
   /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
   public func labels(of key: String) throws -> [String: Int] {
@@ -146,7 +146,7 @@ extension StoreTransaction {
 
   /// The labels of a key, with the sequences of their revisions.
   ///
-  /// - Throws: ``StoreError`` with the code `damaged` where one of them is not as it was set.
+  /// - Throws: ``StoreError`` with the code `damaged` if the checksum of one of them is wrong.
   func labels(ofKey key: Int64) throws -> [(name: String, revision: Int64)] {
     try StatementRow.all(of: statement("SELECT name, revision, crc FROM \(tables.labels) WHERE key = ?"), [key]) {
       row in
@@ -169,7 +169,7 @@ extension StoreTransaction {
     } catch { throw StoreError.ofRow(error, key: key, revision: nil, db) }
   }
 
-  /// What a revision holds, with the key and number that errors name.
+  /// The content of a revision, with the key and number for errors.
   func keyed(_ row: StoredRow, _ key: String) throws -> KeyedContent? {
     do {
       return try content(of: row).map { KeyedContent(key: key, revision: Int(row.seq), content: $0) }
@@ -177,7 +177,7 @@ extension StoreTransaction {
   }
 }
 
-/// What a revision holds and where it came from. Decoding needs no database.
+/// The content of a revision, with its key and number. Decoding needs no database.
 struct KeyedContent: Sendable {
   let key: String
   let revision: Int
@@ -203,7 +203,7 @@ struct KeyedContent: Sendable {
     }
   }
 
-  /// The value as today's type would be saved, without its types.
+  /// The value as the current type would save it, without its types.
   func upgradedValue<T: Archivable>(_ type: T.Type, _ options: StoreOptions) throws -> ArchiveValue {
     let value = try decode(type, options)
     let row: EncodedRow

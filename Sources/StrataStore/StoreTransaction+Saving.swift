@@ -3,15 +3,15 @@ internal import GRDB
 public import StrataCore
 
 extension StoreTransaction {
-  /// Saves a value under a key, as a new revision. A value that equals the last revision makes none, unless there is a note.
+  /// Saves a value under a key, as a new revision. A value that equals the last revision adds none, unless there is a note.
   ///
   /// - Parameters:
-  ///   - value: what is saved; of any type that an archive holds.
+  ///   - value: the value, of any type that an archive can hold.
   ///   - key: its name in the store, of 1 to 1,000 bytes.
-  ///   - author: who saves, for the history.
-  ///   - note: why.
-  ///   - condition: what must hold of the key; else nothing is saved.
-  ///   - overNewer: saves also where the last revision holds versions of models that this program does not know. Its
+  ///   - author: the author, for the history.
+  ///   - note: the reason, for the history.
+  ///   - condition: the condition that the key must meet; otherwise nothing is saved.
+  ///   - overNewer: whether to save even if the last revision has model versions that this program does not know. Its
   ///     fields are then only in the history.
   /// - Throws: ``StoreError`` with the code `conflict`, `newerModel`, `notEncodable`, `invalid` or `readOnly`, and those of
   ///   the database.
@@ -36,17 +36,17 @@ extension StoreTransaction {
     }
   }
 
-  /// Saves what an archive holds under a key, whatever its type. Content that equals the last revision makes none, unless there is a note.
+  /// Saves the content of an archive of any type under a key. Content that equals the last revision adds none, unless there is a note.
   ///
   /// - Parameters:
   ///   - archive: an archive of one value, not a stream.
   ///   - key: its name in the store, of 1 to 1,000 bytes.
-  ///   - author: who saves, for the history.
-  ///   - note: why.
-  ///   - condition: what must hold of the key; else nothing is saved.
-  ///   - overNewer: saves also where the last revision holds models of newer versions than the archive does.
-  /// - Throws: as ``save(_:as:author:note:if:overNewer:)``; `newerModel` where the last revision holds a newer version of one
-  ///   of the archive's models; `notEncodable` where the bytes are no archive.
+  ///   - author: the author, for the history.
+  ///   - note: the reason, for the history.
+  ///   - condition: the condition that the key must meet; otherwise nothing is saved.
+  ///   - overNewer: whether to save even if the last revision has newer versions of the archive's models.
+  /// - Throws: as ``save(_:as:author:note:if:overNewer:)``; `newerModel` if the last revision has a newer version of one of
+  ///   the archive's models; `notEncodable` if the bytes are not an archive.
   @discardableResult
   public func saveArchive(
     _ archive: Data, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always,
@@ -69,9 +69,9 @@ extension StoreTransaction {
     }
   }
 
-  /// Deletes a key, as a new revision without a value. Its history stays, and ``undo(_:author:note:)`` brings it back.
+  /// Deletes a key, as a new revision without a value. Its history is kept, and ``undo(_:author:note:)`` restores the value.
   ///
-  /// - Throws: ``StoreError`` with the code `notFound` where there is no value under the key, `conflict`, `readOnly`.
+  /// - Throws: ``StoreError`` with the code `notFound` if there is no value under the key, `conflict`, `readOnly`.
   @discardableResult
   public func delete(
     _ key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always
@@ -85,7 +85,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Makes an earlier state the last one again, as a new revision. Nothing of the history goes.
+  /// Saves an earlier state again, as a new revision. The history is kept.
   ///
   /// - Throws: ``StoreError`` with the code `notFound`, `readOnly`, `damaged`.
   @discardableResult
@@ -101,7 +101,7 @@ extension StoreTransaction {
 
   // MARK: Inside
 
-  /// Checks a key and a condition before a save.
+  /// Checks a key and a condition before a save. Returns the last revision; `nil` for a new key.
   func begin(_ key: String, _ condition: SaveCondition) throws -> (key: Int64, row: StoredRow)? {
     try checkCanWrite()
     guard !key.isEmpty, key.utf8.count <= 1000 else {
@@ -130,7 +130,7 @@ extension StoreTransaction {
     return head
   }
 
-  /// Saves a row that is encoded with the shapes of the definition that rows of its kind have.
+  /// Saves a row that is encoded with the shapes of the newest definition of its kind.
   func save(
     _ key: String, _ head: (key: Int64, row: StoredRow)?, _ stamp: Stamp, _ countsElements: Bool, _ author: String?,
     _ note: String?, encode: ([RecordShape]) throws -> EncodedRow, check: (Definition) throws -> Void = { _ in }
@@ -152,7 +152,7 @@ extension StoreTransaction {
     if note == nil, let head, let known = head.row.definition, head.row.form != .tombstone {
       var (other, last) = (row, definition)
       if known != definition.id {
-        // The newest definition has shapes that only other keys need.
+        // The newest definition may have shapes that only other keys need.
         last = try self.definition(known)
         other = try encode(last.content.shapes)
       }
@@ -178,7 +178,7 @@ extension StoreTransaction {
     return pieces == row.parts.contents
   }
 
-  /// Refuses to save over models of newer versions than those that are known.
+  /// Throws `newerModel` if the last revision has newer versions of models than those that are known.
   private func checkKnown(_ head: StoredRow, _ key: String, _ known: (String) -> Int?) throws {
     guard let id = head.definition else { return }
     for (name, version) in try definition(id).content.shapes.flatMap(\.versions) {
@@ -191,7 +191,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Adds a revision to a key, which is made where there is none.
+  /// Adds a revision to a key, which is created if needed.
   private func append(
     to key: String, _ head: (key: Int64, row: StoredRow)?, _ author: String?, _ note: String?,
     _ fill: (inout StoredRow) throws -> Void, contents: () -> [[UInt8]: Data] = { [:] }
@@ -202,7 +202,7 @@ extension StoreTransaction {
     guard head?.row.seq != .max else {
       throw StoreError(.damaged, "the number of the last revision is none that was given; salvage the store", key: key)
     }
-    // A key has the number of its first revision, so that both are made without looking anything up.
+    // A key has the identifier of its first revision, so no other identifier has to be looked up.
     var row = StoredRow(
       id: id, key: head?.key ?? id, seq: (head?.row.seq ?? 0) + 1, time: core.options.clock().milliseconds,
       form: .whole, action: .save, author: author, note: note)
@@ -246,7 +246,7 @@ extension StoreTransaction {
 }
 
 extension EncodedRow {
-  /// Whether the shapes have a type in two versions: those of another program, whose definition is then not taken over.
+  /// Whether the shapes have a type in two versions. Then the known definition is by another program, and is not reused.
   var mixesVersions: Bool {
     var versions: [String: Int?] = [:]
     return parts.shapes.contains { shape in
@@ -264,7 +264,7 @@ extension Stamp {
 }
 
 extension RecordShape {
-  /// The models that a record of this shape holds fields of, with their versions.
+  /// The models whose fields a record of this shape holds, with their versions.
   fileprivate var versions: [(typeName: String, version: Int)] {
     let own = modelVersion.map { [(typeName, $0)] } ?? []
     return own + levels.map { ($0.typeName, $0.modelVersion) }

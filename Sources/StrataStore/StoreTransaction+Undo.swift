@@ -1,12 +1,12 @@
 internal import Foundation
 
 extension StoreTransaction {
-  /// Goes back to the state before the last change of a key, as a new revision. Again goes back one more.
+  /// Saves the state before the last change of a key again, as a new revision. Another call goes back one more change.
   ///
-  /// Revisions that undo and redo are passed over: what is undone is always a save, a restore or a deletion.
+  /// Undos and redos are skipped: only saves, restores and deletions are undone.
   ///
-  /// - Throws: ``StoreError`` with the code `nothingToUndo` where there is no earlier state, `notFound`, `readOnly`.
-  /// - Complexity: linear in the number of revisions of the key, whose rows are read and not what they are deltas of.
+  /// - Throws: ``StoreError`` with the code `nothingToUndo` if there is no earlier state, `notFound`, `readOnly`.
+  /// - Complexity: linear in the number of revisions of the key, whose rows are read without the bases of their deltas.
   @discardableResult
   public func undo(_ key: String, author: String? = nil, note: String? = nil) throws -> StoreRevision {
     guard let head = try begin(key, .always) else { throw StoreError.notFound("such key", key: key) }
@@ -17,9 +17,9 @@ extension StoreTransaction {
     return try repeated(earlier, as: .undo, key, head, author, note)
   }
 
-  /// Takes the last undo of a key back, as a new revision. A save in between ends what can be redone.
+  /// Redoes the last undone change of a key, as a new revision. After another save there is nothing to redo.
   ///
-  /// - Throws: ``StoreError`` with the code `nothingToUndo` where nothing was undone, `notFound`, `readOnly`.
+  /// - Throws: ``StoreError`` with the code `nothingToUndo` if nothing was undone, `notFound`, `readOnly`.
   /// - Complexity: as ``undo(_:author:note:)``.
   @discardableResult
   public func redo(_ key: String, author: String? = nil, note: String? = nil) throws -> StoreRevision {
@@ -32,7 +32,7 @@ extension StoreTransaction {
   }
 }
 
-/// The revisions of a key as states: one that undoes or redoes counts as the one whose state it repeats.
+/// The revisions of a key as states: an undo or a redo counts as the revision whose state it repeats.
 struct StoreTimeline {
   private let rows: [StoredRow]
   private let places: [Int64: Int]
@@ -43,7 +43,7 @@ struct StoreTimeline {
     places = Dictionary(rows.enumerated().map { ($1.seq, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The index of the revision whose state the one at an index repeats. One whose origin was pruned is a state of its own.
+  /// The index of the revision whose state the revision at `place` repeats. If its origin was pruned, it is a state of its own.
   private func state(_ place: Int) -> Int {
     let row = rows[place]
     guard row.action == .undo || row.action == .redo, let origin = row.origin, let found = places[origin] else {
@@ -52,13 +52,13 @@ struct StoreTimeline {
     return found
   }
 
-  /// The index of the state that the revision at an index was saved over. One that undid or redid what was pruned tells none: what
-  /// comes before it is what it undid.
+  /// The index of the state that the revision at `place` was saved over. An undo or redo whose origin was pruned has none: the
+  /// revision before it is the one that it undid.
   private func parent(_ place: Int) -> Int? {
     place == 0 || rows[place].action == .undo || rows[place].action == .redo ? nil : state(place - 1)
   }
 
-  /// The revision whose state the key has.
+  /// The revision with the current state of the key.
   var current: StoredRow? { rows.isEmpty ? nil : rows[state(rows.count - 1)] }
 
   /// The state that a revision was saved over.
@@ -68,7 +68,7 @@ struct StoreTimeline {
   var undone: StoredRow? {
     guard !rows.isEmpty else { return nil }
     let now = state(rows.count - 1)
-    // From the last change that was no undo and no redo back to the state of now, all was undone.
+    // All changes between the current state and the last save, restore or deletion were undone.
     guard var place = rows.lastIndex(where: { $0.action != .undo && $0.action != .redo }) else { return nil }
     while place != now {
       guard let parent = parent(place), parent < place else { return nil }

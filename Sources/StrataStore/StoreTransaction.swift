@@ -2,36 +2,36 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// What can be done with a store inside of one transaction: all of it is seen and kept, or nothing.
+/// A transaction of a store: all of its changes are kept, or none.
 ///
 ///     try await store.write { transaction in
 ///       try transaction.save(order, as: "order/7")
 ///       try transaction.delete("cart/7")
 ///     }
 ///
-/// It is valid inside of the closure that it is handed to; after that, every call throws ``StoreError/Code/invalid``. In a transaction
-/// that only reads, what saves throws ``StoreError/Code/readOnly``.
+/// It is valid only within the closure that receives it; after that, every call throws ``StoreError/Code/invalid``. In a transaction
+/// that only reads, saves throw ``StoreError/Code/readOnly``.
 public final class StoreTransaction {
   let db: Database
   let core: StoreCore
   let canWrite: Bool
-  /// Whether the transaction began before anything was changed in it: what was read before the first definition was made
-  /// is then committed.
+  /// Whether nothing was changed in the database transaction before this began. Then definitions that are read before
+  /// the first one is created are committed.
   private let isWhole: Bool
   private var madeDefinitions = false
   /// Definitions that are not known to be committed.
   private var ownDefinitions: [Int64: Definition] = [:]
   private var ownNewest: [DefinitionCache.Kind: Definition] = [:]
-  /// What was added to the numbers of revisions and of last revisions, by definition.
+  /// The changes of the counts of revisions and of last revisions, by definition.
   private var counted: [Int64: (revisions: Int, heads: Int)] = [:]
-  /// What ended a save after its first change of a table.
+  /// The error of a save that failed after its first change of a table.
   private var failure: (any Error)?
-  /// The number that the next revision of the store gets.
+  /// The identifier of the next revision of the store.
   private var nextID: Int64?
   private(set) var hasSaved = false
-  /// Whether the closure that the transaction was handed to has returned.
+  /// Whether the closure that received the transaction has returned.
   private var hasEnded = false
-  /// How many inflations the row took that was read last, without those of the long strings that it refers to.
+  /// The number of inflations that the last row took to read, without those of the long strings that it refers to.
   package var inflations = 0
 
   var tables: StoreTables { core.tables }
@@ -48,7 +48,7 @@ public final class StoreTransaction {
     return try db.cachedStatement(sql: sql)
   }
 
-  /// The statements of ``StoreTables``, once they were asked for.
+  /// The statements of ``StoreTables``, prepared on first use.
   private var known: [Statement?] = Array(repeating: nil, count: StoreTables.Query.allCases.count)
 
   /// A statement that each save or reading needs, which is not looked up by its text each time.
@@ -82,7 +82,7 @@ public final class StoreTransaction {
     try statement(sql).execute(arguments: arguments)
   }
 
-  /// Ends the transaction: the database ends the program where its connection is used after that.
+  /// Ends the transaction. Later calls throw, because GRDB ends the program if its connection is used then.
   func end() { hasEnded = true }
 
   private func checkOpen() throws {
@@ -124,7 +124,7 @@ public final class StoreTransaction {
     ownNewest[DefinitionCache.Kind(definition.content)] = definition
   }
 
-  /// The definition that a row of a kind should refer to, as far as its shapes are in it.
+  /// The newest definition of a kind. A row of that kind refers to it if it has the row's shapes.
   func newestDefinition(_ kind: DefinitionCache.Kind) throws -> Definition? {
     if let known = ownNewest[kind] ?? core.definitions.newest(kind) { return known }
     let ids = try Int64.fetchAll(
@@ -132,14 +132,14 @@ public final class StoreTransaction {
       arguments: [kind.typeName, kind.modelVersion])
     for id in ids {
       let found: Definition
-      // One that is damaged is of no use for new rows, which can have another one.
+      // New rows do not need a damaged definition. They can have another one.
       do { found = try definition(id) } catch  where StoreError.isDamage(error, db) { continue }
       if DefinitionCache.Kind(found.content) == kind { return found }
     }
     return nil
   }
 
-  /// The definition with a content, which is made where there is none.
+  /// Returns the definition with a content, and creates it if needed.
   func definition(with content: Definition.Content) throws -> Definition {
     let bytes = try content.bytes()
     let hash = Data(SHA256.digest(of: bytes.bytes))
@@ -148,7 +148,7 @@ public final class StoreTransaction {
     {
       let definition: Definition
       do { definition = try self.definition(id) } catch  where StoreError.isDamage(error, db) {
-        // By its digest it had these bytes, and gets them again, with all rows that refer to it.
+        // The digest shows that the damaged definition had these bytes. Restoring them repairs all rows that refer to it.
         try execute(
           "UPDATE \(tables.definitions) SET type = ?, version = ?, content = ? WHERE id = ?",
           [content.typeName, content.modelVersion, Data(bytes), id])
@@ -174,13 +174,13 @@ public final class StoreTransaction {
     counted[definition] = (known.revisions + revisions, known.heads + heads)
   }
 
-  /// Notes that a revision was added.
+  /// Records that a revision was added.
   func noteSaved() { hasSaved = true }
 
-  /// Notes that a save ended after its first change: whoever catches its error cannot keep what there is of it.
+  /// Records that a save failed after its first change, so that the transaction fails even if the caller catches the error.
   func noteHalfSaved(_ error: any Error) { failure = failure ?? error }
 
-  /// The number that the next revision of the store gets.
+  /// The identifier of the next revision of the store.
   func takeID() throws -> Int64 {
     let last = try nextID.map { $0 - 1 } ?? core.lastSequence(in: db)
     guard last >= 0, last < .max - 1 else {
@@ -190,9 +190,9 @@ public final class StoreTransaction {
     return last + 1
   }
 
-  /// Writes what was counted. Must be called at the end of a transaction that writes.
+  /// Writes the counts. Must be called at the end of a transaction that writes.
   ///
-  /// - Throws: also the error of a save that was half done, so that nothing of the transaction is kept.
+  /// - Throws: also the error of a half-done save, so that nothing of the transaction is kept.
   func finish() throws {
     if let failure { throw failure }
     for (definition, change) in counted where change != (0, 0) {

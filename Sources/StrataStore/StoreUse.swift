@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// Whether a store is open, and which threads have a transaction of it: one that waited for another one on its own thread would never
-/// begin, and the database ends the program.
+/// Records whether a store is open, and which threads run a transaction of it. A transaction that waited for another one on its own
+/// thread would never begin, and GRDB ends the program.
 final class StoreUse: Sendable {
   enum Kind: Sendable { case read, write }
 
@@ -16,14 +16,14 @@ final class StoreUse: Sendable {
 
   func close() { state.withLock { $0.isClosed = true } }
 
-  /// - Throws: ``StoreError`` with the code `invalid` where the store was closed.
+  /// - Throws: ``StoreError`` with the code `invalid` if the store was closed.
   func checkOpen() throws {
     guard !state.withLock({ $0.isClosed }) else { throw StoreError(.invalid, "the store was closed; open it again") }
   }
 
-  /// - Parameter sharesConnection: whether reading and writing are done by one connection.
-  /// - Throws: ``StoreError`` with the code `invalid` where the store was closed, and where this thread has a transaction that a new one
-  ///   would wait for.
+  /// - Parameter sharesConnection: whether reads and writes use the same connection.
+  /// - Throws: ``StoreError`` with the code `invalid` if the store was closed, or if this thread has a transaction that a new one would
+  ///   wait for.
   func check(_ kind: Kind, sharesConnection: Bool) throws {
     try checkOpen()
     let thread = Self.thread

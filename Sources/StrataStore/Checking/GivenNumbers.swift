@@ -1,9 +1,9 @@
-/// The highest of the numbers that a damaged store names, and what numbers may have been given beyond it.
+/// The highest identifier found in a damaged store, and a safe last identifier from which to continue.
 struct GivenNumbers {
-  /// Above what is left out where the last number is not known: more saves than any store has seen, and few enough that numbers
-  /// stay exact in JSON.
+  /// The identifiers that are skipped if the last given one is unknown: more than any store has had saves, and few enough that
+  /// identifiers stay exact in JSON.
   static let margin: Int64 = 1_000_000_000_000
-  /// No number above this was given; what says so is damaged.
+  /// The highest plausible identifier. Anything above it is damaged.
   private static let most = Int64.max / 4
 
   private var highest: Int64 = 0
@@ -12,10 +12,10 @@ struct GivenNumbers {
     if let number, number <= Self.most { highest = max(highest, number) }
   }
 
-  /// The number after which the next ones are given, and whether it is the one that was given last.
+  /// The identifier after which new ones are given, and whether it is really the last given one.
   ///
-  /// - Parameter told: what the store says was given last; `nil` where it cannot be read. Lower than what it has given, it is
-  ///   damaged itself.
+  /// - Parameter told: the last given identifier according to the store; `nil` if it cannot be read. If it is lower than an
+  ///   identifier found, it is damaged.
   func last(told: Int64?) -> (Int64, isKnown: Bool) {
     if let told, told >= highest, told <= Self.most { return (told, true) }
     return (highest + Self.margin, false)

@@ -2,16 +2,16 @@ internal import GRDB
 
 /// The names of keys by their numbers, as far as the index or the table still has them.
 struct KeyNames {
-  /// What is known of the name of a key.
+  /// The name of a key, as far as it is known.
   struct Name {
-    /// `nil` where nothing that can be read tells it.
+    /// `nil` if it is lost.
     var name: String?
-    /// What the index says where the table says something else.
+    /// The name in the index, if it differs from the table's.
     var other: String?
   }
 
   private var last: (id: Int64, name: Name)?
-  /// What the table itself has, read where the index failed for the first time.
+  /// The names in the table itself, read when the index fails for the first time.
   private var fromTable: [Int64: String]?
 
   mutating func name(_ id: Int64, _ transaction: StoreTransaction) throws -> Name {
@@ -23,12 +23,13 @@ struct KeyNames {
 
   private mutating func find(_ id: Int64, _ transaction: StoreTransaction) throws -> Name {
     let keys = transaction.tables.keys
-    // An index that cannot be read, or has lost the number, does not end it: the table has the names too.
+    // If the index cannot be read or lacks the number, the table may still have the name.
     let indexed = try transaction.intact {
       try String.fetchOne(transaction.statement("SELECT name FROM \(keys) WHERE id = ?"), arguments: [id])
     }
     if let indexed {
-      // No checksum covers a name. Where the table cannot be read, the index is all that there is.
+      // No checksum covers a name in the index, so the table must confirm it. If the table cannot be read, only the
+      // index is left.
       let confirmed = try transaction.intact {
         try Int64.fetchOne(
           transaction.statement("SELECT id FROM \(keys) NOT INDEXED WHERE name = ?"), arguments: [indexed])
@@ -42,7 +43,7 @@ struct KeyNames {
   private mutating func namesOfTable(_ transaction: StoreTransaction) throws -> [Int64: String] {
     if let fromTable { return fromTable }
     var names: [Int64: String] = [:]
-    // From both ends: what one of them meets a damaged page before, the other one may have.
+    // From both ends: one direction may reach names that are behind a damaged page in the other.
     for order in ["ASC", "DESC"] {
       do {
         let rows = try StatementRow.fetchCursor(
@@ -54,7 +55,7 @@ struct KeyNames {
         }
         break
       } catch  where StoreError.isDamage(error, transaction.db) {
-        // The names beyond are not known, and whoever asks for one says so.
+        // The names behind the damage stay unknown, and the callers report that.
       }
     }
     fromTable = names

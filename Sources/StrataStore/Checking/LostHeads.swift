@@ -1,20 +1,20 @@
 internal import GRDB
 internal import StrataCore
 
-/// The keys of a salvaged store whose last revision was lost.
+/// Handles the keys of a salvaged store whose last revision was lost.
 ///
-/// Whoever has read such a revision has its number, and must not save on the condition that it is still the last one when it is
-/// not there at all. So the last revision that is left is saved again, under a number above all that the key can have had.
+/// A program that has read such a revision has its number, and may save on the condition that it is still the last one. That
+/// save must fail. So the last remaining revision is saved again, under a number above all that the key can have had.
 struct LostHeads {
-  /// How many keys are looked at in one transaction.
+  /// The number of keys handled in one transaction.
   private static let batch = 512
 
   /// The damaged store.
   let source: StoreTransaction
 
   /// - Parameters:
-  ///   - target: the salvaged store, which has all that is intact, and the number that was given last.
-  ///   - count: gets the number of new revisions, transaction by transaction.
+  ///   - target: the salvaged store, with all intact revisions and the last given sequence.
+  ///   - count: called with the number of new revisions of each transaction.
   func repeatLast(in target: StoreCore, _ work: StoreWork, count: (Int) -> Void) throws {
     var name: String?
     repeat {
@@ -50,12 +50,12 @@ struct LostHeads {
     return try transaction.adopt(row, as: name, transaction.content(of: head))
   }
 
-  /// The highest number that a revision of a key can have had; `nil` where that is more than there are numbers.
+  /// The highest number that a revision of a key can have had; `nil` if it overflows.
   ///
   /// - Parameters:
-  ///   - head: the last revision that is left.
-  ///   - last: the sequence that was given last. Since each number of a key takes one of the store's, there were at most as many
-  ///     as lie between.
+  ///   - head: the last remaining revision.
+  ///   - last: the last given sequence. Each revision of a key takes a sequence of the store, so the difference limits the
+  ///     number of lost revisions.
   private func highestNumber(ofKey id: Int64, _ head: StoredRow, _ last: Int64) throws -> Int64? {
     let (most, overflows) = head.seq.addingReportingOverflow(max(0, last - head.id))
     let told = try source.intact {

@@ -2,12 +2,12 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// A copy of a store that SQLite does not open, with a first page that fits it: the page has the sizes of the file and where each
-/// table begins, and without it none of the others can be found.
+/// A copy of a store that SQLite cannot open, with a replaced first page. That page holds the sizes of the file and the root
+/// pages of the tables. Without it no other page can be found.
 ///
-/// All stores in files of their own are made by the same statements, so that their tables begin on the same pages.
+/// All stores in files of their own are created by the same statements, so their tables have the same root pages.
 struct RebuiltFile {
-  /// The size of the pages of all stores.
+  /// The page size of all stores.
   private static let pageSize = 4096
   private static let magic = Data("SQLite format 3\0".utf8)
 
@@ -20,17 +20,17 @@ struct RebuiltFile {
     self.folder = folder
     do {
       try FileManager.default.copyItem(atPath: damaged.path, toPath: path)
-      // What was saved last may be in the journal alone.
+      // The last saves may be only in the journal.
       if try FileStatus(ofPath: damaged.path + "-wal") != nil {
         try FileManager.default.copyItem(atPath: damaged.path + "-wal", toPath: path + "-wal")
       }
     } catch { throw StoreError.ofFile(error, "the damaged file could not be copied to work on") }
   }
 
-  /// Opens the copy, with its own first page, as far as that says where the tables are, or else with that of a new store.
+  /// Opens the copy with its own first page if that leads to the tables, else with the first page of a new store.
   ///
-  /// - Throws: ``StoreError`` with the code `notAStore` where nothing shows that the file was a store, and `damaged` where more
-  ///   of it is gone than a first page.
+  /// - Throws: ``StoreError`` with the code `notAStore` if nothing shows that the file was a store, and `damaged` if more than
+  ///   the first page is lost.
   func open(_ opening: StoreOpening) throws -> (any DatabaseWriter, StoreTables) {
     let core = try StoreOpening(StoreOptions()).open(freshPath)
     let roots = try core.writer.read {
@@ -45,10 +45,10 @@ struct RebuiltFile {
     try core.close()
     let fresh = try Data(contentsOf: URL(fileURLWithPath: freshPath))
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-    // Closing it cannot lose what was written to it.
+    // An error of closing loses nothing that was written.
     defer { try? file.close() }
     let size = Int(try file.seekToEnd())
-    // A page that was cut, and those on which tables begin, are there with zeros, which are no rows.
+    // Zeros fill up a truncated last page and missing root pages. They contain no rows.
     let pages = max((size + Self.pageSize - 1) / Self.pageSize, roots.max() ?? 1)
     try file.truncate(atOffset: UInt64(pages * Self.pageSize))
 
@@ -56,10 +56,10 @@ struct RebuiltFile {
     if own.starts(with: Self.magic), own[16] == 0x10, own[17] == 0 {
       try write(Self.fitted(own, pages: pages), 1, file)
       do { return try opening.openDamaged(path, isReadOnly: false) } catch  where StoreError.isDamage(error) {
-        // This page does not lead to the tables; that of a new store may.
+        // This page does not lead to the tables. The one of a new store may.
       }
     }
-    // What a table begins on is a page of a tree, of the kind that it has in a new store.
+    // A root page is a b-tree page of the same kind, table or index, as in a new store.
     let found = try roots.filter { root in
       let kinds: Set<UInt8> = [2, 10].contains(fresh[(root - 1) * Self.pageSize]) ? [2, 10] : [5, 13]
       return kinds.contains(try read(root, file)[0])
@@ -89,7 +89,7 @@ struct RebuiltFile {
     try file.write(contentsOf: bytes)
   }
 
-  /// A first page whose header says how many pages there are, and that none is free: who only reads needs no more.
+  /// Returns the first page with the number of pages and an empty free list in its header, which is enough for reading.
   private static func fitted(_ page: Data, pages: Int) -> Data {
     var page = page
     func set(_ number: UInt32, _ offset: Int) {
@@ -98,12 +98,12 @@ struct RebuiltFile {
     set(UInt32(truncatingIfNeeded: pages), 28)
     set(0, 32)
     set(0, 36)
-    // The number of pages counts where these two are the same.
+    // SQLite uses the number of pages only if these two fields are equal.
     page.replaceSubrange(92..<96, with: page.subdata(in: 24..<28))
     return page
   }
 
-  /// The pages of the table that says where all others begin: the first one and, where that is not enough, those below it.
+  /// The pages of `sqlite_master`: the first page, and its child pages if it is an interior page.
   private static func schemaPages(of file: Data) -> [Int] {
     func number(_ offset: Int, _ bytes: Int) -> Int { file[offset..<offset + bytes].reduce(0) { $0 << 8 | Int($1) } }
     guard file[100] == 5 else { return [1] }

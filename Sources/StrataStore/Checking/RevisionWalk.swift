@@ -1,24 +1,24 @@
 internal import GRDB
 
-/// Goes through all revisions in the order in which they were saved, past those that cannot be read.
+/// Iterates over all revisions in the order in which they were saved, and past unreadable ones.
 struct RevisionWalk {
   enum Step {
     case row(StoredRow)
-    /// A row whose bytes are not those that were written. What it says of its key and number may be wrong.
+    /// A damaged row. Its key and number may be wrong.
     case damaged(id: Int64, key: Int64?, seq: Int64?, any Error)
-    /// A part of the table that cannot be read. There may be revisions in it.
+    /// A part of the table that cannot be read. It may contain revisions.
     case gap(RevisionGap)
   }
 
-  /// How many numbers are tried one by one in one part that cannot be read, and in all such parts; beyond them the steps grow.
+  /// The most identifiers that are tried one by one in one gap, and in all gaps. Beyond them the steps double.
   private static let mostTries = 100_000, mostTriesInAll = 2_000_000
 
   private let transaction: StoreTransaction
   private let work: StoreWork
-  /// The number from which to go on; `nil` where no number is higher.
+  /// The identifier from which to continue; `nil` at the end.
   private var start: Int64? = 1
   private var triesLeft = Self.mostTriesInAll
-  /// The highest number of which the store says that it was given; `nil` where that was not looked up.
+  /// The highest identifier that was given, according to the store; `nil` before it is looked up.
   private var given: Int64?
 
   init(_ transaction: StoreTransaction, _ work: StoreWork) {
@@ -26,9 +26,9 @@ struct RevisionWalk {
     self.work = work
   }
 
-  /// The next step; `nil` where the table ends, and never where it cannot be read.
+  /// Returns the next step; `nil` at the end of the table, never at an unreadable part.
   ///
-  /// - Throws: `CancellationError`, and errors that are no damage.
+  /// - Throws: `CancellationError`, and errors other than damage.
   mutating func next() throws -> Step? {
     try work.check()
     guard let start else { return nil }
@@ -64,8 +64,8 @@ struct RevisionWalk {
     } catch  where StoreError.isDamage(error, transaction.db) { return false }
   }
 
-  /// Looks for the next number from which the table can be read. Up to what the store says was given each one is tried; but that
-  /// may be damaged itself, so that it does not end the search: beyond it the steps double.
+  /// Finds the next identifier from which the table can be read. Each identifier up to the highest given one is tried. That one
+  /// may itself be damaged, so the search continues beyond it with doubling steps.
   private mutating func gap(from first: Int64, _ error: any Error) throws -> Step {
     var failing = first, step: Int64 = 1, tries = 0
     let given = try given ?? highestGiven(first)
@@ -93,9 +93,9 @@ struct RevisionWalk {
     }
   }
 
-  /// The highest number that the store names without a look at the revisions, as far as it can be read.
+  /// The highest identifier that the store has outside the table of revisions, as far as it can be read.
   private func highestGiven(_ first: Int64) throws -> Int64 {
-    // A table that is damaged says nothing; then as many are tried as a damaged page may have had.
+    // These tables may be damaged too, so at least as many are tried as a damaged page may have held.
     let last = try transaction.intact { try transaction.core.lastSequence(in: transaction.db) }
     let head = try transaction.intact {
       try Int64.fetchOne(transaction.db, sql: "SELECT max(head) FROM \(transaction.tables.keys)")
@@ -103,7 +103,7 @@ struct RevisionWalk {
     return max(last ?? 0, head ?? 0, first.addingReportingOverflow(1000).partialValue)
   }
 
-  /// Of numbers between one from which the table cannot be read and one from which it can be, a last one of the first kind.
+  /// Bisects between an unreadable and a readable identifier. Returns the last unreadable one.
   private func lastUnreadable(_ unreadable: Int64, _ readable: Int64) throws -> Int64 {
     var (low, high) = (unreadable, readable)
     while high - low > 1 {
@@ -114,14 +114,13 @@ struct RevisionWalk {
   }
 }
 
-/// Numbers of revisions that cannot be read, if they were given.
+/// A range of identifiers whose revisions, if any, cannot be read.
 struct RevisionGap {
   var first: Int64
-  /// `nil` where nothing after it can be read either.
+  /// `nil` if nothing after `first` can be read.
   var last: Int64?
   var error: any Error
 
-  /// What is wrong.
   var problem: String {
     let part = last.map { "to \($0)" } ?? "on"
     return "revisions of the sequence \(first) \(part) cannot be read: \(StoreFinding.problem(error))"

@@ -4,24 +4,24 @@ internal import StrataCore
 
 /// How thoroughly a store is checked.
 public enum StoreCheckLevel: Sendable, Hashable {
-  /// The pages of the file (`PRAGMA quick_check`), all references, and the counts that the status tells.
+  /// The pages of the file (`PRAGMA quick_check`), all references and definitions, and the counts in the status.
   case quick
-  /// `quick`, and of a percentage of all revisions, chosen at random, the checksums and all that they are made of.
+  /// `quick`, and a random percentage of all revisions, whose content is read and compared with its checksum.
   case share(percent: Double)
-  /// The pages and indexes of the file (`PRAGMA integrity_check`), all references and counts, and every revision, which is
-  /// decoded to an `ArchiveValue`.
+  /// The pages and indexes of the file (`PRAGMA integrity_check`), all references, definitions, counts and shared content,
+  /// and every revision, which is decoded to an `ArchiveValue`.
   case full
 }
 
-/// What a check found.
+/// The result of a check.
 public struct StoreCheckReport: Sendable {
-  /// What was checked.
+  /// The level of the check.
   public let level: StoreCheckLevel
-  /// What is not as it was written; the first 10,000 of them.
+  /// The problems found; the first 10,000.
   public let findings: [StoreFinding]
-  /// How many findings there are beyond those.
+  /// The number of further findings.
   public let omittedFindings: Int
-  /// How many revisions were read.
+  /// The number of revisions that were read.
   public let checkedRevisions: Int
 
   /// Whether nothing was found.
@@ -29,7 +29,7 @@ public struct StoreCheckReport: Sendable {
 }
 
 extension StoreCheckReport: CustomStringConvertible {
-  /// One line: how much was read, and how many findings there are.
+  /// One line: the numbers of revisions read and of findings.
   public var description: String {
     let found = findings.count + omittedFindings
     let read = "\(checkedRevisions.counting("revision")) read"
@@ -38,22 +38,21 @@ extension StoreCheckReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Compares the store with what was written to it. Nothing is changed, and nobody waits for it: others go on saving, which
-  /// the check does not see.
+  /// Checks the store for damage, without changing it. Others can save meanwhile; the check does not see those saves.
   ///
   ///     let report = try await store.check(.full)
   ///     for finding in report.findings { print(finding) }  // where, what is wrong, what to do next
   ///
-  /// Damage is a finding and no error.
+  /// Damage is a finding, not an error.
   ///
   /// - Throws: ``StoreError`` with the code `busy`, `newerStore`, `fileSystem`, `invalid` for a share that is not from 0 to
-  ///   100; `CancellationError` where the task was cancelled.
+  ///   100; `CancellationError` if the task was cancelled.
   /// - Complexity: each level reads the whole file. Memory holds one revision.
   public func check(_ level: StoreCheckLevel = .quick) async throws -> StoreCheckReport {
     try await StoreWork.run { [core] work in try StoreChecker.check(core, level, work) }
   }
 
-  /// As ``check(_:)-(StoreCheckLevel)``, where there is no concurrency.
+  /// Like ``check(_:)-(StoreCheckLevel)``, for synchronous code.
   public func check(_ level: StoreCheckLevel = .quick) throws -> StoreCheckReport {
     try StoreWork.runNow { try StoreChecker.check(core, level, $0) }
   }
@@ -102,7 +101,7 @@ struct StoreChecker {
     }
   }
 
-  /// Runs a part of the check. Where the file is so damaged that it cannot go on, that is a finding.
+  /// Runs a part of the check. Damage that prevents it from continuing is a finding.
   private mutating func part(_ name: String, _ body: (inout StoreChecker) throws -> Void) throws {
     try work.check()
     do { try body(&self) } catch  where StoreError.isDamage(error, transaction.db) {
@@ -115,7 +114,7 @@ struct StoreChecker {
   private mutating func checkPages(_ pragma: String) throws {
     try part("the pages") { checker in
       let tables = checker.transaction.tables
-      // Of a database of the app's own the store's tables are checked.
+      // In the app's own database only the store's tables are checked.
       let names = tables.prefix.isEmpty ? [nil] : tables.all.map { Optional($0) }
       for name in names {
         for line in try checker.transaction.db.pageProblems(pragma + (name.map { "(\($0))" } ?? "")) {

@@ -1,34 +1,34 @@
-/// Something about a store that is not as it was written.
+/// A problem found in a store.
 public struct StoreFinding: Sendable, Hashable {
-  /// What is concerned.
+  /// The part of the store that is affected.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// The file, by what SQLite says of its pages.
+    /// The pages of the file, as reported by SQLite.
     case file
-    /// Something refers to what is not there.
+    /// A reference to a row that does not exist.
     case reference
-    /// The numbers of revisions that the status tells.
+    /// The counts of revisions in the status.
     case count
     /// A revision.
     case revision
     /// Content that revisions share.
     case content
-    /// What revisions of one shape have in common.
+    /// A definition, which revisions of one shape share.
     case definition
     /// A label.
     case label
   }
 
-  /// What is concerned.
+  /// The part of the store that is affected.
   public let kind: Kind
-  /// The key, as far as it can be told.
+  /// The key, if known.
   public let key: String?
-  /// The number of the revision within the history of its key, as far as it can be told.
+  /// The number of the revision within the history of its key, if known.
   public let revision: Int?
-  /// The ``StoreRevision/sequence`` of the revision, as far as it can be told.
+  /// The ``StoreRevision/sequence`` of the revision, if known.
   public let sequence: Int64?
-  /// What is wrong. Names keys and types, and never values.
+  /// The problem. It names keys and types, never values.
   public let problem: String
-  /// What to do next.
+  /// The next step.
   public let advice: String
 
   init(
@@ -40,7 +40,7 @@ public struct StoreFinding: Sendable, Hashable {
 }
 
 extension StoreFinding: CustomStringConvertible {
-  /// One line: where, what is wrong, and what to do next. The wording may change between releases.
+  /// One line: the location, the problem and the next step. The wording may change between releases.
   public var description: String {
     var parts: [String] = []
     if let key { parts.append("key \(key)") }
@@ -51,9 +51,9 @@ extension StoreFinding: CustomStringConvertible {
   }
 }
 
-/// Findings, of which a store that is badly damaged may have any number.
+/// A bounded list of findings, because a badly damaged store may have any number.
 struct StoreFindings {
-  /// How many are kept; the others are counted.
+  /// The most findings that are kept. Further ones are only counted.
   static let most = 10_000
 
   private(set) var all: [StoreFinding] = []
@@ -67,9 +67,9 @@ struct StoreFindings {
 extension StoreFinding {
   static let salvage = "salvage the store, which brings out all that is intact, or go back to a backup"
 
-  /// A revision that cannot be read.
+  /// The finding for a revision that cannot be read.
   ///
-  /// - Parameter advice: what to do next; what the error suggests unless given.
+  /// - Parameter advice: the next step; by default the one that fits the error.
   static func ofRevision(
     _ row: StoredRow, key: String?, _ error: any Error, advice: String? = nil
   ) -> StoreFinding {
@@ -78,10 +78,10 @@ extension StoreFinding {
       advice: advice ?? Self.advice(error))
   }
 
-  /// What an error says, without the key and revision, which the finding has.
+  /// The description of an error without its key and revision, which the finding has.
   static func problem(_ error: any Error) -> String {
     guard let error = StoreError.ofDatabase(error) as? StoreError else { return String(describing: error) }
-    // Of damage the reason goes on with what to do, which the finding says itself.
+    // The reason of a `damaged` error ends with advice, which the finding has itself.
     let reason = error.code == .damaged ? String(error.reason.prefix { $0 != ";" }) : error.reason
     return StoreError(
       error.code, reason, typeName: error.typeName, underlying: error.underlyingError

@@ -2,23 +2,23 @@ public import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// What was brought out of a damaged store, and what was not.
+/// The revisions recovered from a damaged store, and the losses.
 public struct StoreSalvageReport: Sendable {
-  /// How many revisions the new store has.
+  /// The number of revisions in the new store.
   public let revisions: Int
-  /// How many keys the new store has.
+  /// The number of keys in the new store.
   public let keys: Int
-  /// What is not in the new store, or not under its name; the first 10,000 of them.
+  /// Everything that is not in the new store, or not under its name; the first 10,000 findings.
   public let lost: [StoreFinding]
-  /// How many there are beyond those.
+  /// The number of further losses.
   public let omittedLosses: Int
 
-  /// Whether everything was brought out.
+  /// Whether everything was recovered.
   public var isComplete: Bool { lost.isEmpty }
 }
 
 extension StoreSalvageReport: CustomStringConvertible {
-  /// One line: what the new store has, and how much is lost.
+  /// One line: the numbers of revisions and keys in the new store, and of losses.
   public var description: String {
     let lost = lost.count + omittedLosses
     let brought = "\(revisions.counting("revision")) of \(keys.counting("key")) brought out"
@@ -27,32 +27,32 @@ extension StoreSalvageReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Brings all that is intact into a new store, and lists what is not.
+  /// Copies everything intact to a new store, and lists the losses.
   ///
-  /// Revisions keep their key, number, sequence, time, author and note, and labels stay. What is damaged ends nothing but
-  /// itself: a revision is lost with those that are deltas of it. Where the last revision of a key is lost, or may be, the last one
-  /// that is left is saved again in the new store, under a number above all that the key can have had: a save on the condition
-  /// of a lost revision is then refused. This store stays as it is.
+  /// Revisions keep their key, number, sequence, time, author, note and labels. Damage does not stop the salvage: a damaged
+  /// revision is lost, together with deltas of it. If the last revision of a key is lost, or may be, the last remaining one is
+  /// saved again in the new store, under a number above all that the key can have had. A save on the condition of a lost revision
+  /// is then refused. The damaged store is not changed.
   ///
-  /// - Parameter url: where the new store is made; there must be no file.
-  /// - Throws: ``StoreError`` with the code `invalid` where there is a file, `full`, `busy`, `fileSystem`;
-  ///   `CancellationError` where the task was cancelled. The new file is then removed.
+  /// - Parameter url: the file of the new store, which must not exist.
+  /// - Throws: ``StoreError`` with the code `invalid` if the file exists, `full`, `busy`, `fileSystem`;
+  ///   `CancellationError` if the task was cancelled. The new file is then removed.
   /// - Complexity: that of reading and saving all revisions. Memory holds two of them.
   public func salvage(to url: URL) async throws -> StoreSalvageReport {
     try await StoreWork.run { [core] in try StoreSalvage.run(core, url, $0) }
   }
 
-  /// As `salvage(to:)`, where there is no concurrency.
+  /// Like `salvage(to:)`, for synchronous code.
   public func salvage(to url: URL) throws -> StoreSalvageReport {
     try StoreWork.runNow { try StoreSalvage.run(core, url, $0) }
   }
 
-  /// As `salvage(to:)`, of a file that is too damaged to be opened as a store.
+  /// Like `salvage(to:)`, for a file that is too damaged to be opened as a store.
   ///
-  /// Where its first page is damaged, or the file was cut, this works on a copy beside the new store, which takes as much room
-  /// as the file until it is done.
+  /// If its first page is damaged or the file was truncated, this works on a copy beside the new store, which is as large as
+  /// the file and temporary.
   ///
-  /// - Throws: also `notAStore` where nothing shows that the file was a store, `damaged` where too little is left to find any
+  /// - Throws: also `notAStore` if nothing shows that the file was a store, `damaged` if too little is left to find any
   ///   revision, and `newerStore`.
   public static func salvage(
     _ damaged: URL, to url: URL, options: StoreOptions = StoreOptions()
@@ -60,7 +60,7 @@ extension SnapshotStore {
     try await StoreWork.run { try StoreSalvage.run(damaged, url, options, $0) }
   }
 
-  /// As `salvage(_:to:options:)`, where there is no concurrency.
+  /// Like `salvage(_:to:options:)`, for synchronous code.
   public static func salvage(
     _ damaged: URL, to url: URL, options: StoreOptions = StoreOptions()
   ) throws -> StoreSalvageReport {
@@ -68,9 +68,9 @@ extension SnapshotStore {
   }
 }
 
-/// Copies what is intact of one store into another.
+/// Copies the intact revisions and labels of a store to a new one.
 struct StoreSalvage {
-  /// How many revisions are copied in one transaction.
+  /// The number of revisions copied in one transaction.
   private static let batch = 512
 
   private let source: StoreTransaction
@@ -101,9 +101,9 @@ struct StoreSalvage {
     try inFolder(beside: url) { try run(core, url, $0, work) }
   }
 
-  /// Runs `body` with a temporary folder, after a look at what has the name of the new store.
+  /// Runs `body` with a temporary folder. Throws if a file or a journal of the new store exists.
   private static func inFolder<R>(beside url: URL, _ body: (URL) throws -> R) throws -> R {
-    // SQLite would take what a journal has for changes of the new store.
+    // SQLite would apply an existing journal to the new store.
     for end in ["", "-wal", "-journal"] where try FileStatus(ofPath: url.path + end) != nil { throw existing }
     return try TemporaryFiles.withFolder(beside: url, body)
   }
@@ -123,7 +123,7 @@ struct StoreSalvage {
         source: StoreTransaction(db, core, canWrite: false, isWhole: true), target: target, work: work)
       return try salvage.run()
     }
-    // Closing does this as well, without a word where it fails.
+    // Closing also checkpoints, but ignores errors.
     try target.writer.writeWithoutTransaction { db in try db.telling { _ = try db.checkpoint(.truncate) } }
     try target.close()
     guard try AtomicFile.place(made, at: url, isNew: true) else { throw existing }
@@ -210,7 +210,7 @@ struct StoreSalvage {
         advice: "it is in the new store under the key given here; save it under its own"))
   }
 
-  /// The name that a key gets: its own, unless that is lost or another key has it. Histories of two keys never mix.
+  /// The name of a key in the new store: its own, unless that is lost or another key has it. Histories of two keys never mix.
   private func freeName(_ known: String?, ofKey id: Int64, _ transaction: StoreTransaction) throws -> String {
     var name = known ?? "salvaged/\(id)"
     var number = 1
@@ -225,7 +225,7 @@ struct StoreSalvage {
 
   private mutating func takeLabels(_ transaction: StoreTransaction) throws {
     var seen: Set<String> = []
-    // From both ends: what one of them meets a damaged page before, the other one may have.
+    // From both ends: one direction may reach labels that are behind a damaged page in the other.
     for order in ["ASC", "DESC"] {
       do {
         let rows = try StatementRow.fetchCursor(
@@ -274,7 +274,7 @@ struct StoreSalvage {
         "the revision with the label \(name) is lost", advice: Self.advice))
   }
 
-  /// Lists what an index knows of and the table does not have: what damaged pages held.
+  /// Lists the revisions that the index has and the new store lacks, because their pages are damaged.
   private mutating func listMissing(_ transaction: StoreTransaction) throws {
     let listed = Set(lost.all.compactMap { $0.kind == .revision ? $0.sequence : nil })
     do {
@@ -298,15 +298,14 @@ struct StoreSalvage {
     }
   }
 
-  /// Lets numbers go on above all that may have been given, since whoever has one of a lost revision must not get another
-  /// one under it.
+  /// Sets the last sequence above all that may have been given, so that the sequence of a lost revision is not given to another.
   private mutating func setSequence(_ transaction: StoreTransaction) throws {
     let tables = source.tables
     for (table, column) in [(tables.keys, "head"), (tables.keys, "id"), (tables.pieces, "revision")] {
       do {
         highest.note(try Int64.fetchOne(source.db, sql: "SELECT max(\(column)) FROM \(table)"))
       } catch  where StoreError.isDamage(error, source.db) {
-        // What cannot be read says nothing; the sequence decides.
+        // Unreadable tables are ignored; the sequence decides.
       }
     }
     let told: Int64?

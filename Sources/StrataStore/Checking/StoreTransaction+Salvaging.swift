@@ -3,12 +3,12 @@ internal import GRDB
 internal import StrataCore
 
 extension StoreTransaction {
-  /// What can be read; `nil` where it is damaged, so that it tells nothing.
+  /// Returns the result of `body`; `nil` if it fails because of damage.
   func intact<R>(_ body: () throws -> R?) throws -> R? {
     do { return try body() } catch  where StoreError.isDamage(error, db) { return nil }
   }
 
-  /// What a revision holds, whether or not the table of pieces tells what it refers to; `nil` for a deletion.
+  /// The content of a revision, read without the table of pieces, which may be damaged; `nil` for a deletion.
   func salvaged(_ row: StoredRow) throws -> StoredContent? {
     guard let id = row.definition, row.form != .tombstone else { return nil }
     let definition = try definition(id)
@@ -24,12 +24,12 @@ extension StoreTransaction {
       as StoreError
       where error.code == .notDecodable
     {
-      // The bytes are those that were saved, and others may read them.
+      // The bytes are intact, and other programs may be able to decode them.
     }
     return content
   }
 
-  /// What looks like a reference to content beside a row: tag 57342 around 33 bytes.
+  /// The digests in possible references to content outside the row: tag 57342 around 33 bytes.
   private static func digests(in bytes: [UInt8]) -> [[UInt8]] {
     let mark: [UInt8] = [0xD9, 0xDF, 0xFE, 0x58, 0x21]
     var found: [[UInt8]] = []
@@ -46,10 +46,10 @@ extension StoreTransaction {
     return found
   }
 
-  /// Takes a revision over as another store has it, with its sequence, number and time.
+  /// Copies a revision from another store, with its sequence, number and time.
   ///
-  /// - Parameter content: what it holds; `nil` for a deletion.
-  /// - Returns: whether it comes after the last revision of its key; else nothing is changed.
+  /// - Parameter content: its content; `nil` for a deletion.
+  /// - Returns: whether it comes after the last revision of its key. If not, nothing is changed.
   func adopt(_ source: StoredRow, as name: String, _ content: StoredContent?) throws -> Bool {
     let head = try head(of: name)
     if let head, head.row.seq >= source.seq { return false }
@@ -72,7 +72,7 @@ extension StoreTransaction {
     return true
   }
 
-  /// Sets the number after which the next revisions are numbered, unless it is higher already.
+  /// Raises the last sequence to at least `last`. New revisions are numbered after it.
   func setLastSequence(_ last: Int64) throws {
     try execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", [last, tables.revisions])
     // Before the first revision there is no row.

@@ -2,9 +2,9 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Turns the value of a field into what a column holds, and back.
+/// Converts between the value of a field and the value of its column.
 ///
-/// What comes back is what was put in, or putting it in is an error.
+/// A value that would not read back equal is refused.
 struct ColumnCoding: Sendable {
   indirect enum Kind: Sendable {
     case bool, integer, float, double, string, data, url, uuid, decimal
@@ -19,7 +19,7 @@ struct ColumnCoding: Sendable {
 
   /// - Parameters:
   ///   - type: the type of the field.
-  ///   - affinity: what the column makes of values.
+  ///   - affinity: the type affinity of the column.
   /// - Throws: ``EntityError`` with the code `invalidMapping` for a form that the type cannot have.
   init(_ type: Any.Type, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws {
     self.affinity = affinity
@@ -71,7 +71,7 @@ struct ColumnCoding: Sendable {
     }
   }
 
-  /// Whether equal values have equal columns and the other way round, so that columns need not be read to be compared.
+  /// Whether values are equal exactly if their columns are, so that columns can be compared without decoding.
   var isExact: Bool {
     switch kind {
     case .bool, .integer, .float, .double, .string, .data, .url: true
@@ -81,9 +81,9 @@ struct ColumnCoding: Sendable {
 
   // MARK: Into a column
 
-  /// What the column holds of a value.
+  /// Returns the column value for a field value.
   ///
-  /// - Throws: ``EntityError`` with the code `notStorable`, and what a transformer or the type's own code throws.
+  /// - Throws: ``EntityError`` with the code `notStorable`, and any error of a transformer or of the type's own code.
   func stored(_ value: ArchiveValue) throws -> DatabaseValue {
     if case .transform(let transform, let inner) = kind {
       guard let write = transform.write else {
@@ -98,7 +98,7 @@ struct ColumnCoding: Sendable {
   private static func stored(_ value: ArchiveValue, _ kind: Kind, _ affinity: ColumnAffinity) throws -> DatabaseValue {
     func refused(_ reason: String) -> EntityError { EntityError(.notStorable, reason) }
     func text(_ text: String) throws -> DatabaseValue {
-      // SQLite's functions end a text there, and so does GRDB when it binds one.
+      // SQLite's functions cut a text off at a NUL, and so does GRDB's binding.
       guard !text.utf8.contains(0) else { throw refused("a text with a NUL would be cut off there") }
       return try affinity.stored(text.databaseValue)
     }
@@ -206,14 +206,14 @@ struct ColumnCoding: Sendable {
     return String(decoding: try json(type), as: UTF8.self)
   }
 
-  /// For what is only taken apart again: no code of a model runs.
+  /// A context without rules and hooks, for values that are only encoded again.
   private static func unfinished() -> DecodingContext { DecodingContext(includesExcluded: true, finishing: .never) }
 
   // MARK: Out of a column
 
-  /// The value of the field that the column holds.
+  /// Returns the field value for a column value.
   ///
-  /// - Throws: ``EntityError`` with the code `notReadable`, and what a transformer or the type's own code throws.
+  /// - Throws: ``EntityError`` with the code `notReadable`, and any error of a transformer or of the type's own code.
   func value(of stored: DatabaseValue) throws -> ArchiveValue {
     if case .transform(let transform, let inner) = kind {
       if stored.isNull, !transform.takesNull { return .null }

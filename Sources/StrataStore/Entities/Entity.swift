@@ -1,12 +1,12 @@
 public import GRDB
 public import StrataCore
 
-/// A model that is kept in a table, a row an object.
+/// A model stored in a table, one row per object.
 ///
-/// It is a `TableRecord` and a `FetchableRecord` of GRDB, so the query interface, associations and observation take it. ``EntityStore``
-/// saves and reads it with its relations. Docs/Entities.md is the guide.
+/// It is a `TableRecord` and a `FetchableRecord` of GRDB, so it works with the query interface, associations and observation.
+/// ``EntityStore`` saves and reads it with its relations. Docs/Entities.md is the guide.
 public protocol Entity: VersionedModel, TableRecord, FetchableRecord {
-  /// How the model is kept. A `static let`, made once.
+  /// The mapping of the model to its table. Declare it as a `static let`, so that it is created once.
   static var entityMapping: EntityMapping { get }
 }
 
@@ -14,19 +14,19 @@ extension Entity {
   /// The table of the mapping.
   public static var databaseTableName: String { entityMapping.table }
 
-  /// Makes the model of a row, for entities without relations.
+  /// Creates the model from a row, for entities without relations.
   ///
-  /// - Throws: ``EntityError`` with the code `notReadable` where a column is missing or holds what its property cannot be,
-  ///   `invalidMapping` for an entity with relations, which ``EntityStore`` reads.
+  /// - Throws: ``EntityError`` with the code `notReadable` if a column is missing or holds a value that its property
+  ///   cannot represent, `invalidMapping` if the entity has relations: fetch it with ``EntityStore``.
   public init(row: Row) throws { self = try EntityRowCoding.model(Self.self, of: row) }
 }
 
-// A model that is Decodable, too, would have two of it.
+// Resolves the ambiguity with GRDB's `init(row:)` for types that are also Decodable.
 extension Entity where Self: Decodable {
-  /// Makes the model of a row, for entities without relations.
+  /// Creates the model from a row, for entities without relations.
   ///
-  /// - Throws: ``EntityError`` with the code `notReadable` where a column is missing or holds what its property cannot be,
-  ///   `invalidMapping` for an entity with relations, which ``EntityStore`` reads.
+  /// - Throws: ``EntityError`` with the code `notReadable` if a column is missing or holds a value that its property
+  ///   cannot represent, `invalidMapping` if the entity has relations: fetch it with ``EntityStore``.
   public init(row: Row) throws { self = try EntityRowCoding.model(Self.self, of: row) }
 }
 
@@ -37,8 +37,7 @@ public struct EntityRow: Sendable {
 
   /// The value of a column.
   ///
-  /// - Throws: ``EntityError`` with the code `notReadable` where there is no such column among those that mappings name, or where it
-  ///   holds something else.
+  /// - Throws: ``EntityError`` with the code `notReadable` if no mapping names the column, or if its value is not a `V`.
   public func value<V: DatabaseValueConvertible>(_ type: V.Type = V.self, in column: String) throws -> V {
     guard let stored = values[column.lowercased()], let value = V.fromDatabaseValue(stored) else {
       throw EntityError(

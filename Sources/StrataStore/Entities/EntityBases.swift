@@ -23,7 +23,8 @@ package struct EntityBases {
   /// Updates the keys of objects, and finds their fetched state.
   ///
   /// - Parameter given: the base that the app passes.
-  /// - Throws: ``EntityError`` with the code `clash` where `given` is about another object, and `unreadRelation`.
+  /// - Throws: ``EntityError`` with the code `clash` if `given` is another object, `missingValue` if it has no primary
+  ///   key, and `unreadRelation`.
   init(
     _ nodes: inout EntityNodes, given: EntityNodes?, _ conflicts: MergeOptions.ConflictHandling, overwrites: Bool,
     _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
@@ -60,7 +61,8 @@ package struct EntityBases {
     try visit(places, catalog, servers, db)
   }
 
-  /// Objects that say nothing of the relations that were not read when they were fetched.
+  /// Returns the nodes without the relations that were not read when the objects were fetched. Throws `unreadRelation`
+  /// if one was set.
   private static func withoutUnread(_ nodes: EntityNodes, _ catalog: EntityCatalog) throws -> EntityNodes {
     var result = nodes
     for (number, node) in nodes.nodes.enumerated() {
@@ -112,7 +114,7 @@ package struct EntityBases {
   /// The fetched state of an object, by its node or by the key of its row.
   func base(ofNode node: Int?, _ key: EntityWriter.PlainKey?) -> FetchedRows.Place? {
     if let place = node.flatMap({ ofNode[$0] }) {
-      // A row that another key has found is not the one that was fetched.
+      // A row found by another key is not the fetched row.
       let known = keys[.init(rows: ObjectIdentifier(place.rows), number: place.number)]
       if key == nil || known == nil || key == known { return place }
     }
@@ -131,12 +133,12 @@ package struct EntityBases {
 
   // MARK: Keys
 
-  /// The primary key that an object has; `nil` if it has none.
+  /// The primary key of an object; `nil` if it has none.
   static func plainKey(of node: EntityNodes.Node, _ catalog: EntityCatalog) throws -> EntityWriter.PlainKey? {
     try key(of: node, catalog).flatMap { EntityWriter.PlainKey(table: catalog.types[node.type].table, $0.map(\.value)) }
   }
 
-  /// The primary key in the spelling of the properties; `nil` where no property holds it.
+  /// The primary key as the properties spell it; `nil` if no property holds it.
   private static func key(of node: EntityNodes.Node, _ catalog: EntityCatalog) throws -> [ExactValue]? {
     let (type, table) = (catalog.types[node.type], catalog.table(of: node.type))
     var key: [ExactValue] = []
@@ -151,7 +153,7 @@ package struct EntityBases {
     try key(of: node(row, catalog), catalog)
   }
 
-  /// A row as an object of which the key is known.
+  /// A node that has only the primary key of a fetched row.
   private static func node(_ row: FetchedRows.Row, _ catalog: EntityCatalog) throws -> EntityNodes.Node {
     let (type, table) = (catalog.types[row.type], catalog.table(of: row.type))
     let values = try type.attributes.map { attribute -> ArchiveValue? in

@@ -1,13 +1,13 @@
 internal import GRDB
 package import StrataCore
 
-/// The entities of a store and their tables, compared with each other when the store is made.
+/// The entities of a store and their tables, checked against each other when the store is created.
 package final class EntityCatalog: Sendable {
   package let tables: [EntityTable]
   package let types: [EntityType]
   private let numbers: [ObjectIdentifier: Int]
 
-  /// - Throws: ``EntityError`` with all that is wrong.
+  /// - Throws: ``EntityError``, whose reason lists every problem.
   init(_ types: [any Entity.Type], _ db: Database) throws {
     var builder = EntityCatalogBuilder(db)
     for type in types { builder.add(type) }
@@ -16,12 +16,12 @@ package final class EntityCatalog: Sendable {
     (tables, self.types, numbers) = (builder.tables, builder.types, builder.numbers)
   }
 
-  /// The number of an entity; `nil` where the store does not know it.
+  /// The index of an entity; `nil` if the store does not know it.
   package func number(of type: any VersionedModel.Type) -> Int? { numbers[ObjectIdentifier(type)] }
 
   package func table(of type: Int) -> EntityTable { tables[types[type].table] }
 
-  /// The entity that a row is, where its table has several classes.
+  /// The entity of a row: the declared one, or the class that the mapping chooses by the row's values.
   func type(of values: [DatabaseValue], _ declared: Int) throws -> Int {
     guard let choose = types[declared].mapping.subclass else { return declared }
     let table = table(of: declared)
@@ -38,7 +38,7 @@ package final class EntityCatalog: Sendable {
     return number
   }
 
-  /// - Throws: ``EntityError`` with the code `invalidMapping` where the store does not know it.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if the store does not know the entity.
   func known(_ type: any VersionedModel.Type) throws -> Int {
     guard let number = number(of: type) else {
       throw EntityError(
@@ -49,20 +49,20 @@ package final class EntityCatalog: Sendable {
   }
 }
 
-/// Compares mappings with models and tables, and gathers what is wrong.
+/// Checks mappings against models and tables, and collects the problems.
 struct EntityCatalogBuilder {
   private let db: Database
   private(set) var tables: [EntityTable] = []
   private(set) var types: [EntityType] = []
   private(set) var numbers: [ObjectIdentifier: Int] = [:]
   private var problems: [EntityError] = []
-  /// What sets a slot, by table and slot.
+  /// The name of the relation that sets a column, by table and slot.
   private var writers: [[Int]: String] = [:]
   private var waiting: [any Entity.Type] = []
 
   init(_ db: Database) { self.db = db }
 
-  /// All that is wrong as one error, whose cause is the first.
+  /// All problems as one error; `nil` if there are none.
   var error: EntityError? {
     guard let first = problems.first else { return nil }
     guard problems.count > 1 else { return first }
@@ -108,7 +108,7 @@ struct EntityCatalogBuilder {
     for key in mapping.columns.keys.sorted() where mapping.relations[key] != nil {
       note(invalid("the property is a relation and has a column too"), type, key)
     }
-    // What relations lead to has to be known before it is looked at.
+    // The targets of relations are added before the relations are checked.
     for field in schema.fields where mapping.relations[field.key] != nil {
       if let target = Self.shape(of: field.type).element as? any Entity.Type { waiting.append(target) }
     }
@@ -188,7 +188,7 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Refuses what loses its identity in a column.
+  /// Refuses a type that contains objects of classes, whose identity a column cannot keep.
   private func checkValue(_ type: Any.Type) throws {
     var catalog = SchemaCatalog()
     (type as? any Archivable.Type)?._collectSchemas(into: &catalog)
@@ -201,10 +201,10 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Notes what sets a column.
+  /// Registers the list that sets a column, and refuses a second one.
   ///
-  /// An attribute, a reference and a list of the other side may share a foreign key: they are compared when they are saved. Classes
-  /// of one table share what they inherit.
+  /// An attribute, a reference and a list of the other side may share a foreign key: a save checks that they agree. Classes of one
+  /// table share inherited lists.
   private mutating func claim(_ table: Int, _ slot: Int, by writer: String) throws {
     let place = [table, slot]
     if let other = writers[place], other != writer {
@@ -247,7 +247,7 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Refuses what merging can do for values, and not for rows.
+  /// Refuses merge policies and hooks that work for values but not for rows.
   private func checkPolicy(
     of field: FieldInfo, _ number: Int, _ shape: EntityType.Relation.Shape, _ isOptional: Bool
   ) throws {
@@ -348,7 +348,7 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// The slot that a foreign key holds: the column named, else the primary key.
+  /// The slot that a foreign key refers to: the given column, else the primary key.
   private mutating func referenced(_ column: String?, in table: Int) throws -> Int {
     if let column { return try tables[table].slot(of: column) }
     guard tables[table].primaryKey.count == 1 else {

@@ -3,8 +3,8 @@ internal import StrataCore
 
 /// Writes the rows that changed.
 ///
-/// An order in which every foreign key leads to a row, and no unique value is there twice on the way, is found by trying: what
-/// SQLite refuses waits for the others.
+/// The order is found by trying: an operation that SQLite refuses is retried after the others, until each foreign key refers
+/// to a row and no unique value occurs twice.
 struct EntityChanges {
   private let writer: EntityWriter
   private var db: Database { writer.db }
@@ -15,7 +15,7 @@ struct EntityChanges {
 
     let kind: Kind
     let row: Int
-    /// What SQLite said about it last.
+    /// The last error that SQLite returned for the operation.
     var error: DatabaseError?
   }
 
@@ -41,10 +41,10 @@ struct EntityChanges {
     while !waiting.isEmpty {
       var left: [Operation] = []
       var hasMoved = false
-      // What is deleted may be what others are to leave first, so that it waits until nothing else can be done.
+      // Other rows may have to leave a row's lists before it is deleted, so deletions wait until nothing else can be done.
       let moving = Set(waiting.lazy.filter { $0.kind == .update }.map(\.row))
       for var operation in waiting where operation.kind != .delete || deletes {
-        // The database may delete along what refers to it.
+        // The database may also delete the rows that refer to it.
         if operation.kind == .delete, !forces, writer.leaving[operation.row]?.contains(where: moving.contains) ?? false
         {
           left.append(operation)
@@ -54,7 +54,7 @@ struct EntityChanges {
           if try perform(operation, isRelaxed: isRelaxed) {
             hasMoved = true
           } else if operation.kind == .insert, writer.rows[operation.row].isWritten {
-            // Its other foreign keys come when their rows are there.
+            // The other foreign keys are set once their rows exist.
             left.append(.init(kind: .update, row: operation.row))
             hasMoved = true
           } else {
@@ -66,7 +66,7 @@ struct EntityChanges {
         }
       }
       if !deletes { left += waiting.filter { $0.kind == .delete } }
-      // What waited for a row often waits for the one behind it.
+      // An operation often waits for the one after it.
       waiting = left.reversed()
       guard !hasMoved else {
         (isRelaxed, deletes, forces) = (false, false, false)
@@ -92,7 +92,7 @@ struct EntityChanges {
 
   // MARK: Rows
 
-  /// Refuses a foreign key to a row that has no value in the column that it would hold.
+  /// Throws `missingValue` if a foreign key refers to a column that is null.
   private func checkReferences(_ row: Int) throws {
     for (slot, reference) in writer.rows[row].references where writer.resolved(row, slot)?.isNull ?? false {
       let table = writer.table(of: reference.row)
@@ -103,7 +103,7 @@ struct EntityChanges {
     }
   }
 
-  /// - Returns: whether it was done; `false` where it waits for another row.
+  /// - Returns: whether the operation was done; `false` if it waits for another row.
   private mutating func perform(_ operation: Operation, isRelaxed: Bool) throws -> Bool {
     switch operation.kind {
     case .update: return try update(operation.row)
@@ -131,7 +131,7 @@ struct EntityChanges {
     return true
   }
 
-  /// Sets columns of a row that is there.
+  /// Sets columns of an existing row.
   private func write(_ values: [(slot: Int, value: DatabaseValue)], _ row: Int) throws {
     let table = writer.table(of: row)
     let settings = values.map { "\(table.quoted($0.slot)) = ?" }.joined(separator: ", ")
@@ -154,7 +154,7 @@ struct EntityChanges {
     let original = writer.rows[row].original ?? []
     let arguments = StatementArguments(table.primaryKey.map { original[$0] })
     try statement.execute(arguments: arguments)
-    // One that a rule of the database deleted along with another is gone as well.
+    // The row may be gone already, if the database deleted it along with another.
     if db.changesCount == 0 {
       let sql = "SELECT 1 FROM \(table.quotedName) WHERE \(key)"
       guard try Row.fetchOne(db, sql: sql, arguments: arguments) == nil else {
@@ -185,7 +185,7 @@ struct EntityChanges {
     var sql = "INSERT INTO \(name) DEFAULT VALUES"
     if !slots.isEmpty { sql = "INSERT INTO \(name) (\(columns)) VALUES (\(marks))" }
     let isSupplied = isSupplied(row)
-    // Only a table with rowids says afterwards which row it was.
+    // Without a rowid, only RETURNING identifies the inserted row.
     if isSupplied, !table.hasRowID {
       sql += " RETURNING \(table.columns.indices.map(table.quoted).joined(separator: ", "))"
     }
@@ -220,7 +220,7 @@ struct EntityChanges {
     }
   }
 
-  /// Takes over what the table itself supplied.
+  /// Copies the values that the table itself supplied.
   private func readBack(_ row: Int, _ supplied: Row?) {
     let table = writer.table(of: row)
     var values = writer.rows[row].values
@@ -233,12 +233,12 @@ struct EntityChanges {
     writer.rows[row].isWritten = true
   }
 
-  /// Gives way where rows exchange unique values: sets those of one row to null, or to a number that no other row has.
+  /// Lets rows exchange unique values: sets those of one row to null for now, or to a number that no other row has.
   ///
   /// - Returns: whether anything was set.
   private func park(_ parked: inout Set<Int>) throws -> Bool {
     guard waiting.contains(where: { $0.error?.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE }) else { return false }
-    // Those that SQLite refused first; then those that have not been tried, because they wait for other rows.
+    // First the updates that SQLite refused, then those not tried yet because they wait for other rows.
     let updates = waiting.filter { $0.kind == .update && !parked.contains($0.row) }
     for group in [updates.filter { $0.error != nil }, updates.filter { $0.error == nil }] {
       var isDone = false

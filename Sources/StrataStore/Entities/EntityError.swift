@@ -2,25 +2,25 @@ public import Foundation
 internal import GRDB
 public import StrataCore
 
-/// What went wrong between models and rows, and where.
+/// An error in saving models as rows or reading them, with its location.
 ///
 /// Messages name entities, key paths, tables and columns, and never values.
 public struct EntityError: Error, Sendable {
-  /// The kind of failure. ``description`` words it; only the code is part of the interface.
+  /// The kind of failure. Only the code is part of the interface; the wording of ``description`` is not.
   public enum Code: String, Sendable, Hashable, CaseIterable {
-    /// Mappings, models and tables do not fit together.
+    /// Mappings, models and tables do not match.
     case invalidMapping
-    /// What came in cannot be read as the entity; the cause says why.
+    /// The source cannot be read as the entity; see ``EntityError/underlyingError``.
     case invalidSource
     /// A column must have a value, and nothing supplies one.
     case missingValue
-    /// A value that the column would not give back as it was.
+    /// A column would not return the value unchanged.
     case notStorable
-    /// A column holds what its property cannot be.
+    /// A column holds a value that its property cannot represent.
     case notReadable
-    /// The row was changed or deleted since the object that is saved was fetched.
+    /// The row was changed or deleted after the saved object was fetched.
     case conflict
-    /// An object without a base is saved over a row that a server has, and that may be newer.
+    /// An object without a base would overwrite a row that a server also has, and that may be newer.
     case staleSave
     /// A relation was set in an object that was fetched without it.
     case unreadRelation
@@ -28,25 +28,25 @@ public struct EntityError: Error, Sendable {
     case clash
     /// A rule of the table, a foreign key or a trigger of the database refuses the row.
     case constraint
-    /// A rule of the model is broken, or a hook failed; the cause says which.
+    /// A rule of the model is broken, or a hook failed; see ``EntityError/underlyingError``.
     case invalid
     /// Another connection kept the database locked.
     case busy
-    /// There is no room.
+    /// There is no space left.
     case full
-    /// The database refused; the cause says why.
+    /// Any other error of the database; see ``EntityError/underlyingError``.
     case database
   }
 
   /// The kind of failure.
   public let code: Code
-  /// What is wrong, and then what would be right, without entity, path, column and cause, which ``description`` adds.
+  /// The problem and its remedy, without entity, path, column and cause, which ``description`` adds.
   public let reason: String
-  /// The registered name of the model; `nil` where the error is of none.
+  /// The registered name of the model; `nil` if the error concerns no model.
   public let entity: String?
-  /// Where in what was saved: keys and places in arrays from the root on. Empty where the error is of the root or of none.
+  /// The path in the saved value: keys and array indices from the root. Empty for the root, or if the error concerns no value.
   public let path: [ArchiveError.PathComponent]
-  /// The table; `nil` where the error is of none.
+  /// The table; `nil` if the error concerns no table.
   public let table: String?
   /// The columns concerned.
   public let columns: [String]
@@ -68,7 +68,7 @@ public struct EntityError: Error, Sendable {
 }
 
 extension EntityError: CustomStringConvertible, LocalizedError {
-  /// One line: what is wrong, where, and what would be right. The wording may change between releases.
+  /// One line: the problem, its remedy and its location. The wording may change between releases.
   public var description: String {
     var text = reason
     var place: [String] = []
@@ -79,7 +79,7 @@ extension EntityError: CustomStringConvertible, LocalizedError {
       place.append(names.isEmpty ? "table \(table)" : "column \(names.joined(separator: ", "))")
     }
     if !place.isEmpty { text += " (\(place.joined(separator: ", ")))" }
-    // Path and type of an ArchiveError are said already.
+    // The path and type of an ArchiveError are in the text already.
     if let error = underlyingError as? ArchiveError {
       text += ": \(error.reason)" + (error.underlyingError.map { ": \(StoreError.wording(of: $0))" } ?? "")
     } else if let underlyingError {
@@ -103,7 +103,7 @@ extension EntityError: CustomStringConvertible, LocalizedError {
 }
 
 extension EntityError {
-  /// The same error with what it lacks.
+  /// Returns the error with missing details filled in, and with `path` before its own path.
   package func located(
     entity: String? = nil, path: [ArchiveError.PathComponent] = [], table: String? = nil, columns: [String] = []
   ) -> EntityError {
@@ -112,7 +112,7 @@ extension EntityError {
       columns: self.columns.isEmpty ? columns : self.columns, underlying: underlyingError)
   }
 
-  /// An error of an archive as one of an entity; any other error as it is.
+  /// Converts an `ArchiveError` to an ``EntityError``. Returns any other error unchanged.
   static func of(
     _ error: any Error, _ code: Code, _ reason: String, entity: String?, path: [ArchiveError.PathComponent] = [],
     table: String? = nil, columns: [String] = []
@@ -123,7 +123,7 @@ extension EntityError {
       underlying: error)
   }
 
-  /// An error of SQLite as one of entities; any other error as it is.
+  /// Converts an error of SQLite to an ``EntityError``. Returns any other error unchanged.
   package static func ofDatabase(_ error: any Error) -> any Error {
     guard let error = error as? DatabaseError else { return error }
     if error.resultCode == .SQLITE_CONSTRAINT { return ofConstraint(error) }
@@ -140,7 +140,7 @@ extension EntityError {
     }
   }
 
-  /// What a constraint says about a row that is written.
+  /// Converts the violation of a constraint.
   ///
   /// SQLite names the columns in its message, as in `UNIQUE constraint failed: user.email, user.team`.
   private static func ofConstraint(_ error: DatabaseError) -> EntityError {

@@ -1,32 +1,32 @@
 internal import GRDB
 package import StrataCore
 
-/// Rows as the values of models, before any model is made: so they can be sent from a transaction to whoever wants the models.
+/// Rows decoded as records, before any model is created, so that they can be sent out of a transaction.
 package struct EntityGraph: Sendable, Equatable {
   package struct Object: Sendable, Hashable {
     package let type: Int
-    /// The values of the fields, with references to other objects by number.
+    /// The values of the fields. References are indices of other objects.
     package let record: ModelRecord
   }
 
-  /// Each after those that it refers to, as far as cycles allow.
+  /// In postorder: each object follows those that it refers to, except in cycles.
   let objects: [Object]
-  /// The numbers of the objects that were asked for.
+  /// The indices of the requested objects.
   let roots: [Int]
-  /// How many values structures would have, each made anew for each reference.
+  /// The number of values in structs, counted once per reference, because each reference decodes its struct anew.
   let allowance: Int
   let catalog: EntityCatalog
-  /// The rows of the objects, where a type of theirs has a ``RowBase``.
+  /// The rows of the objects, if one of their types has a ``RowBase``.
   let fetched: FetchedRows?
 
   package static func == (left: EntityGraph, right: EntityGraph) -> Bool {
     left.roots == right.roots && left.objects == right.objects
   }
 
-  /// The models of the roots, each object of a class made once.
+  /// Returns the models of the roots. Each object of a class is created once.
   ///
-  /// - Throws: ``EntityError`` with the code `notReadable` where a value is not what a property holds, and `invalid` where the rules of a
-  ///   model are broken.
+  /// - Throws: ``EntityError`` with the code `notReadable` if a value does not fit its property, `invalid` if a rule of a model is
+  ///   broken.
   package func make<E: Entity>(_ type: E.Type) throws -> [E] {
     do {
       let (table, context) = try table(finishing: .atOnce())
@@ -38,9 +38,9 @@ package struct EntityGraph: Sendable, Equatable {
     } catch { throw Self.failure(error, E.schema.name) }
   }
 
-  /// Runs the rules and hooks of the roots, and of nothing that they lead to.
+  /// Runs the rules and hooks of the roots only, not of the objects that they refer to.
   ///
-  /// - Parameter body: called for each root with its place and the values of its fields afterwards, or what its rules or hooks said.
+  /// - Parameter body: called for each root with its index, and its record afterwards or the error of its rules or hooks.
   func finishRoots(_ body: (Int, Result<ModelRecord, any Error>) throws -> Void) throws {
     let (table, context) = try table(finishing: .never)
     for (place, number) in roots.enumerated() {

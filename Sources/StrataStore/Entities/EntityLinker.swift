@@ -1,30 +1,30 @@
 internal import GRDB
 internal import StrataCore
 
-/// Sets the foreign keys that relations are kept in, and finds the rows that leave lists.
+/// Sets the foreign keys of relations, and finds the rows that leave lists.
 ///
-/// Both sides of a relation are one column. What a list says and what a reference says must agree, but that a reference which is
-/// null says less than a list.
+/// Both directions of a relation share one foreign key column, so a list and a back reference must agree. A null back reference
+/// does not override a list.
 struct EntityLinker {
   private let writer: EntityWriter
   private let targets: EntityTargets
   private var catalog: EntityCatalog { writer.catalog }
-  /// What references say of foreign keys: the row, `nil` for null.
+  /// The foreign keys that references set: the target row, `nil` for null, and the node with the reference.
   private var claims: [Place: (target: Int?, node: Int)] = [:]
-  /// The row whose list has a row, by the foreign key.
+  /// The foreign keys that lists set: the row that owns the list.
   private var listed: [Place: Int] = [:]
-  /// The lists that are whole, by their row and the foreign key of the elements.
+  /// The complete lists, by owner row and foreign key of the elements.
   private var wholeLists = Set<Place>()
-  /// The pairs that lists have, and the relation and node that say so.
+  /// The pairs of saved lists, with the node and relation of the list.
   private var pairs: [Pair: (row: Int, node: Int, relation: EntityType.Relation, isListed: Bool)] = [:]
-  /// The other rows of whole lists of pairs, by their row and its column.
+  /// The elements of complete lists of pairs, by owner row and column.
   private var wholePairs: [Place: Set<Int>] = [:]
-  /// Pairs that left a list, and the rows that they led to where these go along.
+  /// Pairs that left a list, with the element if it is to be deleted too.
   private var lostPairs: [(pair: Pair, element: Int?)] = []
 
-  /// A pair of rows, whichever side it is looked at from.
+  /// A pair of rows, equal from either side.
   private struct Pair: Hashable {
-    /// One end, whose column is the first of the two.
+    /// The end with the lower slot.
     let first: Place
     let second: Place
 
@@ -60,7 +60,7 @@ struct EntityLinker {
       guard let row = writer.rowOfNode[number] else { continue }
       for (place, relation) in catalog.types[node.type].relations.enumerated() {
         guard case .nodes(let found) = node.links[place] else { continue }
-        // What is there stays by the policy of the field.
+        // The field's policy keeps the existing relation.
         if writer.nodes.merges, relation.keepsLocal, !writer.rows[row].isNew { continue }
         try checkDeleted(number, row, place, found)
         let elements = found.compactMap { writer.rowOfNode[$0] }
@@ -84,7 +84,7 @@ struct EntityLinker {
     drop(superseded)
   }
 
-  /// Lets go of new rows that only a list led to which a later one replaced.
+  /// Drops new rows that only a superseded list referred to.
   private func drop(_ superseded: Set<Int>) {
     guard !superseded.isEmpty else { return }
     var linked = Set(writer.nodes.roots.compactMap { writer.rowOfNode[$0] })
@@ -116,24 +116,24 @@ struct EntityLinker {
         path: [.key(declared.key)]), node: node)
   }
 
-  /// Whether an object refers to another one than when it was fetched.
+  /// Whether an object's reference has changed since it was fetched, and the change is to be saved.
   private func isReassigned(
     _ node: Int, _ row: Int, _ slot: Int, _ referenced: Int, _ found: [Int], _ elements: [Int],
     _ relation: EntityType.Relation
   ) throws -> Bool {
     guard let base = writer.base(ofRow: row, node: node), !writer.rows[row].isNew else { return true }
-    // The row that it led to was deleted, and the database has cleared the reference, or deleted the row with it.
+    // The referenced row was deleted, and the database has cleared the reference or deleted the referring row too.
     guard elements.count == found.count else { return false }
     guard let known = base.row.values[slot] else { return true }
     let local = elements.first.map { value($0, referenced) } ?? .null
-    // A row that is made again has to be referred to again.
+    // If the referenced row is inserted again, the reference has to be set again.
     if known.isExactly(local), !(elements.first.map { writer.rows[$0].isNew } ?? false) { return false }
     let now = writer.rows[row].original?[slot]
     if known.isExactly(now) || local.map({ $0.isExactly(now) }) ?? false { return true }
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// Whether a row may come into a list: others may have moved it to another one since it was fetched.
+  /// Whether a row may move into a list. Others may have moved it into another list since it was fetched.
   private func mayMove(
     _ row: Int, _ slot: Int, to parent: DatabaseValue?, _ relation: EntityType.Relation
   ) throws -> Bool {
@@ -143,7 +143,7 @@ struct EntityLinker {
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// Merges a list with the changes of others since the object was fetched; `nil` if the table's list stays.
+  /// Merges a list with changes by others since the object was fetched; `nil` if the existing list stays.
   private func merged(_ list: List) throws -> List? {
     let relation = catalog.types[list.type].relations[list.relation]
     guard let base = writer.base(ofRow: list.row, node: list.node), !writer.rows[list.row].isNew,
@@ -219,14 +219,14 @@ struct EntityLinker {
     writer.rows[row].references[slot] = .init(row: target, slot: referenced)
   }
 
-  /// The value that a foreign key to a row has; `nil` where that is not known yet.
+  /// The value of a foreign key to a row; `nil` if it is not known yet.
   private func value(_ row: Int, _ referenced: Int) -> DatabaseValue? { writer.rows[row].values[referenced] }
 
   // MARK: Lists
 
-  /// Makes one list of those that several objects of one row have.
+  /// Combines the lists that several objects of one row have for a relation.
   ///
-  /// - Returns: the rows of lists that later ones replaced.
+  /// - Returns: the elements of lists that a later list replaced.
   private func join(_ lists: inout [List]) throws -> Set<Int> {
     var superseded = Set<Int>()
     var places: [EntityTargets.Place: Int] = [:]
@@ -296,7 +296,7 @@ struct EntityLinker {
     }
   }
 
-  /// Refuses references to rows whose list lacks the row.
+  /// Throws if a row refers to an owner whose complete list lacks the row.
   private func checkClaims() throws {
     for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) {
       guard let target = claim.target, listed[place] == nil,
@@ -323,17 +323,17 @@ struct EntityLinker {
     }
   }
 
-  /// Gives rows positions that ascend. Those that stood in the list keep theirs as far as they do.
+  /// Sets ascending positions. Rows that were in the list keep their position if it ascends.
   private func setPositions(
     _ rows: [Int], _ slot: Int, existing: [Int], _ removed: EntityRelation.Removal, _ stood: (Int) -> Bool
   ) {
-    // One at the end of the range leaves no room behind it.
+    // A position at the end of the range leaves no room behind it.
     func position(_ row: Int) -> Int64? {
       guard stood(row), let original = writer.rows[row].original, let known = original[slot].integer, known < .max / 2
       else { return nil }
       return known
     }
-    // A list that only adds has its new elements after all that are there.
+    // With `.keep`, new elements follow all existing ones.
     guard removed != .keep else {
       var last = existing.compactMap { writer.rows[$0].original?[slot].integer }.filter { $0 < .max / 2 }.max() ?? -1
       for row in rows where !stood(row) {
@@ -353,7 +353,7 @@ struct EntityLinker {
     }
   }
 
-  /// Puts rows that came into a list by their own reference at its end.
+  /// Appends rows that came into a list by their own reference.
   private func placeClaimed() throws {
     var coming: [(list: Place, row: Int, referenced: Int, order: Int)] = []
     for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) where listed[place] == nil {
@@ -414,7 +414,7 @@ struct EntityLinker {
     }
   }
 
-  /// The ordered list that a foreign key is in.
+  /// The ordered list whose elements have the foreign key.
   private func orderedList(of place: Place) -> (referenced: Int, order: Int)? {
     for type in catalog.types {
       for relation in type.relations {
@@ -454,7 +454,7 @@ struct EntityLinker {
         writer.rows[row].owner = list.row
         let place = Place(row: row, table: table, slot: slot)
         guard listed[place] == nil, claims[place]?.target == nil, writer.rows[row].references[slot] == nil,
-          // What came in for the foreign key itself stays.
+          // An incoming value of the foreign key itself is kept.
           claims[place] != nil || writer.rows[row].values[slot]?.isExactly(writer.rows[row].original?[slot]) ?? false
         else { continue }
         if removed == .delete, writer.rows[row].node == nil {
@@ -479,7 +479,7 @@ struct EntityLinker {
     release(row, slot, order)
   }
 
-  /// Takes a row out of a list.
+  /// Removes a row from a list.
   private func release(_ row: Int, _ slot: Int, _ order: EntityType.Relation.Order?) {
     writer.rows[row].values[slot] = .null
     if case .kept(let position)? = order, !writer.table(of: row).columns[position].isNotNull {
@@ -487,7 +487,7 @@ struct EntityLinker {
     }
   }
 
-  /// Deletes rows, and what their lists hold by the rules of these.
+  /// Deletes rows, and applies the `removed` rule of each of their lists.
   private func delete(_ first: [Int]) throws {
     var waiting = first
     while !waiting.isEmpty {
@@ -517,7 +517,7 @@ struct EntityLinker {
               writer.rows[row].owner = place.row
               waiting.append(row)
             default:
-              // A foreign key that must have a value is for the database to refuse.
+              // A NOT NULL foreign key is left as it is, and the database may refuse the deletion.
               writer.rows[row].owner = place.row
               if !writer.table(of: row).columns[slot].isNotNull { release(row, slot, order) }
             }
@@ -569,7 +569,7 @@ struct EntityLinker {
     }
   }
 
-  /// Refuses pairs that only one of two lists has, and removes those that no list has any more.
+  /// Throws if only one of two complete lists contains a pair, and deletes the pairs that left a list.
   private func checkPairs() throws {
     func lacks(_ end: Place, _ other: Place) -> Bool { wholePairs[end].map { !$0.contains(other.row) } ?? false }
     for (pair, known) in pairs.sorted(by: { $0.value.row < $1.value.row }) where known.isListed {
@@ -589,7 +589,7 @@ struct EntityLinker {
 }
 
 extension Int64 {
-  /// Makes it at least another one.
+  /// Raises the value to at least `other`.
   fileprivate mutating func raise(to other: Int64) { self = Swift.max(self, other) }
 }
 

@@ -1,16 +1,17 @@
 package import GRDB
 
 extension EntityTable {
-  /// The rows whose columns have the values of one of several tuples: one query, however many there are, as far as SQLite allows.
+  /// Calls `body` for each row whose columns equal one of several tuples. Runs one query, or a few if tuples contain nulls or
+  /// exceed SQLite's limit of arguments.
   ///
-  /// SQLite compares, so that the collation and the affinity of the columns count.
+  /// SQLite compares the values, so the collation and the affinity of the columns apply.
   ///
   /// - Parameters:
   ///   - slots: the columns.
-  ///   - tuples: the values, as many in each as there are columns.
-  ///   - collations: how texts are compared in each column; as the column says where that is `nil`.
-  ///   - order: what the rows of one tuple are ordered by, as SQL over the table `t`.
-  ///   - body: called with the place of the tuple and the values of the row by slot.
+  ///   - tuples: the values, one for each column.
+  ///   - collations: the collation of each column; `nil` for the column's own.
+  ///   - order: the SQL terms that order the rows of one tuple, in the table `t`.
+  ///   - body: called with the index of the tuple and the values of the row by slot.
   package func forEachRow(
     where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
     _ body: (Int, [DatabaseValue]) throws -> Void
@@ -54,7 +55,8 @@ extension EntityTable {
     }
   }
 
-  /// Calls `body` with a table of the tuples, each with its place before it, in as few parts as SQLite's limit of arguments makes necessary.
+  /// Calls `body` with a SQL table of the tuples, whose first column is the index of the tuple. Splits the tuples at SQLite's limit of
+  /// arguments.
   func forEachTuple(
     _ tuples: [[DatabaseValue]], _ db: Database, _ body: (String, StatementArguments) throws -> Void
   ) throws {

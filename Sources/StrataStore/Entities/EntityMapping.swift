@@ -1,6 +1,6 @@
 public import StrataCore
 
-/// How a model is kept in a table: columns, keys and relations by the keys of its fields.
+/// The mapping of a model to a table: columns, keys and relations, by the keys of its fields.
 ///
 ///     extension Folder: Entity {
 ///       static let entityMapping = EntityMapping(
@@ -8,29 +8,29 @@ public import StrataCore
 ///         relations: ["parent": .toOne("parentID"), "files": .toMany(foreignKey: "folderID", order: .by("name"))])
 ///     }
 ///
-/// It is a value that nothing is checked about: ``EntityStore`` compares it with the model and with the table when it is made, and
-/// says all that is wrong. Docs/Entities.md is the guide.
+/// Creating a mapping checks nothing. ``EntityStore`` checks it against the model and the table when the store is created, and
+/// reports every problem. Docs/Entities.md is the guide.
 public struct EntityMapping: Sendable {
-  /// The table.
+  /// The name of the table.
   public let table: String
-  /// The columns of fields that are not in the column of their own name; `.none` leaves a field out.
+  /// The columns of fields that are not stored in the column of the same name. `.none` leaves a field out.
   public let columns: [String: EntityColumn]
-  /// What tells rows apart, the first one first; each is a list of fields or relations, whose columns have a unique index.
+  /// The keys that identify rows, in order of precedence. Each is a list of fields or relations whose columns have a unique index.
   public let keys: [(name: String, fields: [String])]
-  /// The fields that lead to other entities.
+  /// The fields that refer to other entities.
   public let relations: [String: EntityRelation]
-  /// Whether keys that the model does not declare, and keeps in archives, are dropped: rows have no place for them.
+  /// Whether to drop unknown keys, which the model keeps in archives and which rows cannot store.
   public let dropsUnknownFields: Bool
-  /// The class that a row is read as, by the values of its columns; `nil` for the entity itself.
+  /// Returns the class of a row by the values of its columns; `nil` if all rows are of the entity itself.
   let subclass: (@Sendable (EntityRow) throws -> any Entity.Type)?
 
   /// - Parameters:
-  ///   - table: the table, which the app makes.
-  ///   - columns: as ``columns``. An empty list says the same as none: a column of the same name for each field.
-  ///   - keys: as ``keys``. The primary key counts before them where fields hold it.
-  ///   - relations: as ``relations``.
-  ///   - dropsUnknownFields: as ``dropsUnknownFields``.
-  ///   - subclass: for a table with several classes: which one a row is. Each must be a subclass that names the same table.
+  ///   - table: the name of the table, which the app creates.
+  ///   - columns: see ``columns``. If `nil` or empty, each field is stored in the column of the same name.
+  ///   - keys: see ``keys``. A primary key that fields hold is added as the first key, unless one of them lists it.
+  ///   - relations: see ``relations``.
+  ///   - dropsUnknownFields: see ``dropsUnknownFields``.
+  ///   - subclass: for a table with several classes, returns the class of a row: a subclass whose mapping names the same table.
   public init(
     table: String, columns: [String: EntityColumn]? = nil, keys: KeyValuePairs<String, [String]> = [:],
     relations: [String: EntityRelation] = [:], dropsUnknownFields: Bool = false,
@@ -45,17 +45,17 @@ public struct EntityMapping: Sendable {
   }
 }
 
-/// The column of a field, and its form there.
+/// The column of a field, and the form of the value in it.
 ///
-/// A text stands for the column of that name in the form that suits the type of the field, see Docs/Entities.md.
+/// A string literal is the column of that name, in the form that suits the field's type; see Docs/Entities.md.
 public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
-  /// How a date stands in a column.
+  /// The form of a date in a column.
   public enum DateForm: String, Sendable, Hashable, CaseIterable {
-    /// Text in UTC as GRDB writes it, `2026-11-23 10:00:00.000`, with up to nine decimals where the date has them.
+    /// Text in UTC as GRDB writes it, `2026-11-23 10:00:00.000`, with at least three decimals and at most nine.
     case text
-    /// Text as RFC 3339 spells it, `2026-11-23T10:00:00Z`, with the decimals that the date has, nine at most.
+    /// Text in the format of RFC 3339, `2026-11-23T10:00:00Z`, with the decimals that the date has, nine at most.
     case iso8601
-    /// A number of seconds since 1970, which tells dates apart that are a quarter of a microsecond apart.
+    /// A number of seconds since 1970, with a resolution of a quarter of a microsecond.
     case secondsSince1970
     /// A whole number of milliseconds since 1970. Finer dates are rounded.
     case millisecondsSince1970
@@ -66,11 +66,11 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
     case date(DateForm)
     case archive
     case json
-    /// A transformer from what the column holds to the field.
+    /// A transformer from the column's value to the field's value.
     case transform(FieldTransform, input: Any.Type)
   }
 
-  /// `nil` where the field has no column.
+  /// `nil` if the field has no column.
   let name: String?
   let form: Form
   let isWritten: Bool
@@ -83,21 +83,21 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
 
   public init(stringLiteral value: String) { self.init(value, .automatic) }
 
-  /// No column. The field comes back as its default, which it must have.
+  /// No column. The field is read as its default, so it must have one.
   public static var none: EntityColumn { EntityColumn(nil, .automatic) }
 
   /// The column of this name, in the form that suits the type of the field.
   public static func column(_ name: String) -> EntityColumn { EntityColumn(name, .automatic) }
 
-  /// A column that holds something else than the field: `transform` makes the field of what the column holds, and `reverse` what the
-  /// column holds of the field.
+  /// A column whose type differs from the field's: `transform` converts the column's value to the field's, and `reverse` converts it
+  /// back.
   public static func column<Stored: Archivable & SendableMetatype, Value: Archivable & SendableMetatype>(
     _ name: String, by transformer: ReversibleTransformer<Stored, Value>
   ) -> EntityColumn {
     EntityColumn(name, .transform(FieldTransform(transformer), input: Stored.self))
   }
 
-  /// A column that is read and never written: what triggers, defaults and generated columns make.
+  /// A column that is read and never written, for values supplied by triggers, defaults and generated columns.
   public static func readOnly(_ name: String) -> EntityColumn { EntityColumn(name, .automatic, isWritten: false) }
 
   /// A column that is read through a transformer and never written.
@@ -107,35 +107,35 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
     EntityColumn(name, .transform(FieldTransform(transformer), input: Stored.self), isWritten: false)
   }
 
-  /// A date in a form of its own.
+  /// A column that holds a date in the given form.
   public static func date(_ name: String, _ form: DateForm) -> EntityColumn { EntityColumn(name, .date(form)) }
 
-  /// An archive, whatever the type of the field. Those of older versions of its models are upgraded when they are read.
+  /// A column that holds the field as an archive, whatever its type. Archives of older model versions are upgraded when read.
   public static func archive(_ name: String) -> EntityColumn { EntityColumn(name, .archive) }
 
-  /// JSON text, by what the type itself declares about JSON.
+  /// A column that holds the field as JSON text, in the type's own JSON mapping.
   public static func json(_ name: String) -> EntityColumn { EntityColumn(name, .json) }
 }
 
-/// How a field leads to other entities.
+/// The mapping of a field that refers to other entities.
 public struct EntityRelation: Sendable {
-  /// What keeps the order of a list.
+  /// The order of a list.
   public enum Order: Sendable, Hashable {
-    /// A column of whole numbers in the table that holds the foreign key, which saving sets.
+    /// An integer column with positions, in the table that holds the foreign key. A save sets it.
     case column(String)
-    /// Another column, by which the list is sorted when it is read. Rows with equal values follow by primary key.
+    /// Another column, by which the list is sorted when it is read. Rows with equal values are sorted by primary key.
     case by(String)
-    /// As ``by(_:)``, the greatest value first.
+    /// Like ``by(_:)``, in descending order.
     case byDescending(String)
   }
 
-  /// What becomes of elements that a list no longer has.
+  /// The rule for elements that a saved list no longer contains.
   public enum Removal: String, Sendable, Hashable, CaseIterable {
-    /// Their foreign key becomes null. For ``EntityRelation/through(_:from:to:order:removed:)`` the pair is deleted.
+    /// Their foreign key is set to null. For ``EntityRelation/through(_:from:to:order:removed:)`` the pair is deleted.
     case nullify
-    /// Their rows are deleted, and what their own lists hold by the rules of these.
+    /// Their rows are deleted, which applies the `removed` rule of each of their own lists.
     case delete
-    /// They stay in the list: a list that is saved only adds. What is new comes at the end.
+    /// They stay in the list. A save only adds elements, at the end.
     case keep
   }
 
@@ -147,38 +147,38 @@ public struct EntityRelation: Sendable {
 
   let kind: Kind
 
-  /// One entity, whose key is in a column of this table. The field is the entity or an optional of it.
+  /// One entity, referenced by a foreign key in this table. The field is the entity or an optional of it.
   ///
   /// - Parameters:
   ///   - column: the foreign key.
-  ///   - references: the column of the other table that it holds; what the table declares unless given, else the primary key.
+  ///   - references: the referenced column of the other table; by default the one that the foreign key declares, else the primary key.
   public static func toOne(_ column: String, references: String? = nil) -> EntityRelation {
     EntityRelation(kind: .toOne(column: column, references: references))
   }
 
-  /// The entities whose foreign key leads to this one. The field is an array, a set, or, for the one row that there may be, an
-  /// optional.
+  /// The entities whose foreign key refers to this one. The field is an array or a set, or an optional if at most one row
+  /// refers to this one.
   ///
   /// - Parameters:
   ///   - foreignKey: a column of the other table.
-  ///   - references: the column of this table that it holds; what the table declares unless given, else the primary key.
-  ///   - order: what keeps the order of an array.
-  ///   - removed: what becomes of rows that the list no longer has.
+  ///   - references: the referenced column of this table; by default the one that the foreign key declares, else the primary key.
+  ///   - order: the order of an array.
+  ///   - removed: the rule for rows that leave the list.
   public static func toMany(
     foreignKey: String, references: String? = nil, order: Order? = nil, removed: Removal = .nullify
   ) -> EntityRelation {
     EntityRelation(kind: .toMany(foreignKey: foreignKey, references: references, order: order, removed: removed))
   }
 
-  /// Entities by way of a table of pairs. The field is an array or a set.
+  /// Entities joined through a table of pairs. The field is an array or a set.
   ///
   /// - Parameters:
-  ///   - table: the table of pairs, which has a unique index of both columns. Its other columns have defaults.
-  ///   - from: the column that leads to this entity.
-  ///   - to: the column that leads to the others.
-  ///   - order: what keeps the order of an array; ``Order/column(_:)`` is one of the table of pairs, and the others are of the entities.
-  ///   - removed: what becomes of pairs that the list no longer has: ``Removal/keep`` keeps them, else they are deleted. The entities stay,
-  ///     but for ``Removal/delete``.
+  ///   - table: the table of pairs, with a unique index on both columns. Its other columns have defaults or may be null.
+  ///   - from: the foreign key to this entity.
+  ///   - to: the foreign key to the other entities.
+  ///   - order: the order of an array. ``Order/column(_:)`` is a column of the table of pairs; the other cases are columns of the entities.
+  ///   - removed: the rule for pairs that leave the list. ``Removal/keep`` keeps them; the other cases delete them. Only ``Removal/delete``
+  ///     also deletes the entities.
   public static func through(
     _ table: String, from: String, to: String, order: Order? = nil, removed: Removal = .nullify
   ) -> EntityRelation {

@@ -1,33 +1,36 @@
 internal import GRDB
 internal import StrataCore
 
-/// Finds the row of each node: by keys, one query for each key and entity, level by level where keys lead from one entity to the
-/// next; what has no complete key, by content among the rows that its parent leads to.
+/// Finds the existing row of each node, or creates a new one.
+///
+/// A node with a complete key is found by key: one query per key and entity, level by level if a key contains a foreign key. Any
+/// other node is matched by content among the rows that its parent refers to.
 struct EntityMatcher {
   private let writer: EntityWriter
   private var catalog: EntityCatalog { writer.catalog }
-  /// What rows lead to.
+  /// The rows that existing rows refer to.
   let targets: EntityTargets
-  /// The nodes that lead to each through a foreign key of its own, and the slot of that; `nil` where none of its keys needs it.
+  /// For each node, the owners that reference it through its own foreign key, with the column's slot. Only for nodes with a key
+  /// that contains the column.
   private var owners: [Int: [(slot: Int, owner: EntityRowState.Reference)]] = [:]
   private var drafts: [DraftKey: Int] = [:]
-  /// The rows at a place that objects without a key may be, those that are new included.
+  /// The candidate rows for nodes without a key, by relation, including new rows.
   private var pools: [EntityTargets.Place: [Int]] = [:]
-  /// What new rows of objects without a key were made for, by slot.
+  /// The content that a new row was created for, by row and slot.
   private var made: [Int: [Int: DatabaseValue]] = [:]
-  /// Nodes that no longer wait for the rows of others.
+  /// Nodes that no longer wait for the rows of other nodes: their keys that depend on them are ignored.
   private var impatient = Set<Int>()
-  /// What new rows have for the keys of their entity.
+  /// The keys of new rows, by row and index of the key.
   private var newKeys: [Int: [Int: [Part]]] = [:]
-  /// Rows that a node has taken.
+  /// Rows assigned to a node.
   private var taken = Set<Int>()
-  /// The relation that leads to each node without a complete key.
+  /// The relation through which a node's parent refers to it. Used if the node has no complete key.
   private var wayTo: [Int: (owner: Int, relation: Int)] = [:]
 
   /// A part of a key.
   private enum Part: Hashable {
     case value(ExactValue)
-    /// The value of a row that has none yet, so that no row in the table can have it.
+    /// The value of a new row that is not known yet, so that no row in the table can have it.
     case new(EntityRowState.Reference)
 
     var isNull: Bool { if case .value(let value) = self { value.value.isNull } else { false } }
@@ -40,7 +43,7 @@ struct EntityMatcher {
     let parts: [Part]
   }
 
-  /// What a node says of one of its keys.
+  /// The value of one of a node's keys.
   private enum Candidate {
     case complete([Part])
     case incomplete
@@ -59,7 +62,7 @@ struct EntityMatcher {
   mutating func run() throws {
     noteOwners()
     var pending = Array(writer.nodes.nodes.indices)
-    /// The nodes that wait for each.
+    /// The waiting nodes, by the node that they wait for.
     var waiting: [Int: [Int]] = [:]
     while !pending.isEmpty {
       var (ready, keyless): ([Int], [Int]) = ([], [])
@@ -81,14 +84,14 @@ struct EntityMatcher {
       try matchByContent(keyless)
       pending = (ready + keyless).flatMap { waiting.removeValue(forKey: $0) ?? [] }.sorted()
       guard pending.isEmpty, let first = waiting.values.joined().min() else { continue }
-      // Keys that lead in a cycle do not count where there are others.
+      // Keys that depend on each other in a cycle are ignored if a node has another complete key.
       let stuck = waiting.values.joined().sorted()
       pending = try stuck.filter { node in
         try !impatient.contains(node) && self.candidates(of: node).contains { $0.parts != nil }
       }
       impatient.formUnion(pending)
       if pending.isEmpty {
-        // What waits for its owner alone is new: the owner is found by it.
+        // A node that waits only for its owner, which itself waits for the node, is new.
         pending = try stuck.filter { node in try self.candidates(of: node).allSatisfy { $0.node == nil } }
         for node in pending { wayTo[node] = nil }
       }
@@ -102,12 +105,12 @@ struct EntityMatcher {
     }
   }
 
-  /// What a node says of each of its keys.
+  /// The value of each of a node's keys.
   private func candidates(of node: Int) throws -> [Candidate] {
     let keys = catalog.types[writer.nodes.nodes[node].type].keys
     var found = try keys.map { counts($0, node) ? try candidate(node, $0) : .incomplete }
     if impatient.contains(node) { found = found.map { $0.node == nil ? $0 : .incomplete } }
-    // SQLite tells nulls apart, so that a key with one of them finds a row only where there is no better one.
+    // A unique index allows several nulls, so a key with a null is used only if no other key is complete.
     guard found.contains(where: { $0.parts.map { !$0.contains(where: \.isNull) } ?? false }) else { return found }
     return found.map { $0.parts?.contains(where: \.isNull) ?? false ? .incomplete : $0 }
   }
@@ -119,7 +122,7 @@ struct EntityMatcher {
     for (number, node) in nodes.enumerated() {
       for (place, relation) in catalog.types[node.type].relations.enumerated() {
         guard case .nodes(let children) = node.links[place] else { continue }
-        // The first way, so that no ways lead in a cycle.
+        // Only the reference from the parent, so that there are no cycles.
         for child in children where wayTo[child] == nil && nodes[child].parent == number {
           wayTo[child] = (number, place)
         }
@@ -140,7 +143,7 @@ struct EntityMatcher {
       case .waits(let other): return .waits(other)
       }
     }
-    // A null stands for itself, as the parent of a root does, next to a value.
+    // A null counts if another part has a value, like the null parent of a root.
     return parts.allSatisfy(\.isNull) ? .incomplete : .complete(parts)
   }
 
@@ -173,13 +176,13 @@ struct EntityMatcher {
     return .incomplete
   }
 
-  /// The node whose list gives a node a foreign key.
+  /// The owner whose list sets a foreign key of a node.
   private func owner(of number: Int, _ slot: Int) -> EntityRowState.Reference? {
     owners[number]?.first { $0.slot == slot }?.owner
   }
 
   private mutating func matchByKey(_ numbers: [Int], _ candidates: [Int: [Candidate]]) throws {
-    // A row for each node and key.
+    // The row found for each node, by index of the key.
     var hits: [Int: [Int?]] = [:]
     for (number, nodes) in Dictionary(grouping: numbers, by: { writer.nodes.nodes[$0].type })
       .sorted(by: { $0.key < $1.key })
@@ -210,7 +213,7 @@ struct EntityMatcher {
     for node in numbers { try choose(node, candidates[node] ?? [], hits[node] ?? []) }
   }
 
-  /// Whether a key finds rows: those that a call names are of the roots.
+  /// Whether a key is used to find rows. The keys that the caller names limit only those of the roots' entity.
   private func counts(_ key: EntityType.Key, _ node: Int) -> Bool {
     let nodes = writer.nodes
     guard let matching = writer.matching, let root = nodes.roots.first, nodes.nodes[root].type == nodes.nodes[node].type
@@ -218,7 +221,7 @@ struct EntityMatcher {
     return matching.contains(key.name)
   }
 
-  /// Decides which row a node is, of those that its keys find.
+  /// Chooses the row of a node among the rows that its keys find.
   private mutating func choose(_ node: Int, _ candidates: [Candidate], _ hits: [Int?]) throws {
     let number = writer.nodes.nodes[node].type
     let type = catalog.types[number]
@@ -227,7 +230,7 @@ struct EntityMatcher {
       return writer.located(
         EntityError(.clash, reason, table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
     }
-    /// The first key, of those before the one that found a row, that tells the row from the node. A key that finds the row itself
+    /// Returns the first key before the index `found` that distinguishes the row from the node. A key that finds the row itself
     /// does not.
     func earlier(_ found: Int, tells row: Int) -> Int? {
       (0..<found).first { place in
@@ -239,7 +242,7 @@ struct EntityMatcher {
           : type.keys[place].slots.allSatisfy { !(writer.rows[row].values[$0]?.isNull ?? true) }
       }
     }
-    // A row of which an earlier key says that it is another one must leave its value in the same save, or SQLite refuses the write.
+    // A row that an earlier key distinguishes is skipped. It must give up its value in the same save, or SQLite refuses the write.
     var found: Int?
     for (place, row) in hits.enumerated() where found == nil {
       if let row, earlier(place, tells: row) == nil { found = row }
@@ -265,7 +268,7 @@ struct EntityMatcher {
     }
     take(row, node, number)
     guard writer.rows[row].isNew else { return }
-    // The keys of other nodes may need what a new row has.
+    // The keys of other nodes may need these values of the new row.
     for slot in Set(type.keys.flatMap(\.slots)) where writer.rows[row].values[slot] == nil {
       do { writer.rows[row].values[slot] = try storedValue(node, slot) } catch {
         throw writer.located(error, node: node)
@@ -273,7 +276,7 @@ struct EntityMatcher {
     }
   }
 
-  /// What a node has for the column of an attribute.
+  /// The value that a node has for a column; `nil` if none or null.
   private func storedValue(_ number: Int, _ slot: Int) throws -> DatabaseValue? {
     let node = writer.nodes.nodes[number]
     let type = catalog.types[node.type]
@@ -288,7 +291,7 @@ struct EntityMatcher {
     writer.rowOfNode[node] = row
     if writer.rows[row].node == nil {
       writer.rows[row].node = node
-      // A row that is there may be of a subclass.
+      // An existing row may be of a subclass.
       if writer.rows[row].isNew || writer.rows[row].type == nil { writer.rows[row].type = type }
     }
     taken.insert(row)
@@ -312,7 +315,7 @@ struct EntityMatcher {
     try targets.load(order)
     for place in order {
       if pools[place] == nil {
-        // A row of a foreign key of its own is in one list; others may lead to one row.
+        // A row with its own foreign key is in one list only. Through other relations, several objects may refer to one row.
         let isOwned = if case .toMany = catalog.types[place.type].relations[place.relation].kind { true } else { false }
         pools[place] = targets.rows(of: place).filter { !isOwned || !taken.contains($0) }
       }
@@ -320,11 +323,11 @@ struct EntityMatcher {
     }
   }
 
-  /// Finds the rows of what one object has at a place. Another object of the same row finds the same ones.
+  /// Finds the rows of the nodes in one object's relation. Another object of the same row finds the same rows.
   private mutating func match(_ nodes: [Int], _ place: EntityTargets.Place) throws {
     let free = pools[place] ?? []
     var used = Set<Int>()
-    // Rows by what they have in the columns that a node says something about, the last one first.
+    // The candidate rows by the content of the node's columns, in reverse order.
     var byContent: [[Int]: [[ExactValue]: [Int]]] = [:]
     for node in nodes {
       let number = writer.nodes.nodes[node].type
@@ -339,7 +342,7 @@ struct EntityMatcher {
       while found == nil, let row = byContent[slots]?[values]?.popLast() {
         if !used.contains(row) { found = row }
       }
-      // The one row that a relation to one leads to is that one, whatever it has.
+      // In a relation to one, the existing row matches whatever its content.
       if found == nil, catalog.types[place.type].relations[place.relation].shape == .one {
         found = free.first { !taken.contains($0) && writer.rows[$0].table == catalog.types[number].table }
       }
@@ -353,7 +356,7 @@ struct EntityMatcher {
     }
   }
 
-  /// The columns that a node says something about, and what it says.
+  /// The columns for which a node has a value, and the values.
   private func content(of number: Int) throws -> (slots: [Int], values: [ExactValue]) {
     let node = writer.nodes.nodes[number]
     let type = catalog.types[node.type]

@@ -1,36 +1,35 @@
 package import StrataCore
 
-/// What is to be saved: a node for each object that comes in, and what each says about the others.
+/// The objects of a save: one node per incoming object, with its references to other nodes.
 ///
-/// It is made before a transaction begins, so that no code of a model runs within, and can be sent there.
+/// It is created before the transaction begins, so that no code of a model runs within, and can be sent there.
 package struct EntityNodes: Sendable {
-  /// What a node says about a relation.
+  /// A node's value of a relation.
   package enum Link: Sendable {
-    /// Nothing.
+    /// The source lacks the relation.
     case absent
-    /// The nodes that it leads to; none for null.
+    /// The referenced nodes; empty for null.
     case nodes([Int])
   }
 
   package struct Node: Sendable {
-    /// The entity.
+    /// The index of the entity in the catalog.
     package private(set) var type: Int
-    /// The values of the attributes, in their order; `nil` for what is absent.
+    /// The values of the attributes, in their order; `nil` for an absent value.
     package var values: [ArchiveValue?]
     /// In the order of the relations of the entity.
     package var links: [Link]
-    /// The node that leads to it; `nil` for a root.
+    /// The node that first refers to it; `nil` for a root.
     package let parent: Int?
-    /// The way to it from there.
+    /// The path from the parent to the node.
     package let steps: [ArchiveError.PathComponent]
-    /// The attributes that are absent because their cases are not known, which have nothing to do with what stands for an absent
-    /// value.
+    /// The attributes that are absent because their cases are unknown. The source's defaults for absent values do not apply to them.
     package var unknownCases: Set<Int> = []
-    /// Whether its values are what the row is to have, so that policies have nothing left to decide.
+    /// Whether the values are already merged, so that merge policies are skipped.
     package var isMerged = false
     /// The fetched row of a whole object.
     var rowBase: RowBase.Box?
-    /// The node as each subclass of its entity, by entity, for a document that names no class. The row tells which one counts.
+    /// The node read as each subclass of its entity, if the document names no class. The row determines which is used.
     fileprivate var subclasses: [Int: Result<Subclass, any Error>] = [:]
 
     package init(
@@ -44,16 +43,16 @@ package struct EntityNodes: Sendable {
     }
   }
 
-  /// A node as one of an entity whose class is a subclass.
+  /// A node read as a subclass of its entity.
   fileprivate struct Subclass {
     let values: [ArchiveValue?]
     let links: [Int?]
     let unknownCases: Set<Int>
   }
 
-  /// Makes a node one of the entity of its row, where that is a subclass and the document names no class.
+  /// Changes a node to the subclass of its row, if the document names no class.
   ///
-  /// - Throws: ``EntityError`` where the document cannot be read as that class.
+  /// - Throws: ``EntityError`` if the document cannot be read as that class.
   mutating func refine(_ number: Int, to type: Int) throws {
     guard let subclass = try nodes[number].subclasses[type]?.get() else { return }
     nodes[number].refine(subclass, to: type)
@@ -62,13 +61,13 @@ package struct EntityNodes: Sendable {
   package var nodes: [Node] = []
   package var roots: [Int] = []
   let isWhole: Bool
-  /// Whether the policies of fields decide where a row is there; else what is saved counts.
+  /// Whether merge policies apply to existing rows. Otherwise the saved values replace them.
   package let merges: Bool
-  /// What the mapping of a source supplies for what is absent in a new row, by entity and attribute.
+  /// The defaults of the source's mapping for absent values in new rows, by entity and attribute.
   private(set) var defaults: [Int: [ArchiveValue?]] = [:]
 
   /// - Parameters:
-  ///   - trace: told of each field that was read.
+  ///   - trace: called with each field that was read.
   package init<E: Entity>(
     _ source: MergeSource, of type: E.Type, in catalog: EntityCatalog,
     by adapter: JSONAdapter<E>? = nil, at path: JSONPath? = nil, merges: Bool = true, trace: ((Trace) -> Void)? = nil
@@ -97,10 +96,10 @@ package struct EntityNodes: Sendable {
     }
   }
 
-  /// Whole objects.
+  /// Creates nodes of whole objects, each of them a root.
   init(_ nodes: [Node]) { (self.nodes, roots, isWhole, merges) = (nodes, Array(nodes.indices), true, false) }
 
-  /// The way to a node from the root.
+  /// The path of a node from the root.
   package func path(of number: Int) -> [ArchiveError.PathComponent] {
     var path: [ArchiveError.PathComponent] = []
     var next: Int? = number
@@ -111,7 +110,8 @@ package struct EntityNodes: Sendable {
     return path
   }
 
-  /// Only some of the nodes, and of these what roots lead to; what led to the others says nothing more about them.
+  /// Returns the kept nodes that are reachable from kept roots. References to other nodes are removed; a relation that
+  /// loses all its nodes becomes absent.
   package func reduced(to kept: (Int) -> Bool) -> EntityNodes {
     var numbers: [Int: Int] = [:]
     var waiting = roots.filter(kept).reversed() as [Int]
@@ -139,7 +139,7 @@ package struct EntityNodes: Sendable {
     return result
   }
 
-  /// The nodes in parts of at most `count`, in their order; a single part where nodes have links.
+  /// Splits the nodes into parts of at most `count`, in their order. Returns one part if not every node is a root.
   package func parts(of count: Int) -> [EntityNodes] {
     guard nodes.count > count, nodes.count == roots.count else { return [self] }
     return stride(from: 0, to: nodes.count, by: count).map { start in
@@ -167,7 +167,7 @@ package struct EntityNodes: Sendable {
     let value: ArchiveValue?
   }
 
-  /// Takes what comes in apart, without using the stack for depth.
+  /// Creates the nodes of a source without recursion, so that deep values do not exhaust the stack.
   private struct Walk {
     let catalog: EntityCatalog
     let parts: FieldParts
@@ -194,7 +194,7 @@ package struct EntityNodes: Sendable {
       return path
     }
 
-    /// The node of a value.
+    /// Returns the node of a value. A reference to a known object returns its node.
     mutating func add(
       _ value: ArchiveValue, _ type: Int, parent: Int?, _ steps: [ArchiveError.PathComponent]
     ) throws -> Int {
@@ -228,7 +228,7 @@ package struct EntityNodes: Sendable {
       } catch { throw EntityNodes.failure(error, declared.name, path(parent, steps)) }
     }
 
-    /// Reads what a document says about the fields of subclasses. The row tells later which of them counts.
+    /// Reads the document as each subclass. The row determines later which one is used.
     private mutating func noteSubclasses(of number: Int, _ json: ArchiveValue) throws {
       let own = nodes[number].type
       let found =
@@ -278,7 +278,7 @@ package struct EntityNodes: Sendable {
 
     mutating func run() throws {
       var next = 0
-      // In the order in which they were met, so that paths are the shortest.
+      // Breadth first, so that paths are the shortest.
       while next < waiting.count {
         guard let part = waiting[next].part else { break }
         let node = waiting[next].node
@@ -315,7 +315,7 @@ package struct EntityNodes: Sendable {
       }
     }
 
-    /// Refuses an element that a set has twice: two rows of it could not be read as a set again.
+    /// Throws if a set has an element twice, because its two rows could not be read back as a set.
     private func checkSet(_ elements: [ArchiveValue], _ relation: EntityType.Relation, _ node: Int) throws {
       var seen = Set<ArchiveValue>()
       for (place, element) in elements.enumerated() where !seen.insert(element).inserted {

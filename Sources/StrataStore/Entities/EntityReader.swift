@@ -5,7 +5,7 @@ internal import StrataCore
 final class EntityReader {
   private let db: Database
   private let catalog: EntityCatalog
-  /// The keys of the relations that are read; all unless given.
+  /// The keys of the relations that are read; `nil` for all.
   private let included: Set<String>?
   private var nodes: [Node] = []
   /// The nodes by primary key: by table, where it is one integer, and all others.
@@ -80,7 +80,7 @@ final class EntityReader {
     }
   }
 
-  /// - Throws: ``EntityError`` with the code `invalidMapping` where no entity has a relation of a given key.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if no entity has a relation of a given key.
   init(_ catalog: EntityCatalog, _ db: Database, including included: Set<String>? = nil) throws {
     self.catalog = catalog
     self.db = db
@@ -96,7 +96,7 @@ final class EntityReader {
 
   // MARK: Rows
 
-  /// The nodes of rows by primary key; `nil` where there is no row.
+  /// The nodes of rows by primary key; `nil` if there is no row.
   func read(type: Int, primaryKeys: [[DatabaseValue]]) throws -> [Int?] {
     let table = catalog.table(of: type)
     var found = [Int?](repeating: nil, count: primaryKeys.count)
@@ -211,13 +211,13 @@ final class EntityReader {
     }
   }
 
-  /// The rows that pairs lead to.
+  /// Calls `body` with each row that a table of pairs joins to one of the tuples.
   private func forEachPair(
     _ pairs: EntityType.Relation.Pairs, _ order: EntityType.Relation.Order?, _ target: Int, _ tuples: [[DatabaseValue]],
     _ body: (Int, StatementRow) throws -> Void
   ) throws {
     let (table, pairTable) = (catalog.table(of: target), catalog.tables[pairs.table])
-    // What keeps the order is a column of the pairs; any other is one of the entities.
+    // Positions are in the table of pairs; any other order is a column of the entities.
     let sorting =
       if case .kept(let slot)? = order { "p.\(pairTable.quoted(slot)), \(table.order(nil))" } else {
         table.order(order)
@@ -235,7 +235,7 @@ final class EntityReader {
 
   // MARK: Objects
 
-  /// The values of the models of nodes, and of all that they lead to.
+  /// Returns the records of nodes, and of all nodes that they refer to.
   ///
   /// - Throws: ``EntityError`` with the code `notReadable`.
   func graph(roots: [Int]) throws -> EntityGraph {
@@ -293,7 +293,7 @@ final class EntityReader {
   }
 }
 
-/// Makes a model of a row alone, for GRDB's own fetching.
+/// Creates a model from a single row, for GRDB's own fetching.
 enum EntityRowCoding {
   static func model<E: Entity>(_ type: E.Type, of row: Row) throws -> E {
     let (schema, mapping) = (E.schema, E.entityMapping)

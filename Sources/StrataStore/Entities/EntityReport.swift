@@ -2,18 +2,18 @@ public import GRDB
 
 /// What a save did, row by row.
 public struct EntityReport: Sendable {
-  /// The numbers of rows of one table.
+  /// The row counts of one table.
   public struct Counts: Sendable, Hashable {
-    /// Rows that are new.
+    /// New rows.
     public var inserted = 0
     /// Rows in which columns were set.
     public var updated = 0
-    /// Rows that what was saved said nothing new about.
+    /// Rows that already had the saved values.
     public var unchanged = 0
     /// Rows that were deleted.
     public var deleted = 0
 
-    /// The numbers of rows; 0 unless given.
+    /// Creates counts, 0 by default.
     public init(inserted: Int = 0, updated: Int = 0, unchanged: Int = 0, deleted: Int = 0) {
       self.inserted = inserted
       self.updated = updated
@@ -24,13 +24,13 @@ public struct EntityReport: Sendable {
 
   /// A row that was written.
   public struct Change: Sendable, Hashable {
-    /// What was done to a row.
+    /// The kind of a change.
     public enum Kind: String, Sendable, Hashable {
-      /// It is new.
+      /// The row is new.
       case inserted
-      /// Columns of it were set.
+      /// Columns of the row were set.
       case updated
-      /// It was deleted.
+      /// The row was deleted.
       case deleted
     }
 
@@ -40,7 +40,7 @@ public struct EntityReport: Sendable {
     public let entity: String?
     /// The values of its primary key, in the order of the columns.
     public let primaryKey: [DatabaseValue]
-    /// What was done to the row.
+    /// The kind of the change.
     public let kind: Kind
     /// The columns that were set; empty for a row that was deleted.
     public let columns: [String]
@@ -49,24 +49,25 @@ public struct EntityReport: Sendable {
   private var counts: [String: Counts] = [:]
   /// The rows that were written.
   public internal(set) var changes: [Change] = []
-  /// Rows for whose columns a document had several values. The last one counts.
+  /// Rows for which a document has several values of one column. The last value is saved.
   public internal(set) var contradictions: [Change] = []
-  /// The primary keys of the rows that the roots have, in their order.
+  /// The primary keys of the rows of the saved root objects, in their order. The values are null for a root that was
+  /// dropped because its row had been deleted.
   public internal(set) var roots: [[DatabaseValue]] = []
 
   /// A report of a save that wrote nothing.
   public init() {}
 
-  /// The tables that a row was saved in, in alphabetical order.
+  /// The names of the tables with saved rows, in alphabetical order.
   public var tables: [String] { counts.keys.sorted() }
 
-  /// The numbers of a table.
+  /// The counts of a table.
   public subscript(table: String) -> Counts {
     get { counts[table] ?? Counts() }
     set { counts[table] = newValue }
   }
 
-  /// The numbers of all tables.
+  /// The sum of the counts of all tables.
   public var total: Counts {
     counts.values.reduce(into: Counts()) { sum, counts in
       sum.inserted += counts.inserted
@@ -76,7 +77,7 @@ public struct EntityReport: Sendable {
     }
   }
 
-  /// Adds the numbers of another save.
+  /// Adds the counts of another save.
   package mutating func add(_ other: EntityReport) {
     for (table, added) in other.counts {
       self[table].inserted += added.inserted
@@ -91,7 +92,7 @@ public struct EntityReport: Sendable {
 }
 
 extension EntityReport: CustomStringConvertible {
-  /// A line a table: `blog: 2 inserted, 1 unchanged`.
+  /// One line per table: `blog: 2 inserted, 1 unchanged`.
   public var description: String {
     guard !counts.isEmpty else { return "nothing to save" }
     return tables.map { table in

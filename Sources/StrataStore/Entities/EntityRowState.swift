@@ -1,12 +1,12 @@
 internal import GRDB
 internal import StrataCore
 
-/// A row during a save: as it is in the table, and as it will be.
+/// A row during a save, with its original and its new values.
 struct EntityRowState {
-  /// Another row, whose value a column has.
+  /// A column of another row, whose value a column takes.
   struct Reference: Hashable {
     let row: Int
-    /// The slot of that row's table.
+    /// The slot in that row's table.
     let slot: Int
   }
 
@@ -15,21 +15,21 @@ struct EntityRowState {
   var type: Int?
   /// The values of the slots in the table; `nil` for a new row.
   var original: [DatabaseValue]?
-  /// The values that they will have; `nil` for what nobody has said anything about.
+  /// The new values of the slots; `nil` for a slot that is not set.
   var values: [DatabaseValue?]
-  /// What slots have of other rows. They count over values.
+  /// The slots that take their value from another row. They override `values`.
   var references: [Int: Reference] = [:]
-  /// The slots about which nodes after the first have said something.
+  /// The slots for which a node after the first has a value.
   var said = Set<Int>()
-  /// The first node that the row is of.
+  /// The first node of the row.
   var node: Int?
-  /// Whether it is in the table, as it was or as it will be.
+  /// Whether the row is in the table, with its original or new values.
   var isWritten: Bool
   /// The row whose list it leaves.
   var owner: Int?
   /// Whether it is to be deleted.
   var isDeleted = false
-  /// What was done to it.
+  /// The change that was written; `nil` if none.
   var outcome: EntityReport.Change.Kind?
   /// The slots that were set.
   private(set) var changed = Set<Int>()
@@ -53,7 +53,7 @@ struct EntityRowState {
 
   var isChanged: Bool { outcome != nil }
 
-  /// Notes that slots were set.
+  /// Records that slots were set.
   mutating func note(_ slots: [Int], _ kind: EntityReport.Change.Kind) {
     guard !slots.isEmpty || kind == .inserted else { return }
     changed.formUnion(slots)

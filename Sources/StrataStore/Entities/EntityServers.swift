@@ -1,9 +1,10 @@
 package import GRDB
 internal import StrataCore
 
-/// The tables whose records a server has as well. `StrataRemote` sets it, and saves follow it.
+/// The tables whose records a server has as well. `StrataRemote` registers them, and saves check them.
 package final class EntityServers: Sendable {
-  /// Replaces outdated keys of objects before a save looks for their rows, since a server gives records new keys.
+  /// Replaces outdated keys of objects before a save looks for their rows, because a server may give a record a new
+  /// key.
   package typealias KeyUpdate = @Sendable (inout EntityNodes, Database) throws -> Void
   private let updates = Mutex<[Set<Int>: KeyUpdate]>([:])
 

@@ -2,23 +2,23 @@ public import GRDB
 public import StrataCore
 
 extension EntityStore {
-  /// Saves what was changed of an object since it was fetched, and leaves alone what others have written meanwhile.
+  /// Saves only the changes made to an object since it was fetched, and keeps what others have written meanwhile.
   ///
   ///     guard let fetched = try await entities.fetchOne(Todo.filter(key: id)) else { return }
   ///     var edited = fetched
   ///     edited.title = "Paint"                             // in a form that is open for an hour
   ///     try await entities.save(edited, base: fetched)     // writes the title, and no other column
   ///
-  /// The row is merged with the object three ways, column by column and list by list: the object is the local side, and the row that of
-  /// others. A value that changed on both sides follows the policy of the field, or is a conflict. Elements that others added to a list
-  /// stay. The object stays as it is. A property of the type ``RowBase`` keeps what was fetched with the object.
+  /// This is a three-way merge of each column and list: the object is the local side, and the row is the remote side. A value that
+  /// changed on both sides follows the policy of the field, or is a conflict. List elements added by others are kept. The object is not
+  /// modified. A ``RowBase`` property stores the base in the object itself.
   ///
   /// - Parameters:
   ///   - model: the object.
-  ///   - base: what it was when it was fetched.
-  ///   - conflicts: what becomes of values that both have changed and that no policy decides.
-  /// - Throws: as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``; ``EntityError`` with the code `conflict` where the row was deleted
-  ///   meanwhile, and, unless `conflicts` says otherwise, where both have changed a value. Nothing was written then.
+  ///   - base: the object as it was fetched.
+  ///   - conflicts: how to resolve a value that changed on both sides, if no policy decides.
+  /// - Throws: as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``. Nothing is written on a `conflict`: with `conflicts: .fail`, if
+  ///   the row was deleted or a value changed on both sides; unless it is `.keepLocal`, if a row to delete has changed.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, base: E, conflicts: MergeOptions.ConflictHandling = .fail
@@ -28,7 +28,7 @@ extension EntityStore {
     return try await write(nodes, E.self, nil, .init(conflicts, base: base))
   }
 
-  /// As ``save(_:base:conflicts:)``, within a transaction of the app's own.
+  /// Like ``save(_:base:conflicts:)``, within a transaction of the app.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, base: E, conflicts: MergeOptions.ConflictHandling = .fail, in db: Database
@@ -38,7 +38,7 @@ extension EntityStore {
     return try write(nodes, E.self, nil, .init(conflicts, base: base), db)
   }
 
-  /// Saves an object, and returns it as the rows have it then: with the keys that the database chose, and what others have written.
+  /// Saves an object and returns it as read back from its rows, with keys chosen by the database and changes written by others.
   ///
   ///     var todo = try await entities.saved(Todo(title: "Paint"))
   ///     todo.isDone = true
@@ -56,7 +56,7 @@ extension EntityStore {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  /// As ``saved(_:matching:conflicts:overwriting:)``, within a transaction of the app's own.
+  /// Like ``saved(_:matching:conflicts:overwriting:)``, within a transaction of the app.
   public func saved<E: Entity>(
     _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
     overwriting: Bool = false, in db: Database

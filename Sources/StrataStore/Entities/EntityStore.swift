@@ -1,26 +1,26 @@
 public import GRDB
 public import StrataCore
 
-/// Saves models, JSON and archives in tables of the app, and makes models of their rows, with all relations.
+/// Saves models, JSON and archives in the app's tables, and reads rows back as models with all their relations.
 ///
 ///     let entities = try EntityStore(pool, Blog.self)
 ///     try await entities.apply(.json(feed), to: Blog.self)
 ///     let blogs = try await entities.fetchAll(Blog.order(Column("pubDate")))
 ///
-/// It keeps nothing but how the entities are kept, and can be used by any number of tasks at once. Docs/Entities.md is the guide.
+/// It holds the checked mappings and no rows. Any number of tasks can use it at once. Docs/Entities.md is the guide.
 public struct EntityStore: Sendable {
   /// The database.
   public let writer: any DatabaseWriter
   package let catalog: EntityCatalog
-  /// The tables of servers, for all copies of the store.
+  /// The tables whose records a server also has, shared by all copies of the store.
   package let servers = EntityServers()
 
-  /// Compares the mappings of entities with their models and tables.
+  /// Checks the mappings of entities against their models and tables.
   ///
   /// - Parameters:
-  ///   - writer: the database, whose tables are there.
-  ///   - entities: the entities; what they lead to is found. Subclasses have to be named.
-  /// - Throws: ``EntityError`` with the code `invalidMapping`, whose reason has all that is wrong.
+  ///   - writer: the database, in which the tables already exist.
+  ///   - entities: the entities. Those that their relations refer to are found; subclasses must be listed.
+  /// - Throws: ``EntityError`` with the code `invalidMapping`, whose reason lists every problem.
   public init(_ writer: any DatabaseWriter, _ entities: any Entity.Type...) throws {
     self.writer = writer
     do { catalog = try writer.read { db in try EntityCatalog(entities, db) } } catch {
@@ -30,22 +30,23 @@ public struct EntityStore: Sendable {
 
   // MARK: Saving
 
-  /// Saves an object and all that it leads to.
+  /// Saves an object and all objects that it refers to.
   ///
-  /// An object that was fetched, and whose type has a property of the type ``RowBase``, is merged with the row as
-  /// ``save(_:base:conflicts:)`` does it. Any other is written as it is; the report lists the columns of each row. In tables that a
-  /// `RemoteStore` refreshes, it may be older than its row: then it is refused.
+  /// A fetched object whose type has a ``RowBase`` property is merged with its row, like in ``save(_:base:conflicts:)``. Any other
+  /// object overwrites its row; the report lists the columns. In tables that a `RemoteStore` refreshes, such an object may be older
+  /// than its row, so a save that would change the row throws `staleSave`.
   ///
   /// - Parameters:
-  ///   - model: the object; it stays as it is.
-  ///   - keys: the names of the keys that find rows (``EntityMapping/keys``); all unless given.
-  ///   - conflicts: what becomes of values that both the row and a fetched object have changed, and that no policy decides.
-  ///   - overwriting: writes the object as it is, without comparing it with the row.
+  ///   - model: the object. Its values are not changed.
+  ///   - keys: the names of the keys (``EntityMapping/keys``) that find the rows of `E`; all keys by default.
+  ///   - conflicts: how to resolve a value that changed both in the row and in a fetched object, if no policy decides.
+  ///   - overwriting: whether to write the object without comparing it with the row.
   /// - Returns: what was written.
-  /// - Throws: ``EntityError``, after which nothing was written: `clash` where keys, unique indexes or both sides of a relation name different rows, `notStorable`
-  ///   where a column cannot hold a value, `missingValue`, `constraint` where the database refuses a row, `invalid` where a rule of the model is
-  ///   broken, `conflict` where the row of a fetched object was changed or deleted meanwhile, `staleSave`, `busy`, `full`, `database`.
-  /// - Complexity: linear in the number of objects; one query for each key and type, and one for each relation and level.
+  /// - Throws: ``EntityError``, and nothing is written: `clash` if keys, unique indexes or both sides of a relation name different rows,
+  ///   `notStorable` if a column cannot hold a value, `missingValue`, `constraint` if the database refuses a row, `invalid` if a rule of
+  ///   the model is broken, `conflict` if the row of a fetched object was changed or deleted meanwhile, `staleSave`, `unreadRelation`,
+  ///   `invalidMapping` for an unknown key, `busy`, `full`, `database`.
+  /// - Complexity: linear in the number of objects; one query per key and type, and one per relation and level.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -55,7 +56,7 @@ public struct EntityStore: Sendable {
     return try await write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting))
   }
 
-  /// Saves objects and all that they lead to, as one: all are written, or none.
+  /// Saves objects and all objects that they refer to in one transaction.
   @discardableResult
   public func save<E: Entity>(
     _ models: [E], matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -65,8 +66,8 @@ public struct EntityStore: Sendable {
     return try await write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting))
   }
 
-  /// As ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``, within a transaction of the app's own: where it throws, that goes on as if it
-  /// had not been called.
+  /// Like ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``, within a transaction of the app. If it throws, its changes are rolled back
+  /// and the transaction can continue.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -76,7 +77,7 @@ public struct EntityStore: Sendable {
     return try write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting), db)
   }
 
-  /// As ``save(_:matching:conflicts:overwriting:)-([E],_,_,_)``, within a transaction of the app's own.
+  /// Like ``save(_:matching:conflicts:overwriting:)-([E],_,_,_)``, within a transaction of the app.
   @discardableResult
   public func save<E: Entity>(
     _ models: [E], matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -86,16 +87,17 @@ public struct EntityStore: Sendable {
     return try write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting), db)
   }
 
-  /// Writes what a source says straight into rows: what it does not hold is left alone.
+  /// Merges a source directly into rows. Fields that the source lacks stay unchanged.
   ///
   /// - Parameters:
-  ///   - source: JSON, an archive of any version, a record or models; a list of objects or one. A patch is not, since it is one of a model.
+  ///   - source: JSON, an archive of any version, a record or models; one object or a list. Patches are not accepted, because they apply to
+  ///     models.
   ///   - type: the entity.
-  ///   - path: where the objects are in a JSON document.
-  ///   - adapter: how JSON holds them; what the model declares unless given.
-  ///   - keys: the names of the keys that find rows; all unless given.
+  ///   - path: the path of the objects in a JSON document.
+  ///   - adapter: the JSON mapping; the model's own by default.
+  ///   - keys: the names of the keys that find the rows of `E`; all keys by default.
   /// - Returns: what was written.
-  /// - Throws: as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``; `invalidSource` where the source cannot be read as the entity.
+  /// - Throws: as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``; `invalidSource` if the source cannot be read as the entity.
   @discardableResult
   public func apply<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil,
@@ -104,7 +106,7 @@ public struct EntityStore: Sendable {
     try await write(EntityNodes(source, of: type, in: catalog, by: adapter, at: path), type, keys)
   }
 
-  /// As ``apply(_:to:at:by:matching:)``, within a transaction of the app's own.
+  /// Like ``apply(_:to:at:by:matching:)``, within a transaction of the app.
   @discardableResult
   public func apply<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil,
@@ -113,9 +115,9 @@ public struct EntityStore: Sendable {
     try write(EntityNodes(source, of: type, in: catalog, by: adapter, at: path), type, keys, .init(), db)
   }
 
-  /// What becomes of each field of a source, without looking at rows or writing anything.
+  /// Traces each field of a source to its column, without reading rows or writing anything.
   ///
-  /// - Throws: ``EntityError`` as ``apply(_:to:at:by:matching:)`` does before it looks at rows.
+  /// - Throws: ``EntityError``, like ``apply(_:to:at:by:matching:)`` before it reads rows.
   public func trace<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil
   ) throws -> [EntityTrace] {
@@ -126,21 +128,21 @@ public struct EntityStore: Sendable {
       let table = catalog.tables[type.table]
       let attribute = type.attributes.first { $0.place == field.place && $0.isWritten }
       let merging = type.merging(isWhole: false)
-      // What only a row can complete is shown as it came in.
+      // A partial value that only a row can complete is shown unchanged.
       let value = attribute == nil ? field.value : field.value.map { (try? merging.completed($0)) ?? $0 }
       return EntityTrace(
         entity: type.name, path: field.path, key: type.schema.fields[field.place].key, source: field.source,
         raw: field.raw, value: value, column: attribute.map { table.columns[$0.slot].name },
-        // As above: then nobody knows yet what is stored.
+        // Such a partial value has no stored form.
         stored: attribute.flatMap { attribute in value.flatMap { try? type.stored($0, attribute, in: table) } })
     }
   }
 
-  /// How whole objects are written over rows.
+  /// The options for saving whole objects.
   struct Saving: Sendable {
     let conflicts: MergeOptions.ConflictHandling
     let overwrites: Bool
-    /// The base that the app passes.
+    /// The base passed by the app.
     let base: EntityNodes?
 
     init(_ conflicts: MergeOptions.ConflictHandling = .fail, overwrites: Bool = false, base: EntityNodes? = nil) {
@@ -192,20 +194,20 @@ public struct EntityStore: Sendable {
 
   // MARK: Reading
 
-  /// The entities of a request, with the entities of all their relations, or of some.
+  /// Returns the entities of a request, with all of their relations or only some.
   ///
   ///     try await entities.fetchAll(Blog.filter(Column("userID") == "ann").order(Column("pubDate")))
   ///     try await entities.fetchAll(Blog.all(), including: ["author"])
   ///
   /// - Parameters:
-  ///   - request: a request of GRDB.
-  ///   - included: the keys of the relations that are read, of any entity that is met; all unless given. A relation that is not read is
-  ///     empty or `nil` in the object. A save leaves it alone, and refuses an object in which it has been set. ``RowBase/unread`` names it. A
-  ///     relation to one that is no optional is always read.
-  /// - Throws: ``EntityError`` with the code `notReadable` where a column holds what its property cannot be, `invalid` where the rules of a
-  ///   model refuse what the row is, `invalidMapping` where no entity has such a relation, or an entity with a relation that is not read has
-  ///   no property of the type ``RowBase``, `busy`, `database`.
-  /// - Complexity: linear in the rows that they lead to; one query for each relation and level.
+  ///   - request: a GRDB request.
+  ///   - included: the keys of the relations to read, in all entities reached; all relations by default. A relation that is not read is
+  ///     empty or `nil` in the object, and ``RowBase/unread`` lists it. A save leaves it unchanged, and throws if it was set. A to-one
+  ///     relation whose property is not optional is always read.
+  /// - Throws: ``EntityError`` with the code `notReadable` if a column holds a value that its property cannot represent, `invalid` if the
+  ///   rules of a model refuse a row, `invalidMapping` if no entity has such a relation, or an entity with a relation that is not read has
+  ///   no ``RowBase`` property, `busy`, `database`.
+  /// - Complexity: linear in the number of rows read; one query per relation and level.
   public func fetchAll<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil
   ) async throws -> [E] {
@@ -215,7 +217,7 @@ public struct EntityStore: Sendable {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  /// As ``fetchAll(_:including:)``, within a transaction of the app's own.
+  /// Like ``fetchAll(_:including:)``, within a transaction of the app.
   public func fetchAll<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
   ) throws -> [E] {
@@ -224,7 +226,7 @@ public struct EntityStore: Sendable {
     }
   }
 
-  /// The first entity of a request, with all that it leads to; `nil` where there is none.
+  /// Returns the first entity of a request with its relations, or `nil` if there is none.
   public func fetchOne<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil
   ) async throws -> E? {
@@ -236,7 +238,7 @@ public struct EntityStore: Sendable {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  /// As ``fetchOne(_:including:)``, within a transaction of the app's own.
+  /// Like ``fetchOne(_:including:)``, within a transaction of the app.
   public func fetchOne<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
   ) throws -> E? {
@@ -245,9 +247,9 @@ public struct EntityStore: Sendable {
     }
   }
 
-  /// Calls `body` with entities of a request, as many at a time as `count` says: a million need the memory of as many as these lead to.
+  /// Calls `body` with the entities of a request in batches. Memory is bounded by one batch and the objects it references.
   ///
-  /// An object that entities of two parts lead to is one in each part.
+  /// An object referenced from two batches is decoded in each.
   ///
   /// - Throws: as ``fetchAll(_:including:)``, and what `body` throws.
   public func forEach<E: Entity>(

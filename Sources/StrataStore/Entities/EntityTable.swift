@@ -1,10 +1,10 @@
 package import GRDB
 internal import StrataCore
 
-/// The columns of a table that mappings name, each with a slot.
+/// A table. Each column that a mapping names has a slot, its index in `columns`.
 package struct EntityTable: Sendable {
   package struct Column: Sendable {
-    /// As the table spells it.
+    /// The name as the table spells it.
     package let name: String
     let affinity: ColumnAffinity
     package let isNotNull: Bool
@@ -21,15 +21,15 @@ package struct EntityTable: Sendable {
   /// The name as SQL has it.
   let quotedName: String
   package private(set) var columns: [Column] = []
-  /// The slots of the primary key; of a table without one, that of the hidden `rowid`.
+  /// The slots of the primary key, or the slot of the hidden `rowid` if the table has none.
   package private(set) var primaryKey: [Int] = []
-  /// The slot that is the rowid, whose value SQLite chooses where a new row has none.
+  /// The slot of the rowid. SQLite chooses its value for a new row without one.
   package private(set) var rowID: Int?
   /// Whether rows have a rowid.
   let hasRowID: Bool
-  /// Columns of unique indexes that hold for all rows, each in lower case and sorted, and how SQLite compares them there.
+  /// The columns of unique indexes, lowercased and sorted, with the collation of each. Partial indexes are left out.
   private(set) var uniqueKeys: [[String]: [String: String]] = [:]
-  /// The slots in a unique index.
+  /// The slots that are part of the primary key or may be part of a unique index.
   package var uniqueSlots: Set<Int> {
     Set(columns.indices.filter { uniqueNames.contains(columns[$0].name.lowercased()) })
   }
@@ -40,10 +40,10 @@ package struct EntityTable: Sendable {
   private let known: [String: Column]
   /// Whether a foreign key of the table refers to the table.
   package let refersToItself: Bool
-  /// What each column of the table refers to, by its name in lower case.
+  /// The referenced column of each single-column foreign key, by the lowercased name of the foreign key.
   private let references: [String: (table: String, column: String)]
 
-  /// - Throws: ``EntityError`` with the code `invalidMapping` where there is no such table.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if the table does not exist.
   init(_ name: String, _ db: Database) throws {
     guard try db.tableExists(name) else {
       throw EntityError(.invalidMapping, "there is no such table; make it with the app's migrations first", table: name)
@@ -56,7 +56,7 @@ package struct EntityTable: Sendable {
     var known: [String: Column] = [:]
     let sql = "SELECT name, type, \"notnull\", dflt_value, hidden FROM pragma_table_xinfo(?)"
     for column in try Row.fetchAll(db, sql: sql, arguments: [name]) {
-      // Generated columns are hidden ones, of the kinds 2 and 3.
+      // `hidden` is 2 or 3 for generated columns.
       known[(column["name"] as String).lowercased()] = Column(
         name: column["name"], affinity: ColumnAffinity(declared: column["type"] ?? "", isStrict: isStrict),
         isNotNull: column["notnull"],
@@ -68,7 +68,7 @@ package struct EntityTable: Sendable {
       let parts = try Row.fetchAll(
         db, sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key", arguments: [index["name"] as String])
       let names = parts.map { ($0["name"] as String?)?.lowercased() }
-      // An index of an expression has no names, and may be one of any column.
+      // An index on an expression has no column names, and may involve any column.
       uniqueNames.formUnion(names.contains(nil) ? Array(known.keys) : names.compactMap(\.self))
       guard index["partial"] == 0, !names.contains(nil) else { continue }
       let collations = zip(names, parts).map { ($0 ?? "", $1["coll"] as String? ?? "BINARY") }
@@ -95,9 +95,9 @@ package struct EntityTable: Sendable {
     rowID = try key.rowIDColumn.map { try slot(of: $0) } ?? (key.columns == ["rowid"] ? primaryKey[0] : nil)
   }
 
-  /// The slot of a column, which has one from now on.
+  /// Returns the slot of a column, and assigns one on first use.
   ///
-  /// - Throws: ``EntityError`` with the code `invalidMapping` where the table has no such column.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if the table has no such column.
   mutating func slot(of name: String) throws -> Int {
     if let slot = slots[name.lowercased()] { return slot }
     guard let column = known[name.lowercased()] else {
@@ -111,12 +111,12 @@ package struct EntityTable: Sendable {
     return columns.count - 1
   }
 
-  /// The names of columns that need a value and have no slot.
+  /// The names of NOT NULL columns without a default and without a slot.
   var missingColumns: [String] {
     known.filter { $0.value.isNotNull && !$0.value.hasDefault && slots[$0.key] == nil }.map(\.value.name).sorted()
   }
 
-  /// The column of another table that one of this table holds, as the table declares it.
+  /// The referenced column of another table, if this table declares such a foreign key.
   func reference(of column: String, to table: String) -> String? {
     guard let found = references[column.lowercased()], found.table.lowercased() == table.lowercased() else {
       return nil
@@ -124,7 +124,7 @@ package struct EntityTable: Sendable {
     return found.column
   }
 
-  /// Whether SQLite chooses a value for the row where this slot has none.
+  /// Whether SQLite supplies the value of this slot in a new row without one.
   func suppliesValue(of slot: Int) -> Bool { columns[slot].hasDefault || slot == rowID }
 
   // MARK: SQL
@@ -140,7 +140,7 @@ package struct EntityTable: Sendable {
     columns.indices.map { row.value(start + $0) }
   }
 
-  /// A value as a collation compares it.
+  /// Returns a normalized value: values that the collation treats as equal have equal results.
   static func folded(_ value: DatabaseValue, _ collation: String?) -> DatabaseValue {
     guard case .string(let text) = value.storage else { return value }
     switch collation?.uppercased() {

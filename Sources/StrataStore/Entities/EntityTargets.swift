@@ -1,37 +1,37 @@
 internal import GRDB
 internal import StrataCore
 
-/// The rows that rows of the database lead to before a save, read once for each relation.
+/// The rows that existing rows refer to before a save, read once per relation.
 final class EntityTargets {
   /// A relation of a row.
   struct Place: Hashable {
     let row: Int
     /// The entity that declares the relation.
     let type: Int
-    /// The relation, by its place among those of the entity.
+    /// The index of the relation in its entity.
     let relation: Int
   }
 
   private let writer: EntityWriter
   private var known: [Place: [Int]] = [:]
-  /// The rows of the table of pairs, next to those that they lead to.
+  /// The rows of the table of pairs, in the order of `known`.
   private var knownPairs: [Place: [Int]] = [:]
   private var catalog: EntityCatalog { writer.catalog }
 
   init(_ writer: EntityWriter) { self.writer = writer }
 
-  /// The rows of a place that was loaded, in their order.
+  /// The rows of a loaded place, in their order.
   func rows(of place: Place) -> [Int] { known[place] ?? [] }
 
-  /// The pairs of a place that was loaded, as many as there are rows.
+  /// The pairs of a loaded place, one for each row, in the same order.
   func pairs(of place: Place) -> [Int] { knownPairs[place] ?? [] }
 
-  /// Reads the rows of places that were not read: one query for each relation.
+  /// Reads the rows of places that are not loaded yet: one query per relation.
   func load(_ places: [Place]) throws {
     var groups: [[Int]: [Place]] = [:]
     for place in places where known[place] == nil {
       known[place] = []
-      // Nothing leads from a row that is not in the table.
+      // A new row refers to no rows of the database.
       if !writer.rows[place.row].isNew { groups[[place.type, place.relation], default: []].append(place) }
     }
     for (key, places) in groups.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
@@ -82,7 +82,7 @@ final class EntityTargets {
 }
 
 extension EntityTable {
-  /// SQL over the table `t` that orders the rows of a list: by what keeps the order, then by primary key.
+  /// The SQL terms that order the rows of a list, in the table `t`: the order of the relation, then the primary key.
   func order(_ order: EntityType.Relation.Order?) -> String {
     let key = primaryKey.map { "t.\(quoted($0))" }
     switch order {

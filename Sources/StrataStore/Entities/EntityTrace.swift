@@ -1,23 +1,23 @@
 public import GRDB
 public import StrataCore
 
-/// What becomes of one field of a document on its way into a column. It has values, which may be private.
+/// The trace of one field from a document to its column. It contains values, which may be private.
 public struct EntityTrace: Sendable {
   /// The registered name of the model.
   public let entity: String
-  /// Where in the document the object is.
+  /// The path of the object in the document.
   public let path: [ArchiveError.PathComponent]
   /// The key of the field.
   public let key: String
-  /// Where the source has it; `nil` where the source is not JSON.
+  /// The path of the field in the source; `nil` if the source is not JSON.
   public let source: String?
-  /// What the source has there; `nil` where it has nothing.
+  /// The value in the source; `nil` if it is absent.
   public let raw: ArchiveValue?
-  /// The value of the property; `nil` where the source says nothing about it, which leaves a row as it is.
+  /// The value of the property; `nil` if the source lacks it, which leaves a row unchanged.
   public let value: ArchiveValue?
-  /// The column; `nil` for a relation and for a field without one.
+  /// The column; `nil` for a relation, and for a field without a column.
   public let column: String?
-  /// What the column gets; `nil` where ``value`` is.
+  /// The value for the column; `nil` if ``column`` or ``value`` is, or if it depends on the row or cannot be stored.
   public let stored: DatabaseValue?
 }
 

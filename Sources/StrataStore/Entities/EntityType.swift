@@ -1,23 +1,23 @@
 package import GRDB
 package import StrataCore
 
-/// How one entity is kept, compared with its table.
+/// The mapping of one entity, resolved against its table.
 package struct EntityType: Sendable {
-  /// A field in a column.
+  /// A field stored in a column.
   package struct Attribute: Sendable {
-    /// The field, by its place in the schema.
+    /// The index of the field in the schema.
     package let place: Int
     package let slot: Int
     let coding: ColumnCoding
     package let isWritten: Bool
-    /// Whether what comes in counts, whatever is there.
+    /// Whether the incoming value always replaces the existing one.
     package let isPlain: Bool
   }
 
-  /// A field that leads to other entities.
+  /// A field that refers to other entities.
   package struct Relation: Sendable {
     package enum Kind: Sendable {
-      /// - Parameter referenced: the slot of the other table that the foreign key holds.
+      /// - Parameter referenced: the slot in the other table whose value the foreign key holds.
       case toOne(slot: Int, referenced: Int)
       /// - Parameter slot: the foreign key, in the other table.
       case toMany(slot: Int, referenced: Int, order: Order?, removed: EntityRelation.Removal)
@@ -28,31 +28,30 @@ package struct EntityType: Sendable {
       package let table: Int
       package let from: Int
       package let to: Int
-      /// The slots that the two columns hold, in the tables of the two entities.
+      /// The slots that the two columns refer to, in the tables of the two entities.
       package let fromReferenced: Int
       package let toReferenced: Int
     }
 
     package enum Order: Sendable {
-      /// A slot of the table that holds the foreign key.
+      /// Positions in a slot of the table that holds the foreign key.
       case kept(Int)
-      /// A slot of the other entity's table.
+      /// Sorted by a slot of the other entity's table.
       case sorted(Int, isDescending: Bool)
     }
 
-    /// What the field holds.
     package enum Shape: Sendable { case one, array, set }
 
     package let place: Int
     package let key: String
-    /// The other entity.
+    /// The index of the other entity in the catalog.
     package let target: Int
     package let kind: Kind
     package let shape: Shape
     package let isOptional: Bool
-    /// Whether what is there stays.
+    /// Whether a merge keeps the relation of existing rows.
     let keepsLocal: Bool
-    /// What becomes of elements that leave a list; `nil` for a relation that is no list.
+    /// The rule for elements that leave the list; `nil` for a to-one relation.
     var removed: EntityRelation.Removal? {
       switch kind {
       case .toOne: nil
@@ -64,28 +63,28 @@ package struct EntityType: Sendable {
   package struct Key: Sendable {
     let name: String
     package let slots: [Int]
-    /// How SQLite compares texts in its unique index, by column; `nil` for the columns' own way.
+    /// The collation of each column in the unique index; `nil` for the column's own.
     package let collations: [String?]
   }
 
   package let type: any Entity.Type
   let mapping: EntityMapping
-  /// What errors call it.
+  /// The name used in errors.
   package var name: String { schema.name }
   package let table: Int
   package internal(set) var attributes: [Attribute] = []
   package internal(set) var relations: [Relation] = []
   package internal(set) var keys: [Key] = []
-  /// The field of the type ``RowBase``, by its place in the schema.
+  /// The index in the schema of the field of type ``RowBase``.
   var rowBase: Int?
-  /// Merges fields that are not plain; for sources of whole models, and of parts.
+  /// Merges fields that are not plain, for sources with whole models and for partial sources.
   let merging: (whole: FieldMerging, part: FieldMerging)
   package var schema: ModelSchema { type.schema }
   /// Whether rules or hooks run on its objects.
   var finishes: Bool { schema.finishesModels && (schema.decodingHook != nil || schema.validationHook != nil) }
-  /// The shape of records of the attributes.
+  /// The shape of records that hold only the attributes.
   var shape: RecordShape
-  /// The shape of records of the attributes and relations, in the order of the schema, and where each value of theirs stands in it.
+  /// The shape of records that hold attributes and relations in the order of the schema, and the index of each value in it.
   private(set) var recordShape: RecordShape
   private(set) var recordPlaces: (attributes: [Int], relations: [Int], rowBase: Int?) = ([], [], nil)
 
@@ -98,7 +97,7 @@ package struct EntityType: Sendable {
     recordShape = type.schema.fullShape
   }
 
-  /// Works out the shapes of records, once attributes and relations are known.
+  /// Sets the shapes of records, once attributes and relations are known.
   mutating func setShapes() {
     shape = shape(of: attributes.map(\.place))
     let places = (attributes.map(\.place) + relations.map(\.place) + (rowBase.map { [$0] } ?? [])).sorted()
@@ -110,7 +109,7 @@ package struct EntityType: Sendable {
     )
   }
 
-  /// The shape of records of some fields.
+  /// The shape of records that hold only some fields.
   package func shape(of places: [Int]) -> RecordShape {
     guard places.count < schema.fields.count else { return schema.fullShape }
     return schema.fullShape.limited(to: places.map { schema.allKeys[$0] })
@@ -120,7 +119,7 @@ package struct EntityType: Sendable {
 
   func key(of attribute: Attribute) -> String { schema.fields[attribute.place].key }
 
-  /// The attribute of a field; `nil` where the field is a relation or in no column.
+  /// The attribute stored in a slot; `nil` if the slot holds none.
   package func attribute(of slot: Int) -> Attribute? { attributes.first { $0.slot == slot } }
 
   package func value(of attribute: Attribute, _ stored: DatabaseValue, in table: EntityTable) throws -> ArchiveValue {

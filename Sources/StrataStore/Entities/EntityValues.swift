@@ -2,16 +2,16 @@ internal import Foundation
 public import GRDB
 internal import StrataCore
 
-/// The entities of a request: now, and after each change of a row that they lead to.
+/// The entities of a request, now and after each change of their rows or of rows that they refer to.
 ///
-/// Changes are those made through the same database: what another process writes is not seen. Whoever is slow misses values that
-/// were replaced meanwhile, and never the last one.
+/// Only changes made through the same database object are observed, not those of another process. A slow reader skips values
+/// that were replaced meanwhile, but always receives the last one.
 public struct EntityValues<E: Entity>: AsyncSequence {
   public typealias Failure = any Error
 
   let graphs: AsyncThrowingStream<EntityGraph, any Error>
 
-  /// Goes through the values.
+  /// The iterator of the values.
   public struct AsyncIterator: AsyncIteratorProtocol {
     var iterator: AsyncThrowingStream<EntityGraph, any Error>.Iterator
 
@@ -19,7 +19,8 @@ public struct EntityValues<E: Entity>: AsyncSequence {
     ///
     /// - Throws: as ``EntityStore/fetchAll(_:including:)``. The sequence has then ended.
     public mutating func next() async throws -> [E]? {
-      // `next(isolation:)`, which needs no mark, needs macOS 15 and iOS 18. One task at a time can call this mutating function.
+      // `next(isolation:)` needs no `nonisolated(unsafe)`, but requires macOS 15 and iOS 18. One task at a time can call this
+      // mutating function.
       nonisolated(unsafe) var iterator = iterator
       defer { self.iterator = iterator }
       return try await iterator.next()?.make(E.self)
@@ -30,11 +31,11 @@ public struct EntityValues<E: Entity>: AsyncSequence {
 }
 
 extension EntityStore {
-  /// The entities of a request, now and after each change of a row that they lead to.
+  /// Observes the entities of a request: now, and after each change of their rows or of rows that they refer to.
   ///
   ///     for try await blogs in entities.values(of: Blog.order(Column("pubDate"))) { … }
   ///
-  /// Each call makes a sequence of its own, for one reader.
+  /// Each call creates a separate sequence, for one reader.
   public func values<E: Entity>(of request: QueryInterfaceRequest<E>) -> EntityValues<E> {
     let observation = ValueObservation.tracking { [catalog] db in try Self.graph(request, catalog, db) }
       .removeDuplicates()
@@ -43,7 +44,7 @@ extension EntityStore {
 }
 
 extension ValueObservation {
-  /// The values that are observed, for one reader. A slow reader misses values that were replaced meanwhile, and never the last one.
+  /// The observed values, for one reader. A slow reader skips values that were replaced meanwhile, but always receives the last one.
   package func newest(
     in reader: any DatabaseReader, _ error: @escaping @Sendable (any Error) -> any Error
   ) -> AsyncThrowingStream<Reducer.Value, any Error> where Reducer: ValueReducer, Reducer.Value: Sendable {

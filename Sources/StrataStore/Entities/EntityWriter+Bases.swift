@@ -15,9 +15,9 @@ extension EntityWriter {
       table: rows[row].table, table(of: row).primaryKey.map { (rows[row].original?[$0]) ?? rows[row].values[$0] })
   }
 
-  /// Decides about a value that changed both in the row and in the object.
+  /// Returns whether the object wins for a value that changed both in the row and in the object.
   ///
-  /// - Returns: whether the object counts.
+  /// - Throws: ``EntityError`` with the code `conflict` if conflicts fail.
   func countsLocal(_ row: Int, _ key: String?, _ columns: [String] = []) throws -> Bool {
     switch bases.conflicts {
     case .keepLocal: return true
@@ -114,7 +114,7 @@ extension EntityWriter {
     for row in rows.indices where !rows[row].isNew {
       // Only the position in a list changes for a row without an object.
       guard rows[row].isDeleted || rows[row].node != nil || rows[row].owner != nil else { continue }
-      // A pair of rows is of the object whose list it leaves.
+      // A row of a table of pairs belongs to the object whose list it leaves.
       let table = rows[row].type == nil ? rows[row].owner.map { rows[$0].table } : rows[row].table
       let isGuarded = table.map { bases.isGuarded($0) } ?? false
       guard isGuarded || !bases.isEmpty else { continue }
@@ -164,7 +164,7 @@ extension EntityWriter {
       for (number, boxes) in boxes.sorted(by: { $0.key < $1.key }) {
         let table = catalog.tables[number]
         let keys = boxes.map { box in table.primaryKey.map { box.row[$0] } }
-        // A savepoint around the save may have been undone. An error leaves an older base, with which less can be decided.
+        // An outer savepoint may have been rolled back. If the query fails, the older base stays, which only causes more conflicts.
         try? table.forEachRow(where: table.primaryKey, in: keys, db) { index, values in
           guard zip(values, boxes[index].row).allSatisfy({ $0.isExactly($1) }) else { return }
           boxes[index].box.move(to: .init(rows: fetched, number: boxes[index].number))

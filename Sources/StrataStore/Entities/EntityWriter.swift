@@ -5,12 +5,12 @@ internal import StrataCore
 ///
 ///     nodes → rows found by key → attributes merged → relations linked → rows written → rules of models
 ///
-/// Nothing is written before it is known what every row will be.
+/// The new state of every row is known before the first write.
 package final class EntityWriter {
   let db: Database
   let catalog: EntityCatalog
   private(set) var nodes: EntityNodes
-  /// The names of the keys that find rows; all unless given.
+  /// The names of the keys that find rows; `nil` for all.
   let matching: Set<String>?
   /// The fetched state of whole objects.
   let bases: EntityBases
@@ -18,15 +18,15 @@ package final class EntityWriter {
   /// The row of each node.
   var rowOfNode: [Int?]
   var report = EntityReport()
-  /// Objects whose rows were deleted since they were fetched, and the keys of these.
+  /// Objects whose rows were deleted since the fetch, with the keys of the rows.
   var deletedNodes: [Int: PlainKey] = [:]
   /// Rows whose lists changed.
   var touched = Set<Int>()
-  /// Rows that leave the lists of one that is deleted, and have to be gone before.
+  /// For each row to delete, the rows that must leave its lists first.
   var leaving: [Int: [Int]] = [:]
   private var rowsByKey: [PlainKey: Int] = [:]
 
-  /// What tells rows of a table apart.
+  /// The primary key of a row.
   struct PlainKey: Hashable {
     let table: Int
     let values: [ExactValue]
@@ -60,7 +60,7 @@ package final class EntityWriter {
     rowOfNode = [Int?](repeating: nil, count: nodes.nodes.count)
   }
 
-  /// - Throws: ``EntityError``. The caller undoes what was written then.
+  /// - Throws: ``EntityError``. The caller must then roll back.
   package func run() throws -> EntityReport {
     let targets = try match()
     dropUnlinked()
@@ -82,7 +82,7 @@ package final class EntityWriter {
     return report
   }
 
-  /// Finds the row of each node. The tables of the matcher are released when this returns.
+  /// Finds the row of each node. The matcher's lookup tables are released on return.
   private func match() throws -> EntityTargets {
     var matcher = EntityMatcher(self)
     try matcher.run()
@@ -95,14 +95,14 @@ package final class EntityWriter {
 
   func table(of row: Int) -> EntityTable { catalog.tables[rows[row].table] }
 
-  /// The primary key of the row that a node has; `nil` where it has none.
+  /// The primary key of a node's row; `nil` if the node has no row.
   package func primaryKey(ofNode node: Int) -> [DatabaseValue]? { rowOfNode[node].map(primaryKey) }
 
   func primaryKey(_ row: Int) -> [DatabaseValue] {
     table(of: row).primaryKey.map { rows[row].values[$0] ?? .null }
   }
 
-  /// The row of the table that has these values; the same one each time.
+  /// Returns the row with these values. Later calls with the same primary key return the same row.
   func row(_ values: [DatabaseValue], table: Int, type declared: Int?) throws -> Int {
     let key = try PlainKey(values, catalog.tables[table], table)
     let type = try declared.map { try catalog.type(of: values, $0) }
@@ -115,14 +115,14 @@ package final class EntityWriter {
     return rows.count - 1
   }
 
-  /// The value that a column is to have; `nil` where nothing says so, or another row has no value yet.
+  /// The new value of a column; `nil` if it is not set, or comes from a row that is not written yet.
   func resolved(_ row: Int, _ slot: Int) -> DatabaseValue? {
     guard let reference = rows[row].references[slot] else { return rows[row].values[slot] }
     let target = rows[reference.row]
     return target.isWritten || reference.row == row ? target.values[reference.slot] : nil
   }
 
-  /// The columns of a row in the table that are to be set.
+  /// The columns of an existing row that have to be updated.
   func changedSlots(_ row: Int) -> [Int] {
     table(of: row).columns.indices.filter { slot in
       guard let value = resolved(row, slot) else { return rows[row].references[slot] != nil }
@@ -135,7 +135,7 @@ package final class EntityWriter {
     return rows.count - 1
   }
 
-  /// An error about a row.
+  /// Returns the error with the location of a row.
   func located(_ error: EntityError, _ row: Int, key: String? = nil) -> EntityError {
     let path = (rows[row].node.map { nodes.path(of: $0) } ?? []) + (key.map { [.key($0)] } ?? [])
     return error.located(
@@ -148,7 +148,7 @@ package final class EntityWriter {
     return EntityError.of(error, .invalid, "the values cannot be merged", entity: name, path: path)
   }
 
-  /// Lets go of nodes that only relations lead to which stay as they are.
+  /// Drops nodes that only relations refer to whose existing value is kept.
   private func dropUnlinked() {
     let all = nodes.nodes
     guard nodes.merges, catalog.types.contains(where: { $0.relations.contains(where: \.keepsLocal) }) else { return }
@@ -190,10 +190,10 @@ package final class EntityWriter {
     var said = zip(type.attributes, node.values).compactMap { attribute, value in
       attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
     }
-    // A row with one node needs no note.
+    // Needed only if several nodes have the same row.
     defer { if !isFirst { for (attribute, _) in said { rows[row].said.insert(attribute.slot) } } }
     if rows[row].isNew {
-      // What nobody has said anything about before is as it comes in.
+      // Columns that no earlier node has set take the incoming value.
       for (attribute, value) in said where rows[row].values[attribute.slot] == nil {
         // The database chooses a primary key that is nil.
         if value.isNull, table.primaryKey.contains(attribute.slot) { continue }
@@ -229,7 +229,7 @@ package final class EntityWriter {
     let known = rows[row].values[attribute.slot]
     guard !value.isExactly(known) else { return }
     let table = table(of: row)
-    // The database chose it, and the object does not know it.
+    // The database chose the key, and the object does not have it.
     if value.isNull, table.primaryKey.contains(attribute.slot) { return }
     if try isSame(value, known, attribute) { return }
     let key = type.schema.fields[attribute.place].key
@@ -242,7 +242,7 @@ package final class EntityWriter {
       throw clash("two objects are of one row, and differ; save one of them, or make them agree")
     }
     if !rows[row].isNew, table.primaryKey.contains(attribute.slot) {
-      // In another spelling, as the index compares, it is the same.
+      // Two spellings that the index treats as equal are the same key.
       for key in type.keys {
         guard let place = key.slots.firstIndex(of: attribute.slot), let known else { continue }
         let collation = key.collations[place]
@@ -266,11 +266,12 @@ package final class EntityWriter {
     return place.map { node.values[$0] != nil } ?? false
   }
 
-  /// Whether a column has a value, which may have several forms, as a date in text.
+  /// Whether two column values are equal after decoding, because one value can have several forms, such as a date in
+  /// text.
   func isSame(_ value: DatabaseValue, _ known: DatabaseValue?, _ attribute: EntityType.Attribute) throws -> Bool {
     guard !value.isExactly(known) else { return true }
     guard let known, !attribute.coding.isExact, !known.isNull, !value.isNull,
-      // A column that cannot be read is written anew.
+      // A column that cannot be read is overwritten.
       let old = try? attribute.coding.value(of: known)
     else { return false }
     return old.isSame(as: try attribute.coding.value(of: value))
@@ -278,7 +279,7 @@ package final class EntityWriter {
 
   // MARK: New rows
 
-  /// Supplies what is absent in new rows, and finds what nothing supplies.
+  /// Sets absent values of new rows to their defaults. Throws `missingValue` if a required value has none.
   private func completeNewRows() throws {
     for row in rows.indices where rows[row].isNew && !rows[row].isDeleted {
       if let number = rows[row].type { try supplyDefaults(row, number) }
@@ -336,7 +337,7 @@ package final class EntityWriter {
     }
   }
 
-  /// The property that is in a column of a row.
+  /// The key of the property in a column of a row.
   func key(of slot: Int, _ row: Int) -> String? {
     guard let type = rows[row].type.map({ catalog.types[$0] }) else { return nil }
     if let attribute = type.attribute(of: slot) { return type.schema.fields[attribute.place].key }
@@ -345,7 +346,8 @@ package final class EntityWriter {
 
   // MARK: Rules and hooks
 
-  /// Makes the models with rules or hooks whose rows were written, or what they lead to, and keeps what these replaced.
+  /// Runs the rules and hooks of models whose rows, or rows they refer to, were written. Saves the values that these
+  /// replaced.
   private func finishModels() throws {
     guard catalog.types.contains(where: \.finishes) else { return }
     var numbers: [Int: [Int]] = [:]
@@ -382,7 +384,7 @@ package final class EntityWriter {
     try changes.run()
   }
 
-  /// The rows that were written, and those of this save that lead to one of them.
+  /// The written rows, and the rows of this save that refer to one of them, directly or indirectly.
   private func changedRows() -> Set<Int> {
     var owners: [Int: [Int]] = [:]
     for (number, node) in nodes.nodes.enumerated() {

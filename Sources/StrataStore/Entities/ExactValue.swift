@@ -1,6 +1,6 @@
 package import GRDB
 
-/// A value of a column as SQLite tells it from others by bytes: texts that only look the same are two, and a number is no integer.
+/// A column value compared by storage class and bytes. Texts that only look the same differ, and so do 1 and 1.0.
 package struct ExactValue: Hashable, Sendable {
   package let value: DatabaseValue
 
@@ -11,7 +11,7 @@ package struct ExactValue: Hashable, Sendable {
     case (.null, .null): true
     case (.int64(let left), .int64(let right)): left == right
     case (.double(let left), .double(let right)): left == right
-    // Swift compares texts as people read them.
+    // Swift's `==` compares texts by canonical equivalence.
     case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
     case (.blob(let left), .blob(let right)): left == right
     default: false
@@ -32,6 +32,6 @@ package struct ExactValue: Hashable, Sendable {
 }
 
 extension DatabaseValue {
-  /// Whether two values are one, byte by byte.
+  /// Whether two values are equal by storage class and bytes.
   package func isExactly(_ other: DatabaseValue?) -> Bool { other.map { ExactValue(self) == ExactValue($0) } ?? false }
 }

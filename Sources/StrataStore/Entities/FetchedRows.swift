@@ -29,7 +29,7 @@ final class FetchedRows: Sendable {
 
   init(_ rows: [Row]) { self.rows = rows }
 
-  /// The rows as objects have them.
+  /// Creates the rows from the values of objects.
   init(_ nodes: EntityNodes, _ catalog: EntityCatalog) throws {
     rows = try nodes.nodes.map { node in
       let (type, table) = (catalog.types[node.type], catalog.table(of: node.type))

@@ -17,7 +17,7 @@ public import StrataCore
 public struct RowBase: Sendable, Hashable {
   let box: Box
 
-  /// The object was not fetched.
+  /// Creates the base of an object that was not fetched.
   public init() { box = Box(nil) }
 
   init(_ box: Box) { self.box = box }
@@ -59,7 +59,7 @@ extension RowBase {
 
     func move(to place: FetchedRows.Place) { state.withLock { $0.place = place } }
 
-    /// The number that stands in the fields of a model for the box, while a merge or a copy takes the model apart.
+    /// The number that represents the box in a model's fields, while a merge or a copy takes the model apart.
     var token: Int64 {
       state.withLock { state in
         if let token = state.token { return token }

@@ -2,13 +2,13 @@ public import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// A backup that was made.
+/// A finished backup.
 public struct StoreBackup: Sendable, Hashable {
-  /// The file.
+  /// The file of the backup.
   public let url: URL
-  /// Its bytes.
+  /// The size of the file in bytes.
   public let size: Int
-  /// The ``StoreRevision/sequence`` of the last save that is in it; 0 where there is none.
+  /// The ``StoreRevision/sequence`` of the last save in the backup; 0 if there is none.
   public let sequence: Int64
 }
 
@@ -20,23 +20,22 @@ extension StoreBackup: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Writes the store to one file as it is now, while it is in use: nobody waits for it.
+  /// Writes the current state of the store to one file while the store is in use. No reader or writer waits for it.
   ///
-  /// Every save that was acknowledged before this began is in it. The file has no journal beside it, was checked
-  /// (`PRAGMA quick_check`) before it got its name, and is on the disk when this returns; a file that was there is replaced
-  /// only then, and stays where this fails. It opens as a store. Of a store inside of the app's own database the whole
-  /// database is written.
+  /// The backup contains every save that was acknowledged before the call. It needs no journal, and opens as a store. It is
+  /// checked (`PRAGMA quick_check`) before it replaces an existing file, which stays if the backup fails. It is on the disk
+  /// when this returns. For a store inside the app's own database, the whole database is written.
   ///
-  /// - Parameter url: the file of the backup, which must not be that of an open store.
-  /// - Throws: ``StoreError`` with the code `invalid` where `url` is the store itself, or has a journal beside it and so
-  ///   belongs to an open store; `damaged` where the copy does not pass the check; `full`, `busy`, `fileSystem`.
-  /// - Complexity: linear in the size of the file. What is saved meanwhile stays in the journal until this is done.
+  /// - Parameter url: the file of the backup, which must not be the file of an open store.
+  /// - Throws: ``StoreError`` with the code `invalid` if `url` is the store itself, or has a journal and so belongs to
+  ///   an open store; `damaged` if the copy fails the check; `full`, `busy`, `fileSystem`.
+  /// - Complexity: linear in the size of the file. Saves made meanwhile stay in the journal until the backup is done.
   @discardableResult
   public func backup(to url: URL) async throws -> StoreBackup {
     try await StoreWork.run { [core] in try StoreBackup.make(core, url, $0) }
   }
 
-  /// As ``backup(to:)-(URL)``, where there is no concurrency.
+  /// Like ``backup(to:)-(URL)``, for synchronous code.
   @discardableResult
   public func backup(to url: URL) throws -> StoreBackup {
     try StoreWork.runNow { try StoreBackup.make(core, url, $0) }
@@ -68,15 +67,14 @@ extension StoreBackup {
     {
       throw StoreError(.invalid, "a store cannot be backed up to itself; name another file")
     }
-    // What a journal says would be taken for changes of the new file.
+    // SQLite would apply an existing journal to the new file.
     func hasJournal() throws -> Bool {
       try ["-wal", "-journal"].contains { try FileStatus(ofPath: url.path + $0) != nil }
     }
     guard try hasJournal() else { return }
-    // One that was left behind goes where its file changes to another kind of journal, which nobody else may have open.
-    // Whatever makes that fail leaves the journal where it is.
+    // Changing the journal mode removes a stale journal, unless another connection has the file open. If it fails, the journal stays.
     if try FileStatus(ofPath: url.path) != nil, let old = try? DatabaseQueue(path: url.path) {
-      // As above; whether the journal is gone is looked at below.
+      // As above. The check below finds out whether the journal is gone.
       _ = try? old.writeWithoutTransaction { try String.fetchOne($0, sql: "PRAGMA journal_mode = DELETE") }
       try? old.close()  // as above
     }
@@ -91,7 +89,7 @@ extension StoreBackup {
     let queue = try DatabaseFile.open(path)
     try core.read { transaction in
       let source = transaction.db
-      // Begins the transaction, so that all steps copy one state, and none begins anew where others save.
+      // Begins the transaction, so that all steps copy one snapshot, and saves by others do not restart the backup.
       _ = try core.lastSequence(in: source)
       try queue.writeWithoutTransaction { target in
         try target.telling { try source.backup(to: target, pagesPerStep: 1024) { _ in try work.check() } }

@@ -2,53 +2,54 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The journal (WAL) beside the file of a store: how large it is, and who keeps it from being shortened.
+/// The journal (WAL) beside the file of a store: its size, and the processes that prevent it from being shortened.
 ///
-/// SQLite begins it anew only where a commit finds nobody reading from it, so that readers which overlap would let it grow
-/// without end. Past a size the store therefore waits a moment for those who read the old part; new ones read past it.
+/// SQLite restarts the journal only if a commit finds no reader of it, so overlapping readers would let it grow without
+/// limit. Above a size, the store therefore waits a moment for the readers of the old part. New readers do not use that part.
 final class StoreJournal: Sendable {
-  /// Bytes past which the journal is written back and cut.
+  /// The size in bytes above which the journal is checkpointed and truncated.
   static let limit = 8 << 20
-  /// Milliseconds that readers get to end; commits wait so long.
+  /// The time in milliseconds to wait for readers, which delays commits.
   private static let patience = 100
 
   let path: String
-  /// The size at which the next attempt is made: one that a long reader made fail is not repeated at each commit.
+  /// The size at which the next attempt is made. It grows after a failed attempt, so that a long reader does not cause
+  /// an attempt at each commit.
   private let next = Mutex(StoreJournal.limit)
 
   init(of file: String) { path = file }
 
-  /// The bytes of the journal; 0 where there is none.
+  /// The size of the journal in bytes; 0 if there is none.
   var size: Int {
-    // A journal that cannot be looked at is absent: the database is closed, or was never written to.
+    // If the status fails, the journal is absent: the database is closed, or was never written to.
     (try? FileStatus(ofPath: path + "-wal"))?.size ?? 0
   }
 
-  /// Shortens the journal where it is too long. What was saved is saved, whatever becomes of this.
+  /// Shortens the journal if it is too long. Errors are ignored, because the save itself has already succeeded.
   func shorten(_ writer: any DatabaseWriter) {
     guard isTooLong else { return }
-    // The next commit past the next limit tries again, and `status` names those who keep it long.
+    // A commit past the next limit tries again, and `status` lists the readers that prevent it.
     let isDone = (try? writer.writeWithoutTransaction { try Self.cut($0) }) ?? false
     note(isDone)
   }
 
-  /// As ``shorten(_:)-(DatabaseWriter)``, without a thread that waits.
+  /// Like ``shorten(_:)-(DatabaseWriter)``, without blocking a thread.
   func shorten(_ writer: any DatabaseWriter) async {
     guard isTooLong else { return }
-    // As above; a task that was cancelled leaves this to the next one.
+    // As above. A cancelled task leaves this to the next commit.
     let isDone = (try? await writer.writeWithoutTransaction { try Self.cut($0) }) ?? false
     note(isDone)
   }
 
-  /// Writes the journal back and cuts it, if nobody keeps it.
+  /// Checkpoints and truncates the journal, unless readers prevent it.
   ///
-  /// - Returns: whether that was done.
+  /// - Returns: whether it was truncated.
   @discardableResult
   static func cut(_ db: GRDB.Database) throws -> Bool {
     let timeout = try Int.fetchOne(db, sql: "PRAGMA busy_timeout") ?? 0
     try db.execute(sql: "PRAGMA busy_timeout = \(min(timeout, patience))")
     defer {
-      // The statement only sets a number, and fails where the connection is closed.
+      // The statement only sets a number, and fails if the connection is closed.
       try? db.execute(sql: "PRAGMA busy_timeout = \(timeout)")
     }
     do {
@@ -64,14 +65,14 @@ final class StoreJournal: Sendable {
     next.withLock { $0 = isDone ? Self.limit : max(size, Self.limit) + Self.limit }
   }
 
-  /// The processes that read from the journal at this moment, by their numbers; `nil` where the system does not tell.
+  /// The identifiers of the processes that currently read from the journal; `nil` if unknown.
   ///
-  /// On Linux these are the locks on the bytes of the index by which readers mark what they read.
+  /// On Linux, these processes hold locks on the read marks in the index of the journal (`-shm`).
   var readers: [Int]? {
     #if os(Linux)
-      // Where there is no index nobody reads.
+      // Without an index there are no readers.
       guard let index = try? FileStatus(ofPath: path + "-shm") else { return [] }
-      // Where the table of locks cannot be read it is not known who does.
+      // Without the table of locks the readers are unknown.
       guard let table = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return nil }
       var found: Set<Int> = []
       for line in table.split(separator: "\n") {
@@ -80,7 +81,7 @@ final class StoreJournal: Sendable {
         guard words.count >= 8, let process = Int(words[4]), let first = Int(words[6]), let last = Int(words[7]),
           words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == index.inode, process > 0
         else { continue }
-        // Byte 123 marks those who read the file alone and keep nothing of the journal.
+        // Byte 123 marks readers of the database file alone, which do not need the journal.
         if last >= 124, first <= 127 { found.insert(process) }
       }
       return found.sorted()

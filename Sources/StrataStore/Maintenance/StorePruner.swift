@@ -2,12 +2,12 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Removes revisions, page by page of keys, and of a key with a long history part by part.
+/// Removes revisions in pages of keys, and in parts for a key with a long history.
 struct StorePruner {
-  /// How many keys are pruned in one transaction; after how many removed revisions it ends; and above how many revisions a key is
-  /// pruned in transactions of its own, each of a limited number of revisions.
+  /// `keys` is the most keys in one transaction. `revisions` is the number of removed revisions after which a transaction ends,
+  /// and the length of a history above which its key is pruned in transactions of its own.
   private static let keys = 64, revisions = 250
-  /// How many pages are given back in one transaction at most.
+  /// The most pages freed in one transaction.
   private static let pages = 1024
 
   private let core: StoreCore
@@ -52,7 +52,7 @@ struct StorePruner {
     return report
   }
 
-  /// Refuses rules that name no revision of the whole store.
+  /// Throws if the rules keep no revision of any key with the prefix.
   private func checkRules() throws {
     var last: Data? = Data()
     var isEmpty = true
@@ -79,21 +79,21 @@ struct StorePruner {
 
   private enum Page {
     case end
-    /// The last key that was dealt with.
+    /// The last key that was processed.
     case upTo(Data)
     /// The next key has a long history.
     case long(Leaving)
   }
 
-  /// A key and what is to go of it.
+  /// A key and its revisions to remove.
   private struct Leaving {
     var key: StoredKey
     var entries: [(id: Int64, seq: Int64)]
     var count: Int
   }
 
-  /// - Throws: ``StoreError`` with the code `damaged` where the key does not name its last revision: which one may not go is then
-  ///   not known.
+  /// - Throws: ``StoreError`` with the code `damaged` if the key does not refer to its last revision, because the revision to
+  ///   keep is then unknown.
   private func leaving(_ key: StoredKey, _ transaction: StoreTransaction) throws -> Leaving {
     let outline = try transaction.outline(ofKey: key.id)
     try key.check()
@@ -144,7 +144,7 @@ struct StorePruner {
     return final.map { .upTo($0) } ?? .end
   }
 
-  /// Whether an error is one of a key alone.
+  /// Whether an error affects only one key.
   private static func isUnreadable(_ error: any Error) -> Bool {
     error is ArchiveError || (error as? StoreError)?.code == .damaged
   }
@@ -155,7 +155,7 @@ struct StorePruner {
       StoreFinding(.revision, key: key, StoreFinding.problem(error), advice: StoreFinding.salvage))
   }
 
-  /// The bytes of content after which a transaction ends, so that its journal stays small beside the file.
+  /// The bytes of content after which a transaction ends, so that its journal stays small compared to the file.
   private func mostBytes() throws -> Int {
     guard let path = core.journal?.path, let size = try FileStatus(ofPath: path)?.size else { return 8 << 20 }
     return min(8 << 20, max(1 << 18, size / 40))
@@ -163,11 +163,12 @@ struct StorePruner {
 
   // MARK: Long histories
 
-  /// Prunes a key in several transactions. First what stays is stored anew where it is a delta of what goes; then that goes, the last
-  /// one first, since what is a delta goes before what it refers to. After each of them every revision that is there can be read.
+  /// Prunes a key in several transactions. First, kept revisions that are deltas of removed ones are stored anew. Then the others are
+  /// removed, the last one first, because a delta is removed before its base. After each transaction every remaining revision can be
+  /// read.
   private mutating func prune(_ leaving: Leaving, _ progress: ((StorePruneReport) -> Void)?) throws {
     let key = leaving.key
-    // Keys are identified by their bytes, and texts by more than that: there may be another one with this name.
+    // Keys are compared by bytes, but strings by canonical equivalence, so another key may share this entry.
     let others = report.removed[key.name] ?? []
     var removed: [Int] = []
     do {
@@ -184,7 +185,7 @@ struct StorePruner {
             bytes += try transaction.size(ofRevision: entry.id)
             part.append(entry)
           }
-          // Somebody may have set a label since.
+          // A label may have been set since.
           let labelled = try transaction.labelledRevisions(ofKey: key.id)
           // Another prune may have removed some since.
           let gone = try part.filter { try !labelled.contains($0.id) && transaction.isThere($0.id) }
@@ -216,10 +217,10 @@ struct StorePruner {
         let ids = try transaction.revisionIDs(ofKey: key.id, after: after, limit: Self.revisions)
         var bytes = 0
         for (id, seq) in ids {
-          // Also what goes is read: nothing of a key with a damaged revision goes.
+          // Revisions to remove are read too: nothing is removed from a key with a damaged revision.
           guard let row = try transaction.revision(id) else { throw transaction.missingRow(seq) }
           guard !leaving.contains(id) else { continue }
-          // What goes may be all that is left of a key whose other revisions cannot be read.
+          // If this revision cannot be read, those to remove may be all that is left of the key.
           _ = try transaction.content(of: row)
           let stored = try transaction.kept(row, after: chain, head: key.head)
           if stored.base != row.base || stored.form != row.form { bytes += stored.content?.count ?? 4096 }
@@ -232,7 +233,7 @@ struct StorePruner {
     }
   }
 
-  /// Writes the journal back before it takes a twentieth of the file.
+  /// Checkpoints the journal if it exceeds a twentieth of the file.
   private func shortenJournal() throws {
     guard let journal = core.journal, let file = try FileStatus(ofPath: journal.path)?.size, journal.size > file / 20
     else { return }
@@ -246,7 +247,7 @@ struct StorePruner {
       let (before, after, size) = try core.writer.writeWithoutTransaction { db in
         try db.telling {
           let before = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-          // Of a database of the app's own it may be another mode, in which free pages stay for what is saved next.
+          // The app's own database may have another mode, in which free pages stay in the file for later saves.
           guard try Int.fetchOne(db, sql: "PRAGMA auto_vacuum") == 2,
             let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count"), free > 0
           else { return (before, before, 0) }
@@ -258,7 +259,7 @@ struct StorePruner {
       }
       try shortenJournal()
       guard after < before else {
-        // The file has its size once the journal is written back.
+        // The file is truncated when the journal is checkpointed.
         if core.journal != nil { _ = try core.writer.writeWithoutTransaction { try StoreJournal.cut($0) } }
         return
       }

@@ -1,37 +1,36 @@
 internal import Foundation
 internal import StrataCore
 
-/// Which revisions of a key are kept by a prune: those that any of the rules names. The last revision of a key and those with
-/// labels are kept whatever the rules say.
+/// A rule for the revisions that a prune keeps. A revision of a key is kept if any rule names it. The last revision of a key
+/// and revisions with labels are always kept.
 ///
 ///     try await store.prune([.keepLast(20), .daily(7), .weekly(8)])
 public enum RetentionRule: Sendable, Hashable {
-  /// The last `n` revisions; none where `n` is 0 or less.
+  /// The last `n` revisions; none if `n` is 0 or less.
   case keepLast(Int)
-  /// Of each of the last `n` days (UTC) on which something was saved, the last revision.
+  /// The last revision of each of the last `n` days (UTC) on which the key was saved.
   case daily(Int)
-  /// Of each of the last `n` weeks (from Monday, UTC) in which something was saved, the last revision.
+  /// The last revision of each of the last `n` weeks (from Monday, UTC) in which the key was saved.
   case weekly(Int)
-  /// Those that are not older than this, by ``StoreOptions/clock``. A revision whose time is in the future is kept.
+  /// The revisions that are not older than this, by ``StoreOptions/clock``. Revisions with a time in the future are kept.
   case within(Duration)
 }
 
 /// What a prune removed, or would remove.
 public struct StorePruneReport: Sendable {
-  /// Whether nothing was removed, since only the report was asked for.
+  /// Whether nothing was removed, because only the report was requested.
   public let isDryRun: Bool
-  /// The numbers of the revisions that were removed, by key. Keys that differ in their Unicode normalization alone share an entry.
+  /// The numbers of the removed revisions, by key. Keys that differ only in Unicode normalization share an entry.
   public internal(set) var removed: [String: [Int]] = [:]
-  /// How many revisions there still are, of the keys that begin with the prefix; of a dry run, how many there would be.
+  /// The number of revisions that remain of the keys with the prefix; in a dry run, the number that would remain.
   public internal(set) var kept = 0
-  /// A finding for each key that was not pruned, because a revision that stays and has to be stored anew is damaged. None of its
-  /// revisions were removed.
+  /// A finding for each key that was not pruned because it is damaged. None of its revisions were removed.
   public internal(set) var skipped: [StoreFinding] = []
-  /// The bytes by which the file became shorter; 0 of a dry run, and inside of a database of the app's own unless its
+  /// The number of bytes by which the file shrank; 0 in a dry run, and in the app's own database unless its
   /// `auto_vacuum` is incremental.
   public internal(set) var freedBytes = 0
 
-  /// How many revisions were removed, or would be.
+  /// The number of revisions that were removed, or would be.
   public var removedCount: Int { removed.values.reduce(0) { $0 + $1.count } }
 }
 
@@ -49,24 +48,24 @@ extension StorePruneReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Removes the revisions that no rule keeps, and gives their space back.
+  /// Removes the revisions that no rule keeps, and frees their space.
   ///
-  /// The last revision of each key is always kept, and each one with a label. Those that are kept keep their numbers, and
-  /// their content stays as it is: what was stored as a difference from a removed one is stored anew before that goes. Each
-  /// transaction takes one page of keys, or a part of a long history, and the file is shortened step by step, so that others go
-  /// on saving; a prune that is cut off or cancelled has removed what its finished transactions did, and another one goes on.
+  /// The last revision of each key and each revision with a label are always kept. Kept revisions keep their number and
+  /// content: deltas of removed revisions are stored anew first. Each transaction handles one page of keys, or a part of a long
+  /// history, and the file is shortened step by step, so that others can save meanwhile. The finished transactions of an
+  /// interrupted or cancelled prune are kept, and another prune continues.
   ///
   /// - Parameters:
-  ///   - rules: what is kept.
-  ///   - prefix: what the keys begin with; all keys where it is empty.
-  ///   - dryRun: whether only the report is made.
-  ///   - force: whether to go on where the rules keep nothing, so that only last revisions and labels stay.
-  ///   - progress: called with what was done so far, after each transaction, on any thread.
-  /// - Throws: ``StoreError`` with the code `invalid` where the rules would keep nothing by themselves, unless forced;
-  ///   `readOnly`, `busy`, `full`; `CancellationError` where the task was cancelled. A key with a damaged revision is no error:
-  ///   it is left as it is and among those skipped.
-  /// - Complexity: linear in the number of revisions. Memory holds the history of one key without its content,
-  ///   and the numbers of all removed revisions for the report.
+  ///   - rules: the rules for the revisions to keep.
+  ///   - prefix: the prefix of the keys to prune; all keys if it is empty.
+  ///   - dryRun: whether to create only the report.
+  ///   - force: whether to prune even if the rules keep nothing, so that only last and labelled revisions remain.
+  ///   - progress: called with the report so far after each transaction, on any thread.
+  /// - Throws: ``StoreError`` with the code `invalid` if the rules by themselves keep nothing, unless forced; `readOnly`,
+  ///   `busy`, `full`; `CancellationError` if the task was cancelled. A key with a damaged revision is not an error: it is left
+  ///   unchanged and listed in ``StorePruneReport/skipped``.
+  /// - Complexity: linear in the number of revisions. Memory holds the history of one key without its content, and the numbers
+  ///   of all removed revisions for the report.
   @discardableResult
   public func prune(
     _ rules: [RetentionRule], prefix: String = "", dryRun: Bool = false, force: Bool = false,
@@ -77,7 +76,7 @@ extension SnapshotStore {
     }
   }
 
-  /// As ``prune(_:prefix:dryRun:force:progress:)-([RetentionRule],_,_,_,_)``, where there is no concurrency.
+  /// Like ``prune(_:prefix:dryRun:force:progress:)-([RetentionRule],_,_,_,_)``, for synchronous code.
   @discardableResult
   public func prune(
     _ rules: [RetentionRule], prefix: String = "", dryRun: Bool = false, force: Bool = false,
@@ -95,8 +94,8 @@ extension [RetentionRule] {
   /// The indices of the revisions that the rules keep.
   ///
   /// - Parameters:
-  ///   - times: when the revisions of a key were saved, the first one first, in milliseconds.
-  ///   - now: the time now.
+  ///   - times: the times of the revisions of a key in milliseconds, the first one first.
+  ///   - now: the current time in milliseconds.
   func kept(_ times: [Int64], now: Int64) -> Set<Int> {
     var kept: Set<Int> = []
     for rule in self {
@@ -116,8 +115,8 @@ extension [RetentionRule] {
     return kept
   }
 
-  /// The index of the last revision in each of the last `count` days or weeks. A day counts once, also where the clock was set
-  /// back and revisions of other days lie between.
+  /// The index of the last revision in each of the last `count` days or weeks. A day counts once, even if the clock was set
+  /// back and revisions of other days lie in between.
   private static func lasts(_ spans: [Int64], _ count: Int) -> [Int] {
     var seen: Set<Int64> = []
     var indices: [Int] = []

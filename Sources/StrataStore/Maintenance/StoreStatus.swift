@@ -2,47 +2,47 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// What a store holds, and in which state it is.
+/// The contents and the state of a store.
 public struct StoreStatus: Sendable {
-  /// How many revisions there are of a type in a version.
+  /// The number of revisions of one type and version.
   public struct TypeCount: Sendable, Hashable {
     /// The registered name of the type.
     public let typeName: String
-    /// The version of the model; `nil` for what is no model.
+    /// The version of the model; `nil` if the type is not a model.
     public let modelVersion: Int?
-    /// All revisions.
+    /// The number of revisions.
     public let revisions: Int
-    /// Those that are the last ones of their keys.
+    /// The number of revisions that are the last ones of their keys.
     public let heads: Int
   }
 
   /// The types and versions, in the order of their names; deletions are not counted.
   public let types: [TypeCount]
-  /// How many revisions an upgrade could not bring to today's version.
+  /// The number of revisions that an upgrade failed on.
   public let failedUpgrades: Int
-  /// The ``StoreRevision/sequence`` of the last save; 0 where there is none.
+  /// The ``StoreRevision/sequence`` of the last save; 0 if there is none.
   public let sequence: Int64
-  /// The format of the store.
+  /// The version of the store's format.
   public let format: Int
-  /// The least format that a program must know to read the store.
+  /// The lowest format version that a program must know to read the store.
   public let minimumReader: Int
-  /// The least format that a program must know to write the store.
+  /// The lowest format version that a program must know to write the store.
   public let minimumWriter: Int
-  /// Whether this program can only read it.
+  /// Whether this program can only read the store.
   public let isReadOnly: Bool
-  /// The bytes of the file, or of the whole database of the app.
+  /// The size in bytes of the file, or of the app's whole database.
   public let fileSize: Int
-  /// The bytes of it that are free, for what is saved next.
+  /// The free bytes in the file, which later saves reuse.
   public let freeBytes: Int
-  /// The bytes of the journal (WAL) beside the file; `nil` where the store has no file of its own.
+  /// The size in bytes of the journal (WAL); `nil` if the store has no file of its own.
   public let journalSize: Int?
-  /// The numbers of the processes that read from the journal at this moment, this one among them where it does: those that
-  /// keep it from being shortened. `nil` where the store has no file of its own, or the system does not tell.
+  /// The identifiers of the processes that currently read from the journal, possibly including this one. They prevent it
+  /// from being shortened. `nil` if the store has no file of its own, or the system does not provide them.
   public let journalReaders: [Int]?
 
-  /// All revisions but deletions.
+  /// The number of revisions, without deletions.
   public var revisions: Int { types.reduce(0) { $0 + $1.revisions } }
-  /// All keys that have a value.
+  /// The number of keys that have a value.
   public var keys: Int { types.reduce(0) { $0 + $1.heads } }
 }
 
@@ -56,7 +56,7 @@ extension StoreStatus.TypeCount: CustomStringConvertible {
 }
 
 extension StoreStatus: CustomStringConvertible {
-  /// One line: how much there is, and the size of the file.
+  /// One line: the numbers of keys and revisions, and the size of the file.
   public var description: String {
     "\(keys.counting("key")), \(revisions.counting("revision")), \(fileSize.counting("byte")), sequence \(sequence)"
       + (failedUpgrades > 0 ? ", \(failedUpgrades.counting("failed upgrade"))" : "") + (isReadOnly ? ", read-only" : "")
@@ -64,19 +64,19 @@ extension StoreStatus: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Tells what the store holds from its counts, without a look at the revisions.
+  /// Returns the status of the store from its counts, without reading the revisions.
   ///
   /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `fileSystem`.
   /// - Complexity: linear in the number of types and of failed upgrades.
   public func status() async throws -> StoreStatus { try await StoreWork.run { [core] _ in try StoreStatus(of: core) } }
 
-  /// As ``status()``, where there is no concurrency.
+  /// Like ``status()``, for synchronous code.
   public func status() throws -> StoreStatus { try StoreWork.runNow { _ in try StoreStatus(of: core) } }
 }
 
 extension StoreStatus {
   init(of core: StoreCore) throws {
-    // Before this reads itself.
+    // Before this call itself reads from the journal.
     let size = core.journal?.size, readers = core.journal?.readers
     self = try core.read { transaction in
       let db = transaction.db

@@ -12,27 +12,26 @@ extension StoreTransaction {
 
   func labelledRevisions(ofKey key: Int64) throws -> Set<Int64> { Set(try labels(ofKey: key).map(\.revision)) }
 
-  /// Removes revisions of a key. What is a delta of one of them is stored anew before.
+  /// Removes revisions of a key. Kept deltas of them are stored anew first.
   ///
-  /// - Returns: about how many bytes went.
-  /// - Throws: ``StoreError`` with the code `damaged` where something that stays cannot be read. The caller must then take
-  ///   back what was changed.
+  /// - Returns: the approximate number of bytes removed.
+  /// - Throws: ``StoreError`` with the code `damaged` if a kept revision cannot be read. The caller must then roll back.
   func remove(_ leaving: Set<Int64>, ofKey key: Int64, head: Int64) throws -> Int {
     var chain = StoreChain()
     let outline = try outline(ofKey: key)
     for entry in outline where !leaving.contains(entry.id) {
       guard let row = try revision(entry.id) else { throw missingRow(entry.seq) }
-      // What goes may be all that is left of a key whose other revisions cannot be read.
+      // If this revision cannot be read, those to remove may be all that is left of the key.
       _ = try content(of: row)
       chain.add(try kept(row, after: chain, head: head))
     }
-    // The last one first: what is a delta goes before what it refers to.
+    // The last one first, because a delta is removed before its base.
     return try removeRows(outline.reversed().map(\.id).filter { leaving.contains($0) })
   }
 
-  /// A row that stays: it is stored anew where it is a delta of one that goes.
+  /// Returns a kept row, stored anew if it is a delta of a removed one.
   ///
-  /// - Parameter chain: what stays before it.
+  /// - Parameter chain: the kept rows before it.
   func kept(_ row: StoredRow, after chain: StoreChain, head: Int64) throws -> StoredRow {
     guard !chain.holds(row) else { return row }
     let stored = try storing(plainBytes(of: row), in: row, after: chain, isHead: row.id == head)
@@ -40,7 +39,7 @@ extension StoreTransaction {
     return stored
   }
 
-  /// Removes revisions of a key, the last one first. What others made a delta of them meanwhile is stored whole.
+  /// Removes revisions of a key, given in descending order. Deltas of them that others saved meanwhile are stored whole.
   func removePart(_ leaving: [Int64], ofKey key: Int64) throws {
     let gone = Set(leaving)
     for id in leaving {
@@ -68,22 +67,22 @@ extension StoreTransaction {
       definitions.append(row.definition)
     }
     for blob in unused.sorted() { try removeUnused(blob) }
-    // At last: what is taken back before would be counted nevertheless.
+    // Counted last, because counts are not rolled back if an earlier step fails.
     for definition in definitions { count(definition, revisions: -1, heads: 0) }
     return bytes
   }
 
-  /// An index has a revision that the table does not have.
+  /// The error for a revision that an index has and the table lacks.
   func missingRow(_ seq: Int64?) -> StoreError {
     StoreError(.damaged, "a revision is missing; check the store, then salvage it", revision: seq.map { Int($0) })
   }
 
-  /// Whether there is a revision with a number, which is never given again.
+  /// Whether a revision exists. Identifiers are never reused.
   func isThere(_ id: Int64) throws -> Bool {
     try Int64.fetchOne(statement("SELECT id FROM \(tables.revisions) WHERE id = ?"), arguments: [id]) != nil
   }
 
-  /// About the bytes that a revision takes, with the content that it may be the only one to refer to.
+  /// The approximate size of a revision in bytes, with the shared content that it may be the only one to refer to.
   func size(ofRevision id: Int64) throws -> Int {
     try Int.fetchOne(
       statement(
@@ -95,7 +94,7 @@ extension StoreTransaction {
         """), arguments: [id]) ?? 0
   }
 
-  /// The numbers of some revisions of a key, the first one first.
+  /// The identifiers of up to `limit` revisions of a key after the number `seq`, in ascending order.
   func revisionIDs(ofKey key: Int64, after seq: Int64, limit: Int) throws -> [(id: Int64, seq: Int64)] {
     try StatementRow.all(
       of: statement("SELECT id, seq FROM \(tables.revisions) WHERE key = ? AND seq > ? ORDER BY seq LIMIT ?"),

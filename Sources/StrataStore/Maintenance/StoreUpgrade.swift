@@ -2,52 +2,52 @@ internal import Foundation
 internal import GRDB
 public import StrataCore
 
-/// Which revisions an upgrade would bring to today's versions.
+/// The revisions that an upgrade would rewrite in the current versions.
 public struct StoreUpgradePlan: Sendable {
-  /// What becomes of revisions.
+  /// How an upgrade treats revisions.
   public enum State: String, Sendable, Hashable {
-    /// They have today's versions.
+    /// They already have the current versions.
     case current
     /// They are upgraded.
     case old
-    /// A newer program saved them; they stay as they are.
+    /// A newer program saved them. They are not changed.
     case newer
-    /// Their type is none of those given; they stay as they are.
+    /// Their type is not among those given. They are not changed.
     case unknown
   }
 
-  /// The revisions of a type in a version that have the same state.
+  /// The revisions of one type, version and state.
   public struct Part: Sendable, Hashable {
     /// The registered name of the type.
     public let typeName: String
-    /// The version of the model; `nil` for what is no model.
+    /// The version of the model; `nil` if the type is not a model.
     public let modelVersion: Int?
-    /// What becomes of them.
+    /// How an upgrade treats them.
     public let state: State
-    /// How many there are.
+    /// The number of revisions.
     public internal(set) var revisions: Int
   }
 
   /// The types and versions of the store.
   public internal(set) var parts: [Part] = []
-  /// How many of the old revisions an upgrade set aside before.
+  /// The number of old revisions that an earlier upgrade set aside, because it failed on them.
   public internal(set) var failed = 0
 
-  /// How many revisions are not of today's versions, without those that were set aside.
+  /// The number of old revisions, without those that were set aside.
   public var pending: Int { max(0, parts.reduce(0) { $0 + ($1.state == .old ? $1.revisions : 0) } - failed) }
 }
 
-/// How far an upgrade is, and what it did.
+/// The progress and the results of an upgrade.
 public struct StoreUpgradeReport: Sendable {
-  /// How many revisions were rewritten in today's versions.
+  /// The number of revisions rewritten in the current versions.
   public internal(set) var upgraded = 0
-  /// How many were read and are as today's program would write them.
+  /// The number of revisions that were read and did not have to be rewritten.
   public internal(set) var unchanged = 0
-  /// Those that could not be upgraded, which stay as they are; the first 10,000 of them.
+  /// The revisions that could not be upgraded and are unchanged; the first 10,000.
   public internal(set) var failures: [StoreFinding] = []
-  /// How many failures there are beyond those.
+  /// The number of further failures.
   public internal(set) var omittedFailures = 0
-  /// How many revisions there were to upgrade when this began.
+  /// The number of revisions to upgrade at the start.
   public internal(set) var total = 0
 
   mutating func add(_ failure: StoreFinding) {
@@ -82,36 +82,36 @@ extension StoreUpgradeReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// What `upgrade(_:retryFailed:progress:)` would do. Reads counts alone.
+  /// Returns what `upgrade(_:retryFailed:progress:)` would do. Reads only counts.
   ///
-  /// - Parameter types: the types of today's program. A model includes its optional, and arrays, sets and dictionaries of it.
+  /// - Parameter types: the types of the current program. A model includes its optional, and arrays, sets and dictionaries of it.
   /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `busy`, `fileSystem`.
   /// - Complexity: linear in the number of definitions, and of revisions that an upgrade set aside.
   public func upgradePlan(_ types: [any (Archivable & SendableMetatype).Type]) async throws -> StoreUpgradePlan {
     try await StoreWork.run { [core] _ in try StoreUpgrader(core, types).plan() }
   }
 
-  /// As ``upgradePlan(_:)``, where there is no concurrency.
+  /// Like ``upgradePlan(_:)``, for synchronous code.
   public func upgradePlan(_ types: [any (Archivable & SendableMetatype).Type]) throws -> StoreUpgradePlan {
     try StoreWork.runNow { _ in try StoreUpgrader(core, types).plan() }
   }
 
-  /// Brings the revisions of a store to today's versions of their models.
+  /// Rewrites the revisions of a store in the current versions of their models.
   ///
-  /// Every row opens without this; it ends the need for old steps and hooks. Each transaction takes a page of keys, each with
-  /// its whole history, or a part of one of more than 512 revisions: rows are decoded on all cores while others read and save, and written only if they are still those
-  /// that were read; else the key is upgraded within the transaction. Number, time, author, note and labels stay. A revision
-  /// that cannot be upgraded stays as it is, and is noted with its error. An upgrade that was killed or cancelled goes on
-  /// where its last transaction ended, and one with nothing to do writes nothing.
+  /// Old revisions can be read without an upgrade. After it, old migration steps and hooks are no longer needed. Each transaction handles a
+  /// page of keys with their whole histories, or a part of a history of more than 512 revisions. Rows are decoded on all cores while others
+  /// read and save. They are written only if they have not changed since they were read; otherwise the key is upgraded within the
+  /// transaction. Number, time, author, note and labels are kept. A revision that cannot be upgraded is left unchanged, and recorded with
+  /// its error. An upgrade that was killed or cancelled resumes after its last transaction. An upgrade with nothing to do writes nothing.
   ///
   /// - Parameters:
   ///   - types: as for the plan.
-  ///   - retryFailed: whether revisions are tried again that were set aside.
+  ///   - retryFailed: whether to retry revisions that were set aside.
   ///   - progress: called after each transaction, on any thread.
-  /// - Throws: ``StoreError`` with the code `readOnly`, `busy`, `full`, `damaged`; `CancellationError` where the task was
-  ///   cancelled. What was done until then stays.
-  /// - Complexity: linear in the number of revisions. Memory holds the histories of some keys, and at most 8 MiB
-  ///   and one revision of a longer one, which takes several transactions.
+  /// - Throws: ``StoreError`` with the code `readOnly`, `busy`, `full`, `damaged`; `CancellationError` if the task was
+  ///   cancelled. Finished transactions are kept.
+  /// - Complexity: linear in the number of revisions. Memory holds the histories of some keys, and at most 8 MiB and one
+  ///   revision of a longer history, which takes several transactions.
   @discardableResult
   public func upgrade(
     _ types: [any (Archivable & SendableMetatype).Type], retryFailed: Bool = false,
@@ -122,7 +122,7 @@ extension SnapshotStore {
     }
   }
 
-  /// As `upgrade(_:retryFailed:progress:)`, where there is no concurrency.
+  /// Like `upgrade(_:retryFailed:progress:)`, for synchronous code.
   @discardableResult
   public func upgrade(
     _ types: [any (Archivable & SendableMetatype).Type], retryFailed: Bool = false,

@@ -1,12 +1,12 @@
 internal import GRDB
 internal import StrataCore
 
-/// Keys whose histories are too long to be held in memory whole: they are upgraded in several transactions, the last revision first,
-/// so that what is a delta of a revision has been upgraded before it. Each revision is rewritten with all that are deltas of it, of
-/// which there are about as many as its number has digits in base two, so that after each transaction every one can be read.
+/// Upgrades keys whose histories are too long to be held in memory, in several transactions. The last revision comes first, so that
+/// deltas of a revision are upgraded before it. Each revision is rewritten with its direct deltas, of which there are few, so that
+/// every revision can be read after each transaction.
 extension StoreUpgrader {
-  /// Upgrades one key. A revision that cannot be read is set aside, and so is what it is a delta of: it could not be opened after
-  /// that was rewritten, should it be repaired.
+  /// Upgrades one key. A revision that cannot be read is set aside, and so is its base: once the base is rewritten, the revision
+  /// could not be read even after a repair.
   func upgradeLong(
     _ key: (id: Int64, name: String), _ old: Set<Int64>, retryFailed: Bool,
     _ shapes: @escaping @Sendable (Stamp) -> [RecordShape], _ report: inout StoreUpgradeReport, _ work: StoreWork,
@@ -40,7 +40,7 @@ extension StoreUpgrader {
     }
   }
 
-  /// Some old revisions of a key, the last one first.
+  /// The next old revisions of a key, in descending order.
   private func part(
     of key: (id: Int64, name: String), before seq: Int64, _ old: Set<Int64>, _ retryFailed: Bool,
     _ transaction: StoreTransaction
@@ -77,7 +77,7 @@ extension StoreUpgrader {
     _ read: StoredRow, _ part: KeyRows, _ shapes: @escaping @Sendable (Stamp) -> [RecordShape],
     _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction
   ) throws {
-    // Pruned meanwhile, or upgraded by another process. What a revision holds stays, however it is stored.
+    // Skips a revision that was pruned meanwhile, or upgraded by another process. Storing a revision anew keeps its content.
     guard let row = try transaction.revision(read.id), row.definition == read.definition else { return }
     guard case .success(let encoded)? = part.upgraded[row.id], case .success(let content?)? = part.contents[row.id]
     else {
@@ -129,8 +129,8 @@ extension StoreUpgrader {
 }
 
 extension StoreTransaction {
-  /// Stores the content of a revision as a delta, where that saves space. It is deflated only where it was before: what the
-  /// revisions before it will take is not known yet, and none may take more inflations than it did.
+  /// Stores the content of a revision as a delta if that saves space. The delta is deflated only if it was before: the
+  /// inflations of the revisions before it are not known yet, and no revision may take more inflations than before.
   fileprivate func storing(_ bytes: [UInt8], in row: StoredRow, asDeltaOf base: Int64?, _ baseBytes: [UInt8]?) throws
     -> StoredRow
   {

@@ -3,9 +3,9 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Goes through the keys of a store and upgrades what is old.
+/// Upgrades the old revisions of a store, key by key.
 struct StoreUpgrader {
-  /// How many rows and bytes are decoded before they are written, and no more than one key above that.
+  /// The numbers of rows and bytes after which a batch of keys is written. The last key may exceed them.
   static let rows = 512, bytes = 8 << 20
 
   let core: StoreCore
@@ -72,11 +72,11 @@ struct StoreUpgrader {
     var name: String
     var id: Int64
     var rows: [StoredRow]
-    /// Whether the history is too long to be held whole; the rows are then not read.
+    /// Whether the history is too long to be held in memory. Its rows are then not read.
     var isLong = false
-    /// What kept the rows from being read.
+    /// The error that prevented reading the rows.
     var failure: (any Error)?
-    /// What the rows hold; `nil` for a deletion, and what could not be read as an error.
+    /// The contents of the rows: `nil` for a deletion, an error if unreadable.
     var contents: [Int64: Result<StoredContent?, any Error>] = [:]
     var upgraded: [Int64: Result<EncodedRow, any Error>] = [:]
 
@@ -85,11 +85,11 @@ struct StoreUpgrader {
       KeyRows(name: name, id: id, rows: [row], contents: contents, upgraded: upgraded)
     }
 
-    /// The rows that could not be read, with what kept them from it: only of a part of a long history.
+    /// The rows that could not be read, with their errors. Used only for parts of long histories.
     var unread: [(id: Int64, seq: Int64, error: any Error)] = []
   }
 
-  /// Numbers as a list of SQL.
+  /// The numbers as a SQL list.
   static func list(_ numbers: Set<Int64>) -> String { numbers.sorted().map { String($0) }.joined(separator: ",") }
 
   func run(
@@ -100,12 +100,12 @@ struct StoreUpgrader {
     let plan = try plan()
     report.total = plan.pending + (retryFailed ? plan.failed : 0)
     guard report.total > 0 else { return report }
-    // What an upgrade to the same types went through is what this one would, if both try again what failed, or neither.
+    // An interrupted upgrade is resumed only if it had the same types and the same `retryFailed`.
     let mark = types.mark + (retryFailed ? "+failed" : "")
     var cursor: Int64 = try core.read { try self.lastKey($0.db, mark) }
     while true {
       try work.check()
-      // What is old is looked up each time: others save meanwhile.
+      // The old definitions are looked up for each batch, because others save meanwhile.
       let after = cursor
       let found: (keys: [KeyRows], old: Set<Int64>) = try core.read { transaction in
         let old = try self.old(transaction)
@@ -146,7 +146,7 @@ struct StoreUpgrader {
       "INSERT OR REPLACE INTO \(core.tables.meta) (name, value) VALUES ('upgrade', ?)", [cursor])
   }
 
-  /// The number of the last key that was dealt with by an upgrade to the same types that did not end.
+  /// The number of the last key processed by an interrupted upgrade with the same mark; 0 if there is none.
   private func lastKey(_ db: Database, _ mark: String) throws -> Int64 {
     let text = try String.fetchOne(db, sql: "SELECT value FROM \(core.tables.meta) WHERE name = 'upgrade'")
     let parts = (text ?? "").split(separator: " ")
@@ -175,7 +175,7 @@ struct StoreUpgrader {
       let count = try Int.fetchOne(
         transaction.statement("SELECT count(*) FROM \(tables.revisions) WHERE key = ?"), arguments: [id])
       if count ?? 0 > Self.rows {
-        // It gets transactions of its own, and so comes alone.
+        // A long history gets transactions of its own, so its key is alone in the batch.
         if keys.isEmpty { keys.append(KeyRows(name: name ?? "", id: id, rows: [], isLong: true)) }
         break
       }
@@ -196,7 +196,7 @@ struct StoreUpgrader {
     return key
   }
 
-  /// The shapes of the newest definitions, without those of old ones.
+  /// Returns a lookup of the shapes of the newest definition by stamp. Old definitions are left out.
   private func shapes() throws -> @Sendable (Stamp) -> [RecordShape] {
     let known: [DefinitionCache.Kind: [RecordShape]] = try core.read { transaction in
       var known: [DefinitionCache.Kind: [RecordShape]] = [:]
@@ -234,7 +234,7 @@ struct StoreUpgrader {
     for entry in found.withLock({ $0 }) { keys[entry.key].upgraded[entry.row] = entry.result }
   }
 
-  /// Writes a key, as long as its rows are those that were read; else it is read and decoded again.
+  /// Writes a key. If its rows have changed since they were read, they are read and decoded again first.
   private func write(
     _ read: KeyRows, _ old: Set<Int64>, _ shapes: @escaping @Sendable (Stamp) -> [RecordShape],
     _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction
@@ -245,7 +245,7 @@ struct StoreUpgrader {
       if let failure = key.failure { throw failure }
       now = try transaction.revisions(ofKey: key.id)
     } catch  where StoreError.isDamage(error, transaction.db) {
-      // Nothing of it was changed yet; the other keys are none of its concern.
+      // Nothing of this key was changed yet, and the other keys are not affected.
       report.add(StoreFinding(.revision, key: key.name, StoreFinding.problem(error), advice: StoreFinding.salvage))
       return try setAside("key = ? AND definition IN (\(Self.list(old)))", key.id, error, transaction)
     }
@@ -262,7 +262,7 @@ struct StoreUpgrader {
       else { return false }
       return encoded.bytes != content.bytes || Self.definition(of: encoded) != content.definition.content
     }
-    // What cannot be read cannot be stored anew.
+    // A history with an unreadable revision cannot be rewritten, so its other old revisions are set aside.
     for case .failure(let error) in key.contents.values {
       let others =
         "key = ? AND definition IN (\(Self.list(old))) AND id NOT IN (SELECT revision FROM \(core.tables.failures))"
@@ -275,7 +275,7 @@ struct StoreUpgrader {
     try rewrite(key, &report, transaction)
   }
 
-  /// Notes which rows could not be upgraded.
+  /// Records the rows that could not be upgraded, and clears earlier failures of the others.
   func note(_ key: KeyRows, _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction) throws {
     let failures = transaction.tables.failures
     for row in key.rows {
@@ -289,9 +289,9 @@ struct StoreUpgrader {
     }
   }
 
-  /// Notes revisions as ones that could not be upgraded.
+  /// Records that revisions could not be upgraded.
   ///
-  /// - Parameter condition: says which, with one argument.
+  /// - Parameter condition: the SQL condition that selects them, with one argument.
   func setAside(_ condition: String, _ argument: Int64, _ error: any Error, _ transaction: StoreTransaction) throws {
     let tables = transaction.tables
     let code = (StoreError.ofDatabase(error) as? StoreError)?.code.rawValue ?? "unknown"
@@ -302,11 +302,11 @@ struct StoreUpgrader {
         SELECT id, ?, ?, ? FROM \(tables.revisions) WHERE \(condition)
         """, [core.options.clock().milliseconds, code, StoreFinding.problem(error), argument])
     } catch  where StoreError.isDamage(error, transaction.db) {
-      // Rows on a damaged page cannot be named; they are tried and told again by the next upgrade.
+      // Rows on a damaged page cannot be recorded. The next upgrade tries and reports them again.
     }
   }
 
-  /// What the definition of an upgraded row has to be.
+  /// The definition that an upgraded row needs.
   static func definition(of row: EncodedRow) -> Definition.Content {
     Definition.Content(of: row, countsElements: row.stamp.hasCollectionName)
   }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// The types of today's program, and what they say of rows.
+/// The types of the current program, which determine the rows to upgrade.
 struct UpgradeTypes: Sendable {
   private let roots: [any (Archivable & SendableMetatype).Type]
   private let options: StoreOptions
@@ -10,7 +10,7 @@ struct UpgradeTypes: Sendable {
     (self.roots, self.options) = (roots, options)
   }
 
-  /// What an upgrade that was cut off must have had in common with this one.
+  /// A digest of the types and their versions. An interrupted upgrade is resumed only if its digest is the same.
   var mark: String {
     var names: Set<String> = []
     for root in roots {
@@ -28,10 +28,10 @@ struct UpgradeTypes: Sendable {
     return catalog
   }
 
-  /// The type that archives of a name are decoded as.
+  /// The type as which archives with a type name are decoded.
   private func root(_ name: String) -> (any (Archivable & SendableMetatype).Type)? {
     if let root = roots.first(where: { $0.isStored(as: name) }) { return root }
-    // A model includes its containers, one inside of the other.
+    // A model includes its containers, also nested ones.
     var rest = name[...]
     while let inside = Self.element(rest) {
       if let root = roots.first(where: { $0 is any VersionedModel.Type && $0.isStored(as: String(inside)) }) {
@@ -42,7 +42,7 @@ struct UpgradeTypes: Sendable {
     return nil
   }
 
-  /// What a collection or an optional holds, by their names; `nil` where the name is of neither.
+  /// The name of the element type in the name of a collection or an optional; `nil` for any other name.
   static func element(_ name: Substring) -> Substring? {
     if name.hasSuffix("?") { return name.dropLast() }
     if name.hasPrefix("Set<"), name.hasSuffix(">") { return name.dropFirst(4).dropLast() }
@@ -60,7 +60,7 @@ struct UpgradeTypes: Sendable {
     return content
   }
 
-  /// What becomes of rows that refer to a definition.
+  /// How an upgrade treats rows that refer to a definition.
   func state(of content: Definition.Content) -> StoreUpgradePlan.State {
     guard let root = root(content.typeName) else { return .unknown }
     let today = ArchivedType(root, options.subclasses, stampedAs: content.typeName)
@@ -81,9 +81,9 @@ struct UpgradeTypes: Sendable {
     return isOld ? .old : .current
   }
 
-  /// A row at today's versions.
+  /// Returns the content encoded in the current versions.
   ///
-  /// - Parameter shapes: gives those of the definition that rows of a stamp have.
+  /// - Parameter shapes: returns the shapes of the current definition for a stamp.
   func upgraded(_ content: KeyedContent, shapes: (Stamp) -> [RecordShape]) throws -> EncodedRow {
     guard let root = root(content.content.definition.content.typeName) else {
       throw StoreError(.invalid, "its type is none of those given", key: content.key, revision: content.revision)
@@ -106,7 +106,7 @@ struct UpgradeTypes: Sendable {
 }
 
 extension StoreStatus.TypeCount {
-  /// The name of the model, where the type is a collection of it or an optional one.
+  /// The type name without its collections and optionals.
   package var elementName: String {
     var rest = typeName[...]
     while let inside = UpgradeTypes.element(rest) { rest = inside }

@@ -2,18 +2,17 @@ internal import Foundation
 internal import GRDB
 
 extension SnapshotStore {
-  /// The revisions that are saved from now on, by whomever: this program or another process.
+  /// The revisions that are saved from now on, by this program or another process.
   ///
   ///     for try await revision in store.changes() { print(revision.key, revision.number) }
   ///
-  /// Each revision comes once, in the order in which they were saved, however slowly the sequence is read. Those of this
-  /// program come at once, those of others within ``StoreOptions/pollInterval``. The sequence ends where its task is
-  /// cancelled.
+  /// Each revision is returned once, in the order of the saves, however slowly the sequence is read. Saves by this
+  /// program arrive at once, saves by other processes within ``StoreOptions/pollInterval``. The sequence ends when its task is cancelled.
   ///
-  /// - Parameter sequence: the ``StoreRevision/sequence`` after which to begin; the last one there is now where it is `nil`. A
-  ///   program that remembers the last one that it dealt with misses none, and must be prepared for prunes, which remove revisions.
+  /// - Parameter sequence: the ``StoreRevision/sequence`` after which to begin; by default the current last one. A program that
+  ///   remembers the last one that it processed misses no revisions, except pruned ones.
   public func changes(since sequence: Int64? = nil) -> StoreChanges {
-    // Where it cannot be read now, the first reading says why.
+    // If it cannot be read now, the first call of `next()` reads it, or reports the error.
     let last = try? sequence ?? core.writer.unsafeReentrantRead { try core.lastSequence(in: $0) }
     return StoreChanges(core: core, since: last)
   }
@@ -28,16 +27,16 @@ public struct StoreChanges: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(core: core, last: since) }
 
-  /// Waits for one revision after the other.
+  /// Returns one revision after the other.
   public struct Iterator: AsyncIteratorProtocol {
-    /// How many revisions are read at once.
+    /// The number of revisions that are read at once.
     private static let page = 256
 
     let core: StoreCore
-    /// The last one that was read.
+    /// The sequence of the last revision that was read.
     var last: Int64?
     private var read: [(id: Int64, revision: Result<StoreRevision, any Error>)] = []
-    /// How many saves there were when reading failed.
+    /// The number of saves when reading failed.
     private var failed: UInt64?
 
     init(core: StoreCore, last: Int64?) {
@@ -45,14 +44,15 @@ public struct StoreChanges: AsyncSequence, Sendable {
       self.last = last
     }
 
-    /// The next revision; `nil` where the task was cancelled.
+    /// Waits for the next revision; `nil` if the task was cancelled.
     ///
-    /// - Throws: ``StoreError`` with the code `damaged` for a revision that cannot be read, after which the next call goes on with
-    ///   the one after it; `notFound` where the store has not given the number after which to begin, as one that is older; those of
-    ///   the database, after which the next call waits for ``StoreOptions/pollInterval`` at most and reads again.
+    /// - Throws: ``StoreError`` with the code `damaged` for a revision that cannot be read, after which the next call continues
+    ///   with the one after it; `notFound` if the store has not given the sequence after which to begin, for example because it is
+    ///   an older copy; errors of the database, after which the next call waits for at most ``StoreOptions/pollInterval`` and reads
+    ///   again.
     public mutating func next() async throws -> StoreRevision? {
       if let seen = failed {
-        // Whoever tries again at once would meet the same error.
+        // An immediate retry would meet the same error.
         await core.signal.wait(after: seen, atMost: core.options.boundedPollInterval)
         failed = nil
       }
@@ -74,7 +74,7 @@ public struct StoreChanges: AsyncSequence, Sendable {
             }
             return (try transaction.rows(since: last, limit: Self.page), newest)
           }
-          // Beyond what was read there may be numbers that were pruned, or whose transaction failed.
+          // After the last revision read there may be sequences that were pruned, or whose transaction failed.
           self.last = found.count == Self.page ? found.last?.id : newest
           read = found.reversed()
         } catch is CancellationError { return nil } catch {

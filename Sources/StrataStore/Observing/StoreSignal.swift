@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Wakes those who wait for a save: at once for one of this store, and after a while in case that another process saved.
+/// Wakes tasks that wait for a save: at once after a save by this store, and after a timeout in case another process saved.
 final class StoreSignal: Sendable {
   private struct Waiter {
     let continuation: CheckedContinuation<Void, Never>
@@ -16,7 +16,7 @@ final class StoreSignal: Sendable {
 
   private let state = Mutex(State())
 
-  /// How many saves there were: what ``wait(after:atMost:)`` compares with.
+  /// The number of saves, with which ``wait(after:atMost:)`` compares.
   var saves: UInt64 { state.withLock { $0.saves } }
 
   func notify() {
@@ -28,7 +28,7 @@ final class StoreSignal: Sendable {
     for waiter in waiting { end(waiter) }
   }
 
-  /// Waits for a save after those that were seen, for a time, or until the task is cancelled.
+  /// Waits until there is a save after those that were seen, the time is over, or the task is cancelled.
   func wait(after seen: UInt64, atMost time: TimeInterval) async {
     let number = state.withLock { state in
       state.nextWaiter &+= 1
@@ -39,7 +39,7 @@ final class StoreSignal: Sendable {
         let isOver = state.withLock { state in
           guard state.saves == seen, !Task.isCancelled else { return true }
           let timer = Task {
-            // Cancelled where somebody saved first, and then nobody waits under this number.
+            // Cancelled if a save came first. Then no task waits under this number.
             try? await Task.sleep(for: .seconds(time))
             self.wake(number)
           }

@@ -7,9 +7,9 @@ extension SnapshotStore {
   ///
   ///     for try await issue in store.values(Issue.self, for: "issue/7") { show(issue) }
   ///
-  /// A reader that is slow gets the last state and not each one between; ``changes(since:)`` tells of all. `nil` says that
-  /// there is no value. The sequence ends where its task is cancelled. Changes by this program come at once, those of others
-  /// within ``StoreOptions/pollInterval``.
+  /// A slow reader gets the last state, not each one in between; ``changes(since:)`` returns all. `nil` means that there is
+  /// no value. The sequence ends when its task is cancelled. Changes by this program arrive at once, changes by other
+  /// processes within ``StoreOptions/pollInterval``.
   ///
   /// - Parameters:
   ///   - type: the type that the values are decoded as.
@@ -19,7 +19,7 @@ extension SnapshotStore {
   }
 }
 
-/// The states of a key as they come, see ``SnapshotStore/values(_:for:)``.
+/// The changing states of a key, see ``SnapshotStore/values(_:for:)``.
 public struct StoreValues<Value: Archivable>: AsyncSequence {
   public typealias Element = Value?
 
@@ -28,13 +28,13 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
 
   public func makeAsyncIterator() -> Iterator { Iterator(core: core, key: key) }
 
-  /// Waits for one state after the other.
+  /// Returns one state after the other.
   public struct Iterator: AsyncIteratorProtocol {
     let core: StoreCore
     let key: String
-    /// The last revision that was given; `.some(nil)` where there was none.
+    /// The last revision that was returned; `.some(nil)` if the key had none.
     private var last: Int64??
-    /// How many saves there were when reading failed.
+    /// The number of saves when reading failed.
     private var failed: UInt64?
 
     init(core: StoreCore, key: String) {
@@ -42,13 +42,13 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
       self.key = key
     }
 
-    /// The next state; `nil` where the task was cancelled.
+    /// Waits for the next state; `nil` if the task was cancelled.
     ///
-    /// - Throws: ``StoreError``, as reading the value does. After an error the next call waits for the next change, and
-    ///   reads again after ``StoreOptions/pollInterval`` at the latest where what the store has could not be read.
+    /// - Throws: ``StoreError``, like reading the value. After an error the next call waits for the next change. If the
+    ///   store itself could not be read, it also reads again after ``StoreOptions/pollInterval``.
     public mutating func next() async throws -> Value?? {
       if let seen = failed {
-        // Whoever tries again at once would meet the same error.
+        // An immediate retry would meet the same error.
         await core.signal.wait(after: seen, atMost: core.options.boundedPollInterval)
         failed = nil
       }

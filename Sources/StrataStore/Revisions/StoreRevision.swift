@@ -1,17 +1,17 @@
 public import Foundation
 internal import StrataCore
 
-/// One save of a key: what is known of it without its content.
+/// The metadata of one save of a key, without its content.
 public struct StoreRevision: Sendable, Hashable {
-  /// What made a revision.
+  /// The action that created a revision.
   public enum Action: Int, Sendable, Hashable, CaseIterable {
     /// A value was saved.
     case save = 0
     /// An earlier revision was saved again.
     case restore = 1
-    /// The save before was undone.
+    /// The last change was undone.
     case undo = 2
-    /// What was undone was done again.
+    /// The last undone change was redone.
     case redo = 3
     /// The key was deleted: the revision has no value.
     case delete = 4
@@ -19,24 +19,24 @@ public struct StoreRevision: Sendable, Hashable {
 
   /// The key.
   public let key: String
-  /// The number within the history of the key, from 1. It never changes, whatever is pruned or upgraded.
+  /// The number within the history of the key, from 1. Prunes and upgrades do not change it.
   public let number: Int
-  /// The number among all revisions of the store: a later save has a higher one, whatever its time. It is never given twice,
-  /// and numbers may be missing where revisions were pruned.
+  /// The number among all revisions of the store. A later save has a higher one, whatever its time. Numbers are never
+  /// reused, and those of pruned revisions are missing.
   public let sequence: Int64
-  /// When it was saved by the clock of the program that did, to the millisecond. Nothing is ordered by it.
+  /// The time of the save by the clock of the saving program, to the millisecond. Revisions are ordered by ``sequence``, not by time.
   public let time: Date
   /// Who saved it.
   public let author: String?
-  /// Why.
+  /// The reason for the save.
   public let note: String?
-  /// What made it.
+  /// The action that created the revision.
   public let action: Action
-  /// The number of the revision whose state this one repeats, where it restores, undoes or redoes.
+  /// The number of the revision whose state this one repeats, if it restores, undoes or redoes.
   public let origin: Int?
-  /// The registered name of the type that was saved; `nil` where the key was deleted.
+  /// The registered name of the type that was saved; `nil` if the key was deleted.
   public let typeName: String?
-  /// The version of the model that was saved; `nil` where there is none.
+  /// The version of the model that was saved; `nil` if there is none.
   public let modelVersion: Int?
 
   /// Whether the key has no value since this revision.
@@ -53,7 +53,7 @@ extension StoreRevision {
 }
 
 extension StoreRevision: CustomStringConvertible {
-  /// One line: the key, the number, what made it and of which type it is, without the value.
+  /// One line: the key, the number, the action, the type and the sequence, without the value.
   public var description: String {
     let type = typeName.map { ", \($0)\(modelVersion.map { " \($0)" } ?? "")" } ?? ""
     let origin = origin.map { " of revision \($0)" } ?? ""
@@ -61,26 +61,26 @@ extension StoreRevision: CustomStringConvertible {
   }
 }
 
-/// Which revision of a key is meant.
+/// Selects a revision of a key.
 public enum StorePoint: Sendable, Hashable {
   /// The last revision.
   case latest
   /// The revision with this number.
   case revision(Int)
-  /// What was there at a time: the last revision before the first one that is later. A clock that was set back thus
-  /// hides no revision and brings none forward. Of revisions that were pruned, the last one before them that is left counts; where
-  /// there is none, the error is `notFound`, since what was there is not known.
+  /// The state at a time: the last revision before the first one with a later time. So a clock that was set back hides no revision
+  /// and selects none too early. If that revision was pruned, the last remaining one before it is selected. If none remains, the
+  /// error is `notFound`, because the state is not known.
   case time(Date)
   /// The revision that has a label.
   case label(String)
 }
 
-/// What must hold of a key for a save to happen.
+/// A condition that the key must meet for a save.
 public enum SaveCondition: Sendable, Hashable {
-  /// Nothing.
+  /// No condition.
   case always
   /// The key has no revision, or its last one is a deletion.
   case isAbsent
-  /// The last revision is still the one with this number: nobody saved since it was read.
+  /// The last revision still has this number: there was no save since it was read.
   case isStill(Int)
 }

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// What rows of one shape have in common, which the store has once: the stamp of their archives and the shapes of
-/// their records. Immutable, so that one that was read is valid for ever.
+/// The data that rows of one shape share: the stamp of their archives and the shapes of their records. Immutable, so a
+/// cached definition stays valid.
 struct Definition: Sendable {
   let id: Int64
   let content: Content
@@ -11,14 +11,14 @@ struct Definition: Sendable {
     var typeName: String
     var modelVersion: Int?
     var fingerprint: UInt64
-    /// Whether the count of an archive is that of the root's elements; it is 1 otherwise.
+    /// Whether the count of an archive is the number of the root's elements. Otherwise it is 1.
     var countsElements: Bool
-    /// Whether the head of the root, a record of the first shape, is left out of the rows.
+    /// Whether rows omit the head of the root, a record of the first shape.
     var leavesHeadOut: Bool
     var shapes: [RecordShape]
   }
 
-  /// What each row begins with, and leaves out.
+  /// The bytes that each row begins with and that are not stored.
   let prefix: [UInt8]
   /// What a reader of a row begins with.
   let records: [ArchiveReader.Definition]
@@ -46,7 +46,7 @@ struct Definition: Sendable {
 }
 
 extension Definition.Content {
-  /// The definition that a row has to refer to.
+  /// The content of the definition that a row has to refer to.
   init(of row: EncodedRow, countsElements: Bool) {
     let head = row.parts.shapes.first.map { ArchiveEncoder.prefix(of: $0) } ?? []
     self.init(
@@ -55,7 +55,7 @@ extension Definition.Content {
       shapes: row.parts.shapes)
   }
 
-  /// The bytes that the store keeps: a CBOR body of arrays and strings.
+  /// The stored bytes: a CBOR body of arrays and strings.
   func bytes() throws -> [UInt8] {
     var writer = ArchiveWriter()
     writer.beginArray(count: 6)
@@ -118,7 +118,7 @@ extension Definition.Content {
 }
 
 extension ArchiveValue {
-  /// How many elements a collection has that is an archive's root; `nil` where it is none.
+  /// The number of elements of a collection; `nil` for any other value.
   var elementCount: Int? {
     switch self {
     case .array(let elements), .set(let elements): elements.count

@@ -1,9 +1,9 @@
 internal import StrataCore
 
-/// The definitions that were read, for all connections of a store. Only committed ones come in: what a transaction makes
-/// may go again, and its number be given to another.
+/// A cache of definitions for all connections of a store. It holds only committed definitions, because others may be
+/// rolled back, and their identifiers reused.
 final class DefinitionCache: Sendable {
-  /// What the archives of a type are stamped with.
+  /// The stamp of the archives of a type, without the count.
   struct Kind: Hashable {
     let typeName: String
     let modelVersion: Int?
@@ -27,7 +27,7 @@ final class DefinitionCache: Sendable {
 
   subscript(id: Int64) -> Definition? { state.withLock { $0.byID[id] } }
 
-  /// The definition of a kind that was made last, as far as known.
+  /// The newest known definition of a kind.
   func newest(_ kind: Kind) -> Definition? { state.withLock { $0.newest[kind] } }
 
   func add(_ definition: Definition) {

@@ -1,21 +1,22 @@
 package import Foundation
 package import StrataCore
 
-/// What differs between the bytes of a row and those of an earlier one: what is copied from there, wherever it is, and
-/// what is new.
+/// The difference between the bytes of a row, the target, and those of an earlier one, the base: copies from any offset
+/// of the base, and new bytes.
 ///
 ///     size of the target, CRC-32 of the target (4 bytes), size of the script or 0, script
 ///
-/// The script is: number of copies, then for each how many new bytes come before it, its length, and its place as the distance
-/// from the end of the copy before; then all new bytes. Numbers are LEB128, distances zigzag. With its size before it, it is
-/// deflated with the earlier bytes as a dictionary, so that new text may repeat words of them; with a 0 it is as it is.
+/// The script is: the number of copies; for each copy, the number of new bytes before it, its length, and its offset relative
+/// to the end of the previous copy; then all new bytes. Numbers are LEB128, relative offsets zigzag. If its size is given, the
+/// script is deflated with the base as a dictionary, so that new text may repeat words of the base. If the size is 0, the
+/// script is stored uncompressed.
 ///
-/// Copies reach as far as the documents do, so that a change of a large document is as short as one of a small one; only the
-/// dictionary of the new bytes ends at deflate's window.
+/// Copies may come from any distance, so that a change of a large document is as short as one of a small one. Only the
+/// dictionary is limited to deflate's window.
 package enum RowDelta {
   /// - Parameter deflates: whether the script may be deflated.
-  /// - Returns: the delta, or `nil` where it would save less than an eighth. It is deflated only where that saves an eighth
-  ///   of it, since what opens without an inflation leaves that to others of its chain.
+  /// - Returns: the delta, or `nil` if it would save less than an eighth. The script is deflated only if that saves an
+  ///   eighth of it, because the inflations in a chain are limited.
   package static func make(_ target: [UInt8], from base: [UInt8], deflates: Bool = true) throws -> Data? {
     let script = Self.script(of: target, from: base)
     var output = RowNumbers()
@@ -36,19 +37,19 @@ package enum RowDelta {
     return output.bytes.count <= target.count - target.count / 8 ? Data(output.bytes) : nil
   }
 
-  /// The size of a script in bytes up to which nothing is gained by deflating it.
+  /// The size of a script in bytes up to which deflating it gains nothing.
   private static let shortest = 16
 
-  /// Whether a delta takes an inflation; one that is damaged may say either.
+  /// Whether a delta takes an inflation. The result for a damaged delta is arbitrary.
   package static func isDeflated(_ delta: Data) -> Bool {
     var input = RowNumberReader(Array(delta.prefix(24)))
     guard input.number() != nil, input.crc() != nil else { return false }
     return input.number() != 0
   }
 
-  /// The bytes that a delta was made of.
+  /// Returns the target of a delta.
   ///
-  /// - Throws: ``StoreError`` with the code `damaged`, and `ArchiveError` where the compressed data is.
+  /// - Throws: ``StoreError`` with the code `damaged`, and `ArchiveError` if the compressed data is damaged.
   package static func apply(_ delta: Data, to base: [UInt8], limits: ArchiveLimits) throws -> [UInt8] {
     var input = RowNumberReader(Array(delta))
     guard let size = input.number(), size <= limits.inflatedSize, let crc = input.crc(),
@@ -100,7 +101,7 @@ package enum RowDelta {
   }
 
   private struct Copy {
-    /// How many new bytes come before.
+    /// The number of new bytes before the copy.
     var new: Int
     var start: Int
     var length: Int
@@ -126,14 +127,14 @@ package enum RowDelta {
     return output.bytes
   }
 
-  /// What of the target is in the base, found by words of eight bytes.
+  /// Returns the parts of the target that are in the base, found by words of eight bytes.
   ///
   /// - Complexity: linear in the size of both.
   private static func copies(of target: [UInt8], from base: [UInt8]) -> [Copy] {
     let words = BaseWords(base)
     var copies: [Copy] = []
     var position = 0, written = 0
-    // What follows the last copy mostly goes on in the base at the same distance.
+    // The bytes after a copy mostly continue in the base at the same distance.
     var shift = 0
     while position + BaseWords.size <= target.count {
       guard let found = words.place(of: target, at: position, expected: position + shift) else {
@@ -157,19 +158,19 @@ package enum RowDelta {
   }
 }
 
-/// Where words of eight bytes stand in the bytes that a delta refers to.
+/// A lookup table of the words of eight bytes in the base.
 private struct BaseWords {
   static let size = 8
   private static let mostEntries = 1 << 16
 
   private let base: [UInt8]
-  /// A place plus one for each hash; 0 where there is none.
+  /// An offset plus one for each hash; 0 if there is none.
   private var table: [Int32]
   private let shift: UInt64
 
   init(_ base: [UInt8]) {
     self.base = base
-    // Of a large document every nth word is enough: what is found is extended to both sides.
+    // In a large document every nth word is enough, because matches are extended in both directions.
     let step = max(1, base.count / Self.mostEntries)
     let bits = max(6, min(17, Int.bitWidth - (base.count / step).leadingZeroBitCount + 1))
     shift = UInt64(64 - bits)
@@ -181,7 +182,7 @@ private struct BaseWords {
     }
   }
 
-  /// Where the next word of the target is; the place that is expected before any other.
+  /// The offset in the base of the target's word at `position`. The expected offset is tried first.
   func place(of target: [UInt8], at position: Int, expected: Int) -> Int? {
     let word = Self.word(target, position)
     if expected >= 0, expected <= base.count - Self.size, Self.word(base, expected) == word { return expected }

@@ -1,23 +1,22 @@
 internal import Foundation
 internal import StrataCore
 
-/// The revisions of a key that stay, each with what it takes to open it: where those which follow find what they are stored as
-/// differences from.
+/// The kept revisions of a key with the cost of opening each, in which later revisions find the bases of their deltas.
 ///
-/// Counted from 0, revision i needs at most as many deltas as the sum of its hexadecimal digits. As long as this holds of
-/// those before it, it holds of what a save makes a delta of; where no revision is missing, this rule chooses the same.
+/// Counted from 0, revision i needs at most as many deltas as the sum of its hexadecimal digits. If that holds for the
+/// revisions before it, it holds for the base that a save chooses. If no revision is missing, the chain chooses the same base.
 struct StoreChain {
-  /// What it takes to open a revision.
+  /// The cost of opening a revision.
   private struct Cost {
     var deltas = 0
     var inflations = 0
   }
 
   private var costs: [Int64: Cost] = [:]
-  /// By the number of deltas that they stand on: the last revisions that others may be deltas of.
+  /// The last possible base for each number of deltas in its own chain.
   private var last: [(id: Int64, seq: Int64)?] = []
 
-  /// Whether a row can stay as it is: what it is a delta of is here, and opens with so few inflations that it may, too.
+  /// Whether a row can keep its form: its base is in the chain, and it stays within its limits of deltas and inflations.
   func holds(_ row: StoredRow) -> Bool {
     guard row.form == .delta else { return true }
     guard let base = row.base, let cost = costs[base] else { return false }
@@ -35,14 +34,14 @@ struct StoreChain {
     last[cost.deltas] = (row.id, row.seq)
   }
 
-  /// The number of the nearest earlier revision that a row may be a delta of.
+  /// The identifier of the nearest earlier revision that a row may be a delta of.
   func base(of row: StoredRow) -> Int64? {
     last.prefix(row.mostDeltas).compactMap { $0 }.max { $0.seq < $1.seq }?.id
   }
 }
 
 extension StoredRow {
-  /// How many deltas may be between the content and the row that is whole: the sum of the hexadecimal digits of the number,
+  /// The most deltas allowed from the row to the whole row of its chain: the sum of the hexadecimal digits of its number,
   /// counted from 0.
   var mostDeltas: Int {
     var rest = seq - 1, sum = 0
@@ -53,27 +52,27 @@ extension StoredRow {
     return sum
   }
 
-  /// How many inflations opening the row may take: ⌈log2 n⌉ + 1 for revision n.
+  /// The most inflations allowed for opening the row: ⌈log2 n⌉ + 1 for revision n.
   var mostInflations: Int { Int64.bitWidth - max(0, seq - 1).leadingZeroBitCount + 1 }
 
-  /// Of a delta: whether it takes an inflation by itself.
+  /// Whether the row's own delta takes an inflation.
   var isDeflated: Bool { content.map { RowDelta.isDeflated($0) } ?? false }
 }
 
 extension StoreTransaction {
-  /// Stores the content of a revision anew, as a delta of one in the chain where that saves space.
+  /// Stores the content of a revision anew, as a delta of one in the chain if that saves space.
   ///
   /// - Parameters:
   ///   - bytes: the content without its head.
   ///   - isHead: whether it is the last revision of its key, which is stored whole.
-  /// - Returns: the row as it should be; the table has the old one.
+  /// - Returns: the new row, which the caller writes to the table.
   func storing(_ bytes: [UInt8], in row: StoredRow, after chain: StoreChain, isHead: Bool) throws -> StoredRow {
     guard !isHead, let base = try chain.base(of: row).flatMap({ try revision($0) }),
       let delta = try delta(of: bytes, row, from: base)
     else {
       return try storing(bytes, in: row)
     }
-    // What is so short needs no look at what the whole would take.
+    // So short a delta certainly saves space, so the whole form need not be tried.
     if bytes.count > RowParts.longestInPlace, delta.count <= bytes.count / 8 { return row.with(delta, of: base) }
     let whole = try storing(bytes, in: row)
     guard try saves(delta, whole, bytes) else { return whole }
@@ -81,7 +80,7 @@ extension StoreTransaction {
     return row.with(delta, of: base)
   }
 
-  /// A row that is whole as a delta of an earlier one; `nil` where that would not save space.
+  /// Returns a whole row as a delta of an earlier one; `nil` if that would not save space.
   func shortened(_ row: StoredRow, _ bytes: [UInt8], from base: StoredRow) throws -> StoredRow? {
     guard let delta = try delta(of: bytes, row, from: base), try saves(delta, row, bytes) else { return nil }
     return row.with(delta, of: base)
@@ -93,7 +92,7 @@ extension StoreTransaction {
     return try RowDelta.make(bytes, from: baseBytes, deflates: inflations - before < row.mostInflations)
   }
 
-  /// Whether a delta is shorter than a row as it is stored whole.
+  /// Whether a delta takes less space than the row stored whole.
   private func saves(_ delta: Data, _ whole: StoredRow, _ bytes: [UInt8]) throws -> Bool {
     try delta.count + 16 < (whole.blob.map { try storedSize(ofBlob: $0) } ?? bytes.count)
   }

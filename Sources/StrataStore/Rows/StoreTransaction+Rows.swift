@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The content of a revision as bytes, and what is kept beside them: all that decoding needs, without the database.
+/// The content of a revision as bytes, with its definition and shared content: all that decoding needs, without the database.
 struct StoredContent: Sendable {
   let definition: Definition
   /// The row with its head.
@@ -15,7 +15,7 @@ extension StoreTransaction {
 
   private var selectRow: String { "SELECT \(StoredRow.columns) FROM \(tables.revisions)" }
 
-  /// A key and its last revision; `nil` where there is no such key.
+  /// A key and its last revision; `nil` if there is no such key.
   func head(of key: String) throws -> (key: Int64, row: StoredRow)? {
     try Self.checkText(key, "a key")
     return try first(of: .head, { $0.bind(key) }) { row in
@@ -55,9 +55,9 @@ extension StoreTransaction {
     }
   }
 
-  /// The revision at a point; `nil` where the key is absent, or was at that time.
+  /// The revision at a point; `nil` if the key does not exist, or did not exist at that time.
   ///
-  /// - Throws: ``StoreError`` with the code `notFound` for a number or a label that is not there.
+  /// - Throws: ``StoreError`` with the code `notFound` for a number or a label that does not exist.
   func row(of key: String, at point: StorePoint) throws -> StoredRow? {
     guard let head = try head(of: key) else {
       switch point {
@@ -74,7 +74,7 @@ extension StoreTransaction {
       }
       return row
     case .time(let time):
-      // Read whole, so that its checksum counts: the one before it would else be one of another time.
+      // The whole row is read to verify its checksum, because a damaged time would select a wrong revision.
       let later = try StoredRow.fetch(
         statement("\(selectRow) WHERE key = ? AND time > ? ORDER BY seq LIMIT 1"), [head.key, time.milliseconds])
       guard let later else { return head.row }
@@ -94,7 +94,7 @@ extension StoreTransaction {
     }
   }
 
-  /// The number of the revision that a label is on; `nil` where there is no such label.
+  /// The identifier of the revision with a label; `nil` if there is no such label.
   private func revision(ofLabel name: String, key: Int64) throws -> Int64? {
     try Self.checkText(name, "a label")
     return try StatementRow.first(
@@ -108,7 +108,7 @@ extension StoreTransaction {
 
   // MARK: Content
 
-  /// What a revision holds; `nil` for a deletion.
+  /// The content of a revision; `nil` for a deletion.
   func content(of row: StoredRow) throws -> StoredContent? {
     guard let id = row.definition, row.form != .tombstone else { return nil }
     let definition = try definition(id)
@@ -119,7 +119,7 @@ extension StoreTransaction {
       contents: mayReferToPieces(bytes) ? try pieces(of: row.id) : RowContents([:]))
   }
 
-  /// Whether bytes of a row may refer to long strings and data: whether the tag of such a reference is in them.
+  /// Whether a row may refer to long strings and data, because its bytes contain the tag of such a reference.
   private func mayReferToPieces(_ bytes: [UInt8]) -> Bool {
     let tag = RowParts.contentTag
     return bytes.withUnsafeBytes { bytes in
@@ -148,7 +148,7 @@ extension StoreTransaction {
     }
     var deltas: [Data] = []
     var row = row
-    // A base is an earlier revision of the same key, so that this ends.
+    // A base is an earlier revision of the same key, so the loop ends.
     while row.form == .delta {
       guard let content = row.content, let id = row.base, let base = try revision(id), base.key == row.key,
         base.seq < row.seq
@@ -177,9 +177,9 @@ extension StoreTransaction {
       .damaged, "a row lacks what its content is made of; check the store, then salvage it", revision: Int(row.seq))
   }
 
-  /// Stores what a row holds without its head.
+  /// Stores content without its head in a row, in place or as a blob.
   ///
-  /// - Returns: the row with its form, its content or its blob.
+  /// - Returns: the row with its form, and its content or its blob.
   func storing(_ bytes: [UInt8], in row: StoredRow) throws -> StoredRow {
     var row = row
     (row.base, row.content, row.blob) = (nil, nil, nil)
@@ -193,8 +193,8 @@ extension StoreTransaction {
     return row
   }
 
-  /// Makes a revision that is no longer the last one a delta, where that saves space. One that cannot be read, or whose
-  /// base cannot, stays as it is.
+  /// Turns a revision that is no longer the last one into a delta, if that saves space. If it or its base cannot be
+  /// read, it is not changed.
   func shorten(_ row: StoredRow) throws {
     guard row.form == .whole || row.form == .blob else { return }
     let shortened: StoredRow?
@@ -206,9 +206,9 @@ extension StoreTransaction {
     if let blob = row.blob { try removeUnused(blob) }
   }
 
-  /// The revision that one is a delta of: counted from 0, its number with one less in the last hexadecimal digit that is not
-  /// 0, and so on until there is one with content. So most are deltas of the one before, and none has more deltas before it
-  /// than the sum of its digits.
+  /// The base of a revision's delta. With numbers counted from 0, its number is the revision's with the last nonzero
+  /// hexadecimal digit decremented; this is repeated until there is a revision with content. So most revisions are deltas of
+  /// the one before, and none has more deltas in its chain than the sum of its digits.
   private func base(of row: StoredRow) throws -> StoredRow? {
     var number = row.seq - 1
     while number > 0 {
@@ -298,13 +298,13 @@ extension StoreTransaction {
     return Data(output)
   }
 
-  /// The bytes that a blob takes in its table.
+  /// The size in bytes of a blob in its table.
   func storedSize(ofBlob id: Int64) throws -> Int {
     try Int.fetchOne(statement("SELECT length(bytes) FROM \(tables.blobs) WHERE id = ?"), arguments: [id]) ?? 0
   }
 
-  /// The number of the blob with a content, which is made where there is none. One whose bytes are damaged gets them
-  /// anew, and so all that refer to it.
+  /// Returns the identifier of the blob with a content, and creates it if needed. A damaged blob gets its bytes back,
+  /// which repairs all rows that refer to it.
   func makeBlob(_ content: Data, digest: [UInt8]) throws -> Int64 {
     let hash = Data(digest)
     let known = try StatementRow.first(
@@ -334,7 +334,7 @@ extension StoreTransaction {
     } catch let error as StoreError where error.code == .damaged { return false }
   }
 
-  /// Notes which contents a revision refers to.
+  /// Records the contents that a revision refers to.
   func addPieces(_ contents: [[UInt8]: Data], to revision: Int64) throws {
     for (digest, content) in contents {
       try execute(
@@ -343,7 +343,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Removes a blob that nothing refers to.
+  /// Removes a blob if nothing refers to it.
   func removeUnused(_ blob: Int64) throws {
     try execute(
       """

@@ -2,19 +2,19 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// A key as the table holds it.
+/// A row of the table of keys.
 struct StoredKey {
-  /// The bytes of its name, by which keys are ordered. They are those of no text where they are damaged.
+  /// The bytes of its name, by which keys are ordered. Damaged bytes may be invalid UTF-8.
   let bytes: Data
   let id: Int64
-  /// The number of its last revision.
+  /// The identifier of its last revision.
   let head: Int64
-  /// Whether its checksum is that of name, number and last revision.
+  /// Whether its checksum matches its name, identifier and last revision.
   private let isRight: Bool
 
   static let damage = "the checksum of a key is wrong; check the store, then salvage it"
 
-  /// What it is read from, of the table `k`. As a blob, so that no byte of a name that is damaged is lost on the way.
+  /// The columns of a key, in the table `k`. The name is read as a blob, so that no byte of a damaged name is lost.
   static let columns = "CAST(k.name AS BLOB), k.id, k.head, k.crc"
 
   /// Reads a key from the columns of a row that begin at an index.
@@ -26,10 +26,10 @@ struct StoredKey {
     isRight = try Int64(Self.checksum(id, head) { $0.append(bytes.bytes) }) == row.column(index + 3) as Int64
   }
 
-  /// Its name, in which bytes that belong to no text are replaced.
+  /// Its name, with invalid UTF-8 replaced.
   var name: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// - Throws: ``StoreError`` with the code `damaged` where name, number or last revision are not those that were written.
+  /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong.
   func check() throws {
     if !isRight { throw StoreError(.damaged, Self.damage, key: name) }
   }
@@ -42,7 +42,7 @@ struct StoredKey {
     checksum(key, revision) { $0.append(name) }
   }
 
-  /// - Throws: ``StoreError`` with the code `damaged` where a label is not as it was set.
+  /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong.
   static func check(label name: String, key: Int64, revision: Int64, _ checksum: Int64) throws {
     guard Int64(self.checksum(ofLabel: name, key: key, revision: revision)) == checksum else {
       throw StoreError(.damaged, "the checksum of label \(name) is wrong; remove it, or set it anew")
@@ -59,9 +59,9 @@ struct StoredKey {
 }
 
 extension StoreTransaction {
-  /// Checks what names something in the store, before it is saved or looked for.
+  /// Checks a text before it is saved or looked up.
   ///
-  /// - Throws: ``StoreError`` with the code `invalid` for text with a NUL, which SQLite would take for its end.
+  /// - Throws: ``StoreError`` with the code `invalid` for text with a NUL, where SQLite would end it.
   static func checkText(_ text: String?, _ what: String, key: String? = nil) throws {
     guard let text, text.utf8.contains(0) else { return }
     throw StoreError(.invalid, "\(what) must not have a NUL (U+0000); SQLite would end it there", key: key)

@@ -2,17 +2,17 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// A revision as the table holds it.
+/// A row of the table of revisions.
 struct StoredRow {
-  /// How the content of a revision is kept.
+  /// The form in which the content of a revision is stored.
   enum Form: Int {
-    /// As it is.
+    /// In the row, unchanged.
     case whole = 0
     /// As a blob, which other rows may share.
     case blob = 1
-    /// As what differs from an earlier revision.
+    /// As a delta of an earlier revision.
     case delta = 2
-    /// There is none: the key was deleted.
+    /// No content: the key was deleted.
     case tombstone = 3
   }
 
@@ -75,7 +75,7 @@ extension StoredRow {
       id: row.column(0), key: row.column(1), seq: row.column(2), time: row.column(3), definition: row.nullable(4),
       form: form, action: action, content: row.nullable(7), base: row.nullable(8), blob: row.nullable(9),
       origin: row.nullable(10), author: row.nullable(11), note: row.nullable(12))
-    // Numbers that are given begin with 1; what counts from them relies on it.
+    // Identifiers and numbers begin with 1, and calculations rely on that.
     guard id > 0, seq > 0 else {
       throw StoreError(.damaged, "a row has a number that is never given; check the store, then salvage it")
     }
@@ -91,14 +91,14 @@ extension StoredRow {
 }
 
 extension Date {
-  /// A time as rows hold it.
+  /// The time as stored in rows: milliseconds since 1970.
   var milliseconds: Int64 { Int64(clamping: (timeIntervalSince1970 * 1000).rounded()) }
 
   init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 }
 
 extension Int64 {
-  /// The nearest number; that of what is not a number is 0.
+  /// The nearest integer; 0 for NaN.
   fileprivate init(clamping value: Double) {
     guard !value.isNaN else {
       self = 0

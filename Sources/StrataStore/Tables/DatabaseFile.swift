@@ -13,8 +13,8 @@ enum DatabaseFile {
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  /// The error of a connection that is not at hand any more. Damage that SQLite reports is damage only if another connection finds
-  /// it too.
+  /// Returns the error of a connection that is no longer available. Damage that SQLite reports counts only if another connection
+  /// finds it too; otherwise it was a failure of the system.
   static func failure(_ error: any Error, ofFile path: String) -> any Error {
     guard let cause = error as? DatabaseError, cause.resultCode == .SQLITE_CORRUPT else { return error }
     var configuration = Configuration()
@@ -26,18 +26,18 @@ enum DatabaseFile {
     } catch { return error }
   }
 
-  /// The first look at the file of a new connection.
+  /// Reads the file of a new connection for the first time.
   static func look(at db: Database) throws {
     _ = try db.telling { try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") }
   }
 
-  /// Makes a copy of a database one file without journals, and closes it.
+  /// Turns a copy of a database into one file without journals, and closes it.
   ///
-  /// - Returns: what is wrong with its pages; `nil` where nothing is.
+  /// - Returns: the first problem of its pages; `nil` if there is none.
   static func close(copy: DatabaseQueue) throws -> String? {
     let problem = try copy.writeWithoutTransaction { db in
       try db.telling {
-        // The copy says of itself that it has a journal like that of its source.
+        // The header of the copy has the journal mode of its source.
         guard try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE") == "delete" else {
           throw StoreError(.fileSystem, "the copy could not be made a single file")
         }

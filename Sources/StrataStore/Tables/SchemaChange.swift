@@ -2,33 +2,34 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Brings the tables of a store to the format that this program writes.
+/// Changes the tables of a store to the format that this program writes.
 ///
-/// All steps are one transaction, so that a failure or the end of the process leaves the old format. Before it, what the file holds
-/// goes to a safety copy, `NAME.before-schema-N`. After it, the file is read once more by a connection that did not write it; until
-/// that is done, a row of `meta` says so, and while it is there no program saves (``StoreVersions/checkWritable()``). The next
-/// opening finds the row, and where the file is then not whole, the copy is put back: nothing was saved since.
+/// All steps run in one transaction, so that a failure or a crash leaves the old format. Before the steps, the file is copied to a
+/// safety copy, `NAME.before-schema-N`. After the commit, another connection checks the file. Until that is done, a row of `meta`
+/// marks the change as unfinished, and no program saves (``StoreVersions/checkWritable()``). If the process ends before, the next
+/// opening finds the row and checks the file. If the check fails, the copy is restored: nothing was saved since.
 struct SchemaChange {
   let tables: StoreTables
-  /// The file; `nil` for a store inside of a database of the app's own, or in memory, which gets no copy.
+  /// The file; `nil` for a store in the app's own database or in memory, which gets no copy.
   let path: String?
-  /// How long another process that finishes a change is waited for, in seconds.
+  /// The time in seconds to wait for another process that finishes a change.
   let busyTimeout: TimeInterval
 
   /// The safety copy of a file before a change to a format.
   private static func copyPath(_ path: String, format: Int) -> String { "\(path).before-schema-\(format)" }
 
-  /// Does what is to be done, and nothing where the store has today's format.
+  /// Finishes an interrupted change, and changes the tables of an older format.
   ///
-  /// - Throws: ``StoreError`` with the code `schemaChangeFailed`, after which the store is as it was; those of the database.
+  /// - Throws: ``StoreError`` with the code `schemaChangeFailed`, after which the store has its old state, unless the safety
+  ///   copy was lost; errors of the database.
   func run(in writer: any DatabaseWriter) throws {
-    // One that was cut off after its commit comes first.
+    // A change that was interrupted after its commit comes first.
     try finish(in: writer)
     guard let found = try versions(writer), found.format < tables.schema.format else { return }
     do { try change(writer) } catch let error as StoreError { throw error } catch let error as DatabaseError
       where error.resultCode != .SQLITE_CONSTRAINT && error.resultCode != .SQLITE_ERROR
     {
-      // Of what the system refuses the kind is what matters: it is busy, or there is no room. The store is as it was.
+      // Errors of the system keep their code, such as `busy` or `full`. The store is unchanged.
       throw StoreError.ofDatabase(error)
     } catch { throw Self.failed("the store is as it was", error) }
     try tables.schema.afterCommit()
@@ -51,11 +52,11 @@ struct SchemaChange {
   }
 
   private func change(_ writer: any DatabaseWriter, _ db: Database) throws {
-    // Tables are made anew under their names, which references must outlive. It is no setting of a transaction.
+    // Steps may create tables anew under their names, and references must survive that. The setting cannot change within a transaction.
     let hadKeys = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? true
     try db.execute(sql: "PRAGMA foreign_keys = OFF")
     defer {
-      // It only sets a number, and fails where the connection is closed.
+      // It only sets a number, and fails if the connection is closed.
       try? db.execute(sql: "PRAGMA foreign_keys = \(hadKeys ? "ON" : "OFF")")
     }
     try db.inTransaction(.immediate) {
@@ -71,12 +72,12 @@ struct SchemaChange {
     }
   }
 
-  /// What is wrong with the tables of the store; those of an app, whose database it may be in, are not looked at.
+  /// The first problem of the store's tables; `nil` if there is none. Other tables of the app's database are not checked.
   private func problem(_ db: Database) throws -> String? {
     let names = try String.fetchAll(
       db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, ?) = ?",
       arguments: [tables.prefix.utf8.count, tables.prefix])
-    // What belongs to no table, the list of free pages, is looked at where the file is the store's own.
+    // In the store's own file, the free list, which belongs to no table, is checked too.
     for name in tables.prefix.isEmpty ? ["1"] : names.map(\.quotedDatabaseIdentifier) {
       if let problem = try db.pageProblems("quick_check(\(name))").first { return problem }
     }
@@ -87,7 +88,7 @@ struct SchemaChange {
     return nil
   }
 
-  /// Writes the store as it is to the safety copy, while nobody can save.
+  /// Writes the safety copy, while no other connection can save.
   private func copy(_ writer: any DatabaseWriter) throws {
     guard let path else { return }
     let url = URL(fileURLWithPath: Self.copyPath(path, format: tables.schema.format))
@@ -95,7 +96,7 @@ struct SchemaChange {
       try TemporaryFiles.withFolder(beside: url) { folder in
         let copy = folder.appending(path: "copy")
         let target = try DatabaseFile.open(copy.path)
-        // A connection of its own, which sees what is committed.
+        // A separate connection sees only committed data.
         let source = try DatabaseFile.open(path)
         try source.backup(to: target)
         try source.close()
@@ -108,12 +109,12 @@ struct SchemaChange {
     } catch { throw StoreError.ofFile(error, "the safety copy could not be written; the store is as it was") }
   }
 
-  /// Looks at a store whose format was changed, and puts the safety copy back where it is not whole.
+  /// Checks a store whose format was changed, and restores the safety copy if it is damaged.
   private func finish(in writer: any DatabaseWriter) throws {
-    // The change may be that of another program, to another format.
+    // The change may have been made by another program, to another format.
     guard let path, let versions = try versions(writer), versions.isChanging else { return }
     let copyPath = Self.copyPath(path, format: versions.format)
-    // Whoever finishes has the copy locked: what one process found and has ended, another one must not undo.
+    // The copy is locked meanwhile, so that no other process undoes the result.
     try withLock(onFile: copyPath) { isThere in
       guard try self.versions(writer)?.isChanging == true else { return }
       guard let problem = try problem(ofFile: path) else {
@@ -132,14 +133,14 @@ struct SchemaChange {
     do {
       let reader = try DatabaseFile.open(path)
       defer {
-        // It only read; what keeps it from closing now closes it when nothing refers to it.
+        // The connection only read. If closing fails, it closes when it is deallocated.
         try? reader.close()
       }
       return try reader.read { db in try db.telling { try problem(db) } }
     } catch  where StoreError.isDamage(error) { return "SQLite cannot read it" }
   }
 
-  /// Runs something while no other process does so with the same file, a database of SQLite, which others may read meanwhile.
+  /// Runs `body` with a write lock on a SQLite database, which others may read meanwhile. Without a file, there is no lock.
   private func withLock(onFile path: String, _ body: (_ isThere: Bool) throws -> Void) throws {
     guard try FileStatus(ofPath: path) != nil else { return try body(false) }
     var configuration = Configuration()

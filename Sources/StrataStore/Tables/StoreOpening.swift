@@ -2,11 +2,11 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Opens stores: finds out what a file is before anything is written to it.
+/// Opens stores. A file is identified before anything is written to it.
 struct StoreOpening {
-  /// The journal is cut to this size where nobody needs more of it, in bytes.
+  /// The size in bytes to which SQLite truncates the journal (`PRAGMA journal_size_limit`).
   private static let journalLimit = 32 << 20
-  /// `PRAGMA synchronous` where each commit waits for the disk.
+  /// The value of `PRAGMA synchronous` with which each commit waits for the disk.
   private static let full = 2
 
   let options: StoreOptions
@@ -63,10 +63,10 @@ struct StoreOpening {
     return StoreCore(writer, tables, options, isReadOnly: isReadOnly)
   }
 
-  /// Opens a file for salvage, as long as SQLite finds the tables of a store in it.
+  /// Opens a file for salvage, if SQLite finds the tables of a store in it.
   ///
-  /// - Throws: ``StoreError`` with the code `notAStore` where it is a database of something else, `newerStore`; what is damage
-  ///   where the tables cannot be found.
+  /// - Throws: ``StoreError`` with the code `notAStore` if it is another database, `newerStore`; an error of damage if the
+  ///   tables cannot be found.
   func openDamaged(_ path: String, isReadOnly: Bool = true) throws -> (any DatabaseWriter, StoreTables) {
     let tables = try StoreTables(prefix: "", schema)
     try checkJournal(ofFile: path, .notAStore)
@@ -78,21 +78,20 @@ struct StoreOpening {
   private func checkTables(_ tables: StoreTables, _ db: Database) throws {
     let missing = try tables.all.filter { try !db.tableExists($0) }
     guard missing.isEmpty else {
-      // One that calls itself a store has had them.
+      // A file with the application ID of a store has had them.
       guard try Int.fetchOne(db, sql: "PRAGMA application_id") == StoreTables.applicationID else {
         throw StoreError(.notAStore, "the file has no tables of a store")
       }
       throw StoreError(.damaged, "the file has lost tables of the store: \(missing.joined(separator: ", "))")
     }
     do { try tables.versions(in: db)?.checkReadable() } catch let error as StoreError where error.code == .damaged {
-      // What does not tell its format has the one that all stores have had.
+      // A store with an unreadable format is taken to have the first one, which all stores have had.
     } catch let error as DatabaseError where StoreError.isDamage(error, db) {
       // As above.
     }
   }
 
-  /// The path of a file itself, where it is one of a symbolic link: SQLite has the journal beside the file. A link may name
-  /// a file that is not there yet.
+  /// Resolves a symbolic link, because SQLite keeps the journal beside the file itself. The file need not exist yet.
   static func resolved(_ path: String) throws -> String {
     do { return try AtomicFile.target(of: path).path } catch { throw StoreError.ofFile(error) }
   }
@@ -103,21 +102,21 @@ struct StoreOpening {
     configuration.busyMode = .timeout(options.boundedBusyTimeout)
     configuration.label = "StrataStore"
     configuration.prepareDatabase { db in
-      // Only before there is a table, and so also before the journal's mode is set.
+      // Works only before there is a table, and so also before the journal's mode is set.
       if !db.configuration.readonly { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
       try DatabaseFile.look(at: db)
     }
     return configuration
   }
 
-  /// Looks at a file without a change to it; `nil` where there is none, or an empty one.
+  /// Reads the versions of a file without changing it; `nil` if the file does not exist or is empty.
   private func versions(ofFile path: String, _ tables: StoreTables) throws -> StoreVersions? {
     guard let size = try FileStatus(ofPath: path)?.size else { return nil }
     guard size > 0 else {
       try checkJournal(ofFile: path, .damaged)
       return nil
     }
-    // SQLite takes so short a file for an empty one, and would write over it.
+    // SQLite treats so short a file as empty, and would overwrite it.
     guard size >= 512 else {
       throw StoreError(.notAStore, "the file is no database of SQLite; it is too short for one")
     }
@@ -139,7 +138,7 @@ struct StoreOpening {
     return nil
   }
 
-  /// Refuses a file that is empty and has a journal: SQLite would remove the journal, and with it what was saved last.
+  /// Throws if the file is empty and has a journal: SQLite would remove the journal, and with it the last saves.
   private func checkJournal(ofFile path: String, _ code: StoreError.Code) throws {
     guard try FileStatus(ofPath: path)?.size == 0, try FileStatus(ofPath: path + "-wal")?.size ?? 0 > 0 else { return }
     throw StoreError(
@@ -149,11 +148,11 @@ struct StoreOpening {
   }
 
   private func closeQuietly(_ queue: DatabaseQueue) {
-    // It only read; what keeps it from closing now closes it when nothing refers to it.
+    // The connection only read. If closing fails, it closes when it is deallocated.
     try? queue.close()
   }
 
-  /// Makes each commit wait for the disk: a pool sets less after it has prepared its connection.
+  /// Makes each commit wait for the disk, because a pool sets a weaker mode after it has prepared its connection.
   private func prepare(_ pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { db in
       try db.telling {

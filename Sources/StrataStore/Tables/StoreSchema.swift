@@ -1,13 +1,13 @@
-/// The formats that the tables of a store have had: the first one, and what led from each to the next. There are no steps yet.
+/// The formats of a store's tables: the first one, and the steps from each to the next. There are no steps yet.
 package struct StoreSchema: Sendable {
-  /// What leads from one format to the next one.
+  /// A change of one format to the next.
   package struct Step: Sendable {
-    /// The least format that a program must know to read the store afterwards, and to write it.
+    /// The lowest formats that a program must know to read and to write the store afterwards.
     let minimumReader, minimumWriter: Int
     private let change: @Sendable (_ prefix: String, _ execute: (String) throws -> Void) throws -> Void
 
-    /// - Parameter change: gets what the names of the tables begin with, and what runs a statement of SQL. It must leave what older
-    ///   programs that may still read the store need, and fail where it cannot do its work.
+    /// - Parameter change: called with the prefix of the table names, and a function that runs a SQL statement. It must keep
+    ///   everything that older programs need that may still read the store, and throw if it fails.
     package init(
       minimumReader: Int, minimumWriter: Int,
       change: @escaping @Sendable (_ prefix: String, _ execute: (String) throws -> Void) throws -> Void
@@ -15,16 +15,16 @@ package struct StoreSchema: Sendable {
       (self.minimumReader, self.minimumWriter, self.change) = (minimumReader, minimumWriter, change)
     }
 
-    /// Makes the change.
+    /// Runs the change.
     package func run(_ prefix: String, _ execute: (String) throws -> Void) throws { try change(prefix, execute) }
   }
 
-  /// What this program knows.
+  /// The formats that this program knows.
   package static let today = StoreSchema(steps: [])
 
-  /// The first one leads from format 1 to format 2.
+  /// The first step changes format 1 to format 2.
   let steps: [Step]
-  /// Called between the change's commit and the last look at it; tests end or damage something there.
+  /// Called between the commit of a change and its final check. Tests fail or damage something there.
   let afterCommit: @Sendable () throws -> Void
 
   package init(steps: [Step], afterCommit: @escaping @Sendable () throws -> Void = {}) {

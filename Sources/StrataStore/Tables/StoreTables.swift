@@ -2,26 +2,26 @@ internal import GRDB
 
 /// The tables of a store, whose names begin with a prefix inside a database of the app's own (Docs/StoreFormat.md).
 struct StoreTables: Sendable {
-  /// What `PRAGMA application_id` says in a file that is a store: "Stra".
+  /// The `PRAGMA application_id` of a store's file: "Stra".
   static let applicationID = 0x5374_7261
 
-  /// The row of `meta` that is there while a change of the format is not finished.
+  /// The row of `meta` that exists while a change of the format is unfinished.
   private static let change = "schemaChange"
 
   let schema: StoreSchema
   let prefix: String
   let meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures: String
 
-  /// What each save or reading asks for.
+  /// The queries of each save or read.
   enum Query: Int, CaseIterable { case key, head, insertWhole, insert, insertKey, setHead }
 
-  /// The texts of the queries, in their order.
+  /// The SQL of the queries, in their order.
   let queries: [String]
 
   /// The names of all tables.
   var all: [String] { [meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures] }
 
-  /// - Throws: ``StoreError`` with the code `invalid` for a prefix that is no beginning of a name.
+  /// - Throws: ``StoreError`` with the code `invalid` for a prefix that table names cannot have.
   init(prefix: String, _ schema: StoreSchema = .today) throws {
     guard prefix.utf8.allSatisfy({ $0 == 95 || (48...57).contains($0) || (65...90).contains($0 & 0xDF) }),
       !(prefix.utf8.first.map { (48...57).contains($0) } ?? false), prefix.utf8.count <= 64
@@ -61,9 +61,8 @@ struct StoreTables: Sendable {
     }
   }
 
-  /// Makes the tables where there are none.
+  /// Creates the tables.
   func create(in db: Database) throws {
-    // Changing a revision means changing its CRC, so no table but this one knows what a row looks like.
     try db.execute(
       sql: """
         CREATE TABLE \(meta) (name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
@@ -108,7 +107,7 @@ struct StoreTables: Sendable {
     try apply(from: 1, in: db)
   }
 
-  /// Brings the tables from a format to the one that this program writes.
+  /// Changes the tables from a format to the one that this program writes.
   func apply(from format: Int, in db: Database) throws {
     let steps = schema.steps.dropFirst(format - 1)
     guard var versions = try versions(in: db), !steps.isEmpty else { return }
@@ -129,7 +128,7 @@ struct StoreTables: Sendable {
     }
   }
 
-  /// Says that the format was changed and the store is still to be looked at, or that this is done.
+  /// Marks the store as changed and not yet checked, or removes the mark.
   func setChanging(_ isChanging: Bool, in db: Database) throws {
     try db.execute(
       sql: isChanging
@@ -137,9 +136,9 @@ struct StoreTables: Sendable {
       arguments: [Self.change])
   }
 
-  /// Checks that the counts, which have no checksum, are numbers that a store can have, so that their sums are, too.
+  /// Checks that the counts, which have no checksum, are plausible, and that their sums are.
   ///
-  /// - Throws: ``StoreError`` with the code `damaged` where they are not.
+  /// - Throws: ``StoreError`` with the code `damaged` if they are not.
   func checkCounts(in db: Database) throws {
     let most = 1 << 53
     let isRight = try Bool.fetchOne(
@@ -155,7 +154,7 @@ struct StoreTables: Sendable {
     }
   }
 
-  /// What the store says about its format; `nil` where there is no store.
+  /// The versions in the store's tables; `nil` if there is no store.
   func versions(in db: Database) throws -> StoreVersions? {
     guard try db.tableExists(meta) else { return nil }
     let rows = try StatementRow.all(
@@ -171,12 +170,12 @@ struct StoreTables: Sendable {
   }
 }
 
-/// The versions that a store names: what wrote it, and the least that a program must know to read it and to write it.
+/// The format of a store, and the lowest formats that a program must know to read and to write it.
 struct StoreVersions: Sendable {
   var format: Int
   var minimumReader: Int
   var minimumWriter: Int
-  /// Whether a program has changed the format and not yet looked whether the store is whole.
+  /// Whether a program has changed the format and has not yet checked the store.
   var isChanging = false
   /// The highest format that this program knows.
   var known: Int
