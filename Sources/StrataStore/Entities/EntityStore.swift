@@ -256,6 +256,7 @@ public struct EntityStore: Sendable {
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, batchSize count: Int = 1000,
     in db: Database, _ body: ([E]) throws -> Void
   ) throws {
+    var bodyError: (any Error)?
     do {
       let type = try catalog.known(E.self)
       let table = catalog.table(of: type)
@@ -266,14 +267,18 @@ public struct EntityStore: Sendable {
         let reader = try EntityReader(catalog, db, including: included)
         let roots = try reader.read(type: type, primaryKeys: keys).compactMap(\.self)
         keys.removeAll(keepingCapacity: true)
-        try body(reader.graph(roots: roots).make(E.self))
+        let entities = try reader.graph(roots: roots).make(E.self)
+        do { try body(entities) } catch {
+          bodyError = error
+          throw error
+        }
       }
       while let row = try cursor.next() {
         keys.append(table.primaryKey.indices.map { row[$0] as DatabaseValue })
         if keys.count >= max(1, count) { try flush() }
       }
       try flush()
-    } catch { throw EntityError.ofDatabase(error) }
+    } catch { throw bodyError ?? EntityError.ofDatabase(error) }
   }
 
   package static func graph<E: Entity>(

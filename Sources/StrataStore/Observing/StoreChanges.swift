@@ -12,8 +12,8 @@ extension SnapshotStore {
   /// - Parameter sequence: the ``StoreRevision/sequence`` after which to begin; by default the current last one. A program that
   ///   remembers the last one that it processed misses no revisions, except pruned ones.
   public func changes(since sequence: Int64? = nil) -> StoreChanges {
-    // If it cannot be read now, the first call of `next()` reads it, or reports the error.
-    let last = try? sequence ?? core.writer.unsafeReentrantRead { try core.lastSequence(in: $0) }
+    // The first call of `next()` throws the error. Saves from now on would otherwise be skipped silently.
+    let last = Result { try sequence ?? core.writer.unsafeReentrantRead { try core.lastSequence(in: $0) } }
     return StoreChanges(core: core, since: last)
   }
 }
@@ -23,7 +23,7 @@ public struct StoreChanges: AsyncSequence, Sendable {
   public typealias Element = StoreRevision
 
   let core: StoreCore
-  let since: Int64?
+  let since: Result<Int64, any Error>
 
   public func makeAsyncIterator() -> Iterator { Iterator(core: core, last: since) }
 
@@ -33,13 +33,13 @@ public struct StoreChanges: AsyncSequence, Sendable {
     private static let page = 256
 
     let core: StoreCore
-    /// The sequence of the last revision that was read.
-    var last: Int64?
+    /// The sequence of the last revision that was read, or the error of reading it.
+    var last: Result<Int64, any Error>?
     private var read: [(id: Int64, revision: Result<StoreRevision, any Error>)] = []
     /// The number of saves when reading failed.
     private var failed: UInt64?
 
-    init(core: StoreCore, last: Int64?) {
+    init(core: StoreCore, last: Result<Int64, any Error>) {
       self.core = core
       self.last = last
     }
@@ -49,7 +49,7 @@ public struct StoreChanges: AsyncSequence, Sendable {
     /// - Throws: ``StoreError`` with the code `damaged` for a revision that cannot be read, after which the next call continues
     ///   with the one after it; `notFound` if the store has not given the sequence after which to begin, for example because it is
     ///   an older copy; errors of the database, after which the next call waits for at most ``StoreOptions/pollInterval`` and reads
-    ///   again.
+    ///   again. If the last sequence could not be read when the sequence was made, the call after the error begins with the next save.
     public mutating func next() async throws -> StoreRevision? {
       if let seen = failed {
         // An immediate retry would meet the same error.
@@ -59,8 +59,8 @@ public struct StoreChanges: AsyncSequence, Sendable {
       while read.isEmpty {
         if Task.isCancelled { return nil }
         let seen = core.signal.saves
-        let last = last
         do {
+          let last = try last?.get()
           let (found, newest) = try await core.read { [core] transaction in
             let newest = try core.lastSequence(in: transaction.db)
             guard let last, newest != last else {
@@ -75,9 +75,10 @@ public struct StoreChanges: AsyncSequence, Sendable {
             return (try transaction.rows(since: last, limit: Self.page), newest)
           }
           // After the last revision read there may be sequences that were pruned, or whose transaction failed.
-          self.last = found.count == Self.page ? found.last?.id : newest
+          self.last = .success(found.count == Self.page ? found.last?.id ?? newest : newest)
           read = found.reversed()
         } catch is CancellationError { return nil } catch {
+          if case .failure? = last { last = nil }
           failed = seen
           throw StoreError.ofDatabase(error)
         }
