@@ -40,7 +40,7 @@ extension JSONAdapter {
   ///   - onInvalid: called with the error of each element that cannot be read, that a hook rejects, or that breaks a
   ///     rule. The path of the error is `path`, then the index, then the path in the element. The element is skipped. A
   ///     limit that is exceeded, or a mistake in a declaration, is thrown in any case.
-  /// - Throws: the same errors as ``decode(_:at:errors:)``, and `typeMismatch` if the value is not an array.
+  /// - Throws: the same errors as `decode(_:at:errors:)`, and `typeMismatch` if the value is not an array.
   public func decodeArray(
     _ json: Data, at path: JSONPath? = nil, errors: JSONErrors = .first,
     onInvalid: ((ArchiveError) -> Void)? = nil
