@@ -5,11 +5,11 @@ import Foundation
 /// The owner's thread is one of the threads. It runs a waiting job itself before it waits, and it waits only for a job that is running. So the
 /// owner makes progress even if no other thread ever runs a job, and it may be a thread of Swift's pool.
 ///
-/// The other threads are tasks, which have the priority and the task-local values of the owner. When the queue goes away, waiting jobs are
-/// dropped. Running jobs end, and nobody receives their results.
+/// The other threads are tasks, which have the priority and the task-local values of the owner. When the queue is released, waiting jobs
+/// are dropped, and the results of running jobs are discarded.
 struct OrderedWork<Output: Sendable>: ~Copyable {
   typealias Job = @Sendable () throws -> Output
-  /// Makes the next job, with about how many bytes it holds; `nil` where no job follows. One thread at a time calls it.
+  /// Makes the next job, with about how many bytes it holds; `nil` if no job follows. One thread at a time calls it.
   typealias Source = @Sendable () -> (weight: Int, job: Job)?
 
   private let queue: Queue
@@ -32,7 +32,7 @@ struct OrderedWork<Output: Sendable>: ~Copyable {
     queue.wake()
   }
 
-  /// The result of the first job; `nil` where no job follows. The job stays in the queue.
+  /// The result of the first job; `nil` if no job follows. The job stays in the queue.
   ///
   /// - Parameter goesAhead: whether jobs behind the first one may be begun.
   /// - Throws: the error of the job, which the next call runs again.

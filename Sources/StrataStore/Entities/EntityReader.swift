@@ -8,7 +8,7 @@ final class EntityReader {
   /// The keys of the relations that are read; `nil` for all.
   private let included: Set<String>?
   private var nodes: [Node] = []
-  /// The nodes by primary key: by table, where it is one integer, and all others.
+  /// The nodes by primary key: for each table those with one integer, and in the other property all others.
   private var integers: [[Int64: Int]]
   private var known: [EntityWriter.PlainKey: Int] = [:]
   private var plans: [Plan?]
@@ -19,25 +19,25 @@ final class EntityReader {
     let type: Int
     /// The values of the record, without those of relations.
     var values: [ArchiveValue]
-    /// What each relation is found by.
+    /// The column value that finds the rows of each relation.
     let keys: [DatabaseValue]
-    /// All columns, where a type keeps those that it was fetched with in a ``RowBase``.
+    /// All columns, if a type keeps the fetched row in a ``RowBase``.
     let columns: [DatabaseValue]
     /// In the order of the relations of the entity; `nil` for one that is not read.
     var links: [[Int]?] = []
   }
 
-  /// How rows become nodes of a type, looked up once for all of them.
+  /// The indices that turn rows into nodes of one type.
   private final class Plan {
     let number: Int
     let table: EntityTable
     let tableNumber: Int
-    /// The slot of a primary key of one column.
+    /// The slot of the primary key, if it has one column.
     let key: Int?
     /// Whether the class of a row depends on its columns.
     let hasSubclasses: Bool
     let shape: RecordShape
-    /// Each relation, and where its value stands in the record.
+    /// Each relation, with the index of its value in the record.
     let relations: [(relation: EntityType.Relation, place: Int)]
     let rowBase: Int?
     private let type: EntityType
@@ -134,7 +134,7 @@ final class EntityReader {
     return plan
   }
 
-  /// The node that a row has; `nil` where the next one will be of this row.
+  /// Returns the existing node of a row. If there is none, notes that the next node belongs to the row and returns `nil`.
   private func note(_ row: StatementRow, from start: Int, _ plan: Plan) throws -> Int? {
     if let slot = plan.key, let key = row.integer(start + slot) {
       guard let known = integers[plan.tableNumber].updateValue(nodes.count, forKey: key) else { return nil }
@@ -270,7 +270,7 @@ final class EntityReader {
       objects: objects, roots: roots.map { numbers[$0] }, allowance: allowance, catalog: catalog, fetched: fetched)
   }
 
-  /// The record of a node, which gives up its values.
+  /// Returns the record of a node, and takes the values out of the node.
   private func record(_ number: Int, _ numbers: [Int]) throws -> ModelRecord {
     let plan = plan(nodes[number].type)
     var values: [ArchiveValue] = []

@@ -4,22 +4,22 @@ internal import GRDBSQLite
 
 /// Binds the arguments of a statement one after the other.
 ///
-/// GRDB's `StatementArguments` make an array of values twice for each run of a statement.
+/// GRDB's `StatementArguments` build two arrays of values for each run of a statement.
 struct StatementBinder {
   private let statement: SQLiteStatement
   private var index: CInt = 0
   private var code = SQLITE_OK
 
-  /// SQLite copies what it gets.
+  /// SQLite copies the bound bytes.
   private static let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
   private init(_ statement: SQLiteStatement) { self.statement = statement }
 
-  /// Binds all arguments of a statement, which then runs without others.
+  /// Binds all arguments of a statement, which then runs without `StatementArguments`.
   ///
-  /// - Throws: `DatabaseError` where SQLite refuses a value, as one that is too long.
+  /// - Throws: `DatabaseError` if SQLite refuses a value, for example because it is too long.
   static func bind(_ statement: Statement, _ body: (inout StatementBinder) -> Void) throws {
-    // A statement that has not been reset takes no arguments. The code is that of its last run, which has been thrown.
+    // SQLite binds arguments only after a reset. The returned code repeats the error of the last run, which was thrown.
     _ = sqlite3_reset(statement.sqliteStatement)
     var binder = StatementBinder(statement.sqliteStatement)
     body(&binder)
@@ -40,7 +40,7 @@ struct StatementBinder {
   mutating func bind(_ text: String?) {
     guard var text else { return next { sqlite3_bind_null($0, $1) } }
     text.withUTF8 { bytes in
-      // Of an empty text there may be no address, which SQLite would take for null.
+      // An empty text may have no address, which SQLite would bind as null.
       next { statement, index in
         guard let start = bytes.baseAddress else { return sqlite3_bind_text(statement, index, "", 0, Self.copies) }
         return start.withMemoryRebound(to: CChar.self, capacity: bytes.count) {

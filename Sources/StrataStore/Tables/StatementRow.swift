@@ -1,26 +1,26 @@
 internal import GRDB
 internal import GRDBSQLite
 
-/// The row that a statement is at. Its columns are read by index, and only until the statement takes its next step.
+/// The current row of a statement. Its columns are read by index, and only before the next step of the statement.
 ///
-/// GRDB's `Row` makes a table of the names of its columns each time that a statement runs.
+/// GRDB's `Row` builds a table of column names each time a statement runs.
 struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
   private let statement: SQLiteStatement
 
   init(sqliteStatement: SQLiteStatement, index: CInt) { statement = sqliteStatement }
 
-  // GRDB's own refuses a row whose first column is null.
+  // The default implementation rejects a row whose first column is null.
   static func fromStatement(_ statement: SQLiteStatement, atUncheckedIndex index: CInt) -> StatementRow? {
     StatementRow(sqliteStatement: statement, index: index)
   }
 
-  /// A row is no value: no column holds one.
+  /// Required by GRDB. A row is not stored in a column.
   var databaseValue: DatabaseValue { .null }
   static func fromDatabaseValue(_ value: DatabaseValue) -> StatementRow? { nil }
 
   /// The value of a column.
   ///
-  /// - Throws: ``StoreError`` with the code `damaged` where it is of another type, or null.
+  /// - Throws: ``StoreError`` with the code `damaged` if it has another type, or is null.
   func column<T: StatementColumnConvertible>(_ index: Int) throws -> T {
     guard let value: T = try nullable(index) else { throw Self.damage(index) }
     return value
@@ -33,33 +33,33 @@ struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
     return value
   }
 
-  /// The value of a column as SQLite has it.
+  /// The value of a column, as SQLite stores it.
   func value(_ index: Int) -> DatabaseValue { DatabaseValue(sqliteStatement: statement, index: CInt(index)) }
 
-  /// The value of a column that holds an integer; `nil` for any other.
+  /// The integer in a column; `nil` if the column has another type.
   func integer(_ index: Int) -> Int64? {
     guard sqlite3_column_type(statement, CInt(index)) == SQLITE_INTEGER else { return nil }
     return sqlite3_column_int64(statement, CInt(index))
   }
 
-  // The cause would tell the value.
+  // An underlying error would reveal the value.
   private static func damage(_ index: Int) -> StoreError {
     StoreError(.damaged, "column \(index) of a row holds no value of its type; check the store, then salvage it")
   }
 }
 
 extension StatementRow {
-  /// What `body` makes of the first row of a statement; `nil` where there is none.
+  /// Returns the result of `body` for the first row of a statement; `nil` if there is no row.
   static func first<R>(
     of statement: Statement, _ arguments: StatementArguments? = nil, _ body: (StatementRow) throws -> R
   ) throws -> R? {
     let rows = try fetchCursor(statement, arguments: arguments)
     guard let row = try rows.next() else { return nil }
-    // The cursor resets the statement when nothing refers to it.
+    // The cursor resets the statement when it is released.
     return try withExtendedLifetime(rows) { try body(row) }
   }
 
-  /// What `body` makes of each row of a statement.
+  /// Returns the results of `body` for all rows of a statement.
   static func all<R>(
     of statement: Statement, _ arguments: StatementArguments? = nil, _ body: (StatementRow) throws -> R
   ) throws -> [R] {

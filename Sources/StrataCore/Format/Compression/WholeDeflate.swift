@@ -57,7 +57,7 @@ enum WholeDeflate {
       return written == size ? used : nil
     }
 
-    /// Unchecked, since the state is a pointer: whoever takes it out of the pool is its only user.
+    /// Unchecked, because the state is a pointer. One user at a time takes it out of the pool.
     private final class Compressor: @unchecked Sendable {
       let state: OpaquePointer
       let level: Int
