@@ -76,7 +76,8 @@ extension OrderedWork {
     /// Starts another worker if there is enough to do.
     func wake() {
       guard state.withLock({ $0.beginWorker() }) else { return }
-      Task { work() }
+      // A task that has not begun keeps neither the queue nor the file of its source.
+      Task { [weak self] in self?.work() }
     }
 
     private func work() {

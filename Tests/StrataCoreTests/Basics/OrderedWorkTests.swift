@@ -127,4 +127,29 @@ import Testing
     #expect(count(100, threads: 3) == 6)
     #expect(count(2 << 20, threads: 3) == 2)
   }
+
+  private final class Held: Sendable {}
+
+  @Test("A queue that goes away lets go of its source, even if no thread of the pool is free")
+  func release() {
+    let blocked = StrataCore.Mutex(0), end = DispatchSemaphore(value: 0)
+    let blockers = 2 * ProcessInfo.processInfo.activeProcessorCount
+    @Sendable func block() {
+      blocked.withLock { $0 += 1 }
+      end.wait()
+    }
+    for _ in 0..<blockers { Task { block() } }
+    defer { for _ in 0..<blockers { end.signal() } }
+    let deadline = ContinuousClock.now + .seconds(2)
+    while blocked.withLock({ $0 }) < blockers / 2 - 1, ContinuousClock.now < deadline { usleep(1000) }
+    weak var held: Held?
+    do {
+      let source = Held()
+      held = source
+      let work = OrderedWork<Int>(threads: 2) { [source] in (1 << 16, { withExtendedLifetime(source) { 1 } }) }
+      #expect((try? work.first()) == 1)
+    }
+    while held != nil, ContinuousClock.now < deadline { usleep(1000) }
+    #expect(held == nil)
+  }
 }
