@@ -1,18 +1,18 @@
-/// Reads and decodes the members of a stream before their turn comes, and gives their models in the order of the stream.
+/// Decodes the members of a stream ahead of the loop that reads them, and returns their models in the order of the stream.
 ///
-/// The members of a stream share one ``WorkBudget``, so how much a member may do depends on those before it. A member that is decoded before
-/// its turn has the budget of a first member. Its result counts if the members before it left enough for the same result. Otherwise it is
+/// The members of a stream share one ``WorkBudget``, so the work that a member may do depends on earlier members. A member that is decoded
+/// ahead has the budget of a first member. Its result counts if earlier members left enough budget for the same result. Otherwise it is
 /// decoded again in its turn, and so is each member after it.
 final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource {
-  /// What decoding one member gave.
+  /// The models, report and remaining budget of one member.
   private struct Decoded {
     let models: Result<[Element], any Error>
     let report: DecodingReport
     let budget: WorkBudget
   }
 
-  /// A member, with its models if they were decoded before its turn. It goes from the thread that made it to the owner's, and no other
-  /// reference to the models exists then.
+  /// A member, with its models if they were decoded before its turn. Unchecked, because the worker hands it to the
+  /// owner's thread and keeps no reference to the models.
   private struct Output: @unchecked Sendable {
     let member: Result<ReadMember, any Error>
     var decoded: Decoded?
@@ -20,13 +20,13 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
 
   private let decoder: ArchiveDecoder
   private let work: OrderedWork<Output>
-  /// Not 0 where members are decoded only in their turn.
+  /// Not 0 if members are decoded only in their turn.
   private let isInTurn: InTurn
-  /// What the members so far left.
+  /// The budget that remains after the members so far.
   private var budget: WorkBudget
   /// The models of the member whose turn it is, if they were decoded before.
   private var ahead: Decoded?
-  /// What was noticed in the members so far.
+  /// The merged reports of the members so far.
   private(set) var report = DecodingReport()
 
   private final class InTurn: Sendable { let word = AtomicWord() }

@@ -16,7 +16,7 @@ package final class WorkBudget {
   /// The number of values that the ratio allows beyond ``ArchiveLimits/values``. Weights use these first.
   @exclusivity(unchecked) private var weightsBeyond = Int.max
   private var knowsFile = false
-  /// What ``begin(fileSize:)`` allowed last.
+  /// The budget after the last call of ``begin(fileSize:)``.
   private var begun = (values: 0, bytes: 0, steps: 0, weightsBeyond: 0)
   /// The least that ``weightsBeyond`` was before values were counted as steps, since then.
   @exclusivity(unchecked) private var leastWeights = Int.max

@@ -96,7 +96,7 @@ struct JSONKeys: Sendable {
     // A null along a path is the value of all fields below it.
     case .null: for below in entry + 1..<entries[entry].end { places[below] = element.place }
     default:
-      // Of several failures, that of the first field is reported.
+      // If several fields fail, the failure of the first one is reported.
       if failure.map({ entries[entry].firstField < entries[$0.entry].firstField }) ?? true {
         failure = (entry, element.place)
       }

@@ -51,7 +51,7 @@ struct RevisionWalk {
       // The order of a damaged page is not that of its numbers, and the walk must get on.
       guard found >= id else { throw StoreError(.damaged, "the revisions are not in the order of their numbers") }
       do { return (found, .row(try StoredRow(row))) } catch {
-        // Of a row that is damaged they are no more than a hint, and may be of any type.
+        // The columns of a damaged row are hints, so one that cannot be read is left out.
         return (found, .damaged(id: found, key: try? row.column(1), seq: try? row.column(2), error))
       }
     }

@@ -259,7 +259,7 @@ package struct OpenFile: ~Copyable {
     return path
   }
 
-  /// The error for a failed system call. `number` is the error number, by default that of the last call.
+  /// The error for a failed system call. `number` is the error number, by default `errno` of the last call.
   static func failure(_ operation: String, _ path: String, _ number: CInt = errno) -> ArchiveError {
     let text = String(cString: strerror(number))
     return ArchiveError(

@@ -15,7 +15,7 @@ package import Foundation
 /// killed writer, and the next writer of the same file removes it.
 /// killed, and the next writer of the same file removes it.
 package struct TemporaryFiles {
-  /// The number of numbered names for the writers of one file. More writers take random names, which nobody removes.
+  /// The number of numbered names for the writers of one file. Further writers take random names, which are not removed after a crash.
   private static let most = 16
 
   private let folder: String
@@ -32,7 +32,7 @@ package struct TemporaryFiles {
     mark = String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// Returns whether a file name is that of a temporary file, of any writer.
+  /// Returns whether a file name belongs to a temporary file of any writer.
   package static func isTemporary(_ name: some StringProtocol) -> Bool {
     name.hasPrefix(".strata-") && name.hasSuffix(".tmp")
   }

@@ -251,7 +251,7 @@ package struct FieldMerging {
     return try merger.completed(value, over: [])
   }
 
-  /// The policy rule of a relation: that of the field, or else that of the type.
+  /// The policy rule of a relation, declared by the field or else by the type.
   private func relationRule(_ field: FieldInfo) -> MergePolicy.Rule {
     if case .automatic = field.merge.rule { return schema.mergeTraits.rules?.policy.rule ?? .automatic }
     return field.merge.rule

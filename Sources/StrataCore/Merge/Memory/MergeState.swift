@@ -55,7 +55,7 @@ public struct MergeState: Sendable, Hashable {
     if !conflicts.isEmpty {
       // A decision about a value includes everything inside of it.
       let decided = PathTree(decided.map(\.components))
-      // The path of an outdated conflict is that of an older version, so it cannot show whether the conflict ended.
+      // An outdated conflict has a path of an older version, so the path cannot show whether the conflict ended.
       let rest = conflicts.filter { $0.isOutdated || !decided.covers($0.path.components) }
       let ended = try server.ended(rest.map(\.path), with: result)
       conflicts = zip(rest, ended).filter { $0.isOutdated || !$1 }.map(\.0)
