@@ -47,7 +47,7 @@ struct MergeCommit {
     var result: Root?
     do {
       for update in linking.updates
-      where update.number != rootNumber || mustAdopt || !update.record.isSame(as: update.before) {
+      where update.number != rootNumber || mustAdopt || update.record != update.before {
         undo.append((update.number, update.before))
         do { try set(update, update.record, in: .unfinishedMerge) } catch {
           throw located(error, update.number, model)
@@ -66,7 +66,7 @@ struct MergeCommit {
           do {
             let after = try finish(update, in: context)
             // For a new object, there is nothing to compare with.
-            if !after.isSame(as: update.record), linking.isLocal(update.number) {
+            if after != update.record, linking.isLocal(update.number) {
               finished.append(Finished(number: update.number, before: update.record, after: after))
             }
           } catch { throw located(error, update.number, result ?? model) }
@@ -78,7 +78,7 @@ struct MergeCommit {
         }
         try context.checkFailures(of: result ?? model)
       }
-      if let result, mustAdopt || !finished.isEmpty || !linking.root.isSame(as: root) { try adopt(&model, result) }
+      if let result, mustAdopt || !finished.isEmpty || linking.root != root { try adopt(&model, result) }
       return finished
     } catch {
       // Restores the old fields of all objects that took new ones.
@@ -110,7 +110,7 @@ struct MergeCommit {
       let made = try graph.make(M.self, update.record, in: context)
       let after = try made.shallowRecord(graph.referenced)
       try checkConstants(of: M.schema, update.before, after)
-      guard update.number != rootNumber || mustAdopt || !after.isSame(as: update.before) else { return after }
+      guard update.number != rootNumber || mustAdopt || after != update.before else { return after }
       var object = object
       try object.adoptFields(of: made)
       return after
@@ -131,7 +131,7 @@ struct MergeCommit {
   private func checkConstants(of schema: ModelSchema, _ before: ModelRecord, _ after: ModelRecord) throws {
     for field in schema.fields where field.isConstant {
       // A constant may refer to another local object of the same entity. It cannot be set, so it keeps that object.
-      if !(before[field.key] ?? .null).isSame(as: after[field.key] ?? .null, linking.canonical) {
+      if !(before[field.key] ?? .null).isEqual(to: after[field.key] ?? .null, linking.canonical) {
         throw ArchiveError(
           .mergeFailed,
           "a constant of an object cannot change, and the object cannot be replaced; declare the property with var, or merge it with keepLocal",
@@ -153,7 +153,7 @@ struct MergeCommit {
       let model = try graph.make(M.self, fields, in: context)
       let after = context.finishesModels ? try model.shallowRecord(graph.referenced) : fields
       try checkConstants(of: M.schema, before, after)
-      return (model, after.isSame(as: fields) ? [] : [Finished(number: nil, before: fields, after: after)])
+      return (model, after == fields ? [] : [Finished(number: nil, before: fields, after: after)])
     } catch { throw Self.failure(error, M.schema) }
   }
 
@@ -181,17 +181,4 @@ extension SchemaCatalog {
   ///
   /// The library's own code for ``MergeState`` runs for archives and JSON only.
   var finishesMerged: Bool { schemas.contains { $0.decodingHook != nil || $0.validationHook != nil } }
-}
-
-extension ModelRecord {
-  /// Whether two records are the same. NaN is the same as itself.
-  func isSame(as other: ModelRecord) -> Bool { ArchiveValue.record(self).isSame(as: .record(other)) }
-}
-
-extension ArchiveValue {
-  /// Whether two values are the same, or both absent.
-  package static func areSame(_ one: ArchiveValue?, _ other: ArchiveValue?) -> Bool {
-    guard let one, let other else { return one == nil && other == nil }
-    return one.isSame(as: other)
-  }
 }

@@ -66,7 +66,7 @@ public struct Merger: Sendable {
     let pairs = KeyPairs(olds, news)
     report.changes = zip(news, pairs.olds).compactMap { entry, place in
       let old = place.map { olds[$0].value }
-      return ArchiveValue.areSame(old, entry.value) ? nil : .init(key: entry.key, old: old, new: entry.value)
+      return old == entry.value ? nil : .init(key: entry.key, old: old, new: entry.value)
     }
     for (entry, place) in zip(olds, pairs.news) where place == nil {
       report.changes.append(.init(key: entry.key, old: entry.value, new: nil))

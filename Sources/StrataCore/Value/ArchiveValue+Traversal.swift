@@ -46,6 +46,28 @@ extension ArchiveValue {
     return size
   }
 
+  /// The number of values: this one and all inside.
+  ///
+  /// - Parameter depth: the number of levels around this value.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if more levels than the limit are nested.
+  /// - Complexity: linear in that number; does not use the stack.
+  func size(atDepth depth: Int = 0, limit: Int = .max) throws -> Int {
+    guard holdsValues else {
+      guard depth <= limit else { throw ArchiveError.tooDeep(limit) }
+      return 1
+    }
+    var size = 1
+    var waiting = [(value: self, depth: depth)]
+    while let (value, depth) = waiting.popLast() {
+      guard depth < limit else { throw ArchiveError.tooDeep(limit) }
+      value.forEachInside { inside in
+        size += 1
+        if inside.holdsValues { waiting.append((inside, depth + 1)) }
+      }
+    }
+    return size
+  }
+
   /// Whether a value directly inside satisfies the predicate.
   package func containsInside(where predicate: (ArchiveValue) throws -> Bool) rethrows -> Bool {
     switch self {

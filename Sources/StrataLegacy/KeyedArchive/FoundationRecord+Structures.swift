@@ -47,7 +47,7 @@ extension FoundationRecord {
   static func encodeAttributedString(_ record: ModelRecord) -> [(key: String, value: ArchiveValue)]? {
     guard let text = record["string"]?.stringValue, let runs = record["runs"]?.arrayValue else { return nil }
     var attributes: [ArchiveValue] = []
-    var indices: [SameValue: Int] = [:]
+    var indices: [ArchiveValue: Int] = [:]
     var info = Data()
     var location = 0
     for run in runs {
@@ -55,9 +55,9 @@ extension FoundationRecord {
         let values = run["attributes"], length <= text.utf16.count - location
       else { return nil }
       location += length
-      let index = indices[SameValue(values)] ?? attributes.count
+      let index = indices[values] ?? attributes.count
       if index == attributes.count {
-        indices[SameValue(values)] = index
+        indices[values] = index
         attributes.append(values)
       }
       append(length, to: &info)

@@ -35,7 +35,7 @@ struct SentValues {
   /// Whether the server has the sent value. Surrounding white space is ignored, because many servers trim text.
   private static func hasArrived(_ sent: ArchiveValue, _ server: ArchiveValue) -> Bool {
     guard case .string(let sent) = sent, case .string(let server) = server else {
-      return ArchiveValue.areSame(sent, server)
+      return sent == server
     }
     return sent.trimmingCharacters(in: .whitespacesAndNewlines)
       == server.trimmingCharacters(in: .whitespacesAndNewlines)

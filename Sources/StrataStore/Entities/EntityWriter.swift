@@ -218,7 +218,7 @@ package final class EntityWriter {
     let merged = try merging.merged(server, into: local)
     for attribute in type.attributes where attribute.isWritten {
       let key = type.schema.fields[attribute.place].key
-      guard let value = merged[key], !ArchiveValue.areSame(local[key], value) else { continue }
+      guard let value = merged[key], local[key] != value else { continue }
       try set(type.stored(value, attribute, in: table), attribute, type, row, isFirst)
     }
   }
@@ -274,7 +274,7 @@ package final class EntityWriter {
       // A column that cannot be read is overwritten.
       let old = try? attribute.coding.value(of: known)
     else { return false }
-    return old.isSame(as: try attribute.coding.value(of: value))
+    return try old == attribute.coding.value(of: value)
   }
 
   // MARK: New rows

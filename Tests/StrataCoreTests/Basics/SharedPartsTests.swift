@@ -38,7 +38,7 @@ import StrataTestSupport
       #expect(one == other)
       #expect(one.hashValue == other.hashValue)
       #expect(one != form.value(depth, "other"))
-      #expect(one.isSame(as: other))
+      #expect(one == other)
     }
   }
 

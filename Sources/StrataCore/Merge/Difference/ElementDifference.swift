@@ -12,14 +12,13 @@ struct ElementDifference {
   ///   and the number of differences up to 4,000 elements, and n log n beyond. The elements kept are then a longest run
   ///   of equal elements in the same order, in which the nth of several equal elements is matched with the nth.
   init?(_ old: [ArchiveValue], _ new: [ArchiveValue]) {
-    let ends = CommonEnds(old, new) { $0.isSame(as: $1) }
+    let ends = CommonEnds(old, new, ==)
     let start = ends.start
-    var numbers: [SameValue: Int] = [:]
+    var numbers: [ArchiveValue: Int] = [:]
     func numbered(_ elements: ArraySlice<ArchiveValue>) -> [Int] {
       elements.map { element in
-        let key = SameValue(element)
-        if let number = numbers[key] { return number }
-        numbers[key] = numbers.count
+        if let number = numbers[element] { return number }
+        numbers[element] = numbers.count
         return numbers.count - 1
       }
     }

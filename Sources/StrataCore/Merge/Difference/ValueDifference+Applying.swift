@@ -39,7 +39,7 @@ extension ValueDifference {
 
     func applied(to value: ArchiveValue) throws -> ArchiveValue {
       if let change = own.first(where: { $0.kind == .changed }), let new = change.new {
-        guard change.old.map(value.isSame) ?? false else { throw Self.mismatch }
+        guard change.old == value else { throw Self.mismatch }
         return new
       }
       // Only an array has an order.
@@ -85,24 +85,24 @@ extension ValueDifference {
         }
         return node.own
       }
-      let removed = Set(changes.compactMap { $0.kind == .removed ? $0.old.map { SameValue($0) } : nil })
+      let removed = Set(changes.compactMap { $0.kind == .removed ? $0.old : nil })
       let added = changes.compactMap { $0.kind == .added ? $0.new : nil }
-      let known = Set(members.map { SameValue($0) })
-      guard removed.isSubset(of: known), known.isDisjoint(with: added.map { SameValue($0) }) else {
+      let known = Set(members)
+      guard removed.isSubset(of: known), known.isDisjoint(with: added) else {
         throw Self.mismatch
       }
-      let values = members.filter { !removed.contains(SameValue($0)) } + added
+      let values = members.filter { !removed.contains($0) } + added
       return try CanonicalOrder.sorted(values) { try $0.write($1) }
     }
 
     private func applied(to entries: [ArchiveValue.MapEntry]) throws -> [ArchiveValue.MapEntry] {
       let places = Dictionary(
-        entries.enumerated().map { (SameValue($1.key), $0) }, uniquingKeysWith: { first, _ in first })
+        entries.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
       var values: [ArchiveValue?] = entries.map(\.value)
       var added: [ArchiveValue.MapEntry] = []
       for (component, node) in children {
         guard case .value(let key) = component else { throw Self.mismatch }
-        let place = places[SameValue(key)]
+        let place = places[key]
         let value = try node.member(place.map { entries[$0].value })
         if let place {
           values[place] = value
@@ -124,7 +124,7 @@ extension ValueDifference {
           guard value == nil else { throw Self.mismatch }
           return change.new
         case .removed:
-          guard let value, change.old.map(value.isSame) ?? false else { throw Self.mismatch }
+          guard value != nil, change.old == value else { throw Self.mismatch }
           return nil
         case .changed, .reordered: break
         }
@@ -147,7 +147,7 @@ extension ValueDifference {
         let members = try byID(elements)
         var rest = Dictionary(members.map { ($0.id, $0.value) }, uniquingKeysWith: { first, _ in first })
         let ordered = try reordered.map { id in
-          guard let element = rest.removeValue(forKey: SameValue(id)) else { throw Self.mismatch }
+          guard let element = rest.removeValue(forKey: id) else { throw Self.mismatch }
           return element
         }
         // Elements that the order does not name follow it, like added ones.
@@ -157,18 +157,18 @@ extension ValueDifference {
       return try byPlace(elements, places)
     }
 
-    private func byID(_ elements: [ArchiveValue]) throws -> [(id: SameValue, value: ArchiveValue)] {
+    private func byID(_ elements: [ArchiveValue]) throws -> [(id: ArchiveValue, value: ArchiveValue)] {
       guard let ids = ValueDifference.ids(elements, key) else { throw Self.mismatch }
-      var nodes: [SameValue: Node] = [:]
-      for case (.element(_, let id), let node) in children { nodes[SameValue(id)] = node }
-      var result: [(id: SameValue, value: ArchiveValue)] = []
+      var nodes: [ArchiveValue: Node] = [:]
+      for case (.element(_, let id), let node) in children { nodes[id] = node }
+      var result: [(id: ArchiveValue, value: ArchiveValue)] = []
       for (id, element) in zip(ids, elements) {
         guard let value = try nodes[id].map({ try $0.member(element) }) ?? element else { continue }
         result.append((id, value))
       }
       let known = Set(ids)
-      for case (.element(_, let id), let node) in children where !known.contains(SameValue(id)) {
-        if let value = try node.member(nil) { result.append((SameValue(id), value)) }
+      for case (.element(_, let id), let node) in children where !known.contains(id) {
+        if let value = try node.member(nil) { result.append((id, value)) }
       }
       return result
     }

@@ -74,7 +74,7 @@ public struct ValueDifference: Sendable, Hashable {
     case (.array(let before), .array(let after)): compare(before, after)
     case (.set(let before), .set(let after)): compareMembers(before, after)
     case (.map(let before), .map(let after)): compare(before, after)
-    default: if !old.isSame(as: new) { note(.changed, old, new) }
+    default: if old != new { note(.changed, old, new) }
     }
   }
 
@@ -95,22 +95,22 @@ public struct ValueDifference: Sendable, Hashable {
 
   private mutating func compareMembers(_ before: [ArchiveValue], _ after: [ArchiveValue]) {
     guard !before.isStored(like: after) else { return }
-    let olds = Set(before.map { SameValue($0) }), news = Set(after.map { SameValue($0) })
-    for member in before where !news.contains(SameValue(member)) { note(.removed, member, nil, at: .value(member)) }
-    for member in after where !olds.contains(SameValue(member)) { note(.added, nil, member, at: .value(member)) }
+    let olds = Set(before), news = Set(after)
+    for member in before where !news.contains(member) { note(.removed, member, nil, at: .value(member)) }
+    for member in after where !olds.contains(member) { note(.added, nil, member, at: .value(member)) }
   }
 
   private mutating func compare(_ before: [ArchiveValue.MapEntry], _ after: [ArchiveValue.MapEntry]) {
-    let olds = Set(before.map { SameValue($0.key) })
-    let news = Dictionary(after.map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+    let olds = Set(before.map(\.key))
+    let news = Dictionary(after.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
     for entry in before {
-      if let value = news[SameValue(entry.key)] {
+      if let value = news[entry.key] {
         compare(entry.value, value, at: .value(entry.key))
       } else {
         note(.removed, entry.value, nil, at: .value(entry.key))
       }
     }
-    for entry in after where !olds.contains(SameValue(entry.key)) {
+    for entry in after where !olds.contains(entry.key) {
       note(.added, nil, entry.value, at: .value(entry.key))
     }
   }
@@ -134,12 +134,12 @@ public struct ValueDifference: Sendable, Hashable {
   }
 
   private mutating func compareByID(
-    _ before: [ArchiveValue], _ after: [ArchiveValue], _ olds: [SameValue], _ news: [SameValue]
+    _ before: [ArchiveValue], _ after: [ArchiveValue], _ olds: [ArchiveValue], _ news: [ArchiveValue]
   ) {
     let kept = Dictionary(uniqueKeysWithValues: zip(news, after))
     let known = Set(olds)
     for (id, element) in zip(olds, before) {
-      let component = MergePath.Component.element(key: key, id: id.value)
+      let component = MergePath.Component.element(key: key, id: id)
       if let value = kept[id] {
         compare(element, value, at: component)
       } else {
@@ -147,21 +147,19 @@ public struct ValueDifference: Sendable, Hashable {
       }
     }
     for (id, element) in zip(news, after) where !known.contains(id) {
-      note(.added, nil, element, at: .element(key: key, id: id.value))
+      note(.added, nil, element, at: .element(key: key, id: id))
     }
     // Added elements follow the kept ones, unless a new order is noted.
     let plain = olds.filter { kept[$0] != nil } + news.filter { !known.contains($0) }
-    if plain != news { note(.reordered, .array(olds.map(\.value)), .array(news.map(\.value))) }
+    if plain != news { note(.reordered, .array(olds), .array(news)) }
   }
 
   /// The identities of the elements; `nil` if an element has no key, or two have the same.
-  static func ids(_ elements: [ArchiveValue], _ key: IdentityKey) -> [SameValue]? {
-    var seen = Set<SameValue>()
-    var ids: [SameValue] = []
+  static func ids(_ elements: [ArchiveValue], _ key: IdentityKey) -> [ArchiveValue]? {
+    var seen = Set<ArchiveValue>()
+    var ids: [ArchiveValue] = []
     for element in elements {
-      guard let value = element[key], !value.isNull else { return nil }
-      let id = SameValue(value)
-      guard seen.insert(id).inserted else { return nil }
+      guard let id = element[key], !id.isNull, seen.insert(id).inserted else { return nil }
       ids.append(id)
     }
     return ids

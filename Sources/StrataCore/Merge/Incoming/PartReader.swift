@@ -160,11 +160,11 @@ final class PartReader {
   {
     var pairs: [(key: ArchiveValue, value: ArchiveValue)] = []
     let olds = before?.objectValue.map { Dictionary($0.entries.map { ($0.key, $0.value) }) { first, _ in first } }
-    var seen = Set<SameValue>()
+    var seen = Set<ArchiveValue>()
     for pair in try type.partPairs(of: value, in: context) {
       try at(.key(pair.key.stringValue ?? "(key)")) {
         guard let key = try known({ try type.partKey(pair.key, in: context) }) else { return }
-        guard seen.insert(SameValue(key)).inserted || key.hasNaN else {
+        guard seen.insert(key).inserted || key.hasNaN else {
           throw ArchiveError(
             context.source == .json ? .invalidJSON : .damaged, "a duplicate key; each may be there once")
         }

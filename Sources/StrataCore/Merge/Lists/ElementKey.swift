@@ -2,13 +2,13 @@
 ///
 /// Elements with the same identity are therefore matched with those of another list in their order.
 struct ElementKey: Hashable {
-  let id: SameValue
+  let id: ArchiveValue
   let occurrence: Int
 }
 
 /// Creates the keys of the elements of one list. Call it for the elements in their order.
 struct ElementKeys {
-  private var counts: [SameValue: Int] = [:]
+  private var counts: [ArchiveValue: Int] = [:]
 
   /// Returns a key for each element; `nil` for an element without an identity.
   ///
@@ -21,7 +21,6 @@ struct ElementKeys {
   }
 
   mutating func key(for id: ArchiveValue) -> ElementKey {
-    let id = SameValue(id)
     let occurrence = counts[id, default: 0]
     counts[id] = occurrence + 1
     return ElementKey(id: id, occurrence: occurrence)

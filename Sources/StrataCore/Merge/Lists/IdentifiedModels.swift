@@ -29,7 +29,7 @@ struct ModelFinder {
           return try inside(value, container)
         }
         var place = IdentifiedModels.Place(
-          id: SameValue(.array([.string(record.typeName), id.value])), container: container)
+          id: .array([.string(record.typeName), id.value]), container: container)
         let occurrence = occurrences[place, default: 0]
         occurrences[place] = occurrence + 1
         place.occurrence = occurrence
@@ -70,7 +70,7 @@ struct ModelFinder {
 
   /// The value with each model that has an identity reduced to that identity.
   func structure(of value: ArchiveValue) throws -> ArchiveValue {
-    try map(value) { .record(ModelRecord(shape: Self.shape, values: [$1.id.value, .string($0.typeName)])) }
+    try map(value) { .record(ModelRecord(shape: Self.shape, values: [$1.id, .string($0.typeName)])) }
   }
 
   private static let shape = RecordShape(
@@ -82,7 +82,7 @@ struct IdentifiedModels {
   /// The position of a model.
   struct Place: Hashable {
     /// The type of the model and its identity.
-    let id: SameValue
+    let id: ArchiveValue
     /// The steps to the container that holds the model.
     let container: [ArchiveValue]
     /// How many models with this identity come before it in the container.
@@ -92,7 +92,7 @@ struct IdentifiedModels {
   /// The models in their order.
   private(set) var all: [(place: Place, record: ModelRecord)] = []
   private var records: [Place: ModelRecord] = [:]
-  private var places: [SameValue: [Place]] = [:]
+  private var places: [ArchiveValue: [Place]] = [:]
 
   var isEmpty: Bool { records.isEmpty }
 
@@ -102,7 +102,7 @@ struct IdentifiedModels {
     places[place.id, default: []].append(place)
   }
 
-  func isRepeated(_ id: SameValue) -> Bool { places[id]?.count ?? 0 > 1 }
+  func isRepeated(_ id: ArchiveValue) -> Bool { places[id]?.count ?? 0 > 1 }
 
   /// The model that corresponds to one of another list: the one with the same identity. If either list has several of
   /// them, it is the one at the same place.

@@ -72,8 +72,7 @@ extension MergeState {
   mutating func forget(_ conflict: MergeReport.Entry) {
     let places = conflicts.indices.filter { conflicts[$0].path == conflict.path }
     func isSame(_ other: MergeReport.Entry) -> Bool {
-      ArchiveValue.areSame(other.base, conflict.base) && ArchiveValue.areSame(other.local, conflict.local)
-        && ArchiveValue.areSame(other.server, conflict.server)
+      other.base == conflict.base && other.local == conflict.local && other.server == conflict.server
     }
     let place = places.count == 1 ? places.first : places.first { isSame(conflicts[$0]) }
     if let place { conflicts.remove(at: place) }

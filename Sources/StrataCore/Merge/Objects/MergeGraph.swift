@@ -224,8 +224,8 @@ extension ArchiveValue {
   }
 
   /// A lookup table of the entries of a dictionary; empty for any other value.
-  var mapLookup: [SameValue: ArchiveValue] {
-    Dictionary((mapEntries ?? []).map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+  var mapLookup: [ArchiveValue: ArchiveValue] {
+    Dictionary((mapEntries ?? []).map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// The entries of an array of pairs, which is the form of an ordered dictionary; `nil` for any other value.

@@ -98,7 +98,7 @@ struct ObjectLinking {
   private func hasSameFields(_ one: Int, _ other: Int) throws -> Bool {
     guard let matching else { return false }
     let left = try fields[one] ?? graph.record(one), right = try fields[other] ?? graph.record(other)
-    return ArchiveValue.record(left).isSame(as: .record(right)) { matching.canonical($0) }
+    return ArchiveValue.record(left).isEqual(to: .record(right)) { matching.canonical($0) }
   }
 
   /// Adds updates for objects in which nothing changes except references to replaced objects.

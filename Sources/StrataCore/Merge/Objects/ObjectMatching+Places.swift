@@ -41,9 +41,9 @@ extension ObjectMatching {
     let (base, local, server) = (place.base?.mapLookup, place.local?.mapLookup, place.server?.mapLookup)
     let others =
       place.isKnownHere || server == nil
-      ? [] : (place.local?.mapEntries ?? []).filter { server?[SameValue($0.key)] == nil }
+      ? [] : (place.local?.mapEntries ?? []).filter { server?[$0.key] == nil }
     for entry in ((place.server ?? place.local)?.mapEntries ?? []) + others {
-      let key = SameValue(entry.key)
+      let key = entry.key
       places.append(
         Place(
           base: base?[key], local: local?[key], server: server?[key], isRepeated: place.isRepeated,
@@ -117,16 +117,16 @@ extension ObjectMatching {
       return
     }
     let left = try one.map(content), right = try other.map(content)
-    let ends = CommonEnds(left, right) { $0.isSame(as: $1) }
+    let ends = CommonEnds(left, right, ==)
     for index in 0..<ends.start { places.append(place(one[index], other[index])) }
     for index in 1..<ends.end + 1 { places.append(place(one[one.count - index], other[other.count - index])) }
     let (lefts, rights) = (ends.old, ends.new)
-    var known: [SameValue: [Int]] = [:]
-    for index in rights.reversed() { known[SameValue(right[index]), default: []].append(index) }
+    var known: [ArchiveValue: [Int]] = [:]
+    for index in rights.reversed() { known[right[index], default: []].append(index) }
     var taken = Set<Int>()
     var rest: [Int] = []
     for index in lefts {
-      if lefts.count != rights.count, let match = known[SameValue(left[index])]?.popLast() {
+      if lefts.count != rights.count, let match = known[left[index]]?.popLast() {
         places.append(place(one[index], other[match]))
         taken.insert(match)
       } else {

@@ -302,7 +302,7 @@ struct ObjectMatching {
       guard let one = own[field.key], let two = other[field.key], !one.hasReferences, !two.hasReferences else {
         continue
       }
-      if !one.isSame(as: two) { return true }
+      if one != two { return true }
     }
     return false
   }

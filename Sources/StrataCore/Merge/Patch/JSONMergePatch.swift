@@ -12,7 +12,7 @@ public enum JSONMergePatch {
 
   /// - Returns: `nil` if nothing differs.
   private static func difference(from old: ArchiveValue, to new: ArchiveValue) -> ArchiveValue? {
-    guard case .object(let new) = new else { return old.isSame(as: new) ? nil : new }
+    guard case .object(let new) = new else { return old == new ? nil : new }
     let known = old.objectValue?.entries
     if let known, known.isStored(like: new.entries) { return nil }
     let olds = known ?? []

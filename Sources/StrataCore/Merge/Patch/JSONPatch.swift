@@ -100,7 +100,7 @@ public struct JSONPatch: Sendable, Hashable {
       switch (old, new) {
       case (.object(let before), .object(let after)): compare(before.entries, after.entries)
       case (.array(let before), .array(let after)): compare(before, after)
-      default: if !old.isSame(as: new) { operations.append(.replace(JSONPointer(path), new)) }
+      default: if old != new { operations.append(.replace(JSONPointer(path), new)) }
       }
     }
 

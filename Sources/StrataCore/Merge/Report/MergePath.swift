@@ -109,8 +109,8 @@ extension MergePath.Component {
     case (.key(let one), .key(let other)): ExactKey.isSame(one, other)
     case (.index(let one), .index(let other)): one == other
     case (.element(let one, let id), .element(let other, let otherID)):
-      one == other && SameValue(id) == SameValue(otherID)
-    case (.value(let one), .value(let other)): SameValue(one) == SameValue(other)
+      one == other && id == otherID
+    case (.value(let one), .value(let other)): one == other
     default: false
     }
   }
@@ -121,8 +121,8 @@ extension MergePath.Component {
     case .index(let index): hasher.combine(index)
     case .element(let key, let id):
       hasher.combine(key)
-      hasher.combine(SameValue(id))
-    case .value(let value): hasher.combine(SameValue(value))
+      hasher.combine(id)
+    case .value(let value): hasher.combine(value)
     }
   }
 }

@@ -75,13 +75,13 @@ extension ValueMerger {
 
   /// The models of a list that have fields which JSON never holds and no identity, looked up by their other fields. An
   /// incoming model with the same values corresponds to the first of them that is left.
-  private func hiddenModels(of list: ArchiveValue, _ finder: ModelFinder) throws -> [SameValue: [ModelRecord]] {
-    var models: [SameValue: [ModelRecord]] = [:]
+  private func hiddenModels(of list: ArchiveValue, _ finder: ModelFinder) throws -> [ArchiveValue: [ModelRecord]] {
+    var models: [ArchiveValue: [ModelRecord]] = [:]
     _ = try finder.map(list) { record, _ in
       .record(record)
     } anonymous: { record in
       let shown = withoutHidden(.record(record))
-      if shown.recordValue?.values.count != record.values.count { models[SameValue(shown), default: []].append(record) }
+      if shown.recordValue?.values.count != record.values.count { models[shown, default: []].append(record) }
       return .null
     }
     return models.mapValues { $0.reversed() }
@@ -136,7 +136,7 @@ extension ValueMerger {
           .record(record)
         } anonymous: { record in
           let whole = try overlaid(.record(record), over: [], fillsIn: true)
-          return hidden[SameValue(withoutHidden(whole))]?.popLast().map { .record($0) } ?? whole
+          return hidden[withoutHidden(whole)]?.popLast().map { .record($0) } ?? whole
         }
       }
       let elements = try (merged.arrayValue ?? []).enumerated().map { place, element in
@@ -162,7 +162,7 @@ extension ValueMerger {
       let lookups = known.map { $0?.mapLookup ?? [:] }
       return .map(
         try entries.compactMap { entry in
-          let others = lookups.map { $0[SameValue(entry.key)] }
+          let others = lookups.map { $0[entry.key] }
           if entry.value.isUnknownCase {
             return others.lazy.compactMap(\.self).first.map { .init(key: entry.key, value: $0) }
           }

@@ -11,10 +11,10 @@ extension ValueMerger {
     var local = Elements()
     var server = Elements()
     /// The identities by number.
-    var ids: [SameValue] = []
+    var ids: [ArchiveValue] = []
     var components: [MergePath.Component] = []
     /// The identities that several elements of one list have.
-    var duplicates = Set<SameValue>()
+    var duplicates = Set<ArchiveValue>()
 
     var order: ListOrder { ListOrder(base: base.numbers, local: local.numbers, server: server.numbers) }
 
@@ -226,11 +226,8 @@ extension ArchiveValue {
 
   /// A set of merged values in canonical order, without duplicates. Values that contain NaN are never duplicates.
   static func set(ofMerged values: [ArchiveValue]) throws -> ArchiveValue {
-    var seen = Set<SameValue>()
-    let members = values.filter {
-      let value = SameValue($0)
-      return seen.insert(value).inserted || value.hasNaN
-    }
+    var seen = Set<ArchiveValue>()
+    let members = values.filter { seen.insert($0).inserted || $0.hasNaN }
     // Objects have no bytes to be sorted by. The archive sorts them by their content.
     guard !members.contains(where: \.hasReferences) else { return .set(members) }
     return .set(try CanonicalOrder.sorted(members) { try $0.write($1) })

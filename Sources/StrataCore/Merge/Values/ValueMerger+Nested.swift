@@ -9,9 +9,9 @@ extension ValueMerger {
   ) throws -> ArchiveValue? {
     if case .dictionary? = shape?.kind, let own = local.pairs, let other = server.pairs {
       let entries = try mergeEntries(sides, sides.base?.pairs ?? [], own, other, inherited: policy, shape) {
-        (SameValue($0.key), $0.value, .value($0.key))
+        ($0.key, $0.value, .value($0.key))
       }
-      return .array(entries.map { .array([$0.0.value, $0.1]) })
+      return .array(entries.map { .array([$0.0, $0.1]) })
     }
     switch (local, server) {
     case (.object, .object), (.map, .map), (.record, .record): break
@@ -158,15 +158,15 @@ extension ValueMerger {
     _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, inherited: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue {
     let (base, own, other) = (sides.base?.mapEntries ?? [], local.mapEntries ?? [], server.mapEntries ?? [])
-    for entries in [own, other] where Set(entries.map { SameValue($0.key) }).count < entries.count {
+    for entries in [own, other] where Set(entries.map(\.key)).count < entries.count {
       throw ArchiveError(.mergeFailed, "a dictionary has several keys that are not a number; each may be there once")
     }
     let entries = try mergeEntries(sides, base, own, other, inherited: inherited, shape) {
-      (SameValue($0.key), $0.value, .value($0.key))
+      ($0.key, $0.value, .value($0.key))
     }
     // An empty dictionary keeps the form that it has on one of the sides.
     guard !entries.isEmpty else { return own.isEmpty ? local : other.isEmpty ? server : .map([]) }
-    return .map(try CanonicalOrder.sorted(entries.map { .init(key: $0.0.value, value: $0.1) }) { try $0.write($1.key) })
+    return .map(try CanonicalOrder.sorted(entries.map { .init(key: $0.0, value: $0.1) }) { try $0.write($1.key) })
   }
 
   /// Merges dictionaries entry by entry. A key that the base has and the server lacks was removed by the server.

@@ -57,7 +57,7 @@ extension ValueMerger {
           first = (own, merged, start..<notes.count)
         }
       }
-      guard !merged.isSame(as: local) else { continue }
+      guard merged != local else { continue }
       let before = updates.updateValue(merged, forKey: number)
       if try isReplacedForItsConstants(number, entity, matching) {
         replaced.insert(entity)

@@ -326,8 +326,8 @@ struct ValueMerger {
   func same(_ left: ArchiveValue?, _ right: ArchiveValue?) -> Bool {
     if left == right { return true }
     guard let left, let right else { return false }
-    guard let matching else { return left.isSame(as: right) { $0 } }
-    return left.isSame(as: right) { matching.canonical($0) }
+    guard let matching else { return left.isEqual(to: right) { $0 } }
+    return left.isEqual(to: right) { matching.canonical($0) }
   }
 }
 

@@ -1,56 +1,6 @@
 import Foundation
 
-extension ArchiveValue: Hashable {
-  /// Whether two values are equal. NaN equals nothing, as in floating-point arithmetic, but arrays and objects that
-  /// share storage are always equal.
-  ///
-  /// - Complexity: linear in the size, with parts that share storage counted once, however often they occur. Does not use recursion.
-  public static func == (left: ArchiveValue, right: ArchiveValue) -> Bool {
-    guard left.holdsValues else { return areEqualScalars(left, right) }
-    guard right.holdsValues else { return false }
-    return areEqualFlat(left, right) ?? areEqual(left, right, areEqualScalars, hasOrder: true)
-  }
-
-  /// Compares two values without nested collections; `nil` if both have nested collections at the same position.
-  private static func areEqualFlat(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool? {
-    switch (left, right) {
-    case (.array(let one), .array(let other)), (.set(let one), .set(let other)): areEqualFlat(one, other)
-    case (.record(let one), .record(let other)) where one.shape === other.shape: areEqualFlat(one.values, other.values)
-    default: nil
-    }
-  }
-
-  private static func areEqualFlat(_ left: [ArchiveValue], _ right: [ArchiveValue]) -> Bool? {
-    guard left.count == right.count else { return false }
-    if left.isStored(like: right) { return true }
-    for (one, other) in zip(left, right) {
-      if one.holdsValues, other.holdsValues { return nil }
-      if !areEqualScalars(one, other) { return false }
-    }
-    return true
-  }
-
-  private static func areEqualScalars(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
-    switch (left, right) {
-    case (.null, .null): true
-    case (.bool(let one), .bool(let other)): one == other
-    case (.int(let one), .int(let other)): one == other
-    case (.uint(let one), .uint(let other)): one == other
-    case (.wideInteger(let one), .wideInteger(let other)): one == other
-    case (.float(let one), .float(let other)): one == other
-    case (.double(let one), .double(let other)): one == other
-    case (.decimal(let one), .decimal(let other)): one == other
-    case (.number(let one), .number(let other)): one == other
-    case (.string(let one), .string(let other)): one == other
-    case (.data(let one), .data(let other)): one == other
-    case (.date(let one), .date(let other)): one == other
-    case (.url(let one), .url(let other)): one == other
-    case (.uuid(let one), .uuid(let other)): one == other
-    case (.reference(let one), .reference(let other)): one == other
-    default: false
-    }
-  }
-
+extension ArchiveValue {
   /// Hashes everything that distinguishes a value. Foundation hashes only the first bytes of data, decimals as doubles,
   /// and URLs without their bases, so that many values could share a hash.
   ///
@@ -99,6 +49,10 @@ private struct ValueHashing {
     count += 1
     switch value {
     case .null: hasher.combine(ValueKind.null.rawValue)
+    // All NaN of one kind are equal.
+    case .float(let number) where number.isNaN: hasher.combine(.float, Float.nan)
+    case .double(let number) where number.isNaN: hasher.combine(.double, Double.nan)
+    case .date where value.isNotANumber: hasher.combine(.date, Double.nan)
     case .bool(let bool): hasher.combine(.bool, bool)
     case .int(let integer): hasher.combine(.int, integer)
     case .uint(let integer): hasher.combine(.uint, integer)
@@ -124,7 +78,11 @@ private struct ValueHashing {
     case .uuid(let uuid): hasher.combine(.uuid, uuid)
     case .reference(let number): hasher.combine(.reference, number)
     case .array(let elements): hasher.combine(.array, hash(elements) { $0.add($1, to: &$2) })
-    case .set(let elements): hasher.combine(.set, hash(elements) { $0.add($1, to: &$2) })
+    case .set(let members):
+      // The members of equal sets are in the same order, except for references.
+      let sum = known(members) { $0.sum(members) { ("", $0) } }
+      hasher.combine(.set, members.count)
+      hasher.combine(sum)
     case .map(let entries):
       let entries = hash(entries) {
         $0.add($1.key, to: &$2)

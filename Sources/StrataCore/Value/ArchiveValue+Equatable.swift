@@ -1,20 +1,66 @@
 import Foundation
 
-extension ArchiveValue {
-  /// Whether two values are equal, except that NaN is the same as itself.
+extension ArchiveValue: Hashable {
+  /// Whether two values are equal: of one kind, with equal contents. NaN equals NaN of the same kind, so that every value
+  /// equals itself. Objects and records are equal in any order of their keys.
   ///
-  /// - Complexity: linear in the size of the smaller one; does not use the stack.
-  package func isSame(as other: ArchiveValue) -> Bool { Self.areEqual(self, other, Self.areSameScalars) }
+  /// - Complexity: linear in the size, with parts that share storage counted once, however often they occur. Does not use recursion.
+  public static func == (left: ArchiveValue, right: ArchiveValue) -> Bool {
+    guard left.holdsValues else { return areEqualScalars(left, right) }
+    guard right.holdsValues else { return false }
+    return areEqualFlat(left, right) ?? areEqual(left, right, areEqualScalars)
+  }
 
+  /// Compares two values without nested collections; `nil` if both have nested collections at the same position.
+  private static func areEqualFlat(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool? {
+    switch (left, right) {
+    case (.array(let one), .array(let other)): areEqualFlat(one, other)
+    case (.record(let one), .record(let other)) where one.shape === other.shape: areEqualFlat(one.values, other.values)
+    default: nil
+    }
+  }
+
+  private static func areEqualFlat(_ left: [ArchiveValue], _ right: [ArchiveValue]) -> Bool? {
+    guard left.count == right.count else { return false }
+    if left.isStored(like: right) { return true }
+    for (one, other) in zip(left, right) {
+      if one.holdsValues, other.holdsValues { return nil }
+      if !areEqualScalars(one, other) { return false }
+    }
+    return true
+  }
+
+  static func areEqualScalars(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.bool(let one), .bool(let other)): one == other
+    case (.int(let one), .int(let other)): one == other
+    case (.uint(let one), .uint(let other)): one == other
+    case (.wideInteger(let one), .wideInteger(let other)): one == other
+    case (.float(let one), .float(let other)): one == other || one.isNaN && other.isNaN
+    case (.double(let one), .double(let other)): one == other || one.isNaN && other.isNaN
+    case (.decimal(let one), .decimal(let other)): one == other || one.isNaN && other.isNaN
+    case (.number(let one), .number(let other)): one == other
+    case (.string(let one), .string(let other)): one == other
+    case (.data(let one), .data(let other)): one == other
+    case (.date(let one), .date(let other)): one == other || left.isNotANumber && right.isNotANumber
+    case (.url(let one), .url(let other)): one == other
+    case (.uuid(let one), .uuid(let other)): one == other
+    case (.reference(let one), .reference(let other)): one == other
+    default: false
+    }
+  }
+}
+
+extension ArchiveValue {
   /// Whether two values have the same structure, and equal values in it.
   ///
   /// - Parameters:
   ///   - areEqual: compares two values of which at least one holds no others.
-  ///   - hasOrder: whether the members of sets with references are in a defined order.
-  ///   - members: converts the members of other sets with references for the comparison.
+  ///   - members: converts the members of sets with references for the comparison. Their order in an archive depends on
+  ///     the objects, so it does not count here.
   static func areEqual(
     _ left: ArchiveValue, _ right: ArchiveValue, _ areEqual: (ArchiveValue, ArchiveValue) -> Bool,
-    hasOrder: Bool = false,
     members: (ArchiveValue) -> ArchiveValue = { $0 }
   ) -> Bool {
     var waiting: [(ArchiveValue, ArchiveValue)] = []
@@ -45,7 +91,7 @@ extension ArchiveValue {
     while let (left, right) = waiting.popLast() {
       let isEqual =
         switch (left, right) {
-        case (.set(let one), .set(let other)) where !hasOrder && left.hasReferences:
+        case (.set(let one), .set(let other)) where left.hasReferences:
           one.count == other.count && Set(one.map(members)) == Set(other.map(members))
         case (.array(let one), .array(let other)), (.set(let one), .set(let other)):
           one.isStored(like: other)
@@ -104,10 +150,6 @@ extension ArchiveValue {
     }
   }
 
-  static func areSameScalars(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
-    left == right || left.isNotANumber && left.markingNaN == right.markingNaN
-  }
-
   var isNotANumber: Bool {
     switch self {
     case .double(let number): number.isNaN
@@ -118,60 +160,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The number of values: this one and all inside.
-  ///
-  /// - Parameter depth: the number of levels around this value.
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if more levels than the limit are nested.
-  /// - Complexity: linear in that number; does not use the stack.
-  func size(atDepth depth: Int = 0, limit: Int = .max) throws -> Int {
-    guard holdsValues else {
-      guard depth <= limit else { throw ArchiveError.tooDeep(limit) }
-      return 1
-    }
-    var size = 1
-    var waiting = [(value: self, depth: depth)]
-    while let (value, depth) = waiting.popLast() {
-      guard depth < limit else { throw ArchiveError.tooDeep(limit) }
-      value.forEachInside { inside in
-        size += 1
-        if inside.holdsValues { waiting.append((inside, depth + 1)) }
-      }
-    }
-    return size
-  }
-}
-
-extension Array {
-  /// Whether two arrays share their memory, so that their elements need not be compared.
-  func isStored(like other: [Element]) -> Bool {
-    withUnsafeBufferPointer { own in
-      other.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress && own.count == $0.count }
-    }
-  }
-}
-
-/// A value for lookup tables: NaN equals itself.
-package struct SameValue: Hashable {
-  let value: ArchiveValue
-  /// The value with each NaN replaced by a marker; `nil` if there is none.
-  private let marked: ArchiveValue?
-  /// Whether the value contains NaN.
-  var hasNaN: Bool { marked != nil }
-
-  package init(_ value: ArchiveValue) {
-    self.value = value
-    marked = (value.holdsValues ? value.hasNaN : value.isNotANumber) ? value.markingNaN : nil
-  }
-
-  package static func == (left: SameValue, right: SameValue) -> Bool {
-    left.marked ?? left.value == right.marked ?? right.value
-  }
-
-  package func hash(into hasher: inout Hasher) { hasher.combine(marked ?? value) }
-}
-
-extension ArchiveValue {
-  /// Whether the value contains NaN, so that it is not equal to itself.
+  /// Whether the value contains NaN. A set may hold several values with NaN, as in Swift.
   var hasNaN: Bool {
     var waiting = [self]
     while let value = waiting.popLast() {
@@ -180,15 +169,13 @@ extension ArchiveValue {
     }
     return false
   }
+}
 
-  /// Returns a copy in which each NaN is replaced by a marker, so that NaN equals itself.
-  fileprivate var markingNaN: ArchiveValue {
-    switch self {
-    case .double(let number) where number.isNaN: .number(NumberText(checked: "NaN"))
-    case .float(let number) where number.isNaN: .number(NumberText(checked: "float NaN"))
-    case .decimal(let number) where number.isNaN: .number(NumberText(checked: "decimal NaN"))
-    case .date where isNotANumber: .number(NumberText(checked: "date NaN"))
-    default: mapInside(\.markingNaN)
+extension Array {
+  /// Whether two arrays share their memory, so that their elements need not be compared.
+  func isStored(like other: [Element]) -> Bool {
+    withUnsafeBufferPointer { own in
+      other.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress && own.count == $0.count }
     }
   }
 }

@@ -3,14 +3,13 @@ extension ArchiveValue {
   /// may have it in different types.
   ///
   /// - Parameter canonical: returns the same number for all references to one object.
-  func isSame(as other: ArchiveValue, _ canonical: (Int) -> Int) -> Bool {
+  func isEqual(to other: ArchiveValue, _ canonical: (Int) -> Int) -> Bool {
     Self.areEqual(self, other) { one, other in
       guard case (.reference(let left), .reference(let right)) = (one, other) else {
-        return Self.areSameScalars(one, other) || one.isNotANumber && other.isNotANumber
+        return Self.areEqualScalars(one, other) || one.isNotANumber && other.isNotANumber
       }
       return left == right || canonical(left) == canonical(right)
     } members: {
-      // The order of objects in a set depends on their fields, which are not compared here.
       $0.hasReferences ? $0.withoutReferences(canonical) : $0
     }
   }

@@ -1,0 +1,61 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("Equality of values")
+struct EqualityTests {
+  private static let scalars: [ArchiveValue] = [
+    .null, .bool(false), 0, 1, .uint(.max), .double(0), .double(-0.0), .double(.nan), .double(-.nan),
+    .double(.signalingNaN),
+    .float(0), .float(.nan), .decimal(0), .decimal(.nan), .date(Date(timeIntervalSinceReferenceDate: .nan)),
+    .date(Date(timeIntervalSinceReferenceDate: 0)), "", "a", "\u{E9}", "e\u{301}", .data(Data()), .data(Data([0])),
+    .reference(0), .reference(1),
+  ]
+
+  /// Values that hold up to two scalars of a few kinds, in both orders.
+  private static let values: [ArchiveValue] = {
+    var values = scalars
+    let few: [ArchiveValue] = [1, .double(.nan), .double(-.nan), .reference(0), .reference(1)]
+    for one in few {
+      values += [.array([one]), .set([one]), ["a": one], .array([.array([one])])]
+      for other in few {
+        values += [
+          .array([one, other]), .set([one, other]), ["a": one, "b": other], ["b": other, "a": one],
+          .map([.init(key: one, value: other)]), .set([.array([one]), .array([other])]),
+          .record(ModelRecord(typeName: "R", modelVersion: 1, fields: [("a", one), ("b", other)])),
+          .record(ModelRecord(typeName: "R", modelVersion: 1, fields: [("b", other), ("a", one)])),
+        ]
+      }
+    }
+    return values
+  }()
+
+  @Test("Each value equals itself, with NaN in it too")
+  func reflexive() {
+    for value in Self.values {
+      #expect(value == value && value.hashValue == value.hashValue)
+      #expect(Set([value, value]).count == 1)
+    }
+  }
+
+  @Test("Equality is symmetric and transitive, and equal values have equal hashes")
+  func equivalence() {
+    // The number of the first value that each equals.
+    let classes = Self.values.map { value in Self.values.firstIndex(of: value) ?? -1 }
+    for (place, one) in Self.values.enumerated() {
+      for (other, two) in Self.values.enumerated() {
+        #expect((one == two) == (classes[place] == classes[other]), "\(one) and \(two)")
+        if one == two { #expect(one.hashValue == two.hashValue, "\(one) and \(two)") }
+      }
+    }
+    #expect(Set(Self.values).count == Set(classes).count)
+  }
+
+  @Test("NaN equals NaN of the same kind and nothing else")
+  func notANumber() {
+    #expect(ArchiveValue.double(.nan) == .double(-.nan))
+    #expect(ArchiveValue.double(.nan) != .float(.nan) && ArchiveValue.double(.nan) != .double(0))
+    #expect(ArchiveValue.set([.reference(0), .reference(1)]) == .set([.reference(1), .reference(0)]))
+    #expect(ArchiveValue.array([.reference(0), .reference(1)]) != .array([.reference(1), .reference(0)]))
+  }
+}
