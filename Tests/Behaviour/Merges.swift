@@ -85,7 +85,7 @@ struct Merges {
     for _ in 0..<4 { server.edit(&random) }
     text.attempt("again") { text in
       let tree = try JSONAdapter(Doc.self).encodeValue(server)
-      text.report("again", try doc.mergeValues(fromJSON: random.part(of: tree)))
+      text.report("again", try doc.merge(.json(random.part(of: tree))))
     }
     text.model("last", doc)
   }
@@ -268,12 +268,12 @@ struct Merges {
         let json = try JSONAdapter(M.self).encodeArray(server)
         text.line("source json", String(decoding: json, as: UTF8.self))
         text.report(
-          "report", try local.mergeValues(fromJSON: json, by: key, unlisted: missing, base: given, options: options))
+          "report", try local.merge(.json(json), by: key, unlisted: missing, base: given, options: options))
       default:
         let value = try ArchiveValue.array(server.map { random.part(of: try JSONAdapter(M.self).encodeValue($0)) })
         text.line("source part", value)
         text.report(
-          "report", try local.mergeValues(fromJSON: value, by: key, unlisted: missing, base: given, options: options))
+          "report", try local.merge(.json(value), by: key, unlisted: missing, base: given, options: options))
       }
     }
     text.value("result", local)

@@ -33,7 +33,7 @@ extension Benchmark {
         let text = try JSONWriter().write(models.changed())
         return {
           var merged = models
-          consume(try merged.mergeValues(fromJSON: text))
+          consume(try merged.merge(.json(text)))
         }
       }
     ),
@@ -55,7 +55,7 @@ extension Benchmark {
         let document = try Rows(models.changed()).jsonData()
         return {
           var merged = Rows(models)
-          consume(try merged.mergeValues(fromJSON: document))
+          consume(try merged.merge(.json(document)))
         }
       }
     ),
@@ -66,13 +66,13 @@ extension Benchmark {
         var known = try Rows(fromJSON: Rows(models).jsonData())
         known.rows = Rows(models.changed("here", from: 3)).rows
         let first = try Rows(models.changed("there", from: 3)).jsonData()
-        try known.mergeValues(fromJSON: first)
+        try known.merge(.json(first))
         try check(known.mergeConflicts.count >= count / 10, "conflicts")
         let second = try Rows(models.changed("again", from: 3)).jsonData()
         let merging = known
         return {
           var merged = merging
-          consume(try merged.mergeValues(fromJSON: second))
+          consume(try merged.merge(.json(second)))
         }
       }
     ),

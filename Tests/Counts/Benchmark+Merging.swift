@@ -9,22 +9,22 @@ extension Benchmark {
         let model = Small.make(number: 7)
         let text = try JSONWriter().write(model.changed())
         var merged = model
-        let report = try merged.mergeValues(fromJSON: text)
+        let report = try merged.merge(.json(text))
         try check(merged == model.changed() && report.changedKeys == ["name", "score"], "a merge of JSON")
         return {
           var merged = model
-          consume(try merged.mergeValues(fromJSON: text))
+          consume(try merged.merge(.json(text)))
         }
       },
       Benchmark("merge/json-list") {
         let models = Small.make(100)
         let text = try JSONWriter().write(models.changed())
         var merged = models
-        let report = try merged.mergeValues(fromJSON: text)
+        let report = try merged.merge(.json(text))
         try check(merged == models.changed() && !report.isEmpty, "a merge of a list")
         return {
           var merged = models
-          consume(try merged.mergeValues(fromJSON: text))
+          consume(try merged.merge(.json(text)))
         }
       },
       // Reads three archives and merges them as `strata merge` does.

@@ -76,7 +76,7 @@ struct TypesThatChangeTests {
     #expect(try After(fromJSON: json) == after)
     #expect(try After(dictionary: before.dictionaryValue) == after)
     var merged = After(x: [id: Modelled(a: 9)])
-    try merged.mergeValues(fromJSON: json)
+    try merged.merge(.json(json))
     #expect(merged == after)
     // In archives an object of a Codable type is no record of a model. What is archived alike opens.
     let old = try ArchiveEncoder().encode(Before(moods: [id: .bad]))

@@ -42,29 +42,20 @@ extension JSONAdapter where Root: VersionedModel {
     try writer(isPretty: false, sortsKeys: false).write(jsonMergePatch(from: old, to: new))
   }
 
-  /// Merges a JSON object into a model by this adapter's mappings. Only fields that the document contains are changed.
-  ///
-  /// All or nothing, and with the policies of the fields, as `merge(_:base:options:)`.
+  /// Merges a source into a model like `merge(_:base:options:)` of the model. A JSON document is read by this adapter's
+  /// mappings.
   ///
   /// - Parameters:
-  ///   - json: the document.
+  ///   - source: the source of the merge.
   ///   - root: the model, which is unchanged if an error is thrown.
   ///   - base: the server's state that the local edits started from; by default the base that the model remembers.
   ///   - options: the options of this merge.
-  /// - Throws: as `mergeValues(fromJSON:)`.
+  /// - Throws: as `merge(_:base:options:)`, and `mergeFailed` for a patch, which the adapter does not read.
   @discardableResult
   public func merge(
-    _ json: Data, into root: inout Root, base: Root? = nil, options: MergeOptions = MergeOptions()
+    _ source: MergeSource, into root: inout Root, base: Root? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
-    try root.fold(.json(json), base, options, in: context(.first, finishesModels: false).json)
-  }
-
-  /// Merges a parsed JSON object.
-  @discardableResult
-  public func merge(
-    _ json: ArchiveValue, into root: inout Root, base: Root? = nil, options: MergeOptions = MergeOptions()
-  ) throws -> MergeReport {
-    try root.fold(.json(json), base, options, in: context(.first, finishesModels: false).json)
+    try root.fold(source, base, options, in: context(.first, finishesModels: false).json)
   }
 }
 

@@ -84,6 +84,11 @@ extension Merge {
     in context: DecodingContext
   ) throws {
     incoming.removesAbsentKeys = true
+    guard context.json === JSONReading.standard else {
+      throw ArchiveError(
+        .mergeFailed, "an adapter reads documents; apply the patch to its document, and merge the result as .json",
+        typeName: schema.name)
+    }
     guard let origin = try (base as? any VersionedModel)?.dynamicModel ?? remembered() ?? model?.dynamicModel else {
       throw ArchiveError(.mergeFailed, "a patch is one of a model", typeName: schema.name)
     }

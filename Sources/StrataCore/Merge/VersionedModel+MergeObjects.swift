@@ -22,15 +22,6 @@ extension VersionedModel where Self: AnyObject {
     return try object.fold(.json(json), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
   }
 
-  /// Merges a parsed JSON document.
-  @discardableResult
-  public func mergeValues(
-    fromJSON json: ArchiveValue, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
-  ) throws -> MergeReport {
-    var object = self
-    return try object.fold(.json(json), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
-  }
-
   /// Merges a source in any form, by the options of this call.
   @discardableResult
   public func merge(

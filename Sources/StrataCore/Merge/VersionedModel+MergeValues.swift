@@ -43,14 +43,6 @@ extension VersionedModel {
     try fold(.json(json), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
   }
 
-  /// Merges a parsed JSON document.
-  @discardableResult
-  public mutating func mergeValues(
-    fromJSON json: ArchiveValue, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
-  ) throws -> MergeReport {
-    try fold(.json(json), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
-  }
-
   /// Merges a source in any form, by the options of this call, and with the base of both sides if it is known.
   ///
   ///     try issue.merge(.json(data), base: before)

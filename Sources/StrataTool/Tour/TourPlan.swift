@@ -61,7 +61,7 @@ enum TourPlan {
   private static func merging(
     _ response: IssueResponse, into issue: inout Issue, place: Int, _ width: Int
   ) throws -> TourStage {
-    let report = try ToolError.at(response.path) { try issue.mergeValues(fromJSON: response.json) }
+    let report = try ToolError.at(response.path) { try issue.merge(.json(response.json)) }
     var lines = report.changes.map { change in
       let names = (shortened(change.old, width), shortened(change.new, width))
       guard names.0 == names.1 else { return "\(change.key): \(names.0) → \(names.1)" }

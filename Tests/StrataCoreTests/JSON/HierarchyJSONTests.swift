@@ -165,12 +165,12 @@ struct HierarchyJSONTests {
   func wrong() throws {
     let shelter = Shelter(pets: [Hound(id: 1, name: "Rex", breed: "Pug")])
     let json = Data(#"{"pets":[{"id":1,"details":{"breed":7}}]}"#.utf8)
-    let error = archiveError { try shelter.mergeValues(fromJSON: json) }
+    let error = archiveError { try shelter.merge(.json(json)) }
     #expect(
       error?.code == .typeMismatch && error?.codingPath == [.key("pets"), .index(0), .key("breed")],
       "\(String(describing: error))")
     let twice = Data(#"{"pets":[{"id":1,"details":{"breed":"a","breed":"b"}}]}"#.utf8)
-    #expect(archiveError { try shelter.mergeValues(fromJSON: twice) }?.code == .invalidJSON)
+    #expect(archiveError { try shelter.merge(.json(twice)) }?.code == .invalidJSON)
   }
 
   // MARK: With tags
@@ -309,7 +309,7 @@ struct HierarchyJSONTests {
     let patch = try adapter.jsonMergePatchData(from: canvas, to: Canvas(figures: [Disc(id: 1, radius: 7)]))
     let patched = Canvas(figures: [Ring(id: 2, radius: 9), Disc(id: 1, radius: 6)])
     var target = patched
-    try adapter.merge(patch, into: &target, options: MergeOptions(unlisted: .remove))
+    try adapter.merge(.json(patch), into: &target, options: MergeOptions(unlisted: .remove))
     #expect(target.figures.map(\.id) == [1])
   }
 }

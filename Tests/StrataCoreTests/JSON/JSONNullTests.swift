@@ -56,14 +56,14 @@ struct JSONNullTests {
         "merge",
         {
           var copy = poll
-          try copy.mergeValues(fromJSON: data)
+          try copy.merge(.json(data))
         }
       ),
       (
         "merge of a value",
         {
           var copy = poll
-          try copy.mergeValues(fromJSON: JSONReader().read(data))
+          try copy.merge(.json(JSONReader().read(data)))
         }
       ),
       (

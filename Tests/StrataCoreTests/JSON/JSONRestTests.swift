@@ -161,7 +161,7 @@ struct JSONRestTests {
     #expect(
       try ArchiveUpgrader(Renamed.self).upgrade(ArchiveEncoder().encode(renamed)) == ArchiveEncoder().encode(renamed))
     var merged = Renamed(title: "h")
-    try adapter.merge(Data(text.utf8), into: &merged)
+    try adapter.merge(.json(Data(text.utf8)), into: &merged)
     #expect(merged == renamed)
     try merged.mergeValues(from: archived)
     #expect(merged == renamed)

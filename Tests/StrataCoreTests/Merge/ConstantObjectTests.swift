@@ -133,7 +133,7 @@ struct ConstantObjectTests {
   func inLists() throws {
     let ann = Author(id: 7, name: "Ann"), ben = Author(id: 8, name: "Ben")
     var authors = [ann, ben]
-    try authors.mergeValues(fromJSON: Data(#"[{"id":7,"name":"Anna"},{"id":8,"name":"Ben"}]"#.utf8), by: "id")
+    try authors.merge(.json(Data(#"[{"id":7,"name":"Anna"},{"id":8,"name":"Ben"}]"#.utf8)), by: "id")
     #expect(authors.map(\.name) == ["Anna", "Ben"] && authors[0] !== ann && authors[1] === ben)
     let reading = Reading(id: 1, value: .nan)
     var readings = [reading]

@@ -144,7 +144,7 @@ struct IdentityKeyTests {
     var base = Shelf()
     base.repos = [Repo(owner: "a", name: "x"), Repo(owner: "b", name: "x")]
     var shelf = base
-    try shelf.mergeValues(fromJSON: JSONAdapter(Shelf.self).encode(base))
+    try shelf.merge(.json(JSONAdapter(Shelf.self).encode(base)))
     shelf.repos[1].stars = 7
     try shelf.mergeValues(
       fromJSON: Data(#"{"repos": [{"owner": "a", "name": "x"}, {"owner": "b", "name": "x", "stars": 9}]}"#.utf8))

@@ -175,9 +175,9 @@ struct MatchingTests {
     }
     let sailor = Sailor(id: 0, name: "a", boss: Sailor(id: 1, name: "b"))
     let boss = sailor.boss
-    try sailor.mergeValues(fromJSON: document(400))
+    try sailor.merge(.json(document(400)))
     #expect(sailor.boss === boss && boss?.name == "n" && boss?.boss?.boss?.id == 3)
-    let error = #expect(throws: ArchiveError.self) { try sailor.mergeValues(fromJSON: document(600)) }
+    let error = #expect(throws: ArchiveError.self) { try sailor.merge(.json(document(600))) }
     #expect(error?.code == .limitExceeded && sailor.boss === boss)
   }
 

@@ -109,7 +109,7 @@ import Testing
     let things = try Things(fromJSON: text)
     let other = Things([Thing(nil, "y")], MergeState())
     for _ in 0..<3 {
-      try things.mergeValues(fromJSON: text)
+      try things.merge(.json(text))
       try other.merge(
         .model(Things([Thing(nil, "y")], MergeState())), base: Things([Thing(nil, "y")], MergeState()))
     }
@@ -132,9 +132,9 @@ import Testing
     let things = try Things(fromJSON: Data(#"{"all":[{"name":"x"},{"name":"y"}]}"#.utf8))
     things.all.removeFirst()
     let refresh = Data(#"{"all":[{"name":"x2"},{"name":"y"}]}"#.utf8)
-    try things.mergeValues(fromJSON: refresh)
+    try things.merge(.json(refresh))
     #expect(things.all.map(\.name) == ["y"] && things.mergeConflicts.count == 1)
-    try things.mergeValues(fromJSON: refresh)
+    try things.merge(.json(refresh))
     let opened = try ArchiveDecoder().decode(Things.self, from: ArchiveEncoder().encode(things))
     #expect(opened.all.map(\.name) == ["y"] && opened.mergeConflicts == things.mergeConflicts)
     try opened.resolve(#require(opened.mergeConflicts.first), with: resolution)
@@ -152,12 +152,12 @@ import Testing
   @Test func resolvingTakesTheWholeObject() throws {
     let ship = try Ship(fromJSON: Self.ship(1, 1))
     ship.captain = Mate(2, "Bob", Cabin(2))
-    try ship.mergeValues(fromJSON: Self.ship(3, 3))
+    try ship.merge(.json(Self.ship(3, 3)))
     let opened = try ArchiveDecoder().decode(Ship.self, from: ArchiveEncoder().encode(ship))
     for ship in [ship, opened] {
       try ship.resolve(#require(ship.mergeConflicts.first), with: .server)
       #expect(ship.captain?.id == 3 && ship.captain?.name == "c3" && ship.captain?.cabin?.no == 3)
-      let report = try ship.mergeValues(fromJSON: Self.ship(3, 3))
+      let report = try ship.merge(.json(Self.ship(3, 3)))
       #expect(report.isEmpty && ship.captain?.cabin?.no == 3)
     }
   }
@@ -167,7 +167,7 @@ import Testing
     let ship = try Ship(fromJSON: Self.ship(1, 1))
     let bob = Mate(2, "Bob", Cabin(2))
     ship.captain = bob
-    try ship.mergeValues(fromJSON: Self.ship(3, 3))
+    try ship.merge(.json(Self.ship(3, 3)))
     let conflict = try #require(ship.mergeConflicts.first)
     let error = #expect(throws: ArchiveError.self) { try ship.resolve(conflict, with: .base) }
     #expect(error?.code == .mergeFailed)

@@ -18,7 +18,7 @@ private enum MergeExamples {
     // Merging.md:begin
     var issue = try Issue(fromJSON: response)
     issue.title = "My title"
-    try issue.mergeValues(fromJSON: refresh)
+    try issue.merge(.json(refresh))
     for conflict in issue.mergeConflicts {
       try issue.resolve(conflict, with: .server)
     }

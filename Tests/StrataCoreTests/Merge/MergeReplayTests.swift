@@ -104,11 +104,11 @@ struct MergeReplayTests {
         model[keyPath: date] = mark
         contested.insert(date)
       }
-      try model.mergeValues(fromJSON: document)
+      try model.merge(.json(document))
       #expect(edited.allSatisfy { model[keyPath: $0] == "edited here" } && isThere(model))
       #expect(contested.allSatisfy { model[keyPath: $0] == mark } && model.mergeConflicts.count == contested.count)
       // The same answer again says nothing new.
-      #expect(try model.mergeValues(fromJSON: document).isEmpty && model.mergeConflicts.count == contested.count)
+      #expect(try model.merge(.json(document)).isEmpty && model.mergeConflicts.count == contested.count)
       let opened = try archived(model)
       #expect(opened == model && opened.mergeConflicts == model.mergeConflicts)
       model = opened

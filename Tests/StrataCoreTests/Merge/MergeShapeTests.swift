@@ -272,11 +272,11 @@ struct RememberedConflictTests {
   func conflictsStay() throws {
     var task = try TrackedTask(fromJSON: task("a"))
     task.title = "mine"
-    try task.mergeValues(fromJSON: self.task("theirs"))
+    try task.merge(.json(self.task("theirs")))
     #expect(task.mergeConflicts.map(\.server) == ["theirs"])
     // The same answer again, other news, a part without the key, another model's object: nothing decides.
-    try task.mergeValues(fromJSON: self.task("theirs"))
-    try task.mergeValues(fromJSON: self.task("theirs", 5))
+    try task.merge(.json(self.task("theirs")))
+    try task.merge(.json(self.task("theirs", 5)))
     try task.mergeValues(fromJSON: Data(#"{"stars": 6}"#.utf8))
     try task.merge(.model(TaskStars(id: 1, stars: 7)))
     #expect(task.title == "mine" && task.stars == 7 && task.mergeConflicts.map(\.server) == ["theirs"])
@@ -284,10 +284,10 @@ struct RememberedConflictTests {
     try resolved.resolve(#require(resolved.mergeConflicts.first), with: .server)
     #expect(resolved.title == "theirs" && resolved.mergeConflicts.isEmpty)
     // Another value of the server's is another conflict in its place.
-    try task.mergeValues(fromJSON: self.task("theirs too", 7))
+    try task.merge(.json(self.task("theirs too", 7)))
     #expect(task.mergeConflicts.map(\.server) == ["theirs too"] && task.title == "mine")
     // The server took the edit.
-    try agreed.mergeValues(fromJSON: self.task("mine", 7))
+    try agreed.merge(.json(self.task("mine", 7)))
     #expect(agreed.mergeConflicts.isEmpty && agreed.title == "mine")
     // A rule decides.
     try ruled.merge(.json(self.task("new", 7)), options: MergeOptions(policy: .serverWins))
@@ -300,7 +300,7 @@ struct RememberedConflictTests {
     task.steps = []
     let edited = Data(#"{"id": 1, "title": "a", "stars": 0, "steps": [{"id": 1, "name": "new"}]}"#.utf8)
     for _ in 0..<3 {
-      try task.mergeValues(fromJSON: edited)
+      try task.merge(.json(edited))
       #expect(task.steps.isEmpty && task.mergeConflicts.map(\.path.description) == ["steps[id=1]"])
     }
     var restored = task
@@ -321,7 +321,7 @@ struct RememberedConflictTests {
     // And edits are not taken for the server's.
     local.title = "mine"
     try local.merge(.model(TaskStars(id: 1, stars: 4)))
-    try local.mergeValues(fromJSON: task("theirs", 4))
+    try local.merge(.json(task("theirs", 4)))
     #expect(local.title == "mine" && local.stars == 4)
   }
 

@@ -118,8 +118,7 @@ struct NestedListTests {
   @Test("A model is found by its identity in whichever list it stands, and keeps what does not come in")
   func moved() throws {
     var value = board
-    let report = try value.mergeValues(
-      fromJSON: body(#"{"rows": [[{"id": 3, "name": "C"}], [{"id": 1}, {"id": 9, "name": "new"}]]}"#))
+    let report = try value.merge(.json(body(#"{"rows": [[{"id": 3, "name": "C"}], [{"id": 1}, {"id": 9, "name": "new"}]]}"#)))
     #expect(
       value.rows == [
         [Stone(id: 3, name: "C", note: "z")], [Stone(id: 1, name: "a", note: "x"), Stone(id: 9, name: "new")],
@@ -133,7 +132,7 @@ struct NestedListTests {
   @Test("An identity that is repeated is matched in its own list")
   func repeated() throws {
     var value = Slab(rows: [[Stone(id: 1, name: "a", note: "one")], [Stone(id: 1, name: "b", note: "two")]])
-    try value.mergeValues(fromJSON: body(#"{"rows": [[{"id": 1, "name": "A"}], [{"id": 1, "name": "B"}]]}"#))
+    try value.merge(.json(body(#"{"rows": [[{"id": 1, "name": "A"}], [{"id": 1, "name": "B"}]]}"#)))
     #expect(value.rows == [[Stone(id: 1, name: "A", note: "one")], [Stone(id: 1, name: "B", note: "two")]])
   }
 
@@ -173,7 +172,7 @@ struct NestedListTests {
   @Test("Sets are merged by identity, with and without a base")
   func sets() throws {
     var value = board
-    try value.mergeValues(fromJSON: body(#"{"tray": [{"id": 4, "name": "D"}, {"id": 6}]}"#))
+    try value.merge(.json(body(#"{"tray": [{"id": 4, "name": "D"}, {"id": 6}]}"#)))
     #expect(value.tray == [Stone(id: 4, name: "D", note: "n"), Stone(id: 5, name: "e"), Stone(id: 6)])
     var local = board, server = board
     local.tray = [Stone(id: 4, name: "d", note: "mine"), Stone(id: 5, name: "e"), Stone(id: 7)]
@@ -187,7 +186,7 @@ struct NestedListTests {
     var value = Slab(
       named: [["a": Stone(id: 1, name: "one", note: "n")], ["b": Stone(id: 2)]],
       byName: [[Stone(id: 1, name: "k", note: "n")]])
-    try value.mergeValues(fromJSON: body(#"{"named": [{"x": {"id": 1}}], "byName": [[{"name": "k", "id": 1}]]}"#))
+    try value.merge(.json(body(#"{"named": [{"x": {"id": 1}}], "byName": [[{"name": "k", "id": 1}]]}"#)))
     #expect(value.named == [["x": Stone(id: 1, name: "one", note: "n")]])
     #expect(value.byName == [[Stone(id: 1, name: "k", note: "n")]])
   }
@@ -197,7 +196,7 @@ struct NestedListTests {
     let before = Slab(tray: [Stone(id: 1), Stone(id: 2)], counts: ["a": 1, "b": 2])
     let part = body(#"{"tray": [{"id": 1}], "counts": {"a": 5}}"#)
     var value = before
-    let report = try value.mergeValues(fromJSON: part)
+    let report = try value.merge(.json(part))
     #expect(value.counts == ["a": 5, "b": 2] && value.tray == before.tray)
     let kept = report.entries.filter { $0.outcome == .local }.map(\.path.description)
     #expect(kept.sorted() == ["counts.b", "tray[id=2]"])
@@ -220,7 +219,7 @@ struct NestedListTests {
   func hidden() throws {
     let tickets = [Seat(name: "a"), Seat(name: "b", seats: 2)]
     var value = Slab(tickets: tickets)
-    try value.mergeValues(fromJSON: body(#"{"tickets": [{"name": "b", "seats": 2}, {"name": "c"}, {"name": "a"}]}"#))
+    try value.merge(.json(body(#"{"tickets": [{"name": "b", "seats": 2}, {"name": "c"}, {"name": "a"}]}"#)))
     #expect(value.tickets.map(\.name) == ["b", "c", "a"])
     #expect(value.tickets[0] == tickets[1] && value.tickets[2] == tickets[0])
     #expect(!tickets.map(\.id).contains(value.tickets[1].id))
@@ -229,7 +228,7 @@ struct NestedListTests {
   @Test("A container of one's own is merged by its shape, and one without a shape is an error of the declaration")
   func containers() throws {
     var quarry = Quarry(stones: Pile(elements: [Stone(id: 1, name: "a", note: "n"), Stone(id: 2)]))
-    try quarry.mergeValues(fromJSON: body(#"{"stones": [{"id": 1, "name": "b"}]}"#))
+    try quarry.merge(.json(body(#"{"stones": [{"id": 1, "name": "b"}]}"#)))
     #expect(quarry.stones.elements == [Stone(id: 1, name: "b", note: "n"), Stone(id: 2)])
     let error = try #require(throws: ArchiveError.self) { try Hall.schema.check() }
     #expect(error.code == .invalidSchema && error.codingPath == [.key("seats")] && error.reason.contains(".array(of:)"))
@@ -249,21 +248,21 @@ struct NestedListTests {
   @Test("Lists that are empty, and null for one, with and without a base")
   func empty() throws {
     var value = board
-    try value.mergeValues(fromJSON: body(#"{"rows": [], "tray": []}"#))
+    try value.merge(.json(body(#"{"rows": [], "tray": []}"#)))
     #expect(value.rows.isEmpty && value.tray == board.tray)
     var local = board, server = board
     local.rows = []
     server.rows[0][1].name = "theirs"
     #expect(try local.merge(.model(server), base: board).conflicts.map(\.path.description) == ["rows"])
     #expect(local.rows.isEmpty)
-    #expect(throws: ArchiveError.self) { try value.mergeValues(fromJSON: body(#"{"rows": null}"#)) }
+    #expect(throws: ArchiveError.self) { try value.merge(.json(body(#"{"rows": null}"#))) }
   }
 
   @Test("Conflicts in lists of lists are remembered and resolved")
   func resolving() throws {
     var value = try Remembering(fromJSON: body(#"{"rows": [[{"id": 1, "name": "a"}], [{"id": 2, "name": "b"}]]}"#))
     value.rows[1][0].name = "mine"
-    try value.mergeValues(fromJSON: body(#"{"rows": [[{"id": 1, "name": "a"}], [{"id": 2, "name": "theirs"}]]}"#))
+    try value.merge(.json(body(#"{"rows": [[{"id": 1, "name": "a"}], [{"id": 2, "name": "theirs"}]]}"#)))
     #expect(value.rows[1][0].name == "mine")
     value = try ArchiveDecoder().decode(Remembering.self, from: ArchiveEncoder().encode(value))
     let conflict = try #require(value.mergeConflicts.first)
@@ -283,12 +282,12 @@ struct ReplacedObjectTests {
     let dog = Hound(id: 1)
     (dog.name, dog.note) = ("a", "kept")
     (pack.dogs, pack.favourite) = ([dog], dog)
-    let report = try pack.mergeValues(fromJSON: body(#"{"dogs": [{"kind": "Whelp", "id": 1, "name": "b"}]}"#))
+    let report = try pack.merge(.json(body(#"{"dogs": [{"kind": "Whelp", "id": 1, "name": "b"}]}"#)))
     let whelp = try #require(pack.dogs.first as? Whelp)
     #expect(whelp.name == "b" && whelp.note == "kept" && whelp.age == 3 && pack.favourite === whelp)
     #expect(report.changedKeys == ["dogs", "favourite"] && dog.name == "a")
     #expect(report.entries.contains { $0.rule == "the object becomes one of the class Whelp" })
-    try pack.mergeValues(fromJSON: body(#"{"dogs": [{"kind": "Whelp", "id": 1, "age": 5}]}"#))
+    try pack.merge(.json(body(#"{"dogs": [{"kind": "Whelp", "id": 1, "age": 5}]}"#)))
     #expect(pack.dogs.first === whelp && whelp.age == 5)
   }
 
@@ -298,8 +297,7 @@ struct ReplacedObjectTests {
     let (one, two) = (Hound(id: 1), Hound(id: 2))
     (one.friend, two.friend, two.rival) = (two, one, one)
     pack.dogs = [one, two]
-    try pack.mergeValues(
-      fromJSON: body(#"{"dogs": [{"kind": "Whelp", "id": 1}, {"kind": "Whelp", "id": 2, "age": 7}]}"#))
+    try pack.merge(.json(body(#"{"dogs": [{"kind": "Whelp", "id": 1}, {"kind": "Whelp", "id": 2, "age": 7}]}"#)))
     let (first, second) = (try #require(pack.dogs[0] as? Whelp), try #require(pack.dogs[1] as? Whelp))
     #expect(first.friend === second && second.friend === first && second.rival === first && second.age == 7)
     one.friend = nil
@@ -309,7 +307,7 @@ struct ReplacedObjectTests {
   @Test("What a mapping supplies for an absent object is an object of its own")
   func missing() throws {
     let post = Post()
-    try post.mergeValues(fromJSON: body(#"{"inner": {"text": "t"}}"#))
+    try post.merge(.json(body(#"{"inner": {"text": "t"}}"#)))
     #expect(post.inner?.guardian?.id == 9 && post.inner?.text == "t")
   }
 
@@ -318,8 +316,7 @@ struct ReplacedObjectTests {
     let office = Yard()
     let dog = Hound(id: 1)
     (office.dogs, office.tag) = ([dog], Leash(owner: dog))
-    let report = try office.mergeValues(
-      fromJSON: body(#"{"dogs": [{"kind": "Whelp", "id": 1, "name": "b", "age": 5}]}"#))
+    let report = try office.merge(.json(body(#"{"dogs": [{"kind": "Whelp", "id": 1, "name": "b", "age": 5}]}"#)))
     #expect(office.dogs.first === dog && office.tag?.owner === dog && dog.name == "b")
     #expect(report.entries.contains { $0.rule.contains("of the class Whelp, and a constant refers to the local one") })
   }
@@ -328,7 +325,7 @@ struct ReplacedObjectTests {
   func root() throws {
     let hound = Hound(id: 1)
     let document = body(#"{"kind": "Whelp", "id": 1, "age": 5}"#)
-    #expect(throws: ArchiveError.self) { try hound.mergeValues(fromJSON: document) }
+    #expect(throws: ArchiveError.self) { try hound.merge(.json(document)) }
     #expect(throws: ArchiveError.self) { try hound.merge(.archive(ArchiveEncoder().encode(Whelp(id: 1)))) }
     let whelp = Whelp(id: 1)
     whelp.name = "b"

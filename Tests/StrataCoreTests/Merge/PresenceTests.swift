@@ -80,7 +80,7 @@ struct PresenceTests {
     let fresh = [try Contact(fromJSON: json(#"{"id": 1, "name": "Ada B."}"#)), Contact(2, "Bob", mail: "bob@x")]
     try mine.mergeValues(from: fresh, by: "id")
     #expect(mine == [Contact(1, "Ada B.", note: "n"), Contact(2, "Bob", mail: "bob@x", note: "m")])
-    try mine.mergeValues(fromJSON: json(#"[{"id": 2, "name": "Bert"}, {"id": 1, "mail": "a"}]"#), by: "id")
+    try mine.merge(.json(json(#"[{"id": 2, "name": "Bert"}, {"id": 1, "mail": "a"}]"#)), by: "id")
     #expect(mine == [Contact(2, "Bert", mail: "bob@x", note: "m"), Contact(1, "Ada B.", mail: "a", note: "n")])
   }
 

@@ -82,7 +82,7 @@ struct UnknownCaseMergeTests {
   @Test("JSON: at every depth the local value stays, and what is new has the default")
   func json() throws {
     var ticket = Self.local
-    let report = try ticket.mergeValues(fromJSON: Self.json)
+    let report = try ticket.merge(.json(Self.json))
     #expect(ticket == Self.merged)
     #expect(report.changedKeys == ["title", "owner", "others", "byName"])
     let kept = report.entries.filter { $0.rule == "a case that this program does not know" }
@@ -92,7 +92,7 @@ struct UnknownCaseMergeTests {
         "state", "priority", "owner.role", "others[id=3].role", "others[id=2].role", "byName.a.role",
       ])
     var again = Self.local
-    try JSONAdapter<Errand>().merge(Self.json, into: &again)
+    try JSONAdapter<Errand>().merge(.json(Self.json), into: &again)
     #expect(again == Self.merged)
   }
 

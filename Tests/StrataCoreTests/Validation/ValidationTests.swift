@@ -30,7 +30,7 @@ struct ValidationTests {
     var target = goodEntry
     #expect(failures { try target.mergeValues(from: bad) } == allFailures)
     #expect(target == goodEntry)
-    #expect(failures { try target.mergeValues(fromJSON: badJSON) } == allFailures)
+    #expect(failures { try target.merge(.json(badJSON)) } == allFailures)
     #expect(target == goodEntry)
     #expect(failures { try goodEntry.copy(updating: ["id": 0]) } == ["id: is not in 1..."])
     #expect(failures { try goodEntry.copy(updating: \.title, to: "") } == ["title: is empty"])
@@ -142,7 +142,7 @@ struct ValidationTests {
     #expect(
       failures { try ArchiveDecoder().decode([String: Entry].self, from: archive) } == ["k.tags[0].name: is empty"])
     var target = goodEntry
-    #expect(failures { try target.mergeValues(fromJSON: json) } == ["tags[1].name: is empty"])
+    #expect(failures { try target.merge(.json(json)) } == ["tags[1].name: is empty"])
     #expect(target == goodEntry)
     #expect(failures { try goodEntry.copy { $0.tags = [EntryTag(name: "")] } } == ["tags[0].name: is empty"])
   }
@@ -162,7 +162,7 @@ struct ValidationTests {
     #expect(error.pathDescription == "[1]")
     var target = goodEntry
     #expect(failures { try target.mergeValues(from: bad) } == expected)
-    #expect(failures { try target.mergeValues(fromJSON: json) } == expected)
+    #expect(failures { try target.merge(.json(json)) } == expected)
     #expect(target == goodEntry)
     target = bad
     #expect(failures { try target.validate() } == expected)

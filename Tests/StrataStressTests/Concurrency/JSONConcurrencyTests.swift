@@ -33,7 +33,7 @@ struct JSONConcurrencyTests {
       var read = try adapter.decode(text)
       #expect(read == survey)
       #expect(try adapter.encode(read) == text)
-      try adapter.merge(Data(#"{"dates": {"day": "2021-02-03"}, "hex": "a\#(task % 10)"}"#.utf8), into: &read)
+      try adapter.merge(.json(Data(#"{"dates": {"day": "2021-02-03"}, "hex": "a\#(task % 10)"}"#.utf8)), into: &read)
       #expect(read.hex == 0xa0 + task % 10)
       let patch = try adapter.jsonMergePatch(from: survey, to: read)
       #expect(patch["dates"]?["day"] == "2021-02-03")

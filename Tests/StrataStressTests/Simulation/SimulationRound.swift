@@ -218,8 +218,8 @@ private struct SimulationWorld {
   private mutating func send(_ document: Tree, to replica: Int, _ name: String, _ log: (String) -> Void) throws {
     log("\(name)  \(document.canonicalText == server.canonicalText ? "everything" : document.story)")
     try replicas[replica].receive(document, keepsUnlisted: true) { model in
-      guard !document.hasNaN else { return try model.mergeValues(fromJSON: document) }
-      return try model.mergeValues(fromJSON: JSONWriter().write(document))
+      guard !document.hasNaN else { return try model.merge(.json(document)) }
+      return try model.merge(.json(JSONWriter().write(document)))
     }
   }
 

@@ -1,5 +1,3 @@
-public import Foundation
-
 extension Array where Element: VersionedModel {
   /// Merges a list of models into this one by identity. Elements in both lists are merged, and elements that the server
   /// inserted are added. The order is the server's, except that local insertions and moves keep their places.
@@ -30,25 +28,19 @@ extension Array where Element: VersionedModel {
     return try merge(MergeSource(form: .list(source)), key, unlisted, base, options)
   }
 
-  /// Merges a JSON array into this list by identity, like `mergeValues(from:by:)`. In existing elements, only the keys
-  /// that the document contains are changed.
+  /// Merges a source that holds an array into this list by identity, like `mergeValues(from:by:)`. In existing elements,
+  /// only the keys that the source contains are changed.
   ///
-  /// - Throws: as `mergeValues(fromJSON:)` of a model; `typeMismatch` if the document is not an array.
+  ///     let report = try issues.merge(.json(body), by: "number")
+  ///
+  /// - Parameter source: a JSON array, ``MergeSource/json(_:)-(Data)``, or an archive of an array.
+  /// - Throws: as `merge(_:base:options:)` of a model; `typeMismatch` if the source is not an array.
   @discardableResult
-  public mutating func mergeValues(
-    fromJSON json: Data, by key: IdentityKey? = nil, unlisted: Unlisted = .removeUnlessEdited,
+  public mutating func merge(
+    _ source: MergeSource, by key: IdentityKey? = nil, unlisted: Unlisted = .removeUnlessEdited,
     base: [Element]? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
-    try merge(.json(json), Self.identityKey(key, options), unlisted, base, options)
-  }
-
-  /// Merges a parsed JSON array into this list.
-  @discardableResult
-  public mutating func mergeValues(
-    fromJSON json: ArchiveValue, by key: IdentityKey? = nil, unlisted: Unlisted = .removeUnlessEdited,
-    base: [Element]? = nil, options: MergeOptions = MergeOptions()
-  ) throws -> MergeReport {
-    try merge(.json(json), Self.identityKey(key, options), unlisted, base, options)
+    try merge(source, Self.identityKey(key, options), unlisted, base, options)
   }
 
   private static func identityKey(_ key: IdentityKey?, _ options: MergeOptions) throws -> IdentityKey {

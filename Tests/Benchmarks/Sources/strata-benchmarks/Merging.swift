@@ -47,19 +47,19 @@ extension Runner {
     let fresh = try Small.changed(models, every: 10)
     let (one, list) = try (JSONWriter().write(fresh[0]), JSONWriter().write(fresh))
     var (merged, all) = (models[0], models)
-    guard try merged.mergeValues(fromJSON: one).changedKeys == ["name", "score"],
-      try !all.mergeValues(fromJSON: list).isEmpty, merged == fresh[0], all == fresh,
+    guard try merged.merge(.json(one)).changedKeys == ["name", "score"],
+      try !all.merge(.json(list)).isEmpty, merged == fresh[0], all == fresh,
       try decoder.decode(Small.self, from: one) == fresh[0], try decoder.decode([Small].self, from: list) == fresh
     else { throw Failure("both sides must have the same models") }
     try time("merge/json-one", inverted: true) {
       var merged = models[0]
-      consume(try merged.mergeValues(fromJSON: one))
+      consume(try merged.merge(.json(one)))
     } theirs: {
       consume(try decoder.decode(Small.self, from: one))
     }
     try time("merge/json-list", inverted: true) {
       var merged = models
-      consume(try merged.mergeValues(fromJSON: list))
+      consume(try merged.merge(.json(list)))
     } theirs: {
       consume(try decoder.decode([Small].self, from: list))
     }

@@ -168,7 +168,7 @@ struct DeclaredLaws {
         .shaped, "Shaped.archive",
         try ArchiveDecoder().decode(Shaped.self, from: ArchiveEncoder().encode(read)) == read ? nil : "\(read)")
       var other = Shaped()
-      try other.mergeValues(fromJSON: data)
+      try other.merge(.json(data))
       var plain = other
       (plain.secret, plain.unknownFields) = (expected.secret, UnknownFields())
       // What `missing` says counts for what is new.
@@ -258,7 +258,7 @@ struct DeclaredLaws {
           "merge",
           {
             var merged = Checked()
-            try merged.mergeValues(fromJSON: json)
+            try merged.merge(.json(json))
             return merged
           }
         ),

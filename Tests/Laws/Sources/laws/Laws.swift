@@ -138,7 +138,7 @@ struct Trial<H: Holder> {
     let expected = try? Oracle().merged(here, part)
     let shown = "\(here.shown) and \(text)"
 
-    let whole = merge(.absentText, key, type, part, expected, shown) { try $0.mergeValues(fromJSON: data) }
+    let whole = merge(.absentText, key, type, part, expected, shown) { try $0.merge(.json(data)) }
     let value = merge(.absentValue, key, type, part, expected, shown) {
       try $0.merge(.json(JSONReader().read(data)))
     }
@@ -241,7 +241,7 @@ struct Trial<H: Holder> {
     let data = Data(JSONTree.object([.init(key: key, value: tree)]).text.utf8)
     let shown = "\(here.shown) and \(fewer.shown)"
     _ = merge(.unlistedKept, key, type, fewer, try? Oracle().merged(here, fewer).unplaced, shown, \.unplaced) {
-      try $0.mergeValues(fromJSON: data)
+      try $0.merge(.json(data))
     }
     guard let server = try? H(fromJSON: data) else { return }
     _ = merge(
@@ -258,7 +258,7 @@ struct Trial<H: Holder> {
     guard moved != here, !moved.repeatsIdentity, let tree = moved.jsonTree else { return }
     let data = Data(JSONTree.object([.init(key: key, value: tree)]).text.utf8)
     _ = merge(.positions, key, type, moved, try? Oracle().merged(here, moved), "\(here.shown) and \(moved.shown)") {
-      try $0.mergeValues(fromJSON: data)
+      try $0.merge(.json(data))
     }
   }
 
@@ -270,14 +270,14 @@ struct Trial<H: Holder> {
     guard other != here, let tree = part.jsonTree else { return }
     let data = Data(JSONTree.object([.init(key: key, value: tree)]).text.utf8)
     _ = merge(.subclass, key, type, part, try? Oracle().merged(here, part), "\(here.shown) and \(part.shown)") {
-      try $0.mergeValues(fromJSON: data)
+      try $0.merge(.json(data))
     }
   }
 
   /// The report has a line for a field that changed, and says that it changed; and not otherwise.
   private mutating func reported(_ key: String, _ type: String, _ here: Plain, _ data: Data, _ shown: String) {
     var value = sample()
-    guard let report = try? value.mergeValues(fromJSON: data) else { return }
+    guard let report = try? value.merge(.json(data)) else { return }
     let isChanged = value.plainFields[key]?.unordered != here.unordered
     let changed = report.changedKeys
     let hasLine = report.entries.contains { $0.result != $0.local }
@@ -303,7 +303,7 @@ struct Trial<H: Holder> {
   /// A value that is merged with its own document stays as it is.
   private mutating func own(_ key: String, _ type: String, _ here: Plain) {
     guard let data = try? sample().jsonData() else { return }
-    _ = merge(.ownDocument, key, type, here, here, here.shown) { try $0.mergeValues(fromJSON: data) }
+    _ = merge(.ownDocument, key, type, here, here, here.shown) { try $0.merge(.json(data)) }
     let value = sample()
     _ = merge(.ownModel, key, type, here, here, here.shown) { try $0.mergeValues(from: value) }
   }
@@ -393,13 +393,13 @@ struct Trial<H: Holder> {
     var value = sample()
     let (before, preview) = (value.plainFields, try? value.mergePreview(.json(data)))
     let isUntouched = value.plainFields == before
-    guard let report = try? value.mergeValues(fromJSON: data) else { return }
+    guard let report = try? value.merge(.json(data)) else { return }
     let isSame =
       preview?.changedKeys == report.changedKeys && preview?.table(showsValues: true) == report.table(showsValues: true)
     add(.previewed, type, isUntouched && isSame ? nil : "\(shown): \(String(describing: preview)), merged: \(report)")
     let once = value.plainFields[key]
     do {
-      let report = try value.mergeValues(fromJSON: data)
+      let report = try value.merge(.json(data))
       let same = value.plainFields[key] == once && report.changes.isEmpty
       add(.idempotent, type, same ? nil : "\(shown), twice: \(once.shown) became \(value.plainFields[key].shown)")
     } catch { add(.idempotent, type, "\(shown), twice: \(error)") }

@@ -15,10 +15,10 @@ extension Trial {
       let base = known ? sides.base : nil
       merge(expected, sides, known, "model") { try $0.mergeValues(from: sides.server, base: base) }
       merge(expected, sides, known, "json") {
-        try $0.mergeValues(fromJSON: JSONAdapter<H>().encodeArray(sides.server), base: base)
+        try $0.merge(.json(JSONAdapter<H>().encodeArray(sides.server)), base: base)
       }
       merge(expected, sides, known, "value") {
-        try $0.mergeValues(fromJSON: JSONReader().read(JSONAdapter<H>().encodeArray(sides.server)), base: base)
+        try $0.merge(.json(JSONReader().read(JSONAdapter<H>().encodeArray(sides.server))), base: base)
       }
       let kept = sides.expected(isBaseKnown: known, keepsUnlisted: true)
       merge(kept, sides, known, "kept") { try $0.mergeValues(from: sides.server, unlisted: .keep, base: base) }

@@ -43,7 +43,7 @@ struct JSONSameTextTests {
         "merge",
         {
           var outer = Outer(id: 0)
-          try adapter.merge(data(text), into: &outer)
+          try adapter.merge(.json(data(text)), into: &outer)
           return outer
         }
       ),

@@ -85,7 +85,7 @@ struct AdapterFidelityTests {
     var subject = Subject(canUpdate: true, childs: [], degree: 1, identifier: 2, name: "n", number: 3)
     let before = subject
     #expect(archiveError { try adapter.decode(Data(text.utf8)) }?.code == code)
-    #expect(archiveError { try adapter.merge(Data(text.utf8), into: &subject) }?.code == code)
+    #expect(archiveError { try adapter.merge(.json(Data(text.utf8)), into: &subject) }?.code == code)
     #expect(subject == before)
   }
 
@@ -130,7 +130,7 @@ struct AdapterFidelityTests {
     var subject = try JSONAdapter<Subject>().decode(json(good))
     let before = subject
     let error = archiveError {
-      try JSONAdapter<Subject>().merge(json(#"{"name": "m", "childs": [1]}"#), into: &subject)
+      try JSONAdapter<Subject>().merge(.json(json(#"{"name": "m", "childs": [1]}"#)), into: &subject)
     }
     #expect(error?.pathDescription == "childs[0]" && subject == before)
   }

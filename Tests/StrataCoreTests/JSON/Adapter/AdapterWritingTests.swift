@@ -220,12 +220,12 @@ struct AdapterWritingTests {
   func merging() throws {
     let adapter = try JSONAdapter<Report>(["title": "name", "author": "by", "id": .path("n").lenient(.numericString)])
     var ticket = Report(id: 1, title: "t", author: "a", tags: ["x"])
-    let report = try adapter.merge(Data(#"{"name": "u", "by": null, "title": "no", "tags": []}"#.utf8), into: &ticket)
+    let report = try adapter.merge(.json(Data(#"{"name": "u", "by": null, "title": "no", "tags": []}"#.utf8)), into: &ticket)
     #expect(ticket == Report(id: 1, title: "u", tags: ["x"]) && report.changedKeys == ["title", "author"])
-    try adapter.merge(json(#"{"n": "8"}"#), into: &ticket)
+    try adapter.merge(.json(json(#"{"n": "8"}"#)), into: &ticket)
     #expect(ticket.id == 8)
     let before = ticket
-    let error = archiveError { try adapter.merge(json(#"{"name": "v", "n": "x"}"#), into: &ticket) }
+    let error = archiveError { try adapter.merge(.json(json(#"{"name": "v", "n": "x"}"#)), into: &ticket) }
     #expect(error?.codingPath == [.key("id")] && error?.jsonPath == [.key("n")] && ticket == before)
   }
 
@@ -233,11 +233,11 @@ struct AdapterWritingTests {
   func mergingStates() throws {
     let adapter = try JSONAdapter<Report>(["title": .path("t").null(.useDefault), "due": .path("d", .secondsSince1970)])
     var ticket = Report(title: "x", due: Date(timeIntervalSince1970: 1))
-    try adapter.merge(json("{}"), into: &ticket)
+    try adapter.merge(.json(json("{}")), into: &ticket)
     #expect(ticket.title == "x" && ticket.due == Date(timeIntervalSince1970: 1))
-    try adapter.merge(json(#"{"t": null, "d": 5}"#), into: &ticket)
+    try adapter.merge(.json(json(#"{"t": null, "d": 5}"#)), into: &ticket)
     #expect(ticket.title == "" && ticket.due == Date(timeIntervalSince1970: 5))
-    try adapter.merge(json(#"{"d": null}"#), into: &ticket)
+    try adapter.merge(.json(json(#"{"d": null}"#)), into: &ticket)
     #expect(ticket.due == nil)
   }
 }

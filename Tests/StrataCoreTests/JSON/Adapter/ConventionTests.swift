@@ -96,7 +96,7 @@ struct ConventionTests {
 
   @Test func merging() throws {
     var ticket = try adapter.decode(Data(Self.text.utf8))
-    try adapter.merge(Data(#"{"reported_by": {"open_tickets": 5}}"#.utf8), into: &ticket)
+    try adapter.merge(.json(Data(#"{"reported_by": {"open_tickets": 5}}"#.utf8)), into: &ticket)
     #expect(ticket.reportedBy == Reporter(fullName: "Ann", openTickets: 5, joinedOn: Date(timeIntervalSince1970: 60)))
   }
 

@@ -209,7 +209,7 @@ struct WrittenAgainTests {
     let withNil = Keys(optionals: [nil: 1, 2: 2])
     #expect(try Keys(fromJSON: withNil.jsonData()) == withNil)
     var merged = Keys()
-    try merged.mergeValues(fromJSON: keys.jsonData())
+    try merged.merge(.json(keys.jsonData()))
     #expect(merged == keys)
   }
 
