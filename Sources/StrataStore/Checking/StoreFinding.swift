@@ -88,7 +88,8 @@ extension StoreFinding {
     ).description
   }
 
-  private static func advice(_ error: any Error) -> String {
+  /// The next step after an error of a revision.
+  static func advice(_ error: any Error) -> String {
     switch (StoreError.ofDatabase(error) as? StoreError)?.code {
     case .notDecodable?:
       "the bytes are those that were saved: read them with limits that allow more, or restore an earlier revision"

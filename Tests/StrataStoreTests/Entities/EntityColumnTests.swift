@@ -296,6 +296,25 @@ struct EntityColumnTests {
     }
   }
 
+  @Test("no error has the value that a Codable type refuses in its text")
+  func refusedByCodable() throws {
+    let queue = try database { db in try db.execute(sql: "CREATE TABLE paint (id INTEGER PRIMARY KEY, tone BLOB)") }
+    let entities = try EntityStore(queue, Paint.self)
+    let other = try ArchiveEncoder().encode(OldTone(name: "purple"))
+    let error = try queue.write { db in
+      try db.execute(sql: "INSERT INTO paint VALUES (1, ?)", arguments: [other])
+      return entityError(.notReadable) { try entities.fetchAll(Paint.all(), in: db) }
+    }
+    let text = try #require(error).description
+    #expect(!text.contains("purple") && text.contains("paint.tone") && text.contains("Codable"), "\(text)")
+    let cause = DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "purple"))
+    let errors: [any Error] = [
+      EntityError(.notReadable, "no", underlying: cause),
+      EntityError(.invalid, "no", underlying: ArchiveError(.rejected, "refused", underlying: cause)),
+    ]
+    for error in errors { #expect(!"\(error)".contains("purple"), "\(error)") }
+  }
+
   @Test("O-3, O-4: forms of columns of their own")
   func forms() throws {
     struct Forms: DescribedModel, Entity, Equatable {
@@ -345,4 +364,20 @@ private struct Palette: DescribedModel, Equatable, Entity {
     Field("named", \.named, unknown: .useDefault, default: [:]),
     make: { Palette(id: $0, list: $1, named: $2) })
   static let entityMapping = EntityMapping(table: "palette")
+}
+
+private struct Paint: DescribedModel, Entity {
+  struct Tone: Codable, Equatable {
+    enum Name: String, Codable { case red }
+    var name: Name
+  }
+  var id: Int
+  var tone: Tone
+  static let fields = Fields(
+    Paint.self, version: 1, Field("id", \.id), Field("tone", \.tone), make: { Paint(id: $0, tone: $1) })
+  static let entityMapping = EntityMapping(table: "paint")
+}
+
+private struct OldTone: Codable {
+  var name: String
 }
