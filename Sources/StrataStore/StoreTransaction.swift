@@ -16,7 +16,7 @@ public final class StoreTransaction {
   let core: StoreCore
   let canWrite: Bool
   /// Whether nothing was changed in the database transaction before this began. Then definitions that are read before
-  /// the first one is created are committed.
+  /// the first one is created or repaired are committed.
   private let isWhole: Bool
   private var madeDefinitions = false
   /// Definitions that are not known to be committed.
@@ -152,6 +152,7 @@ public final class StoreTransaction {
         try execute(
           "UPDATE \(tables.definitions) SET type = ?, version = ?, content = ? WHERE id = ?",
           [content.typeName, content.modelVersion, Data(bytes), id])
+        madeDefinitions = true
         definition = try self.definition(id)
       }
       ownNewest[DefinitionCache.Kind(content)] = definition
