@@ -80,7 +80,7 @@ extension StoreFinding {
 
   /// The description of an error without its key and revision, which the finding has.
   static func problem(_ error: any Error) -> String {
-    guard let error = StoreError.ofDatabase(error) as? StoreError else { return String(describing: error) }
+    guard let error = StoreError.ofDatabase(error) as? StoreError else { return StoreError.wording(of: error) }
     // The reason of a `damaged` error ends with advice, which the finding has itself.
     let reason = error.code == .damaged ? String(error.reason.prefix { $0 != ";" }) : error.reason
     return StoreError(

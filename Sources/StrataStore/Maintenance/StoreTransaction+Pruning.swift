@@ -53,6 +53,15 @@ extension StoreTransaction {
     _ = try removeRows(leaving)
   }
 
+  /// The deltas of a revision, with their content and the number of inflations that each takes.
+  func deltas(of id: Int64) throws -> [(row: StoredRow, bytes: [UInt8], inflations: Int)] {
+    try Int64.fetchAll(statement("SELECT id FROM \(tables.revisions) WHERE base = ?"), arguments: [id]).map { id in
+      guard let row = try revision(id) else { throw missingRow(nil) }
+      inflations = 0
+      return (row, try plainBytes(of: row), inflations)
+    }
+  }
+
   private func removeRows(_ leaving: [Int64]) throws -> Int {
     var unused: Set<Int64> = []
     var definitions: [Int64?] = []

@@ -98,11 +98,10 @@ extension SnapshotStore {
 
   /// Rewrites the revisions of a store in the current versions of their models.
   ///
-  /// Old revisions can be read without an upgrade. After it, old migration steps and hooks are no longer needed. Each transaction handles a
-  /// page of keys with their whole histories, or a part of a history of more than 512 revisions. Rows are decoded on all cores while others
-  /// read and save. They are written only if they have not changed since they were read; otherwise the key is upgraded within the
-  /// transaction. Number, time, author, note and labels are kept. A revision that cannot be upgraded is left unchanged, and recorded with
-  /// its error. An upgrade that was killed or cancelled resumes after its last transaction. An upgrade with nothing to do writes nothing.
+  /// Old revisions can be read without an upgrade. After it, old migration steps and hooks are no longer needed. Each transaction rewrites up
+  /// to 512 revisions, in the order of their keys and numbers. Rows are decoded on all cores while others read and save. Number, time, author,
+  /// note and labels are kept. A revision that cannot be upgraded is left unchanged, and recorded with its error. An upgrade that was killed
+  /// or cancelled leaves the remaining revisions to the next one. An upgrade with nothing to do writes nothing.
   ///
   /// - Parameters:
   ///   - types: as for the plan.
@@ -110,8 +109,7 @@ extension SnapshotStore {
   ///   - progress: called after each transaction, on any thread.
   /// - Throws: ``StoreError`` with the code `readOnly`, `busy`, `full`, `damaged`; `CancellationError` if the task was
   ///   cancelled. Finished transactions are kept.
-  /// - Complexity: linear in the number of revisions. Memory holds the histories of some keys, and at most 8 MiB and one
-  ///   revision of a longer history, which takes several transactions.
+  /// - Complexity: linear in the number of revisions. Memory holds at most 8 MiB of revisions, and one more.
   @discardableResult
   public func upgrade(
     _ types: [any (Archivable & SendableMetatype).Type], retryFailed: Bool = false,

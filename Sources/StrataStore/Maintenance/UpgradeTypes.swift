@@ -10,17 +10,6 @@ struct UpgradeTypes: Sendable {
     (self.roots, self.options) = (roots, options)
   }
 
-  /// A digest of the types and their versions. An interrupted upgrade is resumed only if its digest is the same.
-  var mark: String {
-    var names: Set<String> = []
-    for root in roots {
-      names.insert(root._archiveTypeName)
-      for schema in catalog(of: root).schemas { names.insert("\(schema.name)@\(schema.modelVersion)") }
-    }
-    let digest = SHA256.digest(of: Array(names.sorted().joined(separator: "\n").utf8).bytes)
-    return digest.prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-  }
-
   private func catalog(of root: any (Archivable & SendableMetatype).Type) -> SchemaCatalog {
     var catalog = SchemaCatalog()
     root._collectSchemas(into: &catalog)

@@ -49,10 +49,8 @@ extension StoreTransaction {
   }
 
   /// The revisions of a key, the first one first.
-  func revisions(ofKey key: Int64, after seq: Int64 = 0) throws -> [StoredRow] {
-    try StatementRow.all(of: statement("\(selectRow) WHERE key = ? AND seq > ? ORDER BY seq"), [key, seq]) {
-      try StoredRow($0)
-    }
+  func revisions(ofKey key: Int64) throws -> [StoredRow] {
+    try StatementRow.all(of: statement("\(selectRow) WHERE key = ? ORDER BY seq"), [key]) { try StoredRow($0) }
   }
 
   /// The revision at a point; `nil` if the key does not exist, or did not exist at that time.
