@@ -129,7 +129,9 @@ struct StorePruner {
       if !report.isDryRun {
         do {
           try transaction.db.inSavepoint {
-            bytes += try transaction.remove(Set(leaving.entries.map(\.id)), ofKey: key.id, head: key.head)
+            var chain = StoreChain()
+            _ = try transaction.keep(key, without: Set(leaving.entries.map(\.id)), &chain)
+            bytes += try transaction.remove(leaving.entries.reversed().map(\.id))
             return .commit
           }
         } catch  where Self.isUnreadable(error) {
@@ -188,8 +190,8 @@ struct StorePruner {
           // A label may have been set since.
           let labelled = try transaction.labelledRevisions(ofKey: key.id)
           // Another prune may have removed some since.
-          let gone = try part.filter { try !labelled.contains($0.id) && transaction.isThere($0.id) }
-          try transaction.removePart(gone.map(\.id), ofKey: key.id)
+          let gone = try part.filter { try !labelled.contains($0.id) && transaction.revision($0.id) != nil }
+          _ = try transaction.remove(gone.map(\.id))
           return (part.count, gone.map { Int($0.seq) })
         }
         left.removeLast(part)
@@ -214,20 +216,8 @@ struct StorePruner {
       let before = chain
       (last, chain) = try core.save { transaction in
         var chain = before
-        let ids = try transaction.revisionIDs(ofKey: key.id, after: after, limit: Self.revisions)
-        var bytes = 0
-        for (id, seq) in ids {
-          // Revisions to remove are read too: nothing is removed from a key with a damaged revision.
-          guard let row = try transaction.revision(id) else { throw transaction.missingRow(seq) }
-          guard !leaving.contains(id) else { continue }
-          // If this revision cannot be read, those to remove may be all that is left of the key.
-          _ = try transaction.content(of: row)
-          let stored = try transaction.kept(row, after: chain, head: key.head)
-          if stored.base != row.base || stored.form != row.form { bytes += stored.content?.count ?? 4096 }
-          chain.add(stored)
-          if bytes >= most { return (seq, chain) }
-        }
-        return (ids.last?.seq, chain)
+        let last = try transaction.keep(key, without: leaving, after: after, &chain, limit: Self.revisions, bytes: most)
+        return (last, chain)
       }
       try shortenJournal()
     }
