@@ -32,7 +32,8 @@ public struct StoreFinding: Sendable, Hashable {
   public let advice: String
 
   init(
-    _ kind: Kind, key: String? = nil, revision: Int? = nil, sequence: Int64? = nil, _ problem: String, advice: String
+    _ kind: Kind, key: String? = nil, revision: Int? = nil, sequence: Int64? = nil, _ problem: String,
+    advice: String = StoreFinding.salvage
   ) {
     (self.kind, self.key, self.revision, self.sequence) = (kind, key, revision, sequence)
     (self.problem, self.advice) = (problem, advice)

@@ -169,14 +169,10 @@ struct StoreSalvage {
   private mutating func take(_ step: RevisionWalk.Step, _ transaction: StoreTransaction) throws {
     switch step {
     case .row(let row): try take(row, transaction)
-    case .damaged(let id, let key, let seq, let error):
-      lost.add(
-        StoreFinding(
-          .revision, key: try key.flatMap { try names.name($0, source).name }, revision: seq.map { Int($0) },
-          sequence: id, StoreFinding.problem(error), advice: Self.advice))
-      highest.note(id)
-    case .gap(let gap):
-      lost.add(StoreFinding(.file, sequence: gap.first, gap.problem, advice: Self.advice))
+    case .lost(let loss):
+      lost.add(try loss.finding(&names, source, advice: Self.advice))
+      // The first identifier of a range may never have been given.
+      if loss.kind == .revision { highest.note(loss.id) }
     }
   }
 

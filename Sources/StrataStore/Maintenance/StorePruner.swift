@@ -154,7 +154,7 @@ struct StorePruner {
   private mutating func skip(_ key: String, _ count: Int, _ error: any Error) {
     report.kept += count
     report.skipped.append(
-      StoreFinding(.revision, key: key, StoreFinding.problem(error), advice: StoreFinding.salvage))
+      StoreFinding(.revision, key: key, StoreFinding.problem(error)))
   }
 
   /// The bytes of content after which a transaction ends, so that its journal stays small compared to the file.
