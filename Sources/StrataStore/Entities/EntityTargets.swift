@@ -20,6 +20,8 @@ final class EntityTargets {
 
   init(_ writer: EntityWriter) { self.writer = writer }
 
+  func relation(_ place: Place) -> EntityType.Relation { catalog.types[place.type].relations[place.relation] }
+
   /// The rows of a loaded place, in their order.
   func rows(of place: Place) -> [Int] { known[place] ?? [] }
 
