@@ -309,18 +309,16 @@ enum EntityRowCoding {
       guard let name = column?.name ?? (column == nil && field.archive != .excluded ? field.key : nil),
         !(field.type is RowBase.Type)
       else { continue }
-      func located(_ error: EntityError) -> EntityError {
-        error.located(entity: schema.name, path: [.key(field.key)], table: mapping.table, columns: [name])
-      }
-      guard let stored = row[name] as DatabaseValue? else {
-        throw located(EntityError(.notReadable, "the row has no such column; select it"))
-      }
       do {
+        guard let stored = row[name] as DatabaseValue? else {
+          throw EntityError(.notReadable, "the row has no such column; select it")
+        }
         slots[place] = try ColumnCoding(field.type, column?.form ?? .automatic, .none).value(of: stored)
-      } catch let error as EntityError {
-        throw located(error)
       } catch {
-        throw located(EntityError(.notReadable, "the column holds what the property cannot be", underlying: error))
+        let known =
+          error as? EntityError
+          ?? EntityError(.notReadable, "the column holds what the property cannot be", underlying: error)
+        throw known.located(entity: schema.name, path: [.key(field.key)], table: mapping.table, columns: [name])
       }
     }
     let keys = zip(schema.allKeys, slots).compactMap { $1 == nil ? nil : $0 }
