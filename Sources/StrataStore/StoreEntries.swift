@@ -84,7 +84,7 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
 
 extension StoreTransaction {
   /// A key with its revision and content, or the error of reading them.
-  typealias PageEntry = (key: StoredKey, result: Result<(StoreRevision, KeyedContent?), any Error>)
+  typealias PageEntry = (key: StoredKey, result: Result<(StoreRevision, StoredContent?), any Error>)
 
   /// The number of values that are read at once.
   private static var page: Int { 128 }

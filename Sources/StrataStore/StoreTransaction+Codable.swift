@@ -57,12 +57,11 @@ extension SnapshotStore {
   }
 }
 
-extension KeyedContent {
+extension StoredContent {
   func decode<T: Decodable>(codable type: T.Type, _ options: StoreOptions) throws -> T {
     try inRow {
       try options.decoder.decodeRow(
-        codable: T.self, from: content.bytes.bytes, definitions: content.definition.records,
-        contents: content.contents)
+        codable: T.self, from: bytes.bytes, definitions: definition.records, contents: contents)
     }
   }
 }

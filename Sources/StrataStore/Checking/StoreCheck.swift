@@ -232,7 +232,7 @@ final class StoreChecker {
         checked += 1
         do {
           guard let content = try transaction.content(of: row), decoding else { continue }
-          _ = try KeyedContent(key: "", revision: 0, content: content).value(transaction.core.options)
+          _ = try content.value(transaction.core.options)
         } catch  where StoreError.isDamage(error, transaction.db) {
           findings.add(.ofRevision(row, key: try names.name(row.key, transaction).name, error))
         }

@@ -73,7 +73,7 @@ struct StoreUpgrader {
     let id: Int64, key: Int64, seq: Int64
     let name: String
     /// Its content, or the error of reading it.
-    let read: Result<KeyedContent, any Error>
+    let read: Result<StoredContent, any Error>
   }
 
   private typealias Upgraded = Result<(content: StoredContent, row: EncodedRow), any Error>
@@ -130,11 +130,12 @@ struct StoreUpgrader {
     var bytes = 0
     for (id, key, seq, name) in found where bytes < Self.bytes {
       let read = try transaction.result {
-        guard let row = try transaction.revision(id), let content = try transaction.content(of: row) else {
+        guard let row = try transaction.revision(id), var content = try transaction.content(of: row) else {
           throw transaction.missingRow(seq)
         }
         bytes += content.bytes.count + content.contents.size
-        return KeyedContent(key: name, revision: Int(seq), content: content)
+        content.key = name
+        return content
       }
       batch.append(Old(id: id, key: key, seq: seq, name: name, read: read))
     }
@@ -157,8 +158,8 @@ struct StoreUpgrader {
     let types = types
     DispatchQueue.concurrentPerform(iterations: batch.count) { place in
       let result = Upgraded {
-        let read = try batch[place].read.get()
-        return (read.content, try types.upgraded(read, shapes: shapes))
+        let content = try batch[place].read.get()
+        return (content, try types.upgraded(content, shapes: shapes))
       }
       found.withLock { $0[place] = result }
     }

@@ -73,16 +73,16 @@ struct UpgradeTypes: Sendable {
   /// Returns the content encoded in the current versions.
   ///
   /// - Parameter shapes: returns the shapes of the current definition for a stamp.
-  func upgraded(_ content: KeyedContent, shapes: (Stamp) -> [RecordShape]) throws -> EncodedRow {
-    guard let root = root(content.content.definition.content.typeName) else {
+  func upgraded(_ content: StoredContent, shapes: (Stamp) -> [RecordShape]) throws -> EncodedRow {
+    guard let root = root(content.definition.content.typeName) else {
       throw StoreError(.invalid, "its type is none of those given", key: content.key, revision: content.revision)
     }
-    let today = ArchivedType(root, options.subclasses, stampedAs: content.content.definition.content.typeName)
+    let today = ArchivedType(root, options.subclasses, stampedAs: content.definition.content.typeName)
     return try upgraded(content, as: today.type, shapes)
   }
 
   private func upgraded<T: Archivable>(
-    _ content: KeyedContent, as type: T.Type, _ shapes: (Stamp) -> [RecordShape]
+    _ content: StoredContent, as type: T.Type, _ shapes: (Stamp) -> [RecordShape]
   ) throws -> EncodedRow {
     let value = try content.decode(T.self, options)
     do {

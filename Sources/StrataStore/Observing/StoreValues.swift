@@ -54,7 +54,7 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
       }
       while !Task.isCancelled {
         let seen = core.signal.saves
-        let found: (row: Int64?, content: KeyedContent?)
+        let found: (row: Int64?, content: StoredContent?)
         do {
           found = try await core.read { [key, last] transaction in
             guard let head = try transaction.head(of: key)?.row else { return (nil, nil) }

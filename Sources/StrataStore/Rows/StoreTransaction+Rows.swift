@@ -4,6 +4,9 @@ internal import StrataCore
 
 /// The content of a revision as bytes, with its definition and shared content: all that decoding needs, without the database.
 struct StoredContent: Sendable {
+  /// The key and the number for errors.
+  var key = ""
+  var revision = 0
   let definition: Definition
   /// The row with its head.
   let bytes: [UInt8]
@@ -113,7 +116,7 @@ extension StoreTransaction {
     inflations = 0
     let bytes = try plainBytes(of: row, after: definition.prefix)
     return StoredContent(
-      definition: definition, bytes: bytes,
+      revision: Int(row.seq), definition: definition, bytes: bytes,
       contents: mayReferToPieces(bytes) ? try pieces(of: row.id) : RowContents([:]))
   }
 
