@@ -121,21 +121,9 @@ public struct EntityStore: Sendable {
   public func trace<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil
   ) throws -> [EntityTrace] {
-    var found: [EntityNodes.Trace] = []
+    var found: [EntityTrace] = []
     _ = try EntityNodes(source, of: type, in: catalog, by: adapter, at: path) { found.append($0) }
-    return found.map { field in
-      let type = catalog.types[field.type]
-      let table = catalog.tables[type.table]
-      let attribute = type.attributes.first { $0.place == field.place && $0.isWritten }
-      let merging = type.merging(isWhole: false)
-      // A partial value that only a row can complete is shown unchanged.
-      let value = attribute == nil ? field.value : field.value.map { (try? merging.completed($0)) ?? $0 }
-      return EntityTrace(
-        entity: type.name, path: field.path, key: type.schema.fields[field.place].key, source: field.source,
-        raw: field.raw, value: value, column: attribute.map { table.columns[$0.slot].name },
-        // Such a partial value has no stored form.
-        stored: attribute.flatMap { attribute in value.flatMap { try? type.stored($0, attribute, in: table) } })
-    }
+    return found
   }
 
   /// The options for saving whole objects.
