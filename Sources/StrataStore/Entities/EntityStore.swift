@@ -199,38 +199,45 @@ public struct EntityStore: Sendable {
   public func fetchAll<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil
   ) async throws -> [E] {
-    do {
-      let graph = try await writer.read { [catalog] db in try Self.graph(request, catalog, db, including: included) }
-      return try graph.make(E.self)
-    } catch { throw EntityError.ofDatabase(error) }
+    try await read(request, included, atMost: .max)
   }
 
   /// Like ``fetchAll(_:including:)``, within a transaction of the app.
   public func fetchAll<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
   ) throws -> [E] {
-    do { return try Self.graph(request, catalog, db, including: included).make(E.self) } catch {
-      throw EntityError.ofDatabase(error)
-    }
+    try read(request, included, atMost: .max, in: db)
   }
 
   /// Returns the first entity of a request with its relations, or `nil` if there is none.
   public func fetchOne<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil
   ) async throws -> E? {
-    do {
-      let graph = try await writer.read { [catalog] db in
-        try Self.graph(request, catalog, db, including: included, atMost: 1)
-      }
-      return try graph.make(E.self).first
-    } catch { throw EntityError.ofDatabase(error) }
+    try await read(request, included, atMost: 1).first
   }
 
   /// Like ``fetchOne(_:including:)``, within a transaction of the app.
   public func fetchOne<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
   ) throws -> E? {
-    do { return try Self.graph(request, catalog, db, including: included, atMost: 1).make(E.self).first } catch {
+    try read(request, included, atMost: 1, in: db).first
+  }
+
+  private func read<E: Entity>(
+    _ request: QueryInterfaceRequest<E>, _ included: Set<String>?, atMost count: Int
+  ) async throws -> [E] {
+    do {
+      let graph = try await writer.read { [catalog] db in
+        try Self.graph(request, catalog, db, including: included, atMost: count)
+      }
+      return try graph.make(E.self)
+    } catch { throw EntityError.ofDatabase(error) }
+  }
+
+  private func read<E: Entity>(
+    _ request: QueryInterfaceRequest<E>, _ included: Set<String>?, atMost count: Int, in db: Database
+  ) throws -> [E] {
+    do { return try Self.graph(request, catalog, db, including: included, atMost: count).make(E.self) } catch {
       throw EntityError.ofDatabase(error)
     }
   }

@@ -44,15 +44,12 @@ public struct StoreUpgradeReport: Sendable {
   /// The number of revisions that were read and did not have to be rewritten.
   public internal(set) var unchanged = 0
   /// The revisions that could not be upgraded and are unchanged; the first 10,000.
-  public internal(set) var failures: [StoreFinding] = []
+  public var failures: [StoreFinding] { findings.all }
   /// The number of further failures.
-  public internal(set) var omittedFailures = 0
+  public var omittedFailures: Int { findings.omitted }
   /// The number of revisions to upgrade at the start.
   public internal(set) var total = 0
-
-  mutating func add(_ failure: StoreFinding) {
-    if failures.count < StoreFindings.most { failures.append(failure) } else { omittedFailures += 1 }
-  }
+  var findings = StoreFindings()
 }
 
 extension StoreUpgradePlan.Part: CustomStringConvertible {

@@ -213,7 +213,7 @@ struct StoreUpgrader {
   private func setAside(
     _ old: Old, _ error: any Error, _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction
   ) throws {
-    report.add(
+    report.findings.add(
       StoreFinding(
         .revision, key: old.name, revision: Int(old.seq), sequence: old.id, StoreFinding.problem(error),
         advice: StoreFinding.advice(error)))

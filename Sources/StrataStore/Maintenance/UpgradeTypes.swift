@@ -10,43 +10,18 @@ struct UpgradeTypes: Sendable {
     (self.roots, self.options) = (roots, options)
   }
 
-  private func catalog(of root: any (Archivable & SendableMetatype).Type) -> SchemaCatalog {
-    var catalog = SchemaCatalog()
-    root._collectSchemas(into: &catalog)
-    for subclass in options.subclasses { subclass._collectSchemas(into: &catalog) }
-    return catalog
-  }
-
   /// The type as which archives with a type name are decoded.
   private func root(_ name: String) -> (any (Archivable & SendableMetatype).Type)? {
     if let root = roots.first(where: { $0.isStored(as: name) }) { return root }
     // A model includes its containers, also nested ones.
     var rest = name[...]
-    while let inside = Self.element(rest) {
+    while let inside = ArchivedType.element(of: rest) {
       if let root = roots.first(where: { $0 is any VersionedModel.Type && $0.isStored(as: String(inside)) }) {
         return root
       }
       rest = inside
     }
     return nil
-  }
-
-  /// The name of the element type in the name of a collection or an optional; `nil` for any other name.
-  static func element(_ name: Substring) -> Substring? {
-    if name.hasSuffix("?") { return name.dropLast() }
-    if name.hasPrefix("Set<"), name.hasSuffix(">") { return name.dropFirst(4).dropLast() }
-    guard name.hasPrefix("["), name.hasSuffix("]") else { return nil }
-    let content = name.dropFirst().dropLast()
-    var open = 0
-    for place in content.indices {
-      switch content[place] {
-      case "[", "<": open += 1
-      case "]", ">": open -= 1
-      case ":" where open == 0: return content[place...].dropFirst(2)
-      default: break
-      }
-    }
-    return content
   }
 
   /// How an upgrade treats rows that refer to a definition.
@@ -58,7 +33,7 @@ struct UpgradeTypes: Sendable {
       if version > now { return .newer }
       if version < now { isOld = true }
     }
-    let catalog = catalog(of: root)
+    let catalog = SchemaCatalog(of: root, options.subclasses)
     for shape in content.shapes {
       let levels = shape.levels.map { ($0.typeName, Optional($0.modelVersion)) }
       for (name, version) in [(shape.typeName, shape.modelVersion)] + levels {
@@ -98,7 +73,7 @@ extension StoreStatus.TypeCount {
   /// The type name without its collections and optionals.
   package var elementName: String {
     var rest = typeName[...]
-    while let inside = UpgradeTypes.element(rest) { rest = inside }
+    while let inside = ArchivedType.element(of: rest) { rest = inside }
     return String(rest)
   }
 }

@@ -239,8 +239,7 @@ extension StoreTransaction {
   }
 
   func insert(_ row: StoredRow) throws {
-    let isPlain = row.base == nil && row.blob == nil && row.origin == nil
-    try execute(isPlain ? .insertWhole : .insert) {
+    try execute(.insert) {
       $0.bind(row.id)
       $0.bind(row.key)
       $0.bind(row.seq)
@@ -249,11 +248,9 @@ extension StoreTransaction {
       $0.bind(Int64(row.kind))
       $0.bind(Int64(row.checksum))
       $0.bind(row.content)
-      if !isPlain {
-        $0.bind(row.base)
-        $0.bind(row.blob)
-        $0.bind(row.origin)
-      }
+      $0.bind(row.base)
+      $0.bind(row.blob)
+      $0.bind(row.origin)
       $0.bind(row.author)
       $0.bind(row.note)
     }

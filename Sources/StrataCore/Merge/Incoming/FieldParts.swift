@@ -195,9 +195,7 @@ package struct FieldMerging {
   package init(_ type: any VersionedModel.Type, isWhole: Bool) {
     schema = type.schema
     self.isWhole = isWhole
-    var catalog = SchemaCatalog()
-    type._collectSchemas(into: &catalog)
-    self.catalog = catalog
+    catalog = SchemaCatalog(of: type)
     let traits = schema.mergeTraits
     hasHooks = traits.hooks != nil
     var isRuled = false
