@@ -314,6 +314,7 @@ package struct EntityNodes: Sendable {
     private func report(_ node: Int, _ part: FieldParts.Part, _ trace: (EntityTrace) -> Void) {
       let type = catalog.types[nodes[node].type]
       let (table, merging) = (catalog.tables[type.table], type.merging(isWhole: false))
+      let raw = parts.raw(of: part)
       for (place, field) in part.type.schema.fields.enumerated() {
         let index = type.attributes.firstIndex { $0.place == place }
         let written = index.map { type.attributes[$0] }.flatMap { $0.isWritten ? $0 : nil }
@@ -324,7 +325,7 @@ package struct EntityNodes: Sendable {
           EntityTrace(
             entity: type.name, path: path(node, []), key: field.key,
             source: parts.path(of: place, in: part.type.schema),
-            raw: part.raw[place], value: value, column: written.map { table.columns[$0.slot].name },
+            raw: raw[place], value: value, column: written.map { table.columns[$0.slot].name },
             // Such a partial value has no stored form.
             stored: written.flatMap { attribute in value.flatMap { try? type.stored($0, attribute, in: table) } }))
       }
