@@ -51,6 +51,14 @@ package struct EntityType: Sendable {
     package let isOptional: Bool
     /// Whether a merge keeps the relation of existing rows.
     let keepsLocal: Bool
+    /// The slot of the entity's own table whose value finds the rows that the relation refers to.
+    var slot: Int {
+      switch kind {
+      case .toOne(let slot, _): slot
+      case .toMany(_, let referenced, _, _): referenced
+      case .through(let pairs, _, _): pairs.fromReferenced
+      }
+    }
     /// The rule for elements that leave the list; `nil` for a to-one relation.
     var removed: EntityRelation.Removal? {
       switch kind {
