@@ -13,14 +13,14 @@ extension StoreTransaction {
   public func value<T: Archivable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
   ) throws -> T? {
-    try content(for: key, at: point)?.decode(T.self, core.options)
+    try content(for: key, at: point)?.decode(T.self, store.options)
   }
 
   /// The value of a key as an `ArchiveValue`, without its types.
   ///
   /// - Throws: as `value(_:for:at:)`.
   public func untypedValue(for key: String, at point: StorePoint = .latest) throws -> ArchiveValue? {
-    try content(for: key, at: point)?.value(core.options)
+    try content(for: key, at: point)?.value(store.options)
   }
 
   /// The archive of a value, as `ArchiveEncoder` encodes it, in the version of the model that saved it.
@@ -30,7 +30,7 @@ extension StoreTransaction {
     of key: String, at point: StorePoint = .latest, compression: CompressionLevel = .balanced
   ) throws -> Data {
     guard let content = try content(for: key, at: point) else { throw StoreError.notFound("value to export", key: key) }
-    return try content.archive(core.options, compression)
+    return try content.archive(store.options, compression)
   }
 
   /// The metadata of a revision, without its content.
@@ -86,8 +86,8 @@ extension StoreTransaction {
     of key: String, as type: T.Type, from old: StorePoint, to new: StorePoint = .latest,
     elementsBy elements: IdentityKey = "id"
   ) throws -> ValueDifference {
-    let before = try content(for: key, at: old)?.upgradedValue(type, core.options)
-    let after = try content(for: key, at: new)?.upgradedValue(type, core.options)
+    let before = try content(for: key, at: old)?.upgradedValue(type, store.options)
+    let after = try content(for: key, at: new)?.upgradedValue(type, store.options)
     return ValueDifference(from: before ?? .null, to: after ?? .null, elementsBy: elements)
   }
 

@@ -22,13 +22,13 @@ extension StoreTransaction {
     overNewer: Bool = false
   ) throws -> StoreRevision {
     let head = try begin(key, condition)
-    let encoder = core.options.encoder
+    let encoder = store.options.encoder
     let stamp = encoder.stamp(of: value)
     return try save(key, head, stamp, stamp.hasCollectionName, author, note) { shapes in
       try encoder.encodeRow(value, shapes: shapes)
     } check: { definition in
       if !overNewer, let head, head.row.definition != definition.id {
-        let catalog = SchemaCatalog(of: T.self, core.options.subclasses)
+        let catalog = SchemaCatalog(of: T.self, store.options.subclasses)
         try checkKnown(head.row, key) { catalog[$0]?.modelVersion }
       }
     }
@@ -52,12 +52,12 @@ extension StoreTransaction {
   ) throws -> StoreRevision {
     let head = try begin(key, condition)
     let (stamp, value): (Stamp, ArchiveValue)
-    do { (stamp, value) = try core.options.decoder.decodeStampedValue(from: archive) } catch {
+    do { (stamp, value) = try store.options.decoder.decodeStampedValue(from: archive) } catch {
       throw StoreError.ofSaving(error, key: key)
     }
     let countsElements = stamp.hasCollectionName && value.elementCount.map { UInt64($0) } == stamp.count
     return try save(key, head, stamp, countsElements, author, note) { shapes in
-      try core.options.encoder.encodeRow(value, stamp: stamp, shapes: shapes)
+      try store.options.encoder.encodeRow(value, stamp: stamp, shapes: shapes)
     } check: { definition in
       if !overNewer, let head, head.row.definition != definition.id {
         let known = definition.content.shapes.flatMap(\.versions)
@@ -200,7 +200,7 @@ extension StoreTransaction {
     }
     // A key has the identifier of its first revision, so no other identifier has to be looked up.
     var row = StoredRow(
-      id: id, key: head?.key ?? id, seq: (head?.row.seq ?? 0) + 1, time: core.options.clock().milliseconds,
+      id: id, key: head?.key ?? id, seq: (head?.row.seq ?? 0) + 1, time: store.options.clock().milliseconds,
       form: .whole, action: .save, author: author, note: note)
     try fill(&row)
     do {

@@ -97,7 +97,7 @@ struct RevisionWalk {
   /// The highest identifier that the store has outside the table of revisions, as far as it can be read.
   private func highestGiven(_ first: Int64) throws -> Int64 {
     // These tables may be damaged too, so at least as many are tried as a damaged page may have held.
-    let last = try transaction.intact { try transaction.core.lastSequence(in: transaction.db) }
+    let last = try transaction.intact { try transaction.store.lastSequence(in: transaction.db) }
     let head = try transaction.intact {
       try Int64.fetchOne(transaction.db, sql: "SELECT max(head) FROM \(transaction.tables.keys)")
     }

@@ -49,12 +49,12 @@ extension SnapshotStore {
   ///   100; `CancellationError` if the task was cancelled.
   /// - Complexity: each level reads the whole file. Memory holds one revision.
   public func check(_ level: StoreCheckLevel = .quick) async throws -> StoreCheckReport {
-    try await StoreWork.run { [core] work in try StoreChecker.check(core, level, work) }
+    try await StoreWork.run { work in try StoreChecker.check(self, level, work) }
   }
 
   /// Like ``check(_:)-(StoreCheckLevel)``, for synchronous code.
   public func check(_ level: StoreCheckLevel = .quick) throws -> StoreCheckReport {
-    try StoreWork.runNow { try StoreChecker.check(core, level, $0) }
+    try StoreWork.runNow { try StoreChecker.check(self, level, $0) }
   }
 }
 
@@ -72,12 +72,12 @@ final class StoreChecker {
     self.work = work
   }
 
-  static func check(_ core: StoreCore, _ level: StoreCheckLevel, _ work: StoreWork) throws -> StoreCheckReport {
+  static func check(_ store: SnapshotStore, _ level: StoreCheckLevel, _ work: StoreWork) throws -> StoreCheckReport {
     if case .share(let percent) = level, !(0...100).contains(percent) {
       throw StoreError(.invalid, "a share of the revisions is from 0 to 100 percent")
     }
-    return try core.readDamaged { db in
-      try core.read(db) { transaction in
+    return try store.readDamaged { db in
+      try store.read(db) { transaction in
         let checker = StoreChecker(transaction, work)
         try checker.run(level)
         return StoreCheckReport(
@@ -232,7 +232,7 @@ final class StoreChecker {
         checked += 1
         do {
           guard let content = try transaction.content(of: row), decoding else { continue }
-          _ = try content.value(transaction.core.options)
+          _ = try content.value(transaction.store.options)
         } catch  where StoreError.isDamage(error, transaction.db) {
           findings.add(.ofRevision(row, key: try names.name(row.key, transaction).name, error))
         }

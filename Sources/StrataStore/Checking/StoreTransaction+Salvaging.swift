@@ -20,7 +20,7 @@ extension StoreTransaction {
       if let blob { contents[digest] = try self.blob(blob) }
     }
     let content = StoredContent(definition: definition, bytes: bytes, contents: RowContents(contents))
-    do { _ = try content.value(core.options) } catch let error
+    do { _ = try content.value(store.options) } catch let error
       as StoreError
       where error.code == .notDecodable
     {

@@ -10,7 +10,7 @@ struct StorePruner {
   /// The most pages freed in one transaction.
   private static let pages = 1024
 
-  private let core: StoreCore
+  private let store: SnapshotStore
   private let rules: [RetentionRule]
   private let prefix: String
   private let isForced: Bool
@@ -19,24 +19,25 @@ struct StorePruner {
   private var report: StorePruneReport
 
   init(
-    _ core: StoreCore, _ rules: [RetentionRule], _ prefix: String, isDryRun: Bool, isForced: Bool, _ work: StoreWork
+    _ store: SnapshotStore, _ rules: [RetentionRule], _ prefix: String, isDryRun: Bool, isForced: Bool,
+    _ work: StoreWork
   ) {
-    (self.core, self.rules, self.prefix, self.isForced, self.work) = (core, rules, prefix, isForced, work)
-    now = core.options.clock().milliseconds
+    (self.store, self.rules, self.prefix, self.isForced, self.work) = (store, rules, prefix, isForced, work)
+    now = store.options.clock().milliseconds
     report = StorePruneReport(isDryRun: isDryRun)
   }
 
   consuming func run(_ progress: ((StorePruneReport) -> Void)?) throws -> StorePruneReport {
-    if !report.isDryRun { try core.checkCanWrite() }
+    if !report.isDryRun { try store.checkCanWrite() }
     if !isForced { try checkRules() }
     var last: Data? = Data()
     while let after = last {
       try work.check()
       let page: Page
       if report.isDryRun {
-        page = try core.read { try self.page(after: after, $0) }
+        page = try store.read { try self.page(after: after, $0) }
       } else {
-        page = try core.save { try self.page(after: after, $0) }
+        page = try store.write { try self.page(after: after, $0) }
         try shortenJournal()
         progress?(report)
       }
@@ -58,7 +59,7 @@ struct StorePruner {
     var isEmpty = true
     while let after = last {
       try work.check()
-      let found: (last: Data?, isEmpty: Bool, keeps: Bool) = try core.read { transaction in
+      let found: (last: Data?, isEmpty: Bool, keeps: Bool) = try store.read { transaction in
         let keys = try transaction.keys(prefix: prefix, after: after, limit: Self.keys)
         let keeps = try keys.contains { key in
           try !rules.kept(transaction.outline(ofKey: key.id).map(\.time), now: now).isEmpty
@@ -159,7 +160,7 @@ struct StorePruner {
 
   /// The bytes of content after which a transaction ends, so that its journal stays small compared to the file.
   private func mostBytes() throws -> Int {
-    guard let path = core.journal?.path, let size = try FileStatus(ofPath: path)?.size else { return 8 << 20 }
+    guard let path = store.journal?.path, let size = try FileStatus(ofPath: path)?.size else { return 8 << 20 }
     return min(8 << 20, max(1 << 18, size / 40))
   }
 
@@ -180,7 +181,7 @@ struct StorePruner {
         try work.check()
         let most = try mostBytes()
         let rest = left
-        let (part, seqs) = try core.save { transaction in
+        let (part, seqs) = try store.write { transaction in
           var part: [(id: Int64, seq: Int64)] = [], bytes = 0
           while part.count < Self.revisions, bytes < most, part.count < rest.count {
             let entry = rest[rest.count - 1 - part.count]
@@ -214,7 +215,7 @@ struct StorePruner {
       try work.check()
       let most = try mostBytes()
       let before = chain
-      (last, chain) = try core.save { transaction in
+      (last, chain) = try store.write { transaction in
         var chain = before
         let last = try transaction.keep(key, without: leaving, after: after, &chain, limit: Self.revisions, bytes: most)
         return (last, chain)
@@ -225,16 +226,16 @@ struct StorePruner {
 
   /// Checkpoints the journal if it exceeds a twentieth of the file.
   private func shortenJournal() throws {
-    guard let journal = core.journal, let file = try FileStatus(ofPath: journal.path)?.size, journal.size > file / 20
+    guard let journal = store.journal, let file = try FileStatus(ofPath: journal.path)?.size, journal.size > file / 20
     else { return }
-    _ = try core.writer.writeWithoutTransaction { try StoreJournal.cut($0) }
+    _ = try store.writer.writeWithoutTransaction { try StoreJournal.cut($0) }
   }
 
   /// Shortens the file by its free pages, some at a time, so that neither the journal nor the file grows.
   private mutating func giveBack() throws {
     while true {
       try work.check()
-      let (before, after, size) = try core.writer.writeWithoutTransaction { db in
+      let (before, after, size) = try store.writer.writeWithoutTransaction { db in
         try db.telling {
           let before = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
           // The app's own database may have another mode, in which free pages stay in the file for later saves.
@@ -250,7 +251,7 @@ struct StorePruner {
       try shortenJournal()
       guard after < before else {
         // The file is truncated when the journal is checkpointed.
-        if core.journal != nil { _ = try core.writer.writeWithoutTransaction { try StoreJournal.cut($0) } }
+        if store.journal != nil { _ = try store.writer.writeWithoutTransaction { try StoreJournal.cut($0) } }
         return
       }
       report.freedBytes += (before - after) * size

@@ -85,12 +85,12 @@ extension SnapshotStore {
   /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `busy`, `fileSystem`.
   /// - Complexity: linear in the number of definitions, and of revisions that an upgrade set aside.
   public func upgradePlan(_ types: [any (Archivable & SendableMetatype).Type]) async throws -> StoreUpgradePlan {
-    try await StoreWork.run { [core] _ in try StoreUpgrader(core, types).plan() }
+    try await StoreWork.run { _ in try StoreUpgrader(self, types).plan() }
   }
 
   /// Like ``upgradePlan(_:)``, for synchronous code.
   public func upgradePlan(_ types: [any (Archivable & SendableMetatype).Type]) throws -> StoreUpgradePlan {
-    try StoreWork.runNow { _ in try StoreUpgrader(core, types).plan() }
+    try StoreWork.runNow { _ in try StoreUpgrader(self, types).plan() }
   }
 
   /// Rewrites the revisions of a store in the current versions of their models.
@@ -112,8 +112,8 @@ extension SnapshotStore {
     _ types: [any (Archivable & SendableMetatype).Type], retryFailed: Bool = false,
     progress: (@Sendable (StoreUpgradeReport) -> Void)? = nil
   ) async throws -> StoreUpgradeReport {
-    try await StoreWork.run { [core] work in
-      try StoreUpgrader(core, types).run(work, retryFailed: retryFailed, progress)
+    try await StoreWork.run { work in
+      try StoreUpgrader(self, types).run(work, retryFailed: retryFailed, progress)
     }
   }
 
@@ -123,6 +123,6 @@ extension SnapshotStore {
     _ types: [any (Archivable & SendableMetatype).Type], retryFailed: Bool = false,
     progress: (@Sendable (StoreUpgradeReport) -> Void)? = nil
   ) throws -> StoreUpgradeReport {
-    try StoreWork.runNow { try StoreUpgrader(core, types).run($0, retryFailed: retryFailed, progress) }
+    try StoreWork.runNow { try StoreUpgrader(self, types).run($0, retryFailed: retryFailed, progress) }
   }
 }

@@ -9,17 +9,17 @@ struct StoreUpgrader {
   /// The numbers of rows and bytes after which a batch of revisions is written. The last revision may exceed them.
   private static let rows = 512, bytes = 8 << 20
 
-  private let core: StoreCore
+  private let store: SnapshotStore
   private let types: UpgradeTypes
 
-  init(_ core: StoreCore, _ types: [any (Archivable & SendableMetatype).Type]) {
-    self.core = core
-    self.types = UpgradeTypes(types, core.options)
+  init(_ store: SnapshotStore, _ types: [any (Archivable & SendableMetatype).Type]) {
+    self.store = store
+    self.types = UpgradeTypes(types, store.options)
   }
 
   // MARK: Plan
 
-  func plan() throws -> StoreUpgradePlan { try core.read { try plan($0) } }
+  func plan() throws -> StoreUpgradePlan { try store.read { try plan($0) } }
 
   private func plan(_ transaction: StoreTransaction) throws -> StoreUpgradePlan {
     var plan = StoreUpgradePlan()
@@ -81,7 +81,7 @@ struct StoreUpgrader {
   func run(
     _ work: StoreWork, retryFailed: Bool, _ progress: ((StoreUpgradeReport) -> Void)?
   ) throws -> StoreUpgradeReport {
-    try core.checkCanWrite()
+    try store.checkCanWrite()
     var report = StoreUpgradeReport()
     let plan = try plan()
     report.total = plan.pending + (retryFailed ? plan.failed : 0)
@@ -90,12 +90,12 @@ struct StoreUpgrader {
       try work.check()
       let after = last
       // The old definitions are looked up for each batch, because others save meanwhile.
-      let (batch, shapes) = try core.read { (try self.batch(after: after, retryFailed, $0), try self.shapes($0)) }
+      let (batch, shapes) = try store.read { (try self.batch(after: after, retryFailed, $0), try self.shapes($0)) }
       guard let final = batch.last else { break }
       let upgraded = self.upgraded(batch, shapes)
       try work.check()
       let before = report
-      report = try core.save { transaction in
+      report = try store.write { transaction in
         var report = before
         for (old, result) in zip(batch, upgraded) { try write(old, result, &report, transaction) }
         return report
@@ -145,7 +145,7 @@ struct StoreUpgrader {
   /// Returns a lookup of the shapes of the newest definition by stamp. Old definitions are left out.
   private func shapes(_ transaction: StoreTransaction) throws -> @Sendable (Stamp) -> [RecordShape] {
     var known: [DefinitionCache.Kind: [RecordShape]] = [:]
-    for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(core.tables.definitions) ORDER BY id") {
+    for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(store.tables.definitions) ORDER BY id") {
       let content = try transaction.definition(id).content
       if types.state(of: content) == .current { known[DefinitionCache.Kind(content)] = content.shapes }
     }
@@ -223,7 +223,7 @@ struct StoreUpgrader {
         """
         INSERT OR REPLACE INTO \(transaction.tables.failures) (revision, time, code, error)
         SELECT id, ?, ?, ? FROM \(transaction.tables.revisions) WHERE id = ?
-        """, [core.options.clock().milliseconds, code, StoreFinding.problem(error), old.id])
+        """, [store.options.clock().milliseconds, code, StoreFinding.problem(error), old.id])
     } catch  where StoreError.isDamage(error, transaction.db) {
       // Rows on a damaged page cannot be recorded. The next upgrade tries and reports them again.
     }

@@ -167,7 +167,7 @@ extension StoreTransaction {
     case .delta, .tombstone: throw damagedRow(row)
     }
     for delta in deltas.reversed() {
-      bytes = try RowDelta.apply(delta, to: bytes, limits: core.options.limits)
+      bytes = try RowDelta.apply(delta, to: bytes, limits: store.options.limits)
       if RowDelta.isDeflated(delta) { inflations += 1 }
     }
     return head.isEmpty ? bytes : head + bytes
@@ -285,7 +285,7 @@ extension StoreTransaction {
     let row = try StatementRow.first(
       of: statement("SELECT size, crc, bytes FROM \(tables.blobs) WHERE id = ?"), [id]
     ) { (size: try $0.column(0) as Int, crc: try $0.column(1) as Int64, bytes: try $0.column(2) as Data) }
-    guard let (size, crc, bytes) = row, size >= 0, size <= core.options.limits.inflatedSize,
+    guard let (size, crc, bytes) = row, size >= 0, size <= store.options.limits.inflatedSize,
       Int64(Self.checksum(of: bytes)) == crc
     else { throw damage }
     guard bytes.count != size else { return bytes }
