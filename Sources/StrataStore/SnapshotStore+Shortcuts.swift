@@ -23,7 +23,7 @@ extension SnapshotStore {
   public func value<T: Archivable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
   ) async throws -> T? {
-    try await read { try $0.content(for: key, at: point) }?.decode(T.self, core.options)
+    try await read { try $0.content(for: key, at: point) }?.decode(T.self, options)
   }
 
   /// The archive of a value, as `ArchiveEncoder` encodes it.
@@ -35,7 +35,7 @@ extension SnapshotStore {
     guard let content = try await read({ try $0.content(for: key, at: point) }) else {
       throw StoreError.notFound("value to export", key: key)
     }
-    return try content.archive(core.options, compression)
+    return try content.archive(options, compression)
   }
 
   /// All revisions of a key, the first one first; empty if there is no such key.

@@ -11,9 +11,31 @@ public import GRDB
 /// A save that has returned is on the disk: it survives a crash or a power failure. Any number of tasks and processes can
 /// use a store at once; readers and the one writer do not wait for each other. Docs/Store.md is the guide.
 public final class SnapshotStore: Sendable {
-  let core: StoreCore
+  let writer: any DatabaseWriter
+  let tables: StoreTables
+  let options: StoreOptions
+  /// Whether the store can only be read, because it was opened read-only or a newer program requires it.
+  public let isReadOnly: Bool
+  let definitions = DefinitionCache()
+  let signal = StoreSignal()
+  /// The journal of the store's own file; `nil` if it has none.
+  let journal: StoreJournal?
+  private let use = StoreUse()
 
-  init(_ core: StoreCore) { self.core = core }
+  /// An opened database with the tables of a store.
+  struct Parts {
+    var writer: any DatabaseWriter
+    var tables: StoreTables
+    var options: StoreOptions
+    var isReadOnly = false
+    /// The store's own file; `nil` if it has none.
+    var path: String?
+  }
+
+  init(_ parts: Parts) {
+    (writer, tables, options, isReadOnly) = (parts.writer, parts.tables, parts.options, parts.isReadOnly)
+    journal = parts.path.map { StoreJournal(of: $0) }
+  }
 
   /// Opens the store in a file, which is created if needed.
   ///
@@ -55,17 +77,19 @@ public final class SnapshotStore: Sendable {
     }
   }
 
-  /// Whether the store can only be read, because it was opened read-only or a newer program requires it.
-  public var isReadOnly: Bool { core.isReadOnly }
-
   /// Closes the store if it is not in the app's own database. All later calls throw.
   ///
   /// A store also closes when it is deallocated.
   ///
   /// - Throws: ``StoreError`` if a transaction still runs. The store is then still open.
   public func close() throws {
-    guard core.tables.prefix.isEmpty else { return }
-    do { try core.close() } catch { throw StoreError.ofDatabase(error) }
+    guard tables.prefix.isEmpty else { return }
+    do {
+      // A pool closes its writing connection first. Only that one can checkpoint and remove the journal, and only as the last one.
+      (writer as? DatabasePool)?.invalidateReadOnlyConnections()
+      try writer.close()
+    } catch { throw StoreError.ofDatabase(error) }
+    use.close()
   }
 
   // MARK: Transactions
@@ -76,7 +100,8 @@ public final class SnapshotStore: Sendable {
   /// - Throws: the errors of `body`; ``StoreError`` with the code `newerStore` if a newer program changed the format since the
   ///   store was opened, `damaged`, `fileSystem`; `CancellationError` if the task was cancelled before.
   public func read<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
-    try await core.read(body)
+    try use.checkOpen()
+    do { return try await writer.read { db in try self.read(db, body) } } catch { throw readingFailure(error) }
   }
 
   /// Like ``read(_:)``, for synchronous code.
@@ -84,7 +109,8 @@ public final class SnapshotStore: Sendable {
   /// - Throws: also ``StoreError`` with the code `invalid` within another read of the store, or within any transaction of a store that
   ///   has a single connection.
   public func read<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
-    try core.read(body)
+    try use.check(.read, sharesConnection: writer is DatabaseQueue)
+    do { return try writer.read { db in try read(db, body) } } catch { throw readingFailure(error) }
   }
 
   /// Saves in one transaction. If `body` throws, none of its changes are kept. They are on the disk when this returns.
@@ -95,12 +121,12 @@ public final class SnapshotStore: Sendable {
   ///   may find the changes.
   /// - Complexity: one wait for the disk, however much is saved. With more than 8 MiB of journal, up to a tenth of a second more.
   public func write<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
-    try core.checkCanWrite()
+    try checkCanWrite()
     do {
-      let result = try await core.writer.write { [core] db in try core.write(db, isWhole: true, body) }
-      await core.journal?.shorten(core.writer)
+      let result = try await writer.write { db in try self.write(db, isWhole: true, body) }
+      await journal?.shorten(writer)
       return result
-    } catch { throw core.failure(error) }
+    } catch { throw failure(error) }
   }
 
   /// Like ``write(_:)``, for synchronous code.
@@ -108,8 +134,13 @@ public final class SnapshotStore: Sendable {
   /// - Throws: also ``StoreError`` with the code `invalid` within another transaction of the store that saves, or within any transaction of
   ///   a store that has a single connection.
   public func write<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
-    try core.checkCanWrite()
-    return try core.save(body)
+    try checkCanWrite()
+    try use.check(.write, sharesConnection: writer is DatabaseQueue)
+    do {
+      let result = try writer.write { db in try write(db, isWhole: true, body) }
+      journal?.shorten(writer)
+      return result
+    } catch { throw failure(error) }
   }
 
   /// Saves within a transaction of the app, together with its changes in other tables.
@@ -124,11 +155,11 @@ public final class SnapshotStore: Sendable {
   ///   - body: the closure that saves; it must not keep the transaction.
   /// - Throws: the errors of `body`, after which none of its changes are kept, and ``StoreError``.
   public func write<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
-    try core.checkCanWrite()
+    try checkCanWrite()
     do {
       var result: R?
       try db.inSavepoint {
-        result = try core.write(db, isWhole: false, body)
+        result = try write(db, isWhole: false, body)
         return .commit
       }
       guard let result else { throw StoreError(.fileSystem, "the transaction did not run") }
@@ -144,8 +175,86 @@ public final class SnapshotStore: Sendable {
   /// - Throws: the errors of `body`, and ``StoreError`` as `read(_:)`.
   public func read<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
     do {
-      return try core.read(db, isWhole: false, body)
+      return try read(db, isWhole: false, body)
     } catch { throw StoreError.ofDatabase(error) }
+  }
+}
+
+extension SnapshotStore {
+  /// The ``StoreRevision/sequence`` of the last revision of the store; 0 if there is none.
+  func lastSequence(in db: Database) throws -> Int64 {
+    let statement = try db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = ?")
+    return try Int64.fetchOne(statement, arguments: [tables.revisions]) ?? 0
+  }
+
+  func read<R>(_ db: Database, isWhole: Bool = true, _ body: (StoreTransaction) throws -> R) throws -> R {
+    try db.telling {
+      try checkReadable(db)
+      let transaction = StoreTransaction(db, self, canWrite: false, isWhole: isWhole)
+      defer { transaction.end() }
+      return try use.run(.read) { try body(transaction) }
+    }
+  }
+
+  /// Reads in one transaction, even if pages are damaged. It is rolled back, because SQLite refuses to commit after
+  /// damage, even if the transaction only reads.
+  func readDamaged<R>(_ body: (Database) throws -> R) throws -> R {
+    do {
+      return try writer.unsafeRead { db in
+        try db.beginTransaction(.deferred)
+        defer {
+          // If the rollback fails, the connection cannot be used any more either.
+          try? db.rollback()
+        }
+        return try db.telling { try body(db) }
+      }
+    } catch { throw readingFailure(error) }
+  }
+
+  /// Converts the error of a read, which may have failed before its transaction.
+  private func readingFailure(_ error: any Error) -> any Error {
+    let path = (writer as? DatabasePool)?.path ?? (writer as? DatabaseQueue)?.path
+    return StoreError.ofDatabase(path.map { DatabaseFile.failure(error, ofFile: $0) } ?? error)
+  }
+
+  /// Checks that no newer program has changed the format since the store was opened. Costs one query of a small table.
+  func checkReadable(_ db: Database) throws {
+    let statement = try db.cachedStatement(sql: "SELECT value FROM \(tables.meta) WHERE name = 'minimumReader'")
+    guard let least = try Int.fetchOne(statement), least <= tables.schema.format else {
+      guard let versions = try tables.versions(in: db) else {
+        throw StoreError(.notAStore, "the tables of the store are gone")
+      }
+      return try versions.checkReadable()
+    }
+  }
+
+  /// Runs a save within a transaction. Checks the format first, because another process may have changed it.
+  func write<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {
+    try db.telling { try use.run(.write) { try writeNow(db, isWhole: isWhole, body) } }
+  }
+
+  private func writeNow<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {
+    guard let versions = try tables.versions(in: db) else {
+      throw StoreError(.notAStore, "the tables of the store are gone")
+    }
+    try versions.checkWritable()
+    let transaction = StoreTransaction(db, self, canWrite: true, isWhole: isWhole)
+    defer { transaction.end() }
+    let result = try body(transaction)
+    try transaction.finish()
+    if transaction.hasSaved { db.afterNextTransaction(onCommit: { [signal] _ in signal.notify() }) }
+    return result
+  }
+
+  /// Converts the error of a failed transaction, which may come from its begin or its commit.
+  func failure(_ error: any Error) -> any Error {
+    guard error is DatabaseError else { return error }
+    return writer.writeWithoutTransaction { StoreError.ofDatabase(error, $0.systemErrors) }
+  }
+
+  func checkCanWrite() throws {
+    try use.checkOpen()
+    guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened for reading only") }
   }
 }
 
@@ -166,6 +275,6 @@ extension SnapshotStore {
 
   /// The value of `PRAGMA synchronous` of the writing connection: 2 if each commit waits for the disk.
   package var synchronous: Int? {
-    get throws { try core.writer.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") } }
+    get throws { try writer.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") } }
   }
 }

@@ -30,7 +30,7 @@ extension SnapshotStore {
   public func entries<T: Archivable>(
     _ type: T.Type = T.self, prefix: String = "", after last: String? = nil
   ) -> StoreEntries<T> {
-    StoreEntries(core: core, prefix: prefix, after: last)
+    StoreEntries(store: self, prefix: prefix, after: last)
   }
 }
 
@@ -38,24 +38,24 @@ extension SnapshotStore {
 public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
   public typealias Element = StoreEntry<Value>
 
-  let core: StoreCore
+  let store: SnapshotStore
   let prefix: String
   let after: String?
 
   public func makeAsyncIterator() -> Iterator {
-    Iterator(core: core, prefix: prefix, last: after.map { Data($0.utf8) })
+    Iterator(store: store, prefix: prefix, last: after.map { Data($0.utf8) })
   }
 
   /// Reads one value after the other.
   public struct Iterator: AsyncIteratorProtocol {
-    let core: StoreCore
+    let store: SnapshotStore
     let prefix: String
     var last: Data?
     private var page: [StoreTransaction.PageEntry] = []
     private var isFinished = false
 
-    init(core: StoreCore, prefix: String, last: Data?) {
-      self.core = core
+    init(store: SnapshotStore, prefix: String, last: Data?) {
+      self.store = store
       self.prefix = prefix
       self.last = last
     }
@@ -68,11 +68,11 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
         while let entry = page.popLast() {
           let (revision, content) = try entry.result.get()
           guard let content, Value.isStored(as: revision.typeName) else { continue }
-          return StoreEntry(revision: revision, value: try content.decode(Value.self, core.options))
+          return StoreEntry(revision: revision, value: try content.decode(Value.self, store.options))
         }
         if isFinished { return nil }
         do {
-          let found = try await core.read { [prefix, last] in try $0.page(prefix: prefix, after: last) }
+          let found = try await store.read { [prefix, last] in try $0.page(prefix: prefix, after: last) }
           isFinished = found.isEmpty
           last = found.last?.key.bytes ?? last
           page = found.reversed()
@@ -84,7 +84,7 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
 
 extension StoreTransaction {
   /// A key with its revision and content, or the error of reading them.
-  typealias PageEntry = (key: StoredKey, result: Result<(StoreRevision, KeyedContent?), any Error>)
+  typealias PageEntry = (key: StoredKey, result: Result<(StoreRevision, StoredContent?), any Error>)
 
   /// The number of values that are read at once.
   private static var page: Int { 128 }
@@ -103,7 +103,7 @@ extension StoreTransaction {
       for entry in found {
         let (revision, content) = try entry.result.get()
         guard let content, T.isStored(as: revision.typeName) else { continue }
-        try body(StoreEntry(revision: revision, value: try content.decode(T.self, core.options)))
+        try body(StoreEntry(revision: revision, value: try content.decode(T.self, store.options)))
       }
       last = final.key.bytes
     }

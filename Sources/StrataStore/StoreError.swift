@@ -89,9 +89,9 @@ extension StoreError: CustomStringConvertible, LocalizedError {
 
   public var errorDescription: String? { description }
 
-  /// SQLite's message, without the statement and its arguments, which are values.
+  /// The text of a cause, without values. For an error of SQLite it is the message, without the statement and its arguments.
   package static func wording(of error: any Error) -> String {
-    guard let error = error as? DatabaseError else { return String(describing: error) }
+    guard let error = error as? DatabaseError else { return ArchiveError.wording(of: error) }
     return "SQLite \(error.extendedResultCode.rawValue): \(error.message ?? "no message")"
   }
 }

@@ -16,7 +16,7 @@ extension StoreTransaction {
     _ value: T, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always
   ) throws -> StoreRevision {
     let head = try begin(key, condition)
-    let encoder = core.options.encoder
+    let encoder = store.options.encoder
     return try save(key, head, encoder.stamp(ofCodable: T.self), false, author, note) { shapes in
       try encoder.encodeRow(codable: value, shapes: shapes)
     }
@@ -30,7 +30,7 @@ extension StoreTransaction {
   public func value<T: Decodable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
   ) throws -> T? {
-    try content(for: key, at: point)?.decode(codable: T.self, core.options)
+    try content(for: key, at: point)?.decode(codable: T.self, store.options)
   }
 }
 
@@ -53,16 +53,15 @@ extension SnapshotStore {
   public func value<T: Decodable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
   ) async throws -> T? {
-    try await read { try $0.content(for: key, at: point) }?.decode(codable: T.self, core.options)
+    try await read { try $0.content(for: key, at: point) }?.decode(codable: T.self, options)
   }
 }
 
-extension KeyedContent {
+extension StoredContent {
   func decode<T: Decodable>(codable type: T.Type, _ options: StoreOptions) throws -> T {
     try inRow {
       try options.decoder.decodeRow(
-        codable: T.self, from: content.bytes.bytes, definitions: content.definition.records,
-        contents: content.contents)
+        codable: T.self, from: bytes.bytes, definitions: definition.records, contents: contents)
     }
   }
 }

@@ -13,14 +13,14 @@ extension StoreTransaction {
   public func value<T: Archivable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
   ) throws -> T? {
-    try content(for: key, at: point)?.decode(T.self, core.options)
+    try content(for: key, at: point)?.decode(T.self, store.options)
   }
 
   /// The value of a key as an `ArchiveValue`, without its types.
   ///
   /// - Throws: as `value(_:for:at:)`.
   public func untypedValue(for key: String, at point: StorePoint = .latest) throws -> ArchiveValue? {
-    try content(for: key, at: point)?.value(core.options)
+    try content(for: key, at: point)?.value(store.options)
   }
 
   /// The archive of a value, as `ArchiveEncoder` encodes it, in the version of the model that saved it.
@@ -30,7 +30,7 @@ extension StoreTransaction {
     of key: String, at point: StorePoint = .latest, compression: CompressionLevel = .balanced
   ) throws -> Data {
     guard let content = try content(for: key, at: point) else { throw StoreError.notFound("value to export", key: key) }
-    return try content.archive(core.options, compression)
+    return try content.archive(store.options, compression)
   }
 
   /// The metadata of a revision, without its content.
@@ -86,8 +86,8 @@ extension StoreTransaction {
     of key: String, as type: T.Type, from old: StorePoint, to new: StorePoint = .latest,
     elementsBy elements: IdentityKey = "id"
   ) throws -> ValueDifference {
-    let before = try content(for: key, at: old)?.upgradedValue(type, core.options)
-    let after = try content(for: key, at: new)?.upgradedValue(type, core.options)
+    let before = try content(for: key, at: old)?.upgradedValue(type, store.options)
+    let after = try content(for: key, at: new)?.upgradedValue(type, store.options)
     return ValueDifference(from: before ?? .null, to: after ?? .null, elementsBy: elements)
   }
 
@@ -162,7 +162,7 @@ extension StoreTransaction {
     StoreRevision(row, key: key, try row.definition.map { try definition($0) })
   }
 
-  func content(for key: String, at point: StorePoint) throws -> KeyedContent? {
+  func content(for key: String, at point: StorePoint) throws -> StoredContent? {
     do {
       guard let row = try row(of: key, at: point) else { return nil }
       return try keyed(row, key)
@@ -170,36 +170,27 @@ extension StoreTransaction {
   }
 
   /// The content of a revision, with the key and number for errors.
-  func keyed(_ row: StoredRow, _ key: String) throws -> KeyedContent? {
+  func keyed(_ row: StoredRow, _ key: String) throws -> StoredContent? {
     do {
-      return try content(of: row).map { KeyedContent(key: key, revision: Int(row.seq), content: $0) }
+      var content = try content(of: row)
+      content?.key = key
+      return content
     } catch { throw StoreError.ofRow(error, key: key, revision: Int(row.seq), db) }
   }
 }
 
-/// The content of a revision, with its key and number. Decoding needs no database.
-struct KeyedContent: Sendable {
-  let key: String
-  let revision: Int
-  let content: StoredContent
-
+extension StoredContent {
   func decode<T: Archivable>(_ type: T.Type, _ options: StoreOptions) throws -> T {
     var report = DecodingReport()
-    return try decode(type, options, &report)
-  }
-
-  func decode<T: Archivable>(_ type: T.Type, _ options: StoreOptions, _ report: inout DecodingReport) throws -> T {
-    try inRow {
+    return try inRow {
       try options.decoder.decodeRow(
-        T.self, from: content.bytes.bytes, definitions: content.definition.records, contents: content.contents,
-        report: &report)
+        T.self, from: bytes.bytes, definitions: definition.records, contents: contents, report: &report)
     }
   }
 
   func value(_ options: StoreOptions) throws -> ArchiveValue {
     try inRow {
-      try options.decoder.decodeRowValue(
-        from: content.bytes.bytes, definitions: content.definition.records, contents: content.contents)
+      try options.decoder.decodeRowValue(from: bytes.bytes, definitions: definition.records, contents: contents)
     }
   }
 
@@ -219,7 +210,7 @@ struct KeyedContent: Sendable {
     let root = try value(options)
     return try inRow {
       try ArchiveEncoder(compression: compression, limits: options.limits)
-        .encode(asRead: root, stamp: content.definition.stamp(of: root))
+        .encode(asRead: root, stamp: definition.stamp(of: root))
     }
   }
 

@@ -22,15 +22,13 @@ extension StoreTransaction {
     overNewer: Bool = false
   ) throws -> StoreRevision {
     let head = try begin(key, condition)
-    let encoder = core.options.encoder
+    let encoder = store.options.encoder
     let stamp = encoder.stamp(of: value)
     return try save(key, head, stamp, stamp.hasCollectionName, author, note) { shapes in
       try encoder.encodeRow(value, shapes: shapes)
     } check: { definition in
       if !overNewer, let head, head.row.definition != definition.id {
-        var catalog = SchemaCatalog()
-        T._collectSchemas(into: &catalog)
-        for subclass in core.options.subclasses { subclass._collectSchemas(into: &catalog) }
+        let catalog = SchemaCatalog(of: T.self, store.options.subclasses)
         try checkKnown(head.row, key) { catalog[$0]?.modelVersion }
       }
     }
@@ -54,12 +52,12 @@ extension StoreTransaction {
   ) throws -> StoreRevision {
     let head = try begin(key, condition)
     let (stamp, value): (Stamp, ArchiveValue)
-    do { (stamp, value) = try core.options.decoder.decodeStampedValue(from: archive) } catch {
+    do { (stamp, value) = try store.options.decoder.decodeStampedValue(from: archive) } catch {
       throw StoreError.ofSaving(error, key: key)
     }
     let countsElements = stamp.hasCollectionName && value.elementCount.map { UInt64($0) } == stamp.count
     return try save(key, head, stamp, countsElements, author, note) { shapes in
-      try core.options.encoder.encodeRow(value, stamp: stamp, shapes: shapes)
+      try store.options.encoder.encodeRow(value, stamp: stamp, shapes: shapes)
     } check: { definition in
       if !overNewer, let head, head.row.definition != definition.id {
         let known = definition.content.shapes.flatMap(\.versions)
@@ -108,9 +106,7 @@ extension StoreTransaction {
       throw StoreError(.invalid, "a key has from 1 to 1,000 bytes; this one has \(key.utf8.count)")
     }
     try Self.checkText(key, "a key")
-    // Most keys that are not there are new, which one number tells sooner than a row.
-    let isNew = try first(of: .key, { $0.bind(key) }, { _ in true }) == nil
-    let head = try isNew ? nil : head(of: key)
+    let head = try head(of: key)
     let exists = head.map { $0.row.form != .tombstone } ?? false
     switch condition {
     case .always: break
@@ -204,24 +200,29 @@ extension StoreTransaction {
     }
     // A key has the identifier of its first revision, so no other identifier has to be looked up.
     var row = StoredRow(
-      id: id, key: head?.key ?? id, seq: (head?.row.seq ?? 0) + 1, time: core.options.clock().milliseconds,
+      id: id, key: head?.key ?? id, seq: (head?.row.seq ?? 0) + 1, time: store.options.clock().milliseconds,
       form: .whole, action: .save, author: author, note: note)
     try fill(&row)
     do {
-      try put(key, id: row.key, head: id, isNew: head == nil)
-      try insert(row)
-      try addPieces(contents(), to: id)
-      if let head {
-        count(head.row.definition, revisions: 0, heads: -1)
-        try shorten(head.row)
-      }
-      count(row.definition, revisions: 1, heads: 1)
+      try add(row, contents(), to: key, after: head?.row)
       noteSaved()
       return StoreRevision(row, key: key, try row.definition.map { try definition($0) })
     } catch {
       noteHalfSaved(error)
       throw error
     }
+  }
+
+  /// Inserts a revision as the last one of its key.
+  func add(_ row: StoredRow, _ contents: [[UInt8]: Data], to key: String, after head: StoredRow?) throws {
+    try put(key, id: row.key, head: row.id, isNew: head == nil)
+    try insert(row)
+    try addPieces(contents, to: row.id)
+    if let head {
+      count(head.definition, revisions: 0, heads: -1)
+      try shorten(head)
+    }
+    count(row.definition, revisions: 1, heads: 1)
   }
 
   /// Adds a revision with the state of another one.

@@ -9,12 +9,7 @@ extension StoreTransaction {
   /// - Complexity: linear in the number of revisions of the key, whose rows are read without the bases of their deltas.
   @discardableResult
   public func undo(_ key: String, author: String? = nil, note: String? = nil) throws -> StoreRevision {
-    guard let head = try begin(key, .always) else { throw StoreError.notFound("such key", key: key) }
-    let line = StoreTimeline(try revisions(ofKey: head.key))
-    guard let state = line.current, let earlier = line.parent(of: state) else {
-      throw StoreError(.nothingToUndo, "there is no state before this one", key: key, revision: Int(head.row.seq))
-    }
-    return try repeated(earlier, as: .undo, key, head, author, note)
+    try move(.undo, key, author, note, "there is no state before this one") { $0.earlier }
   }
 
   /// Redoes the last undone change of a key, as a new revision. After another save there is nothing to redo.
@@ -23,12 +18,21 @@ extension StoreTransaction {
   /// - Complexity: as ``undo(_:author:note:)``.
   @discardableResult
   public func redo(_ key: String, author: String? = nil, note: String? = nil) throws -> StoreRevision {
+    try move(.redo, key, author, note, "nothing was undone since the last save") { $0.undone }
+  }
+
+  /// Saves another state of a key again, as a new revision.
+  ///
+  /// - Parameter problem: the reason of the error if there is no such state.
+  private func move(
+    _ action: StoreRevision.Action, _ key: String, _ author: String?, _ note: String?, _ problem: String,
+    to state: (StoreTimeline) -> StoredRow?
+  ) throws -> StoreRevision {
     guard let head = try begin(key, .always) else { throw StoreError.notFound("such key", key: key) }
-    let line = StoreTimeline(try revisions(ofKey: head.key))
-    guard let later = line.undone else {
-      throw StoreError(.nothingToUndo, "nothing was undone since the last save", key: key, revision: Int(head.row.seq))
+    guard let row = state(StoreTimeline(try revisions(ofKey: head.key))) else {
+      throw StoreError(.nothingToUndo, problem, key: key, revision: Int(head.row.seq))
     }
-    return try repeated(later, as: .redo, key, head, author, note)
+    return try repeated(row, as: action, key, head, author, note)
   }
 }
 
@@ -43,33 +47,25 @@ struct StoreTimeline {
     places = Dictionary(rows.enumerated().map { ($1.seq, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
+  private func isStep(_ place: Int) -> Bool { rows[place].action == .undo || rows[place].action == .redo }
+
   /// The index of the revision whose state the revision at `place` repeats. If its origin was pruned, it is a state of its own.
   private func state(_ place: Int) -> Int {
-    let row = rows[place]
-    guard row.action == .undo || row.action == .redo, let origin = row.origin, let found = places[origin] else {
-      return place
-    }
-    return found
+    isStep(place) ? rows[place].origin.flatMap { places[$0] } ?? place : place
   }
 
   /// The index of the state that the revision at `place` was saved over. An undo or redo whose origin was pruned has none: the
   /// revision before it is the one that it undid.
-  private func parent(_ place: Int) -> Int? {
-    place == 0 || rows[place].action == .undo || rows[place].action == .redo ? nil : state(place - 1)
-  }
+  private func parent(_ place: Int) -> Int? { place == 0 || isStep(place) ? nil : state(place - 1) }
 
-  /// The revision with the current state of the key.
-  var current: StoredRow? { rows.isEmpty ? nil : rows[state(rows.count - 1)] }
-
-  /// The state that a revision was saved over.
-  func parent(of row: StoredRow) -> StoredRow? { places[row.seq].flatMap { parent($0) }.map { rows[$0] } }
+  /// The state before the current one.
+  var earlier: StoredRow? { rows.isEmpty ? nil : parent(state(rows.count - 1)).map { rows[$0] } }
 
   /// The state that was undone last and not redone since.
   var undone: StoredRow? {
-    guard !rows.isEmpty else { return nil }
-    let now = state(rows.count - 1)
     // All changes between the current state and the last save, restore or deletion were undone.
-    guard var place = rows.lastIndex(where: { $0.action != .undo && $0.action != .redo }) else { return nil }
+    guard var place = rows.indices.last(where: { !isStep($0) }) else { return nil }
+    let now = state(rows.count - 1)
     while place != now {
       guard let parent = parent(place), parent < place else { return nil }
       if parent == now { return rows[place] }

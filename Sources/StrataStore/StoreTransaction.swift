@@ -13,10 +13,10 @@ internal import StrataCore
 /// that only reads, saves throw ``StoreError/Code/readOnly``.
 public final class StoreTransaction {
   let db: Database
-  let core: StoreCore
+  let store: SnapshotStore
   let canWrite: Bool
   /// Whether nothing was changed in the database transaction before this began. Then definitions that are read before
-  /// the first one is created are committed.
+  /// the first one is created or repaired are committed.
   private let isWhole: Bool
   private var madeDefinitions = false
   /// Definitions that are not known to be committed.
@@ -34,11 +34,11 @@ public final class StoreTransaction {
   /// The number of inflations that the last row took to read, without those of the long strings that it refers to.
   package var inflations = 0
 
-  var tables: StoreTables { core.tables }
+  var tables: StoreTables { store.tables }
 
-  init(_ db: Database, _ core: StoreCore, canWrite: Bool, isWhole: Bool) {
+  init(_ db: Database, _ store: SnapshotStore, canWrite: Bool, isWhole: Bool) {
     self.db = db
-    self.core = core
+    self.store = store
     self.canWrite = canWrite
     self.isWhole = isWhole
   }
@@ -101,7 +101,7 @@ public final class StoreTransaction {
   // MARK: Definitions
 
   func definition(_ id: Int64) throws -> Definition {
-    if let known = ownDefinitions[id] ?? core.definitions[id] { return known }
+    if let known = ownDefinitions[id] ?? store.definitions[id] { return known }
     let definition = try readDefinition(id)
     keep(definition, isCommitted: isWhole && !madeDefinitions)
     return definition
@@ -115,18 +115,18 @@ public final class StoreTransaction {
     let damage = StoreError(
       .damaged, "the definition of a row is missing or damaged; check the store, then salvage it")
     guard let row, SHA256.digest(of: row.content.bytes) == [UInt8](row.hash) else { throw damage }
-    return Definition(id: id, content: try Definition.Content(bytes: row.content, limits: core.options.limits))
+    return Definition(id: id, content: try Definition.Content(bytes: row.content, limits: store.options.limits))
   }
 
   private func keep(_ definition: Definition, isCommitted: Bool) {
-    if isCommitted { return core.definitions.add(definition) }
+    if isCommitted { return store.definitions.add(definition) }
     ownDefinitions[definition.id] = definition
     ownNewest[DefinitionCache.Kind(definition.content)] = definition
   }
 
   /// The newest definition of a kind. A row of that kind refers to it if it has the row's shapes.
   func newestDefinition(_ kind: DefinitionCache.Kind) throws -> Definition? {
-    if let known = ownNewest[kind] ?? core.definitions.newest(kind) { return known }
+    if let known = ownNewest[kind] ?? store.definitions.newest(kind) { return known }
     let ids = try Int64.fetchAll(
       statement("SELECT id FROM \(tables.definitions) WHERE type = ? AND version IS ? ORDER BY id DESC LIMIT 16"),
       arguments: [kind.typeName, kind.modelVersion])
@@ -152,6 +152,7 @@ public final class StoreTransaction {
         try execute(
           "UPDATE \(tables.definitions) SET type = ?, version = ?, content = ? WHERE id = ?",
           [content.typeName, content.modelVersion, Data(bytes), id])
+        madeDefinitions = true
         definition = try self.definition(id)
       }
       ownNewest[DefinitionCache.Kind(content)] = definition
@@ -182,7 +183,7 @@ public final class StoreTransaction {
 
   /// The identifier of the next revision of the store.
   func takeID() throws -> Int64 {
-    let last = try nextID.map { $0 - 1 } ?? core.lastSequence(in: db)
+    let last = try nextID.map { $0 - 1 } ?? store.lastSequence(in: db)
     guard last >= 0, last < .max - 1 else {
       throw StoreError(.damaged, "the number of the last revision is none that was given; salvage the store")
     }

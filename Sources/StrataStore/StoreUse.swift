@@ -4,12 +4,16 @@ internal import StrataCore
 /// Records whether a store is open, and which threads run a transaction of it. A transaction that waited for another one on its own
 /// thread would never begin, and GRDB ends the program.
 final class StoreUse: Sendable {
-  enum Kind: Sendable { case read, write }
+  enum Kind: CaseIterable { case read, write }
+
+  private struct Run: Hashable {
+    let kind: Kind
+    let thread: UInt
+  }
 
   private struct State {
     var isClosed = false
-    var reading: [UInt: Int] = [:]
-    var writing: [UInt: Int] = [:]
+    var running: [Run: Int] = [:]
   }
 
   private let state = Mutex(State())
@@ -28,9 +32,8 @@ final class StoreUse: Sendable {
     try checkOpen()
     let thread = Self.thread
     let isBusy = state.withLock { state in
-      switch kind {
-      case .read: state.reading[thread] != nil || sharesConnection && state.writing[thread] != nil
-      case .write: state.writing[thread] != nil || sharesConnection && state.reading[thread] != nil
+      Kind.allCases.contains {
+        ($0 == kind || sharesConnection) && state.running[Run(kind: $0, thread: thread)] != nil
       }
     }
     guard !isBusy else {
@@ -41,23 +44,12 @@ final class StoreUse: Sendable {
 
   /// Runs a transaction on this thread.
   func run<R>(_ kind: Kind, _ body: () throws -> R) rethrows -> R {
-    let thread = Self.thread
-    count(kind, thread, 1)
-    defer { count(kind, thread, -1) }
-    return try body()
-  }
-
-  private func count(_ kind: Kind, _ thread: UInt, _ change: Int) {
-    state.withLock { state in
-      func add(_ counts: inout [UInt: Int]) {
-        let count = counts[thread, default: 0] + change
-        counts[thread] = count == 0 ? nil : count
-      }
-      switch kind {
-      case .read: add(&state.reading)
-      case .write: add(&state.writing)
-      }
+    let run = Run(kind: kind, thread: Self.thread)
+    state.withLock { $0.running[run, default: 0] += 1 }
+    defer {
+      state.withLock { $0.running[run] = $0.running[run].flatMap { $0 > 1 ? $0 - 1 : nil } }
     }
+    return try body()
   }
 
   private static var thread: UInt {

@@ -32,7 +32,7 @@ struct ReportTests {
         == "2 to upgrade; 1 set aside; Note 1: 3 revisions, old; String: 1 revision, current")
     var report = StoreUpgradeReport()
     (report.upgraded, report.total, report.unchanged) = (10, 12, 1)
-    report.add(Self.finding)
+    report.findings.add(Self.finding)
     #expect("\(report)" == "10 of 12 upgraded, 1 unchanged, 1 failed")
   }
 

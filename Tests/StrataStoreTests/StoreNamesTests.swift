@@ -203,6 +203,27 @@ struct StoreNamesTests {
     }
   }
 
+  @Test("A definition whose repair is rolled back is repaired by the next save")
+  func repairRolledBack() throws {
+    struct Stop: Error {}
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      try SnapshotStore(url: url).write { _ = try $0.save(Part(name: "x"), as: "p") }
+      try Database.change(url) { try $0.execute("UPDATE definitions SET content = x'00'") }
+      let store = try SnapshotStore(url: url)
+      #expect(throws: Stop.self) {
+        try store.write { transaction in
+          try transaction.save(Part(name: "y"), as: "q")
+          throw Stop()
+        }
+      }
+      try store.write { _ = try $0.save(Part(name: "z"), as: "q") }
+      let again = try SnapshotStore(url: url)
+      #expect(try again.read { try $0.value(Part.self, for: "q")?.name } == "z")
+      #expect(try again.check(.full).findings.map(\.description) == [])
+    }
+  }
+
   @Test("Times that are no times, or for ever, end nothing", arguments: [Double.infinity, .nan, -1, 1e300])
   func times(time: Double) async throws {
     try await withFolder { folder in

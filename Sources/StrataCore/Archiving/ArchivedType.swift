@@ -12,10 +12,7 @@ package struct ArchivedType {
       self.init(root)
       return
     }
-    var catalog = SchemaCatalog()
-    model._collectSchemas(into: &catalog)
-    for subclass in subclasses { subclass._collectSchemas(into: &catalog) }
-    self = Self.find(name[...], model, catalog, 0)
+    self = Self.find(name[...], model, SchemaCatalog(of: model, subclasses), 0)
   }
 
   private init(_ type: any Archivable.Type, name: String? = nil) {
@@ -41,6 +38,15 @@ package struct ArchivedType {
     let content = name.dropFirst().dropLast()
     guard let end = endOfKey(content) else { return inside(content).array }
     return inside(content[end...].dropFirst(2)).dictionary(keys: content[..<end])
+  }
+
+  /// The name of the element type in the name of a collection or an optional; `nil` for any other name.
+  package static func element(of name: Substring) -> Substring? {
+    if name.hasSuffix("?") { return name.dropLast() }
+    if name.hasPrefix("Set<"), name.hasSuffix(">") { return name.dropFirst(4).dropLast() }
+    guard name.hasPrefix("["), name.hasSuffix("]") else { return nil }
+    let content = name.dropFirst().dropLast()
+    return endOfKey(content).map { content[$0...].dropFirst(2) } ?? content
   }
 
   /// Where the name of a dictionary's keys ends: at a colon that is in no brackets.

@@ -41,7 +41,8 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     return text
   }
 
-  static func wording(of error: any Error) -> String {
+  /// The text of a cause, without the values that the text of some errors contains.
+  package static func wording(of error: any Error) -> String {
     // The debug text of a DecodingError contains values, so only its kind is used.
     switch error {
     case DecodingError.typeMismatch(let type, _): "a value is not \(type)"

@@ -1,10 +1,10 @@
-import Foundation
+package import Foundation
 
 /// A number as decimal digits, so that numbers of different kinds can be compared without rounding.
 ///
 /// A floating-point number counts as its shortest text, as in JSON: 0.1 is the same number as a double, as a float, as
 /// a decimal and as text, and 1e23 is the integer with 23 zeros.
-struct ExactNumber: Comparable {
+package struct ExactNumber: Comparable {
   /// In ascending order. NaN is below all numbers.
   private enum Kind: Int, Comparable {
     case notANumber, negativeInfinity, negative, zero, positive, infinity
@@ -21,7 +21,7 @@ struct ExactNumber: Comparable {
   /// The number of a value; `nil` if the value is not a number.
   ///
   /// - Complexity: linear in the number of digits written, whatever the exponent.
-  init?(_ value: ArchiveValue) {
+  package init?(_ value: ArchiveValue) {
     switch value {
     case .int, .uint, .wideInteger, .number: self.init(text: value.scalarText ?? "")
     case .float(let number): self.init(number) { $0.description }
@@ -49,7 +49,7 @@ struct ExactNumber: Comparable {
   }
 
   /// Parses decimal digits with an optional sign, point and exponent; `nil` for any other text.
-  init?(spelledAs text: String) {
+  package init?(spelledAs text: String) {
     let digits = text.first == "+" ? text.dropFirst() : text[...]
     guard digits.first != "+", digits.utf8.allSatisfy({ 48...57 ~= $0 || "+-.eE".utf8.contains($0) }),
       Double(digits) != nil
@@ -67,7 +67,7 @@ struct ExactNumber: Comparable {
   }
 
   /// The number as a decimal; `nil` if a decimal does not hold all of its digits.
-  var decimal: Decimal? {
+  package var decimal: Decimal? {
     guard kind != .zero else { return 0 }
     guard kind == .positive || kind == .negative, digits.count <= 39, power <= Power(200), power >= Power(-200) else {
       return nil
@@ -101,7 +101,7 @@ struct ExactNumber: Comparable {
     power = Power(text: rest.dropFirst(), plus: places)
   }
 
-  static func < (left: ExactNumber, right: ExactNumber) -> Bool {
+  package static func < (left: ExactNumber, right: ExactNumber) -> Bool {
     guard left.kind == right.kind else { return left.kind < right.kind }
     return left.kind == .negative ? right.isSmaller(than: left) : left.isSmaller(than: right)
   }

@@ -66,10 +66,7 @@ extension ArchiveDecoder {
   }
 
   private func keyedModels<T: Archivable>(of type: T.Type) throws -> KeyedModels {
-    var catalog = SchemaCatalog()
-    T._collectSchemas(into: &catalog)
-    for subclass in subclasses { subclass._collectSchemas(into: &catalog) }
-    return try KeyedModels(catalog)
+    try KeyedModels(SchemaCatalog(of: type, subclasses))
   }
 
   private func decode<T: Archivable>(

@@ -36,8 +36,7 @@ extension ArchiveEncoder {
     var writer = ArchiveWriter(limits: limits, notesSchemas: true)
     writer.subclasses = subclasses
     try writer.writeRoot(value)
-    var catalog = SchemaCatalog()
-    T._collectSchemas(into: &catalog)
+    var catalog = SchemaCatalog(of: T.self)
     for schema in writer.schemasOfShapes.map({ $0.values.flatMap(\.self) }) ?? [] { _ = catalog.add(schema) }
     var graph: ObjectGraph
     switch try writer.value() {

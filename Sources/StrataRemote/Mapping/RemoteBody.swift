@@ -96,7 +96,7 @@ extension MappedEntity {
         do {
           _ = try nodes([place])
           valid.append(place)
-        } catch { invalid.append(RemoteInvalid(index: place, reason: "\(error)")) }
+        } catch { invalid.append(RemoteInvalid(index: place, reason: StoreError.wording(of: error))) }
       }
       return ReadRecords(
         nodes: try nodes(valid), deleted: left, invalid: invalid, first: valid.first.map { records[$0] })

@@ -15,13 +15,13 @@ struct LostHeads {
   /// - Parameters:
   ///   - target: the salvaged store, with all intact revisions and the last given sequence.
   ///   - count: called with the number of new revisions of each transaction.
-  func repeatLast(in target: StoreCore, _ work: StoreWork, count: (Int) -> Void) throws {
+  func repeatLast(in target: SnapshotStore, _ work: StoreWork, count: (Int) -> Void) throws {
     var name: String?
     repeat {
       try work.check()
       let after = name
       try count(
-        target.save { transaction in
+        target.write { transaction in
           let keys = try StatementRow.all(
             of: transaction.statement(
               "SELECT name, id FROM \(target.tables.keys) WHERE name > ? ORDER BY name LIMIT \(Self.batch)"),
@@ -44,7 +44,7 @@ struct LostHeads {
     else { return false }
     var row = StoredRow(
       id: try transaction.takeID(), key: id, seq: number + 1,
-      time: transaction.core.options.clock().milliseconds, form: .whole, action: .restore)
+      time: transaction.store.options.clock().milliseconds, form: .whole, action: .restore)
     row.origin = head.seq
     row.note = "salvage: later revisions of this key are lost, or may be"
     return try transaction.adopt(row, as: name, transaction.content(of: head))

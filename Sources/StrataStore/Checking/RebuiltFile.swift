@@ -32,17 +32,17 @@ struct RebuiltFile {
   /// - Throws: ``StoreError`` with the code `notAStore` if nothing shows that the file was a store, and `damaged` if more than
   ///   the first page is lost.
   func open(_ opening: StoreOpening) throws -> (any DatabaseWriter, StoreTables) {
-    let core = try StoreOpening(StoreOptions()).open(freshPath)
-    let roots = try core.writer.read {
+    let store = SnapshotStore(try StoreOpening(StoreOptions()).open(freshPath))
+    let roots = try store.writer.read {
       try Int.fetchAll($0, sql: "SELECT rootpage FROM sqlite_master WHERE rootpage > 0")
     }
-    let tables = core.tables
-    let needed = try core.writer.read {
+    let tables = store.tables
+    let needed = try store.writer.read {
       try Int.fetchAll(
         $0, sql: "SELECT rootpage FROM sqlite_master WHERE name IN (?, ?)",
         arguments: [tables.revisions, tables.definitions])
     }
-    try core.close()
+    try store.close()
     let fresh = try Data(contentsOf: URL(fileURLWithPath: freshPath))
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
     // An error of closing loses nothing that was written.

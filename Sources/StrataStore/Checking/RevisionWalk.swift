@@ -4,10 +4,7 @@ internal import GRDB
 struct RevisionWalk {
   enum Step {
     case row(StoredRow)
-    /// A damaged row. Its key and number may be wrong.
-    case damaged(id: Int64, key: Int64?, seq: Int64?, any Error)
-    /// A part of the table that cannot be read. It may contain revisions.
-    case gap(RevisionGap)
+    case lost(RevisionLoss)
   }
 
   /// The most identifiers that are tried one by one in one gap, and in all gaps. Beyond them the steps double.
@@ -52,7 +49,11 @@ struct RevisionWalk {
       guard found >= id else { throw StoreError(.damaged, "the revisions are not in the order of their numbers") }
       do { return (found, .row(try StoredRow(row))) } catch {
         // The columns of a damaged row are hints, so one that cannot be read is left out.
-        return (found, .damaged(id: found, key: try? row.column(1), seq: try? row.column(2), error))
+        let key: Int64? = try? row.column(1), seq: Int64? = try? row.column(2)
+        return (
+          found,
+          .lost(RevisionLoss(kind: .revision, id: found, key: key, seq: seq, problem: StoreFinding.problem(error)))
+        )
       }
     }
   }
@@ -83,11 +84,11 @@ struct RevisionWalk {
       if try canRead(from: probe) {
         let last = try lastUnreadable(failing, probe)
         start = Self.after(last)
-        return .gap(RevisionGap(first: first, last: last, error: error))
+        return .lost(RevisionLoss(from: first, to: last, error))
       }
       if probe == .max {
         start = nil
-        return .gap(RevisionGap(first: first, last: nil, error: error))
+        return .lost(RevisionLoss(from: first, to: nil, error))
       }
       failing = probe
     }
@@ -96,7 +97,7 @@ struct RevisionWalk {
   /// The highest identifier that the store has outside the table of revisions, as far as it can be read.
   private func highestGiven(_ first: Int64) throws -> Int64 {
     // These tables may be damaged too, so at least as many are tried as a damaged page may have held.
-    let last = try transaction.intact { try transaction.core.lastSequence(in: transaction.db) }
+    let last = try transaction.intact { try transaction.store.lastSequence(in: transaction.db) }
     let head = try transaction.intact {
       try Int64.fetchOne(transaction.db, sql: "SELECT max(head) FROM \(transaction.tables.keys)")
     }
@@ -114,15 +115,31 @@ struct RevisionWalk {
   }
 }
 
-/// A range of identifiers whose revisions, if any, cannot be read.
-struct RevisionGap {
-  var first: Int64
-  /// `nil` if nothing after `first` can be read.
-  var last: Int64?
-  var error: any Error
+/// A damaged row, or a range of identifiers whose revisions, if any, cannot be read.
+struct RevisionLoss {
+  /// `revision` for a damaged row, `file` for a range.
+  var kind: StoreFinding.Kind
+  /// The identifier of the row, or the first one of the range.
+  var id: Int64
+  /// The key and the number of the row, which may be wrong.
+  var key: Int64?, seq: Int64?
+  var problem: String
 
-  var problem: String {
+  func finding(
+    _ names: inout KeyNames, _ transaction: StoreTransaction, advice: String = StoreFinding.salvage
+  ) throws -> StoreFinding {
+    StoreFinding(
+      kind, key: try key.flatMap { try names.name($0, transaction).name }, revision: seq.map { Int($0) }, sequence: id,
+      problem, advice: advice)
+  }
+}
+
+extension RevisionLoss {
+  /// - Parameter last: the last identifier of the range; `nil` if nothing after `first` can be read.
+  fileprivate init(from first: Int64, to last: Int64?, _ error: any Error) {
     let part = last.map { "to \($0)" } ?? "on"
-    return "revisions of the sequence \(first) \(part) cannot be read: \(StoreFinding.problem(error))"
+    self.init(
+      kind: .file, id: first,
+      problem: "revisions of the sequence \(first) \(part) cannot be read: \(StoreFinding.problem(error))")
   }
 }

@@ -49,35 +49,36 @@ extension SnapshotStore {
   ///   100; `CancellationError` if the task was cancelled.
   /// - Complexity: each level reads the whole file. Memory holds one revision.
   public func check(_ level: StoreCheckLevel = .quick) async throws -> StoreCheckReport {
-    try await StoreWork.run { [core] work in try StoreChecker.check(core, level, work) }
+    try await StoreWork.run { work in try StoreChecker.check(self, level, work) }
   }
 
   /// Like ``check(_:)-(StoreCheckLevel)``, for synchronous code.
   public func check(_ level: StoreCheckLevel = .quick) throws -> StoreCheckReport {
-    try StoreWork.runNow { try StoreChecker.check(core, level, $0) }
+    try StoreWork.runNow { try StoreChecker.check(self, level, $0) }
   }
 }
 
 /// Checks a store within one transaction.
-struct StoreChecker {
+final class StoreChecker {
   private let transaction: StoreTransaction
   private let work: StoreWork
   private var findings = StoreFindings()
   private var checked = 0
   private var names = KeyNames()
+  private var tables: StoreTables { transaction.tables }
 
   private init(_ transaction: StoreTransaction, _ work: StoreWork) {
     self.transaction = transaction
     self.work = work
   }
 
-  static func check(_ core: StoreCore, _ level: StoreCheckLevel, _ work: StoreWork) throws -> StoreCheckReport {
+  static func check(_ store: SnapshotStore, _ level: StoreCheckLevel, _ work: StoreWork) throws -> StoreCheckReport {
     if case .share(let percent) = level, !(0...100).contains(percent) {
       throw StoreError(.invalid, "a share of the revisions is from 0 to 100 percent")
     }
-    return try core.readDamaged { db in
-      try core.read(db) { transaction in
-        var checker = StoreChecker(transaction, work)
+    return try store.readDamaged { db in
+      try store.read(db) { transaction in
+        let checker = StoreChecker(transaction, work)
         try checker.run(level)
         return StoreCheckReport(
           level: level, findings: checker.findings.all, omittedFindings: checker.findings.omitted,
@@ -86,7 +87,7 @@ struct StoreChecker {
     }
   }
 
-  private mutating func run(_ level: StoreCheckLevel) throws {
+  private func run(_ level: StoreCheckLevel) throws {
     try checkPages(level == .full ? "integrity_check" : "quick_check")
     try checkReferences()
     try checkHeads()
@@ -102,149 +103,127 @@ struct StoreChecker {
   }
 
   /// Runs a part of the check. Damage that prevents it from continuing is a finding.
-  private mutating func part(_ name: String, _ body: (inout StoreChecker) throws -> Void) throws {
+  private func part(_ name: String, _ body: () throws -> Void) throws {
     try work.check()
-    do { try body(&self) } catch  where StoreError.isDamage(error, transaction.db) {
-      findings.add(
-        StoreFinding(
-          .file, "\(name) could not be checked: \(StoreFinding.problem(error))", advice: StoreFinding.salvage))
+    try tell(.file, "\(name) could not be checked: ", body)
+  }
+
+  /// Runs `body`. Damage is a finding.
+  private func tell(_ kind: StoreFinding.Kind, _ what: String, _ body: () throws -> Void) throws {
+    do { try body() } catch  where StoreError.isDamage(error, transaction.db) {
+      findings.add(StoreFinding(kind, what + StoreFinding.problem(error)))
     }
   }
 
-  private mutating func checkPages(_ pragma: String) throws {
-    try part("the pages") { checker in
-      let tables = checker.transaction.tables
+  /// A part of the check that goes through the rows of a query.
+  private func part(_ name: String, _ sql: String, _ body: (StatementRow) throws -> Void) throws {
+    try part(name) { try StatementRow.fetchCursor(transaction.db, sql: sql).forEach(body) }
+  }
+
+  private func checkPages(_ pragma: String) throws {
+    try part("the pages") {
       // In the app's own database only the store's tables are checked.
-      let names = tables.prefix.isEmpty ? [nil] : tables.all.map { Optional($0) }
-      for name in names {
-        for line in try checker.transaction.db.pageProblems(pragma + (name.map { "(\($0))" } ?? "")) {
-          checker.findings.add(
+      for name in tables.prefix.isEmpty ? [""] : tables.all.map({ "(\($0))" }) {
+        for line in try transaction.db.pageProblems(pragma + name) {
+          findings.add(
             StoreFinding(
-              .file, line.hasPrefix("NULL value") || line.contains("missing from index") ? "an index is damaged" : line,
-              advice: StoreFinding.salvage))
+              .file, line.hasPrefix("NULL value") || line.contains("missing from index") ? "an index is damaged" : line)
+          )
         }
       }
     }
   }
 
-  private mutating func checkReferences() throws {
-    for table in transaction.tables.all {
-      try part("the references of \(table)") { checker in
-        let rows = try Row.fetchCursor(checker.transaction.db, sql: "PRAGMA foreign_key_check(\(table))")
-        while let row = try rows.next() {
-          let id: Int64? = row[1], parent: String = row[2]
-          checker.findings.add(
-            StoreFinding(
-              .reference, sequence: table == checker.transaction.tables.revisions ? id : nil,
-              "a row of \(table) refers to one of \(parent) that is not there", advice: StoreFinding.salvage))
-        }
-      }
-    }
-  }
-
-  private mutating func checkHeads() throws {
-    let tables = transaction.tables
-    try part("the last revisions") { checker in
-      let rows = try StatementRow.fetchCursor(
-        checker.transaction.db,
-        sql: """
-          SELECT k.name FROM \(tables.keys) k LEFT JOIN \(tables.revisions) r ON r.id = k.head
-          WHERE r.id IS NULL OR r.key <> k.id
-          OR r.seq <> (SELECT seq FROM \(tables.revisions) WHERE key = k.id ORDER BY seq DESC LIMIT 1)
-          """)
-      while let row = try rows.next() {
-        checker.findings.add(
+  private func checkReferences() throws {
+    for table in tables.all {
+      try part("the references of \(table)", "PRAGMA foreign_key_check(\(table))") { row in
+        let id: Int64? = try row.nullable(1), parent: String = try row.column(2)
+        findings.add(
           StoreFinding(
-            .reference, key: try row.column(0), "the key does not name its last revision", advice: StoreFinding.salvage)
-        )
+            .reference, sequence: table == tables.revisions ? id : nil,
+            "a row of \(table) refers to one of \(parent) that is not there"))
       }
     }
-    try part("the names of keys") { checker in
+  }
+
+  private func checkHeads() throws {
+    try part(
+      "the last revisions",
+      """
+      SELECT k.name FROM \(tables.keys) k LEFT JOIN \(tables.revisions) r ON r.id = k.head
+      WHERE r.id IS NULL OR r.key <> k.id
+      OR r.seq <> (SELECT seq FROM \(tables.revisions) WHERE key = k.id ORDER BY seq DESC LIMIT 1)
+      """
+    ) { findings.add(StoreFinding(.reference, key: try $0.column(0), "the key does not name its last revision")) }
+    try part("the names of keys") {
       var last: Data?
       repeat {
-        try checker.work.check()
-        let keys = try checker.transaction.keys(prefix: "", after: last, limit: 512)
+        try work.check()
+        let keys = try transaction.keys(prefix: "", after: last, limit: 512)
         for key in keys {
           do { try key.check() } catch {
-            checker.findings.add(
-              StoreFinding(.reference, key: key.name, StoreFinding.problem(error), advice: StoreFinding.salvage))
+            findings.add(StoreFinding(.reference, key: key.name, StoreFinding.problem(error)))
           }
         }
         last = keys.last?.bytes
       } while last != nil
     }
-    try part("the checksums of labels") { checker in
-      let rows = try StatementRow.fetchCursor(
-        checker.transaction.db, sql: "SELECT key, name, revision, crc FROM \(tables.labels) NOT INDEXED")
-      while let row = try rows.next() {
-        let key: Int64 = try row.column(0), name: String = try row.column(1), revision: Int64 = try row.column(2)
-        do { try StoredKey.check(label: name, key: key, revision: revision, row.column(3)) } catch {
-          checker.findings.add(
-            StoreFinding(
-              .label, key: try checker.names.name(key, checker.transaction).name, StoreFinding.problem(error),
-              advice: "remove the label, or set it anew"))
-        }
-      }
-    }
-    try part("the labels") { checker in
-      let rows = try StatementRow.fetchCursor(
-        checker.transaction.db,
-        sql: """
-          SELECT k.name, l.name FROM \(tables.labels) l JOIN \(tables.keys) k ON k.id = l.key
-          LEFT JOIN \(tables.revisions) r ON r.id = l.revision WHERE r.id IS NULL OR r.key <> l.key
-          """)
-      while let row = try rows.next() {
-        let name: String = try row.column(1)
-        checker.findings.add(
+    let advice = "remove the label, or set it anew"
+    try part("the checksums of labels", "SELECT key, name, revision, crc FROM \(tables.labels) NOT INDEXED") { row in
+      let key: Int64 = try row.column(0), name: String = try row.column(1), revision: Int64 = try row.column(2)
+      do { try StoredKey.check(label: name, key: key, revision: revision, row.column(3)) } catch {
+        findings.add(
           StoreFinding(
-            .label, key: try row.column(0), "the label \(name) is on no revision of the key",
-            advice: "remove the label, or set it anew"))
+            .label, key: try names.name(key, transaction).name, StoreFinding.problem(error), advice: advice))
+      }
+    }
+    try part(
+      "the labels",
+      """
+      SELECT k.name, l.name FROM \(tables.labels) l JOIN \(tables.keys) k ON k.id = l.key
+      LEFT JOIN \(tables.revisions) r ON r.id = l.revision WHERE r.id IS NULL OR r.key <> l.key
+      """
+    ) { row in
+      let name: String = try row.column(1)
+      findings.add(
+        StoreFinding(
+          .label, key: try row.column(0), "the label \(name) is on no revision of the key", advice: advice))
+    }
+  }
+
+  private func checkCounts() throws {
+    try part(
+      "the counts",
+      """
+      WITH found AS (
+        SELECT definition, count(*) AS revisions FROM \(tables.revisions) WHERE definition IS NOT NULL GROUP BY 1),
+      last AS (
+        SELECT r.definition AS definition, count(*) AS heads
+        FROM \(tables.keys) k CROSS JOIN \(tables.revisions) r ON r.id = k.head
+        WHERE r.definition IS NOT NULL GROUP BY 1)
+      SELECT d.type, coalesce(f.revisions, 0), coalesce(c.revisions, 0) FROM \(tables.definitions) d
+      LEFT JOIN found f ON f.definition = d.id LEFT JOIN last l ON l.definition = d.id
+      LEFT JOIN \(tables.counts) c ON c.definition = d.id
+      WHERE coalesce(f.revisions, 0) <> coalesce(c.revisions, 0) OR coalesce(l.heads, 0) <> coalesce(c.heads, 0)
+      """
+    ) { row in
+      let type: String = try row.column(0), found: Int = try row.column(1), counted: Int = try row.column(2)
+      findings.add(
+        StoreFinding(
+          .count, "there are \(found) revisions of \(type), and the status tells \(counted)",
+          advice: "no value is concerned; salvage the store, which counts anew"))
+    }
+  }
+
+  private func checkDefinitions() throws {
+    try part("the definitions") {
+      for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(tables.definitions)") {
+        try tell(.definition, "definition \(id), which revisions refer to: ") { _ = try transaction.readDefinition(id) }
       }
     }
   }
 
-  private mutating func checkCounts() throws {
-    let tables = transaction.tables
-    try part("the counts") { checker in
-      let rows = try StatementRow.fetchCursor(
-        checker.transaction.db,
-        sql: """
-          WITH found AS (
-            SELECT definition, count(*) AS revisions FROM \(tables.revisions) WHERE definition IS NOT NULL GROUP BY 1),
-          last AS (
-            SELECT r.definition AS definition, count(*) AS heads
-            FROM \(tables.keys) k CROSS JOIN \(tables.revisions) r ON r.id = k.head
-            WHERE r.definition IS NOT NULL GROUP BY 1)
-          SELECT d.type, coalesce(f.revisions, 0), coalesce(c.revisions, 0) FROM \(tables.definitions) d
-          LEFT JOIN found f ON f.definition = d.id LEFT JOIN last l ON l.definition = d.id
-          LEFT JOIN \(tables.counts) c ON c.definition = d.id
-          WHERE coalesce(f.revisions, 0) <> coalesce(c.revisions, 0) OR coalesce(l.heads, 0) <> coalesce(c.heads, 0)
-          """)
-      while let row = try rows.next() {
-        let type: String = try row.column(0), found: Int = try row.column(1), counted: Int = try row.column(2)
-        checker.findings.add(
-          StoreFinding(
-            .count, "there are \(found) revisions of \(type), and the status tells \(counted)",
-            advice: "no value is concerned; salvage the store, which counts anew"))
-      }
-    }
-  }
-
-  private mutating func checkDefinitions() throws {
-    try part("the definitions") { checker in
-      let transaction = checker.transaction
-      for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(transaction.tables.definitions)") {
-        do { _ = try transaction.readDefinition(id) } catch  where StoreError.isDamage(error, transaction.db) {
-          checker.findings.add(
-            StoreFinding(
-              .definition, "definition \(id), which revisions refer to: " + StoreFinding.problem(error),
-              advice: StoreFinding.salvage))
-        }
-      }
-    }
-  }
-
-  private mutating func checkRevisions(share: Double, decoding: Bool) throws {
+  private func checkRevisions(share: Double, decoding: Bool) throws {
     var walk = RevisionWalk(transaction, work)
     while let step = try walk.next() {
       switch step {
@@ -253,52 +232,36 @@ struct StoreChecker {
         checked += 1
         do {
           guard let content = try transaction.content(of: row), decoding else { continue }
-          _ = try KeyedContent(key: "", revision: 0, content: content).value(transaction.core.options)
+          _ = try content.value(transaction.store.options)
         } catch  where StoreError.isDamage(error, transaction.db) {
           findings.add(.ofRevision(row, key: try names.name(row.key, transaction).name, error))
         }
-      case .damaged(let id, let key, let seq, let error):
-        checked += 1
-        findings.add(
-          StoreFinding(
-            .revision, key: try key.flatMap { try names.name($0, transaction).name }, revision: seq.map { Int($0) },
-            sequence: id,
-            StoreFinding.problem(error), advice: StoreFinding.salvage))
-      case .gap(let gap):
-        findings.add(StoreFinding(.file, sequence: gap.first, gap.problem, advice: StoreFinding.salvage))
+      case .lost(let loss):
+        if loss.kind == .revision { checked += 1 }
+        findings.add(try loss.finding(&names, transaction))
       }
     }
   }
 
-  private mutating func checkContents() throws {
-    try part("shared content") { checker in
-      let transaction = checker.transaction, tables = transaction.tables
-      let rows = try StatementRow.fetchCursor(
-        transaction.db,
-        sql: """
-          SELECT id, hash, EXISTS (SELECT 1 FROM \(tables.revisions) WHERE blob = b.id)
-            OR EXISTS (SELECT 1 FROM \(tables.pieces) WHERE blob = b.id) FROM \(tables.blobs) b
-          """)
-      while let row = try rows.next() {
-        try checker.work.check()
-        let id: Int64 = try row.column(0), isUsed: Bool = try row.column(2)
-        do {
-          let hash: Data = try row.column(1)
-          guard try SHA256.digest(of: transaction.blob(id).bytes) == [UInt8](hash) else {
-            throw StoreError(.damaged, "the bytes are not those of its digest")
-          }
-          if !isUsed {
-            checker.findings.add(
-              StoreFinding(
-                .content, "content \(id) belongs to no revision", advice: "no value is concerned; salvage leaves it out"
-              ))
-          }
-        } catch  where StoreError.isDamage(error, transaction.db) {
-          checker.findings.add(
-            StoreFinding(
-              .content, "content \(id), which revisions share: " + StoreFinding.problem(error),
-              advice: StoreFinding.salvage))
+  private func checkContents() throws {
+    try part(
+      "shared content",
+      """
+      SELECT id, hash, EXISTS (SELECT 1 FROM \(tables.revisions) WHERE blob = b.id)
+        OR EXISTS (SELECT 1 FROM \(tables.pieces) WHERE blob = b.id) FROM \(tables.blobs) b
+      """
+    ) { row in
+      try work.check()
+      let id: Int64 = try row.column(0), isUsed: Bool = try row.column(2)
+      try tell(.content, "content \(id), which revisions share: ") {
+        let hash: Data = try row.column(1)
+        guard try SHA256.digest(of: transaction.blob(id).bytes) == [UInt8](hash) else {
+          throw StoreError(.damaged, "the bytes are not those of its digest")
         }
+        guard !isUsed else { return }
+        findings.add(
+          StoreFinding(
+            .content, "content \(id) belongs to no revision", advice: "no value is concerned; salvage leaves it out"))
       }
     }
   }

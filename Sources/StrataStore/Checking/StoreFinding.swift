@@ -32,7 +32,8 @@ public struct StoreFinding: Sendable, Hashable {
   public let advice: String
 
   init(
-    _ kind: Kind, key: String? = nil, revision: Int? = nil, sequence: Int64? = nil, _ problem: String, advice: String
+    _ kind: Kind, key: String? = nil, revision: Int? = nil, sequence: Int64? = nil, _ problem: String,
+    advice: String = StoreFinding.salvage
   ) {
     (self.kind, self.key, self.revision, self.sequence) = (kind, key, revision, sequence)
     (self.problem, self.advice) = (problem, advice)
@@ -80,7 +81,7 @@ extension StoreFinding {
 
   /// The description of an error without its key and revision, which the finding has.
   static func problem(_ error: any Error) -> String {
-    guard let error = StoreError.ofDatabase(error) as? StoreError else { return String(describing: error) }
+    guard let error = StoreError.ofDatabase(error) as? StoreError else { return StoreError.wording(of: error) }
     // The reason of a `damaged` error ends with advice, which the finding has itself.
     let reason = error.code == .damaged ? String(error.reason.prefix { $0 != ";" }) : error.reason
     return StoreError(
@@ -88,7 +89,8 @@ extension StoreFinding {
     ).description
   }
 
-  private static func advice(_ error: any Error) -> String {
+  /// The next step after an error of a revision.
+  static func advice(_ error: any Error) -> String {
     switch (StoreError.ofDatabase(error) as? StoreError)?.code {
     case .notDecodable?:
       "the bytes are those that were saved: read them with limits that allow more, or restore an earlier revision"

@@ -39,12 +39,12 @@ extension SnapshotStore {
   ///   `CancellationError` if the task was cancelled. The new file is then removed.
   /// - Complexity: that of reading and saving all revisions. Memory holds two of them.
   public func salvage(to url: URL) async throws -> StoreSalvageReport {
-    try await StoreWork.run { [core] in try StoreSalvage.run(core, url, $0) }
+    try await StoreWork.run { try StoreSalvage.run(self, url, $0) }
   }
 
   /// Like `salvage(to:)`, for synchronous code.
   public func salvage(to url: URL) throws -> StoreSalvageReport {
-    try StoreWork.runNow { try StoreSalvage.run(core, url, $0) }
+    try StoreWork.runNow { try StoreSalvage.run(self, url, $0) }
   }
 
   /// Like `salvage(to:)`, for a file that is too damaged to be opened as a store.
@@ -74,7 +74,7 @@ struct StoreSalvage {
   private static let batch = 512
 
   private let source: StoreTransaction
-  private let target: StoreCore
+  private let target: SnapshotStore
   private let work: StoreWork
   private var lost = StoreFindings()
   private var names = KeyNames()
@@ -91,14 +91,16 @@ struct StoreSalvage {
     do { opened = try opening.openDamaged(damaged.path) } catch  where StoreError.isDamage(error) {
       return try inFolder(beside: url) { folder in
         let (queue, tables) = try RebuiltFile(of: damaged, in: folder).open(opening)
-        return try run(StoreCore(queue, tables, options, isReadOnly: true), url, folder, work)
+        return try run(
+          SnapshotStore(.init(writer: queue, tables: tables, options: options, isReadOnly: true)), url, folder, work)
       }
     }
-    return try run(StoreCore(opened.queue, opened.tables, options, isReadOnly: true), url, work)
+    return try run(
+      SnapshotStore(.init(writer: opened.queue, tables: opened.tables, options: options, isReadOnly: true)), url, work)
   }
 
-  static func run(_ core: StoreCore, _ url: URL, _ work: StoreWork) throws -> StoreSalvageReport {
-    try inFolder(beside: url) { try run(core, url, $0, work) }
+  static func run(_ store: SnapshotStore, _ url: URL, _ work: StoreWork) throws -> StoreSalvageReport {
+    try inFolder(beside: url) { try run(store, url, $0, work) }
   }
 
   /// Runs `body` with a temporary folder. Throws if a file or a journal of the new store exists.
@@ -112,15 +114,15 @@ struct StoreSalvage {
     .invalid, "there is a file, or a journal, where the salvaged store should be; name a new one")
 
   private static func run(
-    _ core: StoreCore, _ url: URL, _ folder: URL, _ work: StoreWork
+    _ store: SnapshotStore, _ url: URL, _ folder: URL, _ work: StoreWork
   ) throws -> StoreSalvageReport {
-    var options = core.options
+    var options = store.options
     options.isReadOnly = false
     let made = folder.appending(path: "store")
-    let target = try StoreOpening(options).open(made.path)
-    let report = try core.readDamaged { db in
+    let target = SnapshotStore(try StoreOpening(options).open(made.path))
+    let report = try store.readDamaged { db in
       var salvage = StoreSalvage(
-        source: StoreTransaction(db, core, canWrite: false, isWhole: true), target: target, work: work)
+        source: StoreTransaction(db, store, canWrite: false, isWhole: true), target: target, work: work)
       return try salvage.run()
     }
     // Closing also checkpoints, but ignores errors.
@@ -130,7 +132,7 @@ struct StoreSalvage {
     return report
   }
 
-  private init(source: StoreTransaction, target: StoreCore, work: StoreWork) {
+  private init(source: StoreTransaction, target: SnapshotStore, work: StoreWork) {
     (self.source, self.target, self.work) = (source, target, work)
   }
 
@@ -161,7 +163,7 @@ struct StoreSalvage {
   }
 
   private mutating func write(_ body: (inout StoreSalvage, StoreTransaction) throws -> Void) throws {
-    try target.save { transaction in
+    try target.write { transaction in
       try source.db.telling(beside: transaction.db) { try body(&self, transaction) }
     }
   }
@@ -169,14 +171,10 @@ struct StoreSalvage {
   private mutating func take(_ step: RevisionWalk.Step, _ transaction: StoreTransaction) throws {
     switch step {
     case .row(let row): try take(row, transaction)
-    case .damaged(let id, let key, let seq, let error):
-      lost.add(
-        StoreFinding(
-          .revision, key: try key.flatMap { try names.name($0, source).name }, revision: seq.map { Int($0) },
-          sequence: id, StoreFinding.problem(error), advice: Self.advice))
-      highest.note(id)
-    case .gap(let gap):
-      lost.add(StoreFinding(.file, sequence: gap.first, gap.problem, advice: Self.advice))
+    case .lost(let loss):
+      lost.add(try loss.finding(&names, source, advice: Self.advice))
+      // The first identifier of a range may never have been given.
+      if loss.kind == .revision { highest.note(loss.id) }
     }
   }
 
@@ -309,7 +307,7 @@ struct StoreSalvage {
       }
     }
     let told: Int64?
-    do { told = try source.core.lastSequence(in: source.db) } catch  where StoreError.isDamage(error, source.db) {
+    do { told = try source.store.lastSequence(in: source.db) } catch  where StoreError.isDamage(error, source.db) {
       told = nil
     }
     let (last, isKnown) = highest.last(told: told)

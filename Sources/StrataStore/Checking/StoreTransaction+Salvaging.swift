@@ -20,7 +20,7 @@ extension StoreTransaction {
       if let blob { contents[digest] = try self.blob(blob) }
     }
     let content = StoredContent(definition: definition, bytes: bytes, contents: RowContents(contents))
-    do { _ = try KeyedContent(key: "", revision: 0, content: content).value(core.options) } catch let error
+    do { _ = try content.value(store.options) } catch let error
       as StoreError
       where error.code == .notDecodable
     {
@@ -61,14 +61,7 @@ extension StoreTransaction {
       row.definition = definition.id
       row = try storing(Array(content.bytes[definition.prefix.count...]), in: row)
     }
-    try put(name, id: row.key, head: row.id, isNew: head == nil)
-    try insert(row)
-    if let content { try addPieces(content.contents.all, to: row.id) }
-    if let head {
-      count(head.row.definition, revisions: 0, heads: -1)
-      try shorten(head.row)
-    }
-    count(row.definition, revisions: 1, heads: 1)
+    try add(row, content?.contents.all ?? [:], to: name, after: head?.row)
     return true
   }
 

@@ -147,15 +147,11 @@ struct ColumnCoding: Sendable {
     guard decimal.isFinite else { throw notANumber }
     guard affinity.isNumber else { return decimal.description.databaseValue }
     if let integer = Int64(decimal.description) { return try affinity.stored(integer.databaseValue) }
-    guard let double = Double(decimal.description), Self.decimal("\(double)") == decimal else {
+    guard let double = Double(decimal.description), ExactNumber(.double(double))?.decimal == decimal else {
       throw EntityError(
         .notStorable, "the column is one of numbers, which would round the decimal; declare the column as TEXT")
     }
     return try affinity.stored(double.databaseValue)
-  }
-
-  private static func decimal(_ text: String) -> Decimal? {
-    Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
   }
 
   private static func stored(_ date: Date, _ form: EntityColumn.DateForm, _ affinity: ColumnAffinity) throws
@@ -258,11 +254,11 @@ struct ColumnCoding: Sendable {
       guard let uuid = UUID.fromDatabaseValue(stored) else { throw refused("a UUID") }
       return .uuid(uuid)
     case (.decimal, .string(let text)):
-      guard let decimal = decimal(text), decimal.isFinite else { throw refused("a decimal") }
+      guard let decimal = ExactNumber(spelledAs: text)?.decimal else { throw refused("a decimal") }
       return .decimal(decimal)
     case (.decimal, .int64(let number)): return .decimal(Decimal(number))
     case (.decimal, .double(let number)):
-      guard let decimal = decimal("\(number)"), decimal.isFinite else { throw refused("a decimal") }
+      guard let decimal = ExactNumber(.double(number))?.decimal else { throw refused("a decimal") }
       return .decimal(decimal)
     case (.decimal, _): throw refused("a decimal")
     case (.date(let form), _):
@@ -281,27 +277,35 @@ struct ColumnCoding: Sendable {
     switch stored.storage {
     case .double(let number): number
     case .int64(let number): Double(exactly: number)
-    case .string(let text): Double(text)
+    // A column of text has the infinite numbers in the spelling of Swift.
+    case .string("inf"): .infinity
+    case .string("-inf"): -.infinity
+    case .string(let text): Double(withoutLossOf: .string(text))
     default: nil
     }
   }
 
   private static func date(_ stored: DatabaseValue, _ form: EntityColumn.DateForm) -> Date? {
     if case .string(let text) = stored.storage {
-      // GRDB's parser has three decimals; ours has all, and wants the zone.
-      let utf8 = text.utf8
-      if utf8.count >= 19, utf8[utf8.index(utf8.startIndex, offsetBy: 10)] == UInt8(ascii: " ") {
-        var bytes = Array(utf8)
-        bytes[10] = UInt8(ascii: "T")
-        bytes.append(UInt8(ascii: "Z"))
-        if let date = ISO8601.date(from: bytes.bytes) { return date }
-      } else if let date = ISO8601.date(from: text) {
-        return date
-      }
-      if let date = Date.fromDatabaseValue(stored) { return date }
+      if let date = date(text) { return date }
+      // Only these forms write digits to a column of text. In other columns such digits are a date in an unknown form.
+      guard form == .secondsSince1970 || form == .millisecondsSince1970 else { return nil }
     }
-    guard let number = double(stored) else { return nil }
+    guard let number = double(stored), number.isFinite else { return nil }
     return Date(timeIntervalSince1970: form == .millisecondsSince1970 ? number / 1000 : number)
+  }
+
+  /// Parses a date in a form of SQLite's date functions ("Date And Time Functions", section 2). The time, its seconds and the
+  /// time zone may be absent. The default time zone is UTC.
+  private static func date(_ text: String) -> Date? {
+    if let day = ISO8601.midnight(ofDay: text) { return day }
+    var bytes = Array(text.utf8)
+    guard bytes.count >= 16 else { return nil }
+    if bytes[10] == UInt8(ascii: " ") { bytes[10] = UInt8(ascii: "T") }
+    if bytes.count == 16 || bytes[16] != UInt8(ascii: ":") { bytes.insert(contentsOf: ":00".utf8, at: 16) }
+    let hasOffset = [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(bytes[bytes.count - 6])
+    if !hasOffset, bytes.last.map({ $0 | 0x20 }) != UInt8(ascii: "z") { bytes.append(UInt8(ascii: "Z")) }
+    return ISO8601.date(from: bytes.bytes)
   }
 
   private static func unarchived(_ data: Data, _ type: Any.Type) throws -> ArchiveValue {

@@ -92,7 +92,6 @@ struct EntityCatalogBuilder {
       numbers[ObjectIdentifier(type)] = types.count
       types.append(EntityType(type, mapping, table: table))
     } catch { return note(error, type) }
-    func invalid(_ reason: String) -> EntityError { EntityError(.invalidMapping, reason) }
     if schema.isEnumeration { note(invalid("an enum is no entity; keep it in a column"), type) }
     if schema.keepsUnknownFields, !mapping.dropsUnknownFields {
       note(
@@ -120,6 +119,10 @@ struct EntityCatalogBuilder {
     return tables.count - 1
   }
 
+  private func invalid(_ reason: String, _ table: Int? = nil, _ columns: [String] = []) -> EntityError {
+    EntityError(.invalidMapping, reason, table: table.map { tables[$0].name }, columns: columns)
+  }
+
   // MARK: Fields
 
   mutating func finish() {
@@ -133,10 +136,9 @@ struct EntityCatalogBuilder {
       let missing = tables[types[number].table].missingColumns
       guard !missing.isEmpty else { continue }
       note(
-        EntityError(
-          .invalidMapping,
+        invalid(
           "the columns must have a value, and no property has one for them; map them, or give them defaults",
-          table: tables[types[number].table].name, columns: missing), types[number].type)
+          types[number].table, missing), types[number].type)
     }
   }
 
@@ -148,7 +150,7 @@ struct EntityCatalogBuilder {
       if field.type is RowBase.Type {
         if column?.name != nil || types[number].rowBase != nil {
           note(
-            EntityError(.invalidMapping, "a RowBase has no column, and a model has one; leave this out"), type,
+            invalid("a RowBase has no column, and a model has one; leave this out"), type,
             field.key)
         }
         types[number].rowBase = place
@@ -157,15 +159,14 @@ struct EntityCatalogBuilder {
       guard let name = column?.name ?? (column == nil && field.archive != .excluded ? field.key : nil) else {
         if !field.isOptional {
           note(
-            EntityError(.invalidMapping, "the property has no column, so it needs a default or must be an optional"),
+            invalid("the property has no column, so it needs a default or must be an optional"),
             type, field.key)
         }
         continue
       }
       do {
         guard !(field.type is any LibraryField.Type) else {
-          throw EntityError(
-            .invalidMapping,
+          throw invalid(
             "saving rows does not use what merging remembers; let the column be .none, and declare a property of the type RowBase"
           )
         }
@@ -175,9 +176,8 @@ struct EntityCatalogBuilder {
         if case .archive(let inner) = coding.kind { try checkValue(inner) }
         if column?.isWritten ?? true {
           if let other = types[number].attributes.first(where: { $0.slot == slot && $0.isWritten }) {
-            throw EntityError(
-              .invalidMapping, "\(schema.fields[other.place].key) is in the same column; make one of the two .readOnly",
-              table: tables[table].name, columns: [name])
+            throw invalid(
+              "\(schema.fields[other.place].key) is in the same column; make one of the two .readOnly", table, [name])
           }
         }
         types[number].attributes.append(
@@ -194,8 +194,7 @@ struct EntityCatalogBuilder {
     (type as? any Archivable.Type)?._collectSchemas(into: &catalog)
     guard catalog.objectTypes.isEmpty else {
       let names = catalog.objectTypes.keys.sorted().joined(separator: ", ")
-      throw EntityError(
-        .invalidMapping,
+      throw invalid(
         "objects of \(names) would lose their identity in a column; make them an entity and the property a relation, or make them structures"
       )
     }
@@ -208,9 +207,9 @@ struct EntityCatalogBuilder {
   private mutating func claim(_ table: Int, _ slot: Int, by writer: String) throws {
     let place = [table, slot]
     if let other = writers[place], other != writer {
-      throw EntityError(
-        .invalidMapping, "\(other) sets the same column; make one of the two .readOnly, or leave it out",
-        table: tables[table].name, columns: [tables[table].columns[slot].name])
+      throw invalid(
+        "\(other) sets the same column; make one of the two .readOnly, or leave it out", table,
+        [tables[table].columns[slot].name])
     }
     writers[place] = writer
   }
@@ -234,8 +233,7 @@ struct EntityCatalogBuilder {
       do {
         let (element, shape, isOptional) = Self.shape(of: field.type)
         guard let entity = element as? any Entity.Type, let target = numbers[ObjectIdentifier(entity)] else {
-          throw EntityError(
-            .invalidMapping, "\(element) is no entity, so that nothing can lead to it; conform it to Entity")
+          throw invalid("\(element) is no entity, so that nothing can lead to it; conform it to Entity")
         }
         try checkPolicy(of: field, number, shape, isOptional)
         let kind = try kind(of: relation, field, number, target, shape, isOptional)
@@ -253,14 +251,12 @@ struct EntityCatalogBuilder {
   ) throws {
     let merging = types[number].merging.part
     guard merging.keepsRelation(field) || merging.takesRelation(field) else {
-      throw EntityError(
-        .invalidMapping,
+      throw invalid(
         "the policy \(field.merge) is for values; a relation takes what comes in, or keeps what is there (keepLocal), and what leaves a list follows removed:"
       )
     }
     if merging.hasHooks, shape == .one, !isOptional {
-      throw EntityError(
-        .invalidMapping,
+      throw invalid(
         "a model with mergeValue(forKey:from:) is made without its relations to be asked, so each must be an optional or a list"
       )
     }
@@ -270,7 +266,6 @@ struct EntityCatalogBuilder {
     of relation: EntityRelation, _ field: FieldInfo, _ own: Int, _ target: Int, _ shape: EntityType.Relation.Shape,
     _ isOptional: Bool
   ) throws -> EntityType.Relation.Kind {
-    func invalid(_ reason: String) -> EntityError { EntityError(.invalidMapping, reason) }
     let (ownTable, targetTable) = (types[own].table, types[target].table)
     let name = "\(tables[ownTable].name).\(field.key)"
     if shape != .one, isOptional {
@@ -284,9 +279,7 @@ struct EntityCatalogBuilder {
         references ?? tables[ownTable].reference(of: column, to: tables[targetTable].name), in: targetTable)
       let isTaken = types[own].relations.contains { if case .toOne(slot, _) = $0.kind { true } else { false } }
       if isTaken || types[own].attributes.contains(where: { $0.slot == slot && $0.isWritten }) {
-        throw EntityError(
-          .invalidMapping, "another property sets the same column; make it .readOnly, or leave it out",
-          table: tables[ownTable].name, columns: [column])
+        throw invalid("another property sets the same column; make it .readOnly, or leave it out", ownTable, [column])
       }
       return .toOne(slot: slot, referenced: referenced)
     case .toMany(let column, let references, let order, let removed):
@@ -302,10 +295,9 @@ struct EntityCatalogBuilder {
         references ?? tables[targetTable].reference(of: column, to: tables[ownTable].name), in: ownTable)
       try claim(targetTable, slot, by: name)
       if removed == .nullify, tables[targetTable].columns[slot].isNotNull {
-        throw EntityError(
-          .invalidMapping,
+        throw invalid(
           "the foreign key must have a value, so that what leaves the list cannot stay without one; say removed: .delete or .keep",
-          table: tables[targetTable].name, columns: [column])
+          targetTable, [column])
       }
       let isRequired = types[target].type.schema.fields.contains { other in
         guard case .toOne(let back, _)? = types[target].mapping.relations[other.key]?.kind else {
@@ -326,17 +318,14 @@ struct EntityCatalogBuilder {
       let table = try table(named: pairs)
       let (fromSlot, toSlot) = (try tables[table].slot(of: from), try tables[table].slot(of: to))
       guard tables[table].uniqueKeys[[from.lowercased(), to.lowercased()].sorted()] != nil else {
-        throw EntityError(
-          .invalidMapping, "the two columns need a unique index, so that no pair is there twice",
-          table: tables[table].name, columns: [from, to])
+        throw invalid("the two columns need a unique index, so that no pair is there twice", table, [from, to])
       }
       let kept = try self.order(order, shape, holder: table, target: target, by: name)
       let missing = tables[table].missingColumns
       guard missing.isEmpty else {
-        throw EntityError(
-          .invalidMapping,
-          "the columns of the pairs must have a value, and nothing has one for them; give them defaults",
-          table: tables[table].name, columns: missing)
+        throw invalid(
+          "the columns of the pairs must have a value, and nothing has one for them; give them defaults", table, missing
+        )
       }
       return .through(
         .init(
@@ -352,10 +341,8 @@ struct EntityCatalogBuilder {
   private mutating func referenced(_ column: String?, in table: Int) throws -> Int {
     if let column { return try tables[table].slot(of: column) }
     guard tables[table].primaryKey.count == 1 else {
-      throw EntityError(
-        .invalidMapping,
-        "the primary key has several columns, of which one foreign key holds one; name it with references:",
-        table: tables[table].name)
+      throw invalid(
+        "the primary key has several columns, of which one foreign key holds one; name it with references:", table)
     }
     return tables[table].primaryKey[0]
   }
@@ -363,7 +350,6 @@ struct EntityCatalogBuilder {
   private mutating func order(
     _ order: EntityRelation.Order?, _ shape: EntityType.Relation.Shape, holder: Int, target: Int, by name: String
   ) throws -> EntityType.Relation.Order? {
-    func invalid(_ reason: String) -> EntityError { EntityError(.invalidMapping, reason) }
     guard shape == .array else {
       if order != nil { throw invalid("only an array has an order; leave it out, or make the property an array") }
       return nil
@@ -379,10 +365,9 @@ struct EntityCatalogBuilder {
       if let type = types.first(where: { $0.table == holder }),
         let attribute = type.attributes.first(where: { $0.slot == slot && $0.isWritten })
       {
-        throw EntityError(
-          .invalidMapping,
+        throw invalid(
           "\(type.name).\(type.schema.fields[attribute.place].key) sets the same column; make it .readOnly, or say order: .by(…)",
-          table: tables[holder].name, columns: [column])
+          holder, [column])
       }
       return .kept(slot)
     case .by(let column): return .sorted(try tables[types[target].table].slot(of: column), isDescending: false)
@@ -401,23 +386,21 @@ struct EntityCatalogBuilder {
     for key in types[number].mapping.keys {
       do {
         guard names.insert(key.name).inserted else {
-          throw EntityError(.invalidMapping, "two keys are called \(key.name)")
+          throw invalid("two keys are called \(key.name)")
         }
-        guard !key.fields.isEmpty else { throw EntityError(.invalidMapping, "the key \(key.name) names no property") }
+        guard !key.fields.isEmpty else { throw invalid("the key \(key.name) names no property") }
         let slots = try key.fields.map { field in
           guard let slot = slot(of: field, number) else {
-            throw EntityError(
-              .invalidMapping,
+            throw invalid(
               "the key \(key.name) names \(field), which is neither a property in a column nor a relation to one")
           }
           return slot
         }
         let columns = slots.map { tables[table].columns[$0].name }
         guard let collations = tables[table].uniqueKeys[columns.map { $0.lowercased() }.sorted()] else {
-          throw EntityError(
-            .invalidMapping,
+          throw invalid(
             "the columns of the key \(key.name) have no unique index, which finds rows at once and keeps them apart; make one",
-            table: tables[table].name, columns: columns)
+            table, columns)
         }
         keys.append(.init(name: key.name, slots: slots, collations: columns.map { collations[$0.lowercased()] }))
       } catch { note(error, type) }

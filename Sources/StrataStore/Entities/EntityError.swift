@@ -73,7 +73,7 @@ extension EntityError: CustomStringConvertible, LocalizedError {
     var text = reason
     var place: [String] = []
     if let entity { place.append(entity) }
-    if !path.isEmpty { place.append("at " + Self.text(of: path)) }
+    if !path.isEmpty { place.append("at " + ArchiveError.describe(path)) }
     if let table {
       let names = columns.map { "\(table).\($0)" }
       place.append(names.isEmpty ? "table \(table)" : "column \(names.joined(separator: ", "))")
@@ -89,17 +89,6 @@ extension EntityError: CustomStringConvertible, LocalizedError {
   }
 
   public var errorDescription: String? { description }
-
-  private static func text(of path: [ArchiveError.PathComponent]) -> String {
-    var text = ""
-    for component in path {
-      switch component {
-      case .key(let key): text += text.isEmpty ? key : ".\(key)"
-      case .index(let index): text += "[\(index)]"
-      }
-    }
-    return text
-  }
 }
 
 extension EntityError {

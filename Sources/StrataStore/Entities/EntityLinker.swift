@@ -42,11 +42,10 @@ struct EntityLinker {
 
   /// A list that is saved.
   private struct List {
-    let row: Int
+    let place: EntityTargets.Place
     let node: Int
-    let type: Int
-    let relation: Int
     var elements: [Int]
+    var row: Int { place.row }
   }
 
   init(_ writer: EntityWriter, _ targets: EntityTargets) {
@@ -68,12 +67,13 @@ struct EntityLinker {
           guard try isReassigned(number, row, slot, referenced, found, elements, relation) else { continue }
           try claim(row, slot, referenced, elements.first, number, relation)
         } else {
-          lists.append(.init(row: row, node: number, type: node.type, relation: place, elements: elements))
+          lists.append(
+            .init(place: .init(row: row, type: node.type, relation: place), node: number, elements: elements))
         }
       }
     }
     let superseded = try join(&lists)
-    try targets.load(lists.map { .init(row: $0.row, type: $0.type, relation: $0.relation) })
+    try targets.load(lists.map(\.place))
     lists = try lists.compactMap { try merged($0) }
     for list in lists { try add(list) }
     try checkClaims()
@@ -145,11 +145,11 @@ struct EntityLinker {
 
   /// Merges a list with changes by others since the object was fetched; `nil` if the existing list stays.
   private func merged(_ list: List) throws -> List? {
-    let relation = catalog.types[list.type].relations[list.relation]
+    let relation = targets.relation(list.place)
     guard let base = writer.base(ofRow: list.row, node: list.node), !writer.rows[list.row].isNew,
       relation.removed != .keep
     else { return list }
-    let rows = targets.rows(of: .init(row: list.row, type: list.type, relation: list.relation))
+    let rows = targets.rows(of: list.place)
     let (local, now) = (list.elements.map { writer.plainKey($0) }, rows.map { writer.plainKey($0) })
     let isOrdered =
       switch relation.kind {
@@ -160,7 +160,7 @@ struct EntityLinker {
       one == other || !isOrdered && one.count == other.count && Set(one) == Set(other)
     }
     if isSame(local, now) { return list }
-    guard let known = writer.bases.links(base, list.relation) else {
+    guard let known = writer.bases.links(base, list.place.relation) else {
       return try writer.countsLocal(list.row, relation.key) ? list : nil
     }
     if isSame(local, known) { return nil }
@@ -232,13 +232,12 @@ struct EntityLinker {
     var places: [EntityTargets.Place: Int] = [:]
     var joined: [List] = []
     for list in lists {
-      let place = EntityTargets.Place(row: list.row, type: list.type, relation: list.relation)
-      guard let known = places[place] else {
-        places[place] = joined.count
+      guard let known = places[list.place] else {
+        places[list.place] = joined.count
         joined.append(list)
         continue
       }
-      let relation = catalog.types[list.type].relations[list.relation]
+      let relation = targets.relation(list.place)
       if relation.removed == .keep {
         let there = Set(joined[known].elements)
         joined[known].elements += list.elements.filter { !there.contains($0) }
@@ -254,13 +253,13 @@ struct EntityLinker {
     for list in lists where Set(list.elements).count < list.elements.count {
       throw failure(
         "two elements of the list are one row, which can stand in it once; their keys are the same", node: list.node,
-        catalog.types[list.type].relations[list.relation])
+        targets.relation(list.place))
     }
     return superseded
   }
 
   private mutating func add(_ list: List) throws {
-    let relation = catalog.types[list.type].relations[list.relation]
+    let relation = targets.relation(list.place)
     guard case .toMany(let slot, let referenced, _, let removed) = relation.kind else {
       return try addPairs(list, relation)
     }
@@ -314,11 +313,10 @@ struct EntityLinker {
   // MARK: Order
 
   private mutating func order(_ list: List) throws {
-    let relation = catalog.types[list.type].relations[list.relation]
+    let relation = targets.relation(list.place)
     guard case .toMany(let slot, let referenced, .kept(let order)?, let removed) = relation.kind else { return }
     let parent = value(list.row, referenced)
-    let place = EntityTargets.Place(row: list.row, type: list.type, relation: list.relation)
-    setPositions(list.elements, order, existing: targets.rows(of: place), removed) { row in
+    setPositions(list.elements, order, existing: targets.rows(of: list.place), removed) { row in
       writer.rows[row].original?[slot].isExactly(parent) ?? false
     }
   }
@@ -444,11 +442,11 @@ struct EntityLinker {
   private mutating func removeUnlisted(_ lists: [List]) throws {
     var deleted: [Int] = []
     for list in lists {
-      let relation = catalog.types[list.type].relations[list.relation]
+      let relation = targets.relation(list.place)
       guard case .toMany(let slot, _, let order, let removed) = relation.kind, removed != .keep else { continue }
       let table = catalog.types[relation.target].table
       let elements = Set(list.elements)
-      for row in targets.rows(of: .init(row: list.row, type: list.type, relation: list.relation))
+      for row in targets.rows(of: list.place)
       where !elements.contains(row) {
         writer.touched.insert(list.row)
         writer.rows[row].owner = list.row
@@ -504,7 +502,7 @@ struct EntityLinker {
       }
       try targets.load(places)
       for place in places {
-        let relation = catalog.types[place.type].relations[place.relation]
+        let relation = targets.relation(place)
         switch relation.kind {
         case .toOne: break
         case .toMany(let slot, _, let order, let removed):
@@ -534,7 +532,7 @@ struct EntityLinker {
 
   private mutating func addPairs(_ list: List, _ relation: EntityType.Relation) throws {
     guard case .through(let table, let order, let removed) = relation.kind else { return }
-    let place = EntityTargets.Place(row: list.row, type: list.type, relation: list.relation)
+    let place = list.place
     let own = Place(row: list.row, table: table.table, slot: table.from)
     func pair(_ element: Int) -> Pair { Pair(own, Place(row: element, table: table.table, slot: table.to)) }
     for (row, known) in zip(targets.rows(of: place), targets.pairs(of: place)) where pairs[pair(row)] == nil {

@@ -72,3 +72,37 @@ extension EntityTable {
     }
   }
 }
+
+extension EntityCatalog {
+  /// Calls `body` with each row that a relation refers to.
+  ///
+  /// - Parameters:
+  ///   - keys: the values of ``EntityType/Relation/slot`` in the rows with the relation.
+  ///   - body: called with the index of the key, and a row. The columns of the row from 1 on are those of the entity's table, then
+  ///     those of the table of pairs.
+  func forEachLink(
+    _ relation: EntityType.Relation, _ keys: [DatabaseValue], _ db: Database, _ body: (Int, StatementRow) throws -> Void
+  ) throws {
+    let table = table(of: relation.target), tuples = keys.map { [$0] }
+    switch relation.kind {
+    case .toOne(_, let referenced): try table.forEachStatementRow(where: [referenced], in: tuples, db, body)
+    case .toMany(let slot, _, let order, _):
+      try table.forEachStatementRow(where: [slot], in: tuples, order: table.order(order), db, body)
+    case .through(let pairs, let order, _):
+      let pairTable = tables[pairs.table]
+      // Positions are in the table of pairs; any other order is a column of the entities.
+      var sorting = table.order(order)
+      if case .kept(let slot)? = order { sorting = "p.\(pairTable.quoted(slot)), \(table.order(nil))" }
+      let columns = pairTable.columns.indices.map { "p.\(pairTable.quoted($0))" }.joined(separator: ", ")
+      try table.forEachTuple(tuples, db) { values, arguments in
+        let sql = """
+          SELECT v.column1, \(table.selection), \(columns) FROM \(values) AS v \
+          CROSS JOIN \(pairTable.quotedName) AS p ON p.\(pairTable.quoted(pairs.from)) = v.column2 \
+          CROSS JOIN \(table.quotedName) AS t ON t.\(table.quoted(pairs.toReferenced)) = p.\(pairTable.quoted(pairs.to)) \
+          ORDER BY v.column1, \(sorting)
+          """
+        try StatementRow.fetchCursor(db, sql: sql, arguments: arguments).forEach { try body($0.column(0), $0) }
+      }
+    }
+  }
+}

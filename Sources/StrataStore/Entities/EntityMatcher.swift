@@ -316,7 +316,7 @@ struct EntityMatcher {
     for place in order {
       if pools[place] == nil {
         // A row with its own foreign key is in one list only. Through other relations, several objects may refer to one row.
-        let isOwned = if case .toMany = catalog.types[place.type].relations[place.relation].kind { true } else { false }
+        let isOwned = if case .toMany = targets.relation(place).kind { true } else { false }
         pools[place] = targets.rows(of: place).filter { !isOwned || !taken.contains($0) }
       }
       for (_, nodes) in (groups[place] ?? [:]).sorted(by: { $0.key < $1.key }) { try match(nodes, place) }
@@ -343,7 +343,7 @@ struct EntityMatcher {
         if !used.contains(row) { found = row }
       }
       // In a relation to one, the existing row matches whatever its content.
-      if found == nil, catalog.types[place.type].relations[place.relation].shape == .one {
+      if found == nil, targets.relation(place).shape == .one {
         found = free.first { !taken.contains($0) && writer.rows[$0].table == catalog.types[number].table }
       }
       let row = found ?? writer.newRow(table: catalog.types[number].table, type: number)

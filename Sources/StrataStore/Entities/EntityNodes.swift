@@ -70,7 +70,8 @@ package struct EntityNodes: Sendable {
   ///   - trace: called with each field that was read.
   package init<E: Entity>(
     _ source: MergeSource, of type: E.Type, in catalog: EntityCatalog,
-    by adapter: JSONAdapter<E>? = nil, at path: JSONPath? = nil, merges: Bool = true, trace: ((Trace) -> Void)? = nil
+    by adapter: JSONAdapter<E>? = nil, at path: JSONPath? = nil, merges: Bool = true,
+    trace: ((EntityTrace) -> Void)? = nil
   ) throws {
     self.merges = merges
     let parts: FieldParts
@@ -100,9 +101,11 @@ package struct EntityNodes: Sendable {
   init(_ nodes: [Node]) { (self.nodes, roots, isWhole, merges) = (nodes, Array(nodes.indices), true, false) }
 
   /// The path of a node from the root.
-  package func path(of number: Int) -> [ArchiveError.PathComponent] {
+  package func path(of number: Int) -> [ArchiveError.PathComponent] { Self.path(of: number, in: nodes) }
+
+  private static func path(of number: Int?, in nodes: [Node]) -> [ArchiveError.PathComponent] {
     var path: [ArchiveError.PathComponent] = []
-    var next: Int? = number
+    var next = number
     while let number = next {
       path = nodes[number].steps + path
       next = nodes[number].parent
@@ -156,42 +159,25 @@ package struct EntityNodes: Sendable {
       error, .invalidSource, "what came in cannot be read as the entity", entity: entity, path: path)
   }
 
-  /// A field as it was read.
-  package struct Trace {
-    let node: Int
-    let type: Int
-    let place: Int
-    let path: [ArchiveError.PathComponent]
-    let source: String?
-    let raw: ArchiveValue?
-    let value: ArchiveValue?
-  }
-
   /// Creates the nodes of a source without recursion, so that deep values do not exhaust the stack.
   private struct Walk {
     let catalog: EntityCatalog
     let parts: FieldParts
-    let trace: ((Trace) -> Void)?
+    let trace: ((EntityTrace) -> Void)?
     var nodes: [Node] = []
     private var waiting: [(node: Int, part: FieldParts.Part?)] = []
     private var known: [Int: Int] = [:]
     /// The entities of the same table whose classes are subclasses, by entity.
     private var subclasses: [Int: [Int]] = [:]
 
-    init(catalog: EntityCatalog, parts: FieldParts, trace: ((Trace) -> Void)?) {
+    init(catalog: EntityCatalog, parts: FieldParts, trace: ((EntityTrace) -> Void)?) {
       self.catalog = catalog
       self.parts = parts
       self.trace = trace
     }
 
     private func path(_ parent: Int?, _ steps: [ArchiveError.PathComponent]) -> [ArchiveError.PathComponent] {
-      var path = steps
-      var next = parent
-      while let number = next {
-        path = nodes[number].steps + path
-        next = nodes[number].parent
-      }
-      return path
+      EntityNodes.path(of: parent, in: nodes) + steps
     }
 
     /// Returns the node of a value. A reference to a known object returns its node.
@@ -325,15 +311,23 @@ package struct EntityNodes: Sendable {
       }
     }
 
-    private func report(_ node: Int, _ part: FieldParts.Part, _ trace: (Trace) -> Void) {
-      let type = nodes[node].type
-      for place in part.type.schema.fields.indices {
-        let attribute = catalog.types[type].attributes.firstIndex { $0.place == place }
+    private func report(_ node: Int, _ part: FieldParts.Part, _ trace: (EntityTrace) -> Void) {
+      let type = catalog.types[nodes[node].type]
+      let (table, merging) = (catalog.tables[type.table], type.merging(isWhole: false))
+      let raw = parts.raw(of: part)
+      for (place, field) in part.type.schema.fields.enumerated() {
+        let index = type.attributes.firstIndex { $0.place == place }
+        let written = index.map { type.attributes[$0] }.flatMap { $0.isWritten ? $0 : nil }
+        var value = index.map { nodes[node].values[$0] } ?? part.slots[place]
+        // A partial value that only a row can complete is shown unchanged.
+        if written != nil { value = value.map { (try? merging.completed($0)) ?? $0 } }
         trace(
-          Trace(
-            node: node, type: type, place: place, path: path(node, []),
-            source: parts.path(of: place, in: part.type.schema), raw: part.raw[place],
-            value: attribute.map { nodes[node].values[$0] } ?? part.slots[place]))
+          EntityTrace(
+            entity: type.name, path: path(node, []), key: field.key,
+            source: parts.path(of: place, in: part.type.schema),
+            raw: raw[place], value: value, column: written.map { table.columns[$0.slot].name },
+            // Such a partial value has no stored form.
+            stored: written.flatMap { attribute in value.flatMap { try? type.stored($0, attribute, in: table) } }))
       }
     }
   }

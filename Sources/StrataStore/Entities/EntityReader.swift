@@ -57,13 +57,7 @@ final class EntityReader {
       key = table.primaryKey.count == 1 ? table.primaryKey[0] : nil
       attributes = Array(zip(type.attributes, type.recordPlaces.attributes))
       keepsColumns = catalog.types.contains { $0.rowBase != nil }
-      keys = type.relations.map { relation in
-        switch relation.kind {
-        case .toOne(let slot, _): slot
-        case .toMany(_, let referenced, _, _): referenced
-        case .through(let pairs, _, _): pairs.fromReferenced
-        }
-      }
+      keys = type.relations.map(\.slot)
     }
 
     /// - Parameter start: the column of the first slot.
@@ -178,58 +172,22 @@ final class EntityReader {
   }
 
   private func readLinks(_ place: Int, _ relation: EntityType.Relation, _ numbers: [Int]) throws {
-    let target = relation.target
-    let table = catalog.table(of: target)
-    let asking = numbers.filter { !nodes[$0].keys[place].isNull }
-    let tuples = asking.map { [nodes[$0].keys[place]] }
-    switch relation.kind {
-    case .toOne(_, let referenced):
-      // Many rows have the same foreign key.
-      var places: [ExactValue: Int] = [:]
-      var distinct: [[DatabaseValue]] = []
-      for tuple in tuples where places[ExactValue(tuple[0])] == nil {
-        places[ExactValue(tuple[0])] = distinct.count
-        distinct.append(tuple)
-      }
-      var found = [Int?](repeating: nil, count: distinct.count)
-      try table.forEachStatementRow(where: [referenced], in: distinct, db) { index, row in
-        found[index] = try node(row, from: 1, target)
-      }
-      for (number, tuple) in zip(asking, tuples) {
-        nodes[number].links[place] = (places[ExactValue(tuple[0])].flatMap { found[$0] }).map { [$0] } ?? []
-      }
-    case .toMany(let slot, _, let order, _):
-      try table.forEachStatementRow(where: [slot], in: tuples, order: table.order(order), db) { index, row in
-        let linked = try node(row, from: 1, target)
-        nodes[asking[index]].links[place]?.append(linked)
-      }
-    case .through(let pairs, let order, _):
-      try forEachPair(pairs, order, target, tuples) { index, row in
-        let linked = try node(row, from: 1, target)
-        nodes[asking[index]].links[place]?.append(linked)
-      }
+    // Many rows have the same foreign key.
+    var asking: [ExactValue: [Int]] = [:]
+    var keys: [DatabaseValue] = []
+    for number in numbers {
+      let key = nodes[number].keys[place]
+      guard !key.isNull else { continue }
+      if asking[ExactValue(key)] == nil { keys.append(key) }
+      asking[ExactValue(key), default: []].append(number)
     }
-  }
-
-  /// Calls `body` with each row that a table of pairs joins to one of the tuples.
-  private func forEachPair(
-    _ pairs: EntityType.Relation.Pairs, _ order: EntityType.Relation.Order?, _ target: Int, _ tuples: [[DatabaseValue]],
-    _ body: (Int, StatementRow) throws -> Void
-  ) throws {
-    let (table, pairTable) = (catalog.table(of: target), catalog.tables[pairs.table])
-    // Positions are in the table of pairs; any other order is a column of the entities.
-    let sorting =
-      if case .kept(let slot)? = order { "p.\(pairTable.quoted(slot)), \(table.order(nil))" } else {
-        table.order(order)
+    try catalog.forEachLink(relation, keys, db) { index, row in
+      let linked = try node(row, from: 1, relation.target)
+      for number in asking[ExactValue(keys[index])] ?? [] {
+        // A foreign key may refer to a column that is not unique.
+        if relation.removed == nil { nodes[number].links[place] = [] }
+        nodes[number].links[place]?.append(linked)
       }
-    try table.forEachTuple(tuples, db) { values, arguments in
-      let sql = """
-        SELECT v.column1, \(table.selection) FROM \(values) AS v \
-        CROSS JOIN \(pairTable.quotedName) AS p ON p.\(pairTable.quoted(pairs.from)) = v.column2 \
-        CROSS JOIN \(table.quotedName) AS t ON t.\(table.quoted(pairs.toReferenced)) = p.\(pairTable.quoted(pairs.to)) \
-        ORDER BY v.column1, \(sorting)
-        """
-      try StatementRow.fetchCursor(db, sql: sql, arguments: arguments).forEach { try body($0.column(0), $0) }
     }
   }
 
@@ -309,18 +267,16 @@ enum EntityRowCoding {
       guard let name = column?.name ?? (column == nil && field.archive != .excluded ? field.key : nil),
         !(field.type is RowBase.Type)
       else { continue }
-      func located(_ error: EntityError) -> EntityError {
-        error.located(entity: schema.name, path: [.key(field.key)], table: mapping.table, columns: [name])
-      }
-      guard let stored = row[name] as DatabaseValue? else {
-        throw located(EntityError(.notReadable, "the row has no such column; select it"))
-      }
       do {
+        guard let stored = row[name] as DatabaseValue? else {
+          throw EntityError(.notReadable, "the row has no such column; select it")
+        }
         slots[place] = try ColumnCoding(field.type, column?.form ?? .automatic, .none).value(of: stored)
-      } catch let error as EntityError {
-        throw located(error)
       } catch {
-        throw located(EntityError(.notReadable, "the column holds what the property cannot be", underlying: error))
+        let known =
+          error as? EntityError
+          ?? EntityError(.notReadable, "the column holds what the property cannot be", underlying: error)
+        throw known.located(entity: schema.name, path: [.key(field.key)], table: mapping.table, columns: [name])
       }
     }
     let keys = zip(schema.allKeys, slots).compactMap { $1 == nil ? nil : $0 }

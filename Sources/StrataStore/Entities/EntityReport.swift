@@ -20,6 +20,13 @@ public struct EntityReport: Sendable {
       self.unchanged = unchanged
       self.deleted = deleted
     }
+
+    fileprivate mutating func add(_ other: Counts) {
+      inserted += other.inserted
+      updated += other.updated
+      unchanged += other.unchanged
+      deleted += other.deleted
+    }
   }
 
   /// A row that was written.
@@ -69,22 +76,12 @@ public struct EntityReport: Sendable {
 
   /// The sum of the counts of all tables.
   public var total: Counts {
-    counts.values.reduce(into: Counts()) { sum, counts in
-      sum.inserted += counts.inserted
-      sum.updated += counts.updated
-      sum.unchanged += counts.unchanged
-      sum.deleted += counts.deleted
-    }
+    counts.values.reduce(into: Counts()) { $0.add($1) }
   }
 
   /// Adds the counts of another save.
   package mutating func add(_ other: EntityReport) {
-    for (table, added) in other.counts {
-      self[table].inserted += added.inserted
-      self[table].updated += added.updated
-      self[table].unchanged += added.unchanged
-      self[table].deleted += added.deleted
-    }
+    for (table, added) in other.counts { self[table].add(added) }
   }
 
   /// Whether nothing was written.

@@ -121,21 +121,9 @@ public struct EntityStore: Sendable {
   public func trace<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil
   ) throws -> [EntityTrace] {
-    var found: [EntityNodes.Trace] = []
+    var found: [EntityTrace] = []
     _ = try EntityNodes(source, of: type, in: catalog, by: adapter, at: path) { found.append($0) }
-    return found.map { field in
-      let type = catalog.types[field.type]
-      let table = catalog.tables[type.table]
-      let attribute = type.attributes.first { $0.place == field.place && $0.isWritten }
-      let merging = type.merging(isWhole: false)
-      // A partial value that only a row can complete is shown unchanged.
-      let value = attribute == nil ? field.value : field.value.map { (try? merging.completed($0)) ?? $0 }
-      return EntityTrace(
-        entity: type.name, path: field.path, key: type.schema.fields[field.place].key, source: field.source,
-        raw: field.raw, value: value, column: attribute.map { table.columns[$0.slot].name },
-        // Such a partial value has no stored form.
-        stored: attribute.flatMap { attribute in value.flatMap { try? type.stored($0, attribute, in: table) } })
-    }
+    return found
   }
 
   /// The options for saving whole objects.
@@ -211,38 +199,45 @@ public struct EntityStore: Sendable {
   public func fetchAll<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil
   ) async throws -> [E] {
-    do {
-      let graph = try await writer.read { [catalog] db in try Self.graph(request, catalog, db, including: included) }
-      return try graph.make(E.self)
-    } catch { throw EntityError.ofDatabase(error) }
+    try await read(request, included, atMost: .max)
   }
 
   /// Like ``fetchAll(_:including:)``, within a transaction of the app.
   public func fetchAll<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
   ) throws -> [E] {
-    do { return try Self.graph(request, catalog, db, including: included).make(E.self) } catch {
-      throw EntityError.ofDatabase(error)
-    }
+    try read(request, included, atMost: .max, in: db)
   }
 
   /// Returns the first entity of a request with its relations, or `nil` if there is none.
   public func fetchOne<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil
   ) async throws -> E? {
-    do {
-      let graph = try await writer.read { [catalog] db in
-        try Self.graph(request, catalog, db, including: included, atMost: 1)
-      }
-      return try graph.make(E.self).first
-    } catch { throw EntityError.ofDatabase(error) }
+    try await read(request, included, atMost: 1).first
   }
 
   /// Like ``fetchOne(_:including:)``, within a transaction of the app.
   public func fetchOne<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
   ) throws -> E? {
-    do { return try Self.graph(request, catalog, db, including: included, atMost: 1).make(E.self).first } catch {
+    try read(request, included, atMost: 1, in: db).first
+  }
+
+  private func read<E: Entity>(
+    _ request: QueryInterfaceRequest<E>, _ included: Set<String>?, atMost count: Int
+  ) async throws -> [E] {
+    do {
+      let graph = try await writer.read { [catalog] db in
+        try Self.graph(request, catalog, db, including: included, atMost: count)
+      }
+      return try graph.make(E.self)
+    } catch { throw EntityError.ofDatabase(error) }
+  }
+
+  private func read<E: Entity>(
+    _ request: QueryInterfaceRequest<E>, _ included: Set<String>?, atMost count: Int, in db: Database
+  ) throws -> [E] {
+    do { return try Self.graph(request, catalog, db, including: included, atMost: count).make(E.self) } catch {
       throw EntityError.ofDatabase(error)
     }
   }

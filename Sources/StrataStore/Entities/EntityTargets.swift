@@ -20,6 +20,8 @@ final class EntityTargets {
 
   init(_ writer: EntityWriter) { self.writer = writer }
 
+  func relation(_ place: Place) -> EntityType.Relation { catalog.types[place.type].relations[place.relation] }
+
   /// The rows of a loaded place, in their order.
   func rows(of place: Place) -> [Int] { known[place] ?? [] }
 
@@ -40,43 +42,15 @@ final class EntityTargets {
   }
 
   private func load(_ places: [Place], _ relation: EntityType.Relation) throws {
-    let target = catalog.types[relation.target]
-    let table = catalog.tables[target.table]
-    /// The places whose row has a value in a slot, and the values.
-    func tuples(_ slot: Int) -> (places: [Place], values: [[DatabaseValue]]) {
-      let asking = places.filter { !(writer.rows[$0.row].original?[slot].isNull ?? true) }
-      return (asking, asking.map { [writer.rows[$0.row].original?[slot] ?? .null] })
-    }
-    switch relation.kind {
-    case .toOne(let slot, let referenced):
-      let (asking, values) = tuples(slot)
-      try table.forEachRow(where: [referenced], in: values, writer.db) { index, values in
-        known[asking[index]]?.append(try writer.row(values, table: target.table, type: relation.target))
-      }
-    case .toMany(let slot, let referenced, let order, _):
-      let (asking, values) = tuples(referenced)
-      try table.forEachRow(where: [slot], in: values, order: table.order(order), writer.db) { index, values in
-        known[asking[index]]?.append(try writer.row(values, table: target.table, type: relation.target))
-      }
-    case .through(let pairs, let order, _):
-      let (asking, values) = tuples(pairs.fromReferenced)
-      let pairTable = catalog.tables[pairs.table]
-      var found: [(place: Place, pair: Int, value: DatabaseValue)] = []
-      var pairOrder: EntityType.Relation.Order?
-      if case .kept? = order { pairOrder = order }
-      try pairTable.forEachRow(where: [pairs.from], in: values, order: pairTable.order(pairOrder), writer.db) {
-        index, values in
-        found.append((asking[index], try writer.row(values, table: pairs.table, type: nil), values[pairs.to]))
-      }
-      var targets: [Int?] = found.map { _ in nil }
-      try table.forEachRow(where: [pairs.toReferenced], in: found.map { [$0.value] }, writer.db) { index, values in
-        targets[index] = try writer.row(values, table: target.table, type: relation.target)
-      }
-      for (pair, target) in zip(found, targets) {
-        guard let target else { continue }
-        known[pair.place]?.append(target)
-        knownPairs[pair.place, default: []].append(pair.pair)
-      }
+    let target = catalog.types[relation.target].table, table = catalog.tables[target]
+    let asking = places.filter { !(writer.rows[$0.row].original?[relation.slot].isNull ?? true) }
+    let keys = asking.map { writer.rows[$0.row].original?[relation.slot] ?? .null }
+    try catalog.forEachLink(relation, keys, writer.db) { index, row in
+      known[asking[index]]?.append(
+        try writer.row(table.values(row, from: 1), table: target, type: relation.target))
+      guard case .through(let pairs, _, _) = relation.kind else { return }
+      let values = catalog.tables[pairs.table].values(row, from: 1 + table.columns.count)
+      knownPairs[asking[index], default: []].append(try writer.row(values, table: pairs.table, type: nil))
     }
   }
 }

@@ -51,6 +51,14 @@ package struct EntityType: Sendable {
     package let isOptional: Bool
     /// Whether a merge keeps the relation of existing rows.
     let keepsLocal: Bool
+    /// The slot of the entity's own table whose value finds the rows that the relation refers to.
+    var slot: Int {
+      switch kind {
+      case .toOne(let slot, _): slot
+      case .toMany(_, let referenced, _, _): referenced
+      case .through(let pairs, _, _): pairs.fromReferenced
+      }
+    }
     /// The rule for elements that leave the list; `nil` for a to-one relation.
     var removed: EntityRelation.Removal? {
       switch kind {
@@ -124,26 +132,20 @@ package struct EntityType: Sendable {
 
   package func value(of attribute: Attribute, _ stored: DatabaseValue, in table: EntityTable) throws -> ArchiveValue {
     do { return try attribute.coding.value(of: stored) } catch {
-      let (column, key) = (table.columns[attribute.slot].name, schema.fields[attribute.place].key)
-      if let error = error as? EntityError {
-        throw error.located(entity: name, path: [.key(key)], table: table.name, columns: [column])
-      }
-      throw EntityError(
-        .notReadable, "the column holds what the property cannot be", entity: name, path: [.key(key)],
-        table: table.name, columns: [column], underlying: error)
+      throw located(error, .notReadable, "the column holds what the property cannot be", attribute, table)
     }
   }
 
   package func stored(_ value: ArchiveValue, _ attribute: Attribute, in table: EntityTable) throws -> DatabaseValue {
     do { return try attribute.coding.stored(value) } catch {
-      let column = table.columns[attribute.slot].name
-      if let error = error as? EntityError {
-        throw error.located(
-          entity: name, path: [.key(schema.fields[attribute.place].key)], table: table.name, columns: [column])
-      }
-      throw EntityError(
-        .notStorable, "the column cannot hold the value", entity: name,
-        path: [.key(schema.fields[attribute.place].key)], table: table.name, columns: [column], underlying: error)
+      throw located(error, .notStorable, "the column cannot hold the value", attribute, table)
     }
+  }
+
+  private func located(
+    _ error: any Error, _ code: EntityError.Code, _ reason: String, _ attribute: Attribute, _ table: EntityTable
+  ) -> EntityError {
+    (error as? EntityError ?? EntityError(code, reason, underlying: error)).located(
+      entity: name, path: [.key(key(of: attribute))], table: table.name, columns: [table.columns[attribute.slot].name])
   }
 }

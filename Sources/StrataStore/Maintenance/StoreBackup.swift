@@ -32,27 +32,27 @@ extension SnapshotStore {
   /// - Complexity: linear in the size of the file. Saves made meanwhile stay in the journal until the backup is done.
   @discardableResult
   public func backup(to url: URL) async throws -> StoreBackup {
-    try await StoreWork.run { [core] in try StoreBackup.make(core, url, $0) }
+    try await StoreWork.run { try StoreBackup.make(self, url, $0) }
   }
 
   /// Like ``backup(to:)-(URL)``, for synchronous code.
   @discardableResult
   public func backup(to url: URL) throws -> StoreBackup {
-    try StoreWork.runNow { try StoreBackup.make(core, url, $0) }
+    try StoreWork.runNow { try StoreBackup.make(self, url, $0) }
   }
 }
 
 extension StoreBackup {
-  static func make(_ core: StoreCore, _ url: URL, _ work: StoreWork) throws -> StoreBackup {
+  static func make(_ store: SnapshotStore, _ url: URL, _ work: StoreWork) throws -> StoreBackup {
     do {
-      try checkTarget(core, url)
+      try checkTarget(store, url)
       let folder = url.deletingLastPathComponent()
       guard try FileStatus(ofPath: folder.path) != nil else {
         throw StoreError(.fileSystem, "the backup has no folder to be in: there is none at \(folder.path)")
       }
       return try TemporaryFiles.withFolder(beside: url) { folder in
         let copy = folder.appending(path: "copy")
-        let sequence = try Self.copy(core, to: copy.path, work)
+        let sequence = try Self.copy(store, to: copy.path, work)
         try work.check()
         let size = try FileStatus(ofPath: copy.path)?.size ?? 0
         try AtomicFile.place(copy, at: url)
@@ -61,8 +61,8 @@ extension StoreBackup {
     } catch { throw StoreError.ofFile(error, "the backup could not be written") }
   }
 
-  private static func checkTarget(_ core: StoreCore, _ url: URL) throws {
-    if let path = core.journal?.path, let own = try FileStatus(ofPath: path),
+  private static func checkTarget(_ store: SnapshotStore, _ url: URL) throws {
+    if let path = store.journal?.path, let own = try FileStatus(ofPath: path),
       let other = try FileStatus(ofPath: url.path), own.device == other.device, own.inode == other.inode
     {
       throw StoreError(.invalid, "a store cannot be backed up to itself; name another file")
@@ -85,17 +85,17 @@ extension StoreBackup {
   }
 
   /// - Returns: the sequence of the last save in the copy.
-  private static func copy(_ core: StoreCore, to path: String, _ work: StoreWork) throws -> Int64 {
+  private static func copy(_ store: SnapshotStore, to path: String, _ work: StoreWork) throws -> Int64 {
     let queue = try DatabaseFile.open(path)
-    try core.read { transaction in
+    try store.read { transaction in
       let source = transaction.db
       // Begins the transaction, so that all steps copy one snapshot, and saves by others do not restart the backup.
-      _ = try core.lastSequence(in: source)
+      _ = try store.lastSequence(in: source)
       try queue.writeWithoutTransaction { target in
         try target.telling { try source.backup(to: target, pagesPerStep: 1024) { _ in try work.check() } }
       }
     }
-    let sequence = try queue.read { db in try db.telling { try core.lastSequence(in: db) } }
+    let sequence = try queue.read { db in try db.telling { try store.lastSequence(in: db) } }
     if let problem = try DatabaseFile.close(copy: queue) {
       throw StoreError(.damaged, "the store is damaged, and no backup was made: \(problem); check it, then salvage it")
     }

@@ -10,7 +10,7 @@ struct StorePruner {
   /// The most pages freed in one transaction.
   private static let pages = 1024
 
-  private let core: StoreCore
+  private let store: SnapshotStore
   private let rules: [RetentionRule]
   private let prefix: String
   private let isForced: Bool
@@ -19,24 +19,25 @@ struct StorePruner {
   private var report: StorePruneReport
 
   init(
-    _ core: StoreCore, _ rules: [RetentionRule], _ prefix: String, isDryRun: Bool, isForced: Bool, _ work: StoreWork
+    _ store: SnapshotStore, _ rules: [RetentionRule], _ prefix: String, isDryRun: Bool, isForced: Bool,
+    _ work: StoreWork
   ) {
-    (self.core, self.rules, self.prefix, self.isForced, self.work) = (core, rules, prefix, isForced, work)
-    now = core.options.clock().milliseconds
+    (self.store, self.rules, self.prefix, self.isForced, self.work) = (store, rules, prefix, isForced, work)
+    now = store.options.clock().milliseconds
     report = StorePruneReport(isDryRun: isDryRun)
   }
 
   consuming func run(_ progress: ((StorePruneReport) -> Void)?) throws -> StorePruneReport {
-    if !report.isDryRun { try core.checkCanWrite() }
+    if !report.isDryRun { try store.checkCanWrite() }
     if !isForced { try checkRules() }
     var last: Data? = Data()
     while let after = last {
       try work.check()
       let page: Page
       if report.isDryRun {
-        page = try core.read { try self.page(after: after, $0) }
+        page = try store.read { try self.page(after: after, $0) }
       } else {
-        page = try core.save { try self.page(after: after, $0) }
+        page = try store.write { try self.page(after: after, $0) }
         try shortenJournal()
         progress?(report)
       }
@@ -58,7 +59,7 @@ struct StorePruner {
     var isEmpty = true
     while let after = last {
       try work.check()
-      let found: (last: Data?, isEmpty: Bool, keeps: Bool) = try core.read { transaction in
+      let found: (last: Data?, isEmpty: Bool, keeps: Bool) = try store.read { transaction in
         let keys = try transaction.keys(prefix: prefix, after: after, limit: Self.keys)
         let keeps = try keys.contains { key in
           try !rules.kept(transaction.outline(ofKey: key.id).map(\.time), now: now).isEmpty
@@ -129,7 +130,9 @@ struct StorePruner {
       if !report.isDryRun {
         do {
           try transaction.db.inSavepoint {
-            bytes += try transaction.remove(Set(leaving.entries.map(\.id)), ofKey: key.id, head: key.head)
+            var chain = StoreChain()
+            _ = try transaction.keep(key, without: Set(leaving.entries.map(\.id)), &chain)
+            bytes += try transaction.remove(leaving.entries.reversed().map(\.id))
             return .commit
           }
         } catch  where Self.isUnreadable(error) {
@@ -152,12 +155,12 @@ struct StorePruner {
   private mutating func skip(_ key: String, _ count: Int, _ error: any Error) {
     report.kept += count
     report.skipped.append(
-      StoreFinding(.revision, key: key, StoreFinding.problem(error), advice: StoreFinding.salvage))
+      StoreFinding(.revision, key: key, StoreFinding.problem(error)))
   }
 
   /// The bytes of content after which a transaction ends, so that its journal stays small compared to the file.
   private func mostBytes() throws -> Int {
-    guard let path = core.journal?.path, let size = try FileStatus(ofPath: path)?.size else { return 8 << 20 }
+    guard let path = store.journal?.path, let size = try FileStatus(ofPath: path)?.size else { return 8 << 20 }
     return min(8 << 20, max(1 << 18, size / 40))
   }
 
@@ -178,7 +181,7 @@ struct StorePruner {
         try work.check()
         let most = try mostBytes()
         let rest = left
-        let (part, seqs) = try core.save { transaction in
+        let (part, seqs) = try store.write { transaction in
           var part: [(id: Int64, seq: Int64)] = [], bytes = 0
           while part.count < Self.revisions, bytes < most, part.count < rest.count {
             let entry = rest[rest.count - 1 - part.count]
@@ -188,8 +191,8 @@ struct StorePruner {
           // A label may have been set since.
           let labelled = try transaction.labelledRevisions(ofKey: key.id)
           // Another prune may have removed some since.
-          let gone = try part.filter { try !labelled.contains($0.id) && transaction.isThere($0.id) }
-          try transaction.removePart(gone.map(\.id), ofKey: key.id)
+          let gone = try part.filter { try !labelled.contains($0.id) && transaction.revision($0.id) != nil }
+          _ = try transaction.remove(gone.map(\.id))
           return (part.count, gone.map { Int($0.seq) })
         }
         left.removeLast(part)
@@ -212,22 +215,10 @@ struct StorePruner {
       try work.check()
       let most = try mostBytes()
       let before = chain
-      (last, chain) = try core.save { transaction in
+      (last, chain) = try store.write { transaction in
         var chain = before
-        let ids = try transaction.revisionIDs(ofKey: key.id, after: after, limit: Self.revisions)
-        var bytes = 0
-        for (id, seq) in ids {
-          // Revisions to remove are read too: nothing is removed from a key with a damaged revision.
-          guard let row = try transaction.revision(id) else { throw transaction.missingRow(seq) }
-          guard !leaving.contains(id) else { continue }
-          // If this revision cannot be read, those to remove may be all that is left of the key.
-          _ = try transaction.content(of: row)
-          let stored = try transaction.kept(row, after: chain, head: key.head)
-          if stored.base != row.base || stored.form != row.form { bytes += stored.content?.count ?? 4096 }
-          chain.add(stored)
-          if bytes >= most { return (seq, chain) }
-        }
-        return (ids.last?.seq, chain)
+        let last = try transaction.keep(key, without: leaving, after: after, &chain, limit: Self.revisions, bytes: most)
+        return (last, chain)
       }
       try shortenJournal()
     }
@@ -235,16 +226,16 @@ struct StorePruner {
 
   /// Checkpoints the journal if it exceeds a twentieth of the file.
   private func shortenJournal() throws {
-    guard let journal = core.journal, let file = try FileStatus(ofPath: journal.path)?.size, journal.size > file / 20
+    guard let journal = store.journal, let file = try FileStatus(ofPath: journal.path)?.size, journal.size > file / 20
     else { return }
-    _ = try core.writer.writeWithoutTransaction { try StoreJournal.cut($0) }
+    _ = try store.writer.writeWithoutTransaction { try StoreJournal.cut($0) }
   }
 
   /// Shortens the file by its free pages, some at a time, so that neither the journal nor the file grows.
   private mutating func giveBack() throws {
     while true {
       try work.check()
-      let (before, after, size) = try core.writer.writeWithoutTransaction { db in
+      let (before, after, size) = try store.writer.writeWithoutTransaction { db in
         try db.telling {
           let before = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
           // The app's own database may have another mode, in which free pages stay in the file for later saves.
@@ -260,7 +251,7 @@ struct StorePruner {
       try shortenJournal()
       guard after < before else {
         // The file is truncated when the journal is checkpointed.
-        if core.journal != nil { _ = try core.writer.writeWithoutTransaction { try StoreJournal.cut($0) } }
+        if store.journal != nil { _ = try store.writer.writeWithoutTransaction { try StoreJournal.cut($0) } }
         return
       }
       report.freedBytes += (before - after) * size

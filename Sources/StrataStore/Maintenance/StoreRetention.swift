@@ -71,8 +71,8 @@ extension SnapshotStore {
     _ rules: [RetentionRule], prefix: String = "", dryRun: Bool = false, force: Bool = false,
     progress: (@Sendable (StorePruneReport) -> Void)? = nil
   ) async throws -> StorePruneReport {
-    try await StoreWork.run { [core] in
-      try StorePruner(core, rules, prefix, isDryRun: dryRun, isForced: force, $0).run(progress)
+    try await StoreWork.run {
+      try StorePruner(self, rules, prefix, isDryRun: dryRun, isForced: force, $0).run(progress)
     }
   }
 
@@ -83,7 +83,7 @@ extension SnapshotStore {
     progress: (@Sendable (StorePruneReport) -> Void)? = nil
   ) throws -> StorePruneReport {
     try StoreWork.runNow {
-      try StorePruner(core, rules, prefix, isDryRun: dryRun, isForced: force, $0).run(progress)
+      try StorePruner(self, rules, prefix, isDryRun: dryRun, isForced: force, $0).run(progress)
     }
   }
 }

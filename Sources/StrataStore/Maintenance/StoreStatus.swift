@@ -68,27 +68,27 @@ extension SnapshotStore {
   ///
   /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `fileSystem`.
   /// - Complexity: linear in the number of types and of failed upgrades.
-  public func status() async throws -> StoreStatus { try await StoreWork.run { [core] _ in try StoreStatus(of: core) } }
+  public func status() async throws -> StoreStatus { try await StoreWork.run { _ in try StoreStatus(of: self) } }
 
   /// Like ``status()``, for synchronous code.
-  public func status() throws -> StoreStatus { try StoreWork.runNow { _ in try StoreStatus(of: core) } }
+  public func status() throws -> StoreStatus { try StoreWork.runNow { _ in try StoreStatus(of: self) } }
 }
 
 extension StoreStatus {
-  init(of core: StoreCore) throws {
+  init(of store: SnapshotStore) throws {
     // Before this call itself reads from the journal.
-    let size = core.journal?.size, readers = core.journal?.readers
-    self = try core.read { transaction in
+    let size = store.journal?.size, readers = store.journal?.readers
+    self = try store.read { transaction in
       let db = transaction.db
-      guard let versions = try core.tables.versions(in: db) else {
+      guard let versions = try store.tables.versions(in: db) else {
         throw StoreError(.notAStore, "the tables of the store are gone")
       }
-      try core.tables.checkCounts(in: db)
+      try store.tables.checkCounts(in: db)
       let types = try StatementRow.all(
         of: transaction.statement(
           """
-          SELECT d.type, d.version, sum(c.revisions), sum(c.heads) FROM \(core.tables.counts) c
-          JOIN \(core.tables.definitions) d ON d.id = c.definition
+          SELECT d.type, d.version, sum(c.revisions), sum(c.heads) FROM \(store.tables.counts) c
+          JOIN \(store.tables.definitions) d ON d.id = c.definition
           GROUP BY d.type, d.version HAVING sum(c.revisions) > 0 ORDER BY d.type, d.version
           """)
       ) { row in
@@ -99,9 +99,9 @@ extension StoreStatus {
       func number(_ sql: String) throws -> Int { try Int.fetchOne(db, sql: sql) ?? 0 }
       let page = try number("PRAGMA page_size")
       return StoreStatus(
-        types: types, failedUpgrades: try number("SELECT count(*) FROM \(core.tables.failures)"),
-        sequence: try core.lastSequence(in: db), format: versions.format, minimumReader: versions.minimumReader,
-        minimumWriter: versions.minimumWriter, isReadOnly: core.isReadOnly,
+        types: types, failedUpgrades: try number("SELECT count(*) FROM \(store.tables.failures)"),
+        sequence: try store.lastSequence(in: db), format: versions.format, minimumReader: versions.minimumReader,
+        minimumWriter: versions.minimumWriter, isReadOnly: store.isReadOnly,
         fileSize: try number("PRAGMA page_count") * page, freeBytes: try number("PRAGMA freelist_count") * page,
         journalSize: size, journalReaders: readers)
     }

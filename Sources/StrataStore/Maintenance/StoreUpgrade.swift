@@ -44,15 +44,12 @@ public struct StoreUpgradeReport: Sendable {
   /// The number of revisions that were read and did not have to be rewritten.
   public internal(set) var unchanged = 0
   /// The revisions that could not be upgraded and are unchanged; the first 10,000.
-  public internal(set) var failures: [StoreFinding] = []
+  public var failures: [StoreFinding] { findings.all }
   /// The number of further failures.
-  public internal(set) var omittedFailures = 0
+  public var omittedFailures: Int { findings.omitted }
   /// The number of revisions to upgrade at the start.
   public internal(set) var total = 0
-
-  mutating func add(_ failure: StoreFinding) {
-    if failures.count < StoreFindings.most { failures.append(failure) } else { omittedFailures += 1 }
-  }
+  var findings = StoreFindings()
 }
 
 extension StoreUpgradePlan.Part: CustomStringConvertible {
@@ -88,21 +85,20 @@ extension SnapshotStore {
   /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `busy`, `fileSystem`.
   /// - Complexity: linear in the number of definitions, and of revisions that an upgrade set aside.
   public func upgradePlan(_ types: [any (Archivable & SendableMetatype).Type]) async throws -> StoreUpgradePlan {
-    try await StoreWork.run { [core] _ in try StoreUpgrader(core, types).plan() }
+    try await StoreWork.run { _ in try StoreUpgrader(self, types).plan() }
   }
 
   /// Like ``upgradePlan(_:)``, for synchronous code.
   public func upgradePlan(_ types: [any (Archivable & SendableMetatype).Type]) throws -> StoreUpgradePlan {
-    try StoreWork.runNow { _ in try StoreUpgrader(core, types).plan() }
+    try StoreWork.runNow { _ in try StoreUpgrader(self, types).plan() }
   }
 
   /// Rewrites the revisions of a store in the current versions of their models.
   ///
-  /// Old revisions can be read without an upgrade. After it, old migration steps and hooks are no longer needed. Each transaction handles a
-  /// page of keys with their whole histories, or a part of a history of more than 512 revisions. Rows are decoded on all cores while others
-  /// read and save. They are written only if they have not changed since they were read; otherwise the key is upgraded within the
-  /// transaction. Number, time, author, note and labels are kept. A revision that cannot be upgraded is left unchanged, and recorded with
-  /// its error. An upgrade that was killed or cancelled resumes after its last transaction. An upgrade with nothing to do writes nothing.
+  /// Old revisions can be read without an upgrade. After it, old migration steps and hooks are no longer needed. Each transaction rewrites up
+  /// to 512 revisions, in the order of their keys and numbers. Rows are decoded on all cores while others read and save. Number, time, author,
+  /// note and labels are kept. A revision that cannot be upgraded is left unchanged, and recorded with its error. An upgrade that was killed
+  /// or cancelled leaves the remaining revisions to the next one. An upgrade with nothing to do writes nothing.
   ///
   /// - Parameters:
   ///   - types: as for the plan.
@@ -110,15 +106,14 @@ extension SnapshotStore {
   ///   - progress: called after each transaction, on any thread.
   /// - Throws: ``StoreError`` with the code `readOnly`, `busy`, `full`, `damaged`; `CancellationError` if the task was
   ///   cancelled. Finished transactions are kept.
-  /// - Complexity: linear in the number of revisions. Memory holds the histories of some keys, and at most 8 MiB and one
-  ///   revision of a longer history, which takes several transactions.
+  /// - Complexity: linear in the number of revisions. Memory holds at most 8 MiB of revisions, and one more.
   @discardableResult
   public func upgrade(
     _ types: [any (Archivable & SendableMetatype).Type], retryFailed: Bool = false,
     progress: (@Sendable (StoreUpgradeReport) -> Void)? = nil
   ) async throws -> StoreUpgradeReport {
-    try await StoreWork.run { [core] work in
-      try StoreUpgrader(core, types).run(work, retryFailed: retryFailed, progress)
+    try await StoreWork.run { work in
+      try StoreUpgrader(self, types).run(work, retryFailed: retryFailed, progress)
     }
   }
 
@@ -128,6 +123,6 @@ extension SnapshotStore {
     _ types: [any (Archivable & SendableMetatype).Type], retryFailed: Bool = false,
     progress: (@Sendable (StoreUpgradeReport) -> Void)? = nil
   ) throws -> StoreUpgradeReport {
-    try StoreWork.runNow { try StoreUpgrader(core, types).run($0, retryFailed: retryFailed, progress) }
+    try StoreWork.runNow { try StoreUpgrader(self, types).run($0, retryFailed: retryFailed, progress) }
   }
 }

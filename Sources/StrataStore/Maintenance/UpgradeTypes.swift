@@ -10,54 +10,18 @@ struct UpgradeTypes: Sendable {
     (self.roots, self.options) = (roots, options)
   }
 
-  /// A digest of the types and their versions. An interrupted upgrade is resumed only if its digest is the same.
-  var mark: String {
-    var names: Set<String> = []
-    for root in roots {
-      names.insert(root._archiveTypeName)
-      for schema in catalog(of: root).schemas { names.insert("\(schema.name)@\(schema.modelVersion)") }
-    }
-    let digest = SHA256.digest(of: Array(names.sorted().joined(separator: "\n").utf8).bytes)
-    return digest.prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-  }
-
-  private func catalog(of root: any (Archivable & SendableMetatype).Type) -> SchemaCatalog {
-    var catalog = SchemaCatalog()
-    root._collectSchemas(into: &catalog)
-    for subclass in options.subclasses { subclass._collectSchemas(into: &catalog) }
-    return catalog
-  }
-
   /// The type as which archives with a type name are decoded.
   private func root(_ name: String) -> (any (Archivable & SendableMetatype).Type)? {
     if let root = roots.first(where: { $0.isStored(as: name) }) { return root }
     // A model includes its containers, also nested ones.
     var rest = name[...]
-    while let inside = Self.element(rest) {
+    while let inside = ArchivedType.element(of: rest) {
       if let root = roots.first(where: { $0 is any VersionedModel.Type && $0.isStored(as: String(inside)) }) {
         return root
       }
       rest = inside
     }
     return nil
-  }
-
-  /// The name of the element type in the name of a collection or an optional; `nil` for any other name.
-  static func element(_ name: Substring) -> Substring? {
-    if name.hasSuffix("?") { return name.dropLast() }
-    if name.hasPrefix("Set<"), name.hasSuffix(">") { return name.dropFirst(4).dropLast() }
-    guard name.hasPrefix("["), name.hasSuffix("]") else { return nil }
-    let content = name.dropFirst().dropLast()
-    var open = 0
-    for place in content.indices {
-      switch content[place] {
-      case "[", "<": open += 1
-      case "]", ">": open -= 1
-      case ":" where open == 0: return content[place...].dropFirst(2)
-      default: break
-      }
-    }
-    return content
   }
 
   /// How an upgrade treats rows that refer to a definition.
@@ -69,7 +33,7 @@ struct UpgradeTypes: Sendable {
       if version > now { return .newer }
       if version < now { isOld = true }
     }
-    let catalog = catalog(of: root)
+    let catalog = SchemaCatalog(of: root, options.subclasses)
     for shape in content.shapes {
       let levels = shape.levels.map { ($0.typeName, Optional($0.modelVersion)) }
       for (name, version) in [(shape.typeName, shape.modelVersion)] + levels {
@@ -84,16 +48,16 @@ struct UpgradeTypes: Sendable {
   /// Returns the content encoded in the current versions.
   ///
   /// - Parameter shapes: returns the shapes of the current definition for a stamp.
-  func upgraded(_ content: KeyedContent, shapes: (Stamp) -> [RecordShape]) throws -> EncodedRow {
-    guard let root = root(content.content.definition.content.typeName) else {
+  func upgraded(_ content: StoredContent, shapes: (Stamp) -> [RecordShape]) throws -> EncodedRow {
+    guard let root = root(content.definition.content.typeName) else {
       throw StoreError(.invalid, "its type is none of those given", key: content.key, revision: content.revision)
     }
-    let today = ArchivedType(root, options.subclasses, stampedAs: content.content.definition.content.typeName)
+    let today = ArchivedType(root, options.subclasses, stampedAs: content.definition.content.typeName)
     return try upgraded(content, as: today.type, shapes)
   }
 
   private func upgraded<T: Archivable>(
-    _ content: KeyedContent, as type: T.Type, _ shapes: (Stamp) -> [RecordShape]
+    _ content: StoredContent, as type: T.Type, _ shapes: (Stamp) -> [RecordShape]
   ) throws -> EncodedRow {
     let value = try content.decode(T.self, options)
     do {
@@ -109,7 +73,7 @@ extension StoreStatus.TypeCount {
   /// The type name without its collections and optionals.
   package var elementName: String {
     var rest = typeName[...]
-    while let inside = UpgradeTypes.element(rest) { rest = inside }
+    while let inside = ArchivedType.element(of: rest) { rest = inside }
     return String(rest)
   }
 }

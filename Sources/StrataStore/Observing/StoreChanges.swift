@@ -13,8 +13,8 @@ extension SnapshotStore {
   ///   remembers the last one that it processed misses no revisions, except pruned ones.
   public func changes(since sequence: Int64? = nil) -> StoreChanges {
     // The first call of `next()` throws the error. Saves from now on would otherwise be skipped silently.
-    let last = Result { try sequence ?? core.writer.unsafeReentrantRead { try core.lastSequence(in: $0) } }
-    return StoreChanges(core: core, since: last)
+    let last = Result { try sequence ?? writer.unsafeReentrantRead { try lastSequence(in: $0) } }
+    return StoreChanges(store: self, since: last)
   }
 }
 
@@ -22,25 +22,25 @@ extension SnapshotStore {
 public struct StoreChanges: AsyncSequence, Sendable {
   public typealias Element = StoreRevision
 
-  let core: StoreCore
+  let store: SnapshotStore
   let since: Result<Int64, any Error>
 
-  public func makeAsyncIterator() -> Iterator { Iterator(core: core, last: since) }
+  public func makeAsyncIterator() -> Iterator { Iterator(store: store, last: since) }
 
   /// Returns one revision after the other.
   public struct Iterator: AsyncIteratorProtocol {
     /// The number of revisions that are read at once.
     private static let page = 256
 
-    let core: StoreCore
+    let store: SnapshotStore
     /// The sequence of the last revision that was read, or the error of reading it.
     var last: Result<Int64, any Error>?
     private var read: [(id: Int64, revision: Result<StoreRevision, any Error>)] = []
     /// The number of saves when reading failed.
     private var failed: UInt64?
 
-    init(core: StoreCore, last: Result<Int64, any Error>) {
-      self.core = core
+    init(store: SnapshotStore, last: Result<Int64, any Error>) {
+      self.store = store
       self.last = last
     }
 
@@ -53,16 +53,16 @@ public struct StoreChanges: AsyncSequence, Sendable {
     public mutating func next() async throws -> StoreRevision? {
       if let seen = failed {
         // An immediate retry would meet the same error.
-        await core.signal.wait(after: seen, atMost: core.options.boundedPollInterval)
+        await store.signal.wait(after: seen, atMost: store.options.boundedPollInterval)
         failed = nil
       }
       while read.isEmpty {
         if Task.isCancelled { return nil }
-        let seen = core.signal.saves
+        let seen = store.signal.saves
         do {
           let last = try last?.get()
-          let (found, newest) = try await core.read { [core] transaction in
-            let newest = try core.lastSequence(in: transaction.db)
+          let (found, newest) = try await store.read { [store] transaction in
+            let newest = try store.lastSequence(in: transaction.db)
             guard let last, newest != last else {
               return ([(id: Int64, revision: Result<StoreRevision, any Error>)](), newest)
             }
@@ -82,7 +82,7 @@ public struct StoreChanges: AsyncSequence, Sendable {
           failed = seen
           throw StoreError.ofDatabase(error)
         }
-        if read.isEmpty { await core.signal.wait(after: seen, atMost: core.options.boundedPollInterval) }
+        if read.isEmpty { await store.signal.wait(after: seen, atMost: store.options.boundedPollInterval) }
       }
       return try read.popLast()?.revision.get()
     }

@@ -15,7 +15,7 @@ extension SnapshotStore {
   ///   - type: the type that the values are decoded as.
   ///   - key: the key, which need not exist yet.
   public func values<T: Archivable>(_ type: T.Type = T.self, for key: String) -> StoreValues<T> {
-    StoreValues(core: core, key: key)
+    StoreValues(store: self, key: key)
   }
 }
 
@@ -23,22 +23,22 @@ extension SnapshotStore {
 public struct StoreValues<Value: Archivable>: AsyncSequence {
   public typealias Element = Value?
 
-  let core: StoreCore
+  let store: SnapshotStore
   let key: String
 
-  public func makeAsyncIterator() -> Iterator { Iterator(core: core, key: key) }
+  public func makeAsyncIterator() -> Iterator { Iterator(store: store, key: key) }
 
   /// Returns one state after the other.
   public struct Iterator: AsyncIteratorProtocol {
-    let core: StoreCore
+    let store: SnapshotStore
     let key: String
     /// The last revision that was returned; `.some(nil)` if the key had none.
     private var last: Int64??
     /// The number of saves when reading failed.
     private var failed: UInt64?
 
-    init(core: StoreCore, key: String) {
-      self.core = core
+    init(store: SnapshotStore, key: String) {
+      self.store = store
       self.key = key
     }
 
@@ -49,14 +49,14 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
     public mutating func next() async throws -> Value?? {
       if let seen = failed {
         // An immediate retry would meet the same error.
-        await core.signal.wait(after: seen, atMost: core.options.boundedPollInterval)
+        await store.signal.wait(after: seen, atMost: store.options.boundedPollInterval)
         failed = nil
       }
       while !Task.isCancelled {
-        let seen = core.signal.saves
-        let found: (row: Int64?, content: KeyedContent?)
+        let seen = store.signal.saves
+        let found: (row: Int64?, content: StoredContent?)
         do {
-          found = try await core.read { [key, last] transaction in
+          found = try await store.read { [key, last] transaction in
             guard let head = try transaction.head(of: key)?.row else { return (nil, nil) }
             return (head.id, head.id == last ?? nil ? nil : try transaction.keyed(head, key))
           }
@@ -66,9 +66,9 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
         }
         if last == nil || found.row != last ?? nil {
           last = .some(found.row)
-          return .some(try found.content?.decode(Value.self, core.options))
+          return .some(try found.content?.decode(Value.self, store.options))
         }
-        await core.signal.wait(after: seen, atMost: core.options.boundedPollInterval)
+        await store.signal.wait(after: seen, atMost: store.options.boundedPollInterval)
       }
       return nil
     }

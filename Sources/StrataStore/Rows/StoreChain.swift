@@ -67,9 +67,16 @@ extension StoreTransaction {
   ///   - isHead: whether it is the last revision of its key, which is stored whole.
   /// - Returns: the new row, which the caller writes to the table.
   func storing(_ bytes: [UInt8], in row: StoredRow, after chain: StoreChain, isHead: Bool) throws -> StoredRow {
-    guard !isHead, let base = try chain.base(of: row).flatMap({ try revision($0) }),
-      let delta = try delta(of: bytes, row, from: base)
-    else {
+    try storing(bytes, in: row, from: isHead ? nil : chain.base(of: row).flatMap { try revision($0) })
+  }
+
+  /// Stores the content of a revision anew, as a delta of a base if that saves space.
+  ///
+  /// - Parameter most: the most inflations for which the delta may be deflated, if that is less than the revision's own limit.
+  func storing(
+    _ bytes: [UInt8], in row: StoredRow, from base: StoredRow?, inflations most: Int = .max
+  ) throws -> StoredRow {
+    guard let base, let delta = try delta(of: bytes, row, from: base, inflations: most) else {
       return try storing(bytes, in: row)
     }
     // So short a delta certainly saves space, so the whole form need not be tried.
@@ -86,10 +93,13 @@ extension StoreTransaction {
     return row.with(delta, of: base)
   }
 
-  private func delta(of bytes: [UInt8], _ row: StoredRow, from base: StoredRow) throws -> Data? {
+  private func delta(
+    of bytes: [UInt8], _ row: StoredRow, from base: StoredRow, inflations most: Int = .max
+  ) throws -> Data? {
     let before = inflations
     let baseBytes = try plainBytes(of: base)
-    return try RowDelta.make(bytes, from: baseBytes, deflates: inflations - before < row.mostInflations)
+    let deflates = inflations - before < min(most, row.mostInflations)
+    return try RowDelta.make(bytes, from: baseBytes, deflates: deflates)
   }
 
   /// Whether a delta takes less space than the row stored whole.

@@ -4,6 +4,9 @@ internal import StrataCore
 
 /// The content of a revision as bytes, with its definition and shared content: all that decoding needs, without the database.
 struct StoredContent: Sendable {
+  /// The key and the number for errors.
+  var key = ""
+  var revision = 0
   let definition: Definition
   /// The row with its head.
   let bytes: [UInt8]
@@ -49,10 +52,8 @@ extension StoreTransaction {
   }
 
   /// The revisions of a key, the first one first.
-  func revisions(ofKey key: Int64, after seq: Int64 = 0) throws -> [StoredRow] {
-    try StatementRow.all(of: statement("\(selectRow) WHERE key = ? AND seq > ? ORDER BY seq"), [key, seq]) {
-      try StoredRow($0)
-    }
+  func revisions(ofKey key: Int64) throws -> [StoredRow] {
+    try StatementRow.all(of: statement("\(selectRow) WHERE key = ? ORDER BY seq"), [key]) { try StoredRow($0) }
   }
 
   /// The revision at a point; `nil` if the key does not exist, or did not exist at that time.
@@ -115,7 +116,7 @@ extension StoreTransaction {
     inflations = 0
     let bytes = try plainBytes(of: row, after: definition.prefix)
     return StoredContent(
-      definition: definition, bytes: bytes,
+      revision: Int(row.seq), definition: definition, bytes: bytes,
       contents: mayReferToPieces(bytes) ? try pieces(of: row.id) : RowContents([:]))
   }
 
@@ -166,7 +167,7 @@ extension StoreTransaction {
     case .delta, .tombstone: throw damagedRow(row)
     }
     for delta in deltas.reversed() {
-      bytes = try RowDelta.apply(delta, to: bytes, limits: core.options.limits)
+      bytes = try RowDelta.apply(delta, to: bytes, limits: store.options.limits)
       if RowDelta.isDeflated(delta) { inflations += 1 }
     }
     return head.isEmpty ? bytes : head + bytes
@@ -238,8 +239,7 @@ extension StoreTransaction {
   }
 
   func insert(_ row: StoredRow) throws {
-    let isPlain = row.base == nil && row.blob == nil && row.origin == nil
-    try execute(isPlain ? .insertWhole : .insert) {
+    try execute(.insert) {
       $0.bind(row.id)
       $0.bind(row.key)
       $0.bind(row.seq)
@@ -248,11 +248,9 @@ extension StoreTransaction {
       $0.bind(Int64(row.kind))
       $0.bind(Int64(row.checksum))
       $0.bind(row.content)
-      if !isPlain {
-        $0.bind(row.base)
-        $0.bind(row.blob)
-        $0.bind(row.origin)
-      }
+      $0.bind(row.base)
+      $0.bind(row.blob)
+      $0.bind(row.origin)
       $0.bind(row.author)
       $0.bind(row.note)
     }
@@ -287,7 +285,7 @@ extension StoreTransaction {
     let row = try StatementRow.first(
       of: statement("SELECT size, crc, bytes FROM \(tables.blobs) WHERE id = ?"), [id]
     ) { (size: try $0.column(0) as Int, crc: try $0.column(1) as Int64, bytes: try $0.column(2) as Data) }
-    guard let (size, crc, bytes) = row, size >= 0, size <= core.options.limits.inflatedSize,
+    guard let (size, crc, bytes) = row, size >= 0, size <= store.options.limits.inflatedSize,
       Int64(Self.checksum(of: bytes)) == crc
     else { throw damage }
     guard bytes.count != size else { return bytes }

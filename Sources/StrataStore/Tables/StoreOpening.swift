@@ -17,36 +17,36 @@ struct StoreOpening {
     self.schema = schema
   }
 
-  func open(_ path: String) throws -> StoreCore {
+  func open(_ path: String) throws -> SnapshotStore.Parts {
     let path = try Self.resolved(path)
     do { return try open(resolved: path) } catch { throw DatabaseFile.failure(error, ofFile: path) }
   }
 
-  private func open(resolved path: String) throws -> StoreCore {
+  private func open(resolved path: String) throws -> SnapshotStore.Parts {
     let tables = try StoreTables(prefix: "", schema)
     let versions = try versions(ofFile: path, tables)
     try versions?.checkReadable()
     guard !options.isReadOnly, versions?.isWritable ?? true else {
       guard versions != nil else { throw StoreError(.readOnly, "there is no store at this path to read") }
-      return StoreCore(
-        try DatabasePool(path: path, configuration: configuration(isReadOnly: true)), tables, options, isReadOnly: true,
-        path: path)
+      return .init(
+        writer: try DatabasePool(path: path, configuration: configuration(isReadOnly: true)), tables: tables,
+        options: options, isReadOnly: true, path: path)
     }
     let pool = try DatabasePool(path: path, configuration: configuration(isReadOnly: false))
     try prepare(pool)
     try makeTables(in: pool, tables)
     try SchemaChange(tables: tables, path: path, busyTimeout: options.boundedBusyTimeout).run(in: pool)
-    return StoreCore(pool, tables, options, isReadOnly: false, path: path)
+    return .init(writer: pool, tables: tables, options: options, path: path)
   }
 
-  func openInMemory() throws -> StoreCore {
+  func openInMemory() throws -> SnapshotStore.Parts {
     let tables = try StoreTables(prefix: "", schema)
     let queue = try DatabaseQueue(configuration: configuration(isReadOnly: false))
     try makeTables(in: queue, tables)
-    return StoreCore(queue, tables, options, isReadOnly: false)
+    return .init(writer: queue, tables: tables, options: options)
   }
 
-  func open(in writer: any DatabaseWriter, prefix: String) throws -> StoreCore {
+  func open(in writer: any DatabaseWriter, prefix: String) throws -> SnapshotStore.Parts {
     guard !prefix.isEmpty else {
       throw StoreError(.invalid, "inside of a database of the app's own, the tables of the store need a prefix")
     }
@@ -60,7 +60,7 @@ struct StoreOpening {
       try makeTables(in: writer, tables)
       try SchemaChange(tables: tables, path: nil, busyTimeout: options.boundedBusyTimeout).run(in: writer)
     }
-    return StoreCore(writer, tables, options, isReadOnly: isReadOnly)
+    return .init(writer: writer, tables: tables, options: options, isReadOnly: isReadOnly)
   }
 
   /// Opens a file for salvage, if SQLite finds the tables of a store in it.

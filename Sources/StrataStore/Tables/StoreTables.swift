@@ -13,7 +13,7 @@ struct StoreTables: Sendable {
   let meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures: String
 
   /// The queries of each save or read.
-  enum Query: Int, CaseIterable { case key, head, insertWhole, insert, insertKey, setHead }
+  enum Query: Int, CaseIterable { case head, insert, insertKey, setHead }
 
   /// The SQL of the queries, in their order.
   let queries: [String]
@@ -42,16 +42,10 @@ struct StoreTables: Sendable {
     failures = name("failures")
     queries = Query.allCases.map { [keys, revisions] query in
       switch query {
-      case .key: "SELECT id FROM \(keys) WHERE name = ?"
       case .head:
         """
         SELECT \(StoredRow.qualifiedColumns), k.id, k.head, k.crc FROM \(keys) k LEFT JOIN \(revisions) r ON r.id = k.head
         WHERE k.name = ?
-        """
-      case .insertWhole:
-        """
-        INSERT INTO \(revisions) (id, key, seq, time, definition, kind, crc, content, author, note)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
       case .insert:
         "INSERT INTO \(revisions) (\(StoredRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

@@ -206,15 +206,113 @@ struct EntityColumnTests {
     try check(Bool.self, [2, "yes", 0.5, Data(), null])
     try check(Int.self, ["x", 1.5, Data(), null, "1.0"])
     try check(UInt8.self, [256, -1])
-    try check(Double.self, ["x", Data(), null])
+    try check(Double.self, ["x", Data(), null, "nan", "0x10", "1e400", "1e-400", "9007199254740993", "1.5x", "1,5"])
     try check(Float.self, [0.1, 1e300])
     try check(String.self, [1, 1.5, Data(), null])
-    try check(Date.self, ["yesterday", Data(), null])
+    try check(
+      Date.self,
+      [
+        "yesterday", Data(), null, "20260101", "2026", "inf", "nan", Double.infinity, "10:00", "2026-01-01x",
+        "2026-02-31", "2026-02-31 10:00", "2026-02-31 10:00:00", "2026-13-01", "2026-01-01 25:00",
+        "2026-01-01 24:00:00",
+        "2026-01-01 10:60", "2026-01-01T10:00+2:00", "2026-01-01 10:00:00.", "2026-01-01 ",
+      ])
     try check(UUID.self, ["x", 1, Data([1]), null])
-    try check(Decimal.self, ["x", Data(), null])
+    try check(
+      Decimal.self,
+      [
+        "x", Data(), null, "12abc", "1,5", "3 EUR", "1.2.3", "", "nan", "0x10", "1e999", Double.infinity, 1e300,
+        "1.0000000000000000000000000000000000000000001", "12345678901234567890123456789012345678901",
+      ])
     try check(Data.self, [1, null])
     try check(Stage.self, ["gone", 1, null])
     try check([Int].self, [Data([1]), "x", null])
+  }
+
+  @Test("dates are read in all the forms that SQLite has, and decimals with all of their digits")
+  func spellings() throws {
+    let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value TEXT)") }
+    func value<T: Archivable & Sendable & Equatable>(_ type: T.Type, _ text: String) throws -> T? {
+      let entities = try EntityStore(queue, Box<T>.self)
+      return try queue.write { db in
+        try db.execute(sql: "INSERT OR REPLACE INTO box VALUES (1, ?)", arguments: [text])
+        return try entities.fetchOne(Box<T>.all(), in: db)?.value
+      }
+    }
+    // 1 January 2026, 10:20.
+    let time = Date(timeIntervalSince1970: 1_767_262_800)
+    let dates: [(String, TimeInterval)] = [
+      ("2026-01-01", -37_200), ("2026-01-01 10:20", 0), ("2026-01-01T10:20", 0), ("2026-01-01 10:20:30", 30),
+      ("2026-01-01T10:20:30", 30), ("2026-01-01 10:20:30.5", 30.5), ("2026-01-01T10:20:30.0625", 30.0625),
+      ("2026-01-01 10:20Z", 0), ("2026-01-01T10:20+02:00", -7200), ("2026-01-01 10:20:30-01:30", 5430),
+      ("2026-01-01 10:20:30.5Z", 30.5), ("2026-01-01T10:20:30.5+00:30", -1769.5),
+    ]
+    for (text, seconds) in dates { #expect(try value(Date.self, text) == time + seconds, "\(text)") }
+    let decimals: [(String, Decimal)] = [
+      ("+5", 5), ("-0.50", Decimal(-5) / 10), ("1.5e2", 150), (".25", Decimal(25) / 100), ("007", 7),
+      ("1E+3", 1000), ("0.0", 0),
+      ("1" + String(repeating: "0", count: 41), Decimal(sign: .plus, exponent: 41, significand: 1)),
+    ]
+    for (text, number) in decimals { #expect(try value(Decimal.self, text) == number, "\(text)") }
+    for (text, number) in [("inf", Double.infinity), ("-inf", -.infinity), ("1e3", 1000), ("+0.10", 0.1), ("7", 7)] {
+      #expect(try value(Double.self, text) == number, "\(text)")
+    }
+  }
+
+  @Test("seconds and milliseconds in a column of text are whole numbers or fractions, and finite")
+  func numbersOfDates() throws {
+    struct Times: DescribedModel, Entity {
+      let id: Int
+      var seconds: Date
+      var milliseconds: Date
+      static let fields = Fields(
+        Times.self, version: 1, Field("id", \.id), Field("seconds", \.seconds), Field("milliseconds", \.milliseconds),
+        make: { Times(id: $0, seconds: $1, milliseconds: $2) })
+      static let entityMapping = EntityMapping(
+        table: "times",
+        columns: [
+          "seconds": .date("seconds", .secondsSince1970), "milliseconds": .date("milliseconds", .millisecondsSince1970),
+        ])
+    }
+    let queue = try database { db in
+      try db.execute(sql: "CREATE TABLE times (id INTEGER PRIMARY KEY, seconds TEXT, milliseconds TEXT)")
+    }
+    let entities = try EntityStore(queue, Times.self)
+    let times = Times(
+      id: 1, seconds: Date(timeIntervalSince1970: 0.1), milliseconds: Date(timeIntervalSince1970: -5.25))
+    try entities.saveNow(times)
+    #expect(try queue.lines("SELECT * FROM times") == ["1|0.1|-5250"])
+    let back = try queue.read { db in try entities.fetchOne(Times.all(), in: db) }
+    #expect(back?.seconds == times.seconds && back?.milliseconds == times.milliseconds)
+    for column in ["seconds", "milliseconds"] {
+      for text in ["inf", "nan", "12x", "0x10", "1e400"] {
+        try queue.write { db in
+          try db.execute(sql: "INSERT OR REPLACE INTO times VALUES (1, 1, 1)")
+          try db.execute(sql: "UPDATE times SET \(column) = ?", arguments: [text])
+          let error = entityError(.notReadable) { try entities.fetchAll(Times.all(), in: db) }
+          #expect(error?.columns == [column], "\(text)")
+        }
+      }
+    }
+  }
+
+  @Test("no error has the value that a Codable type refuses in its text")
+  func refusedByCodable() throws {
+    let queue = try database { db in try db.execute(sql: "CREATE TABLE paint (id INTEGER PRIMARY KEY, tone BLOB)") }
+    let entities = try EntityStore(queue, Paint.self)
+    let other = try ArchiveEncoder().encode(OldTone(name: "purple"))
+    let error = try queue.write { db in
+      try db.execute(sql: "INSERT INTO paint VALUES (1, ?)", arguments: [other])
+      return entityError(.notReadable) { try entities.fetchAll(Paint.all(), in: db) }
+    }
+    let text = try #require(error).description
+    #expect(!text.contains("purple") && text.contains("paint.tone") && text.contains("Codable"), "\(text)")
+    let cause = DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "purple"))
+    let errors: [any Error] = [
+      EntityError(.notReadable, "no", underlying: cause),
+      EntityError(.invalid, "no", underlying: ArchiveError(.rejected, "refused", underlying: cause)),
+    ]
+    for error in errors { #expect(!"\(error)".contains("purple"), "\(error)") }
   }
 
   @Test("O-3, O-4: forms of columns of their own")
@@ -266,4 +364,20 @@ private struct Palette: DescribedModel, Equatable, Entity {
     Field("named", \.named, unknown: .useDefault, default: [:]),
     make: { Palette(id: $0, list: $1, named: $2) })
   static let entityMapping = EntityMapping(table: "palette")
+}
+
+private struct Paint: DescribedModel, Entity {
+  struct Tone: Codable, Equatable {
+    enum Name: String, Codable { case red }
+    var name: Name
+  }
+  var id: Int
+  var tone: Tone
+  static let fields = Fields(
+    Paint.self, version: 1, Field("id", \.id), Field("tone", \.tone), make: { Paint(id: $0, tone: $1) })
+  static let entityMapping = EntityMapping(table: "paint")
+}
+
+private struct OldTone: Codable {
+  var name: String
 }

@@ -10,10 +10,10 @@ package final class FieldParts {
     package let type: any VersionedModel.Type
     /// The values of the fields in the order of the schema, not yet decoded; `nil` for an absent field.
     package let slots: [ArchiveValue?]
-    /// The same values as found in the source, before the mapping transforms them.
-    package let raw: [ArchiveValue?]
+    /// The JSON that the fields were read from; `nil` for any other source.
+    fileprivate var source: ArchiveValue?
     /// The number of an object, by which a shared object is recognized; `nil` for a value.
-    package let number: Int?
+    package var number: Int?
     /// The JSON of the model, if the document names no class for it; `nil` for any other source.
     package var json: ArchiveValue?
   }
@@ -95,7 +95,7 @@ package final class FieldParts {
       }
       let plan = reader.context.json.plan(of: type.schema)
       let slots = try plan.read(value, in: reader.context, suppliesMissing: false)
-      return Part(type: type, slots: slots.values, raw: plan.found(in: value), number: nil, json: json)
+      return Part(type: type, slots: slots.values, source: value, json: json)
     }
     var (value, number): (ArchiveValue, Int?) = (value, nil)
     if case .reference(let found) = value {
@@ -117,7 +117,7 @@ package final class FieldParts {
       // An archive writes null for a conditional reference if nothing else in it writes the object.
       fields[place].flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
-    return Part(type: own, slots: slots, raw: slots, number: number)
+    return Part(type: own, slots: slots, number: number)
   }
 
   private func modelPart(_ type: any VersionedModel.Type, _ value: ArchiveValue) throws -> Part {
@@ -136,7 +136,7 @@ package final class FieldParts {
       // A null conditional reference counts as absent: without a base, it is unknown whether the reference was cleared.
       return value.flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
-    return Part(type: type, slots: slots, raw: slots, number: number)
+    return Part(type: type, slots: slots, number: number)
   }
 
   /// Decodes a value as the type of its field. Models inside may lack keys. Returns `nil` for a case that this program
@@ -158,6 +158,11 @@ package final class FieldParts {
     guard reader.context.source == .json else { return nil }
     let missing = reader.context.json.plan(of: schema).entries[place].json.missing
     return try missing.flatMap { try value(of: $0, schema.fields[place], in: schema) }
+  }
+
+  /// Returns the values of the fields as found in the source, before the mapping transforms them.
+  package func raw(of part: Part) -> [ArchiveValue?] {
+    part.source.map { reader.context.json.plan(of: part.type.schema).found(in: $0) } ?? part.slots
   }
 
   /// Returns the JSON paths of a field as text; `nil` if the source is not JSON.
@@ -195,9 +200,7 @@ package struct FieldMerging {
   package init(_ type: any VersionedModel.Type, isWhole: Bool) {
     schema = type.schema
     self.isWhole = isWhole
-    var catalog = SchemaCatalog()
-    type._collectSchemas(into: &catalog)
-    self.catalog = catalog
+    catalog = SchemaCatalog(of: type)
     let traits = schema.mergeTraits
     hasHooks = traits.hooks != nil
     var isRuled = false

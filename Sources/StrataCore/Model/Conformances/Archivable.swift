@@ -119,6 +119,12 @@ public struct SchemaCatalog: Sendable {
   /// A catalogue without models.
   public init() {}
 
+  /// The models that a value of a type may contain, and those of subclasses that may be among them.
+  package init(of type: any Archivable.Type, _ subclasses: [any VersionedModel.Type] = []) {
+    type._collectSchemas(into: &self)
+    for subclass in subclasses { subclass._collectSchemas(into: &self) }
+  }
+
   /// Notes that archives may contain values of a type in another form than the type would write.
   public mutating func addSubstitutes() { hasSubstitutes = true }
 
