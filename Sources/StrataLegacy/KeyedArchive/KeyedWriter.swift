@@ -220,7 +220,7 @@ struct KeyedWriter {
       }
     }
     if let version = record.modelVersion { try add(KeyedLayout.versionKey, KeyedLayout.versionKey, .integer(version)) }
-    let restored = FoundationRecord.keyed(record)
+    let restored = try FoundationRecord.keyed(record)
     for (key, value) in restored.raw { try add(key, key, value) }
     for (key, value) in restored.others {
       let rawKey = encoding?.rawKey(of: key) ?? FoundationRecord.rawKey(of: key, in: name) ?? Self.escaped(key)
