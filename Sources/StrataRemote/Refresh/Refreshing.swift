@@ -38,6 +38,8 @@ struct Refreshing: Sendable {
     }
   }
 
+  private var isOne: Bool { if case .one = request.target { true } else { false } }
+
   func run() async throws -> RemoteRefresh { try await fetch().refresh }
 
   /// Like ``run()``, and returns the first record as the server sent it.
@@ -85,7 +87,6 @@ struct Refreshing: Sendable {
     let isCurrent = try StoredCopies.generation(entity, db) == generation
     let isWhole =
       pages.isList && isComplete && (scope != nil || request.isWhole && entity.mapper.missing == .delete)
-    let isOne = if case .one = request.target { true } else { false }
     let applied = try AnswerWriter.write(
       pages.read, of: entity, session.catalog, account: account, number: number, copy: isOne ? pages.copy : nil,
       isWhole: isWhole, among: isWhole ? scope?(db) : nil, db)
@@ -197,7 +198,7 @@ struct Refreshing: Sendable {
         throw RemoteError(
           .invalidBody, "the answer is no list and no record; nothing was merged", status: response.status)
       }
-      let body = try RemoteBody(response.body, of: entity)
+      let body = try RemoteBody(response.body, of: entity, isOne: isOne)
       records += body.records
       count += 1
       isList = isList && body.isList

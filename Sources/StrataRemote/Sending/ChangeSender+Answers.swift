@@ -19,7 +19,7 @@ extension ChangeSender {
         throw RemoteError(.invalidBody, "the answer to DELETE is no JSON", entity: entity.name)
       }
     } else if hasContent, request.method != "POST" || response.headers["Location"] == nil || Self.isJSON(response) {
-      let body = try RemoteBody(response.body, of: entity)
+      let body = try RemoteBody(response.body, of: entity, isOne: true)
       guard !body.isList, let record = body.records.first else {
         throw RemoteError(
           .invalidBody, "the answer to \(request.method) is a list; a record is expected", entity: entity.name)

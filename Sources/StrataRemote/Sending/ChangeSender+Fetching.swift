@@ -121,7 +121,7 @@ extension ChangeSender {
     let copy = HTTPCopy(request: request, response: response, requestedAt: asked, receivedAt: session.clock.now())
     let number = session.nextNumber()
     let (catalog, account) = (session.catalog, account)
-    let body = try RemoteBody(response.body, of: entity)
+    let body = try RemoteBody(response.body, of: entity, isOne: true)
     let nodes = try entity.nodes(of: Array(body.records.prefix(1)), catalog)
     return try await session.write { db in
       guard try ChangeTriggers.account(catalog.entities, db) == account else {
