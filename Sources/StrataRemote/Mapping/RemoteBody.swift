@@ -62,9 +62,8 @@ struct ReadRecords: Sendable {
 extension MappedEntity {
   /// Whether a record's JSON has an id.
   fileprivate func hasID(_ json: ArchiveValue) -> Bool {
-    let key = type.schema.fields[type.attributes[id.attribute].place].key
     // A path that leads through another kind of value leads to no id.
-    return adapter.places(ofField: key)?.read.contains { (try? $0.value(in: json))?.map { !$0.isNull } ?? false } ?? false
+    adapter.places(ofField: idKey)?.read.contains { (try? $0.value(in: json))?.map { !$0.isNull } ?? false } ?? false
   }
 
   /// Whether a property is read from a key of the record's JSON.
@@ -155,8 +154,7 @@ extension MappedEntity {
 
   /// An object with nothing except its id.
   private func reference(_ id: ArchiveValue) -> ArchiveValue {
-    let key = type.schema.fields[type.attributes[self.id.attribute].place].key
-    guard let path = adapter.places(ofField: key)?.read.first else { return id }
+    guard let path = adapter.places(ofField: idKey)?.read.first else { return id }
     return path.steps.reversed().reduce(id) { value, step in
       guard case .key(let key) = step else { return value }
       return .object(ArchiveObject([.init(key: key, value: value)]))

@@ -97,14 +97,14 @@ extension ChangeSender {
       case .invalidBody, .tooLarge:
         // The unreadable answer does not settle the change.
         try await postpone(number, attempts: change.attempts + 1, because: error)
-        session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
+        tell(.sendFailed(shown, error), shown)
         return nil
       case .notFound, .forbidden, .refused, .store:
         try await refuse(change, error.located(entity: entity.name), shown, &sending)
         return nil
       default:
         try await postpone(number, attempts: change.attempts + 1, because: error)
-        session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
+        tell(.sendFailed(shown, error), shown)
         throw error
       }
     }
@@ -142,7 +142,7 @@ extension ChangeSender {
         guard case .attribute(let place) = field.source, let base = bases[field.column],
           let value = nodes.nodes[root].values[place]
         else { continue }
-        let stored = try entity.type.stored(value, entity.type.attributes[place], in: entity.table)
+        let stored = try entity.stored(value, place)
         guard !stored.isExactly(base), !stored.isExactly(sent[field.column]) else { continue }
         changed.append(field.key)
         try changes.setBase(entity, change.record, field.column, stored)
