@@ -145,7 +145,7 @@ let package = Package(
     .testTarget(
       name: "StrataRemoteTests",
       dependencies: [
-        "StrataRemote", "StrataStore", "StrataCore", "StrataTestSupport",
+        "StrataRemote", "StrataStore", "StrataCore", "StrataTestSupport", "StrataServer",
         grdbProduct,
       ] + serverProducts,
       swiftSettings: features),

@@ -60,7 +60,7 @@ public struct RemoteChange: Sendable, Hashable {
     entity = change.entity
     record = change.record.text ?? ""
     id = change.id.text
-    kind = Kind(rawValue: change.kind.rawValue) ?? .update
+    kind = change.kind
     state = change.state
     self.columns = columns
     attempts = change.attempts

@@ -35,13 +35,7 @@ extension RemoteStore {
         try known.becomeNew(db)
         let entity = try catalog.known(known.entity)
         if !entity.idIsKey {
-          try ChangeTriggers.passed(db) {
-            try db.execute(
-              sql: """
-                UPDATE \(entity.quotedTable) SET \(entity.idColumn.quotedDatabaseIdentifier) = NULL
-                WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
-                """, arguments: [known.record])
-          }
+          try entity.set(entity.idColumn, of: known.record, to: .null, db)
         }
       }
     }
@@ -78,40 +72,30 @@ extension RemoteStore {
     try await session.write { db in
       guard let known = try UnsentChange.fetch(change.number, db) else { return }
       let entity = try catalog.known(known.entity)
-      let key = "\(entity.keyColumn.quotedDatabaseIdentifier) = ?"
       if known.kind == .insert, try RecordRenaming(catalog, entity, db).isLedTo(known.record) {
         throw RemoteError(
           .store, "other rows refer to the new record; change their references, or delete the rows with the record",
           entity: entity.name)
       }
       if known.state == .uncertain {
-        try ChangeTriggers.passed(db) {
-          try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
-        }
+        try entity.delete(known.record, db)
         try StoredCopies.forget(entity, db)
         return try known.remove(db)
       }
       if known.kind == .insert, known.request != nil {
         // The server may have the record. The triggers note the deletion, and the record is deleted there as soon as
         // its id is known.
-        return try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
+        return try db.execute(
+          sql: "DELETE FROM \(entity.quotedTable) WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?",
+          arguments: [known.record])
       }
-      try ChangeTriggers.passed(db) {
-        switch known.kind {
-        case .insert:
-          try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
-        case .update:
-          for (column, base) in try LocalChanges(db).bases(entity, known.record) {
-            let base = try entity.holdable(base, in: column, catalog, db)
-            try db.execute(
-              sql: "UPDATE \(entity.quotedTable) SET \(column.quotedDatabaseIdentifier) = ? WHERE \(key)",
-              arguments: [base, known.record])
-          }
-        case .delete:
-          try db.execute(
-            sql: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?",
-            arguments: [known.entity, known.record])
+      switch known.kind {
+      case .insert: try entity.delete(known.record, db)
+      case .update:
+        for (column, base) in try LocalChanges(db).bases(entity, known.record) {
+          try entity.set(column, of: known.record, to: entity.holdable(base, in: column, catalog, db), db)
         }
+      case .delete: try entity.forget(known.record, db)
       }
       // The next refresh must fetch the server's values again.
       try StoredCopies.forget(entity, db)

@@ -17,16 +17,11 @@ extension RemoteStore {
     let keys = request.select(Column(entity.keyColumn))
     return try await session.write { [session] db in
       let dependents = try RowDependents(session.catalog, LocalChanges(db), db)
-      let key = entity.keyColumn.quotedDatabaseIdentifier
       var count = 0
       for record in try Row.fetchAll(db, keys).map({ $0[0] as DatabaseValue })
       where try !dependents.keeps(entity, record) {
-        try ChangeTriggers.passed(db) {
-          try db.execute(cached: "DELETE FROM \(entity.quotedTable) WHERE \(key) = ?", [record])
-          count += db.changesCount
-        }
-        try db.execute(
-          cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, record])
+        count += try entity.delete(record, db)
+        try entity.forget(record, db)
       }
       try StoredCopies.forgetDeleted(entity, session.catalog, db)
       return count

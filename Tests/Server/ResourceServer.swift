@@ -31,7 +31,7 @@ struct ResourceServer: Sendable {
   mutating func answer(_ request: HTTPRequest) -> HTTPResponse {
     var response: HTTPResponse
     do { response = try checkedAnswer(request) } catch { response = Problem(error).response(url: request.url) }
-    response.headers["Date"] = HTTPDate(now()).text
+    response.headers["Date"] = now().httpText
     if request.method == "HEAD" || response.status == 304 {
       // What the content would be long (RFC 9110, section 8.6), and not what it is.
       response.headers["Content-Length"] = String(response.body.count)
@@ -136,7 +136,7 @@ struct ResourceServer: Sendable {
       status,
       headers: [
         "Content-Type": "application/json", "ETag": record.tag.text,
-        "Last-Modified": HTTPDate(min(record.modified, now())).text,
+        "Last-Modified": min(record.modified, now()).httpText,
       ], body: record.content, url: url)
   }
 

@@ -192,7 +192,7 @@ package enum ISO8601 {
     return day <= 28 || civil(fromDays: days) == (year, month, day) ? days : nil
   }
 
-  private static func civil(fromDays days: Int) -> (year: Int, month: Int, day: Int) {
+  package static func civil(fromDays days: Int) -> (year: Int, month: Int, day: Int) {
     let shifted = days + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
     let dayOfEra = shifted - era * 146_097

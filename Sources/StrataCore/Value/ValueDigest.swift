@@ -2,7 +2,7 @@ import Foundation
 
 /// A hash of 128 bits of everything in a value's encoding. Values with different encodings have different digests. The
 /// digest differs from run to run.
-struct ValueDigest: Hashable {
+package struct ValueDigest: Hashable {
   fileprivate var first: Int
   fileprivate var second: Int
   /// Whether the value contains NaN, and so does not equal itself.
@@ -168,7 +168,7 @@ package final class ValueDigests {
   }
 
   /// Computes the digest of a value and counts its steps.
-  func digest(of value: ArchiveValue) throws -> ValueDigest {
+  package func digest(of value: ArchiveValue) throws -> ValueDigest {
     let digest = make(value)
     try budget.spend(steps: steps)
     steps = 0

@@ -6,8 +6,7 @@ extension ArchiveDecoder {
   ///
   ///     let issues = try ArchiveDecoder().decode([Issue].self, fromKeyed: data)
   ///
-  /// The result is the same as that of the method with a ``/StrataLegacy/KeyedArchive``. Only the limits on shared
-  /// values in `ArchiveLimits` are counted differently.
+  /// Opens a ``/StrataLegacy/KeyedArchive`` with the decoder's limits and decodes from it.
   ///
   /// - Throws: the errors of opening a ``/StrataLegacy/KeyedArchive``, and those of the method that takes one.
   /// - Complexity: linear in the size of the archive.
@@ -22,8 +21,7 @@ extension ArchiveDecoder {
   public func decode<T: Archivable>(
     _ type: T.Type = T.self, fromKeyed data: Data, key: String = "root", report: inout DecodingReport
   ) throws -> T {
-    let models = try keyedModels(of: type)
-    return try decode(type, from: KeyedArchive(data, limits: limits, models: models), models, key, &report)
+    try decode(type, fromKeyed: KeyedArchive(data, limits: limits), key: key, report: &report)
   }
 
   /// Decodes models from a Foundation keyed archive. Models that an older version wrote are upgraded.
@@ -60,26 +58,15 @@ extension ArchiveDecoder {
   public func decode<T: Archivable>(
     _ type: T.Type = T.self, fromKeyed archive: KeyedArchive, key: String = "root", report: inout DecodingReport
   ) throws -> T {
-    let models = try keyedModels(of: type)
-    models.classes = archive.classes
-    return try decode(type, from: archive, models, key, &report)
-  }
-
-  private func keyedModels<T: Archivable>(of type: T.Type) throws -> KeyedModels {
-    try KeyedModels(SchemaCatalog(of: type, subclasses))
-  }
-
-  private func decode<T: Archivable>(
-    _ type: T.Type, from archive: KeyedArchive, _ models: KeyedModels, _ key: String, _ report: inout DecodingReport
-  ) throws -> T {
     guard let root = archive.top[key] else {
       throw ArchiveError(.missingValue, "the keyed archive has no top key \(key)")
     }
+    let models = try KeyedModels(SchemaCatalog(of: type, subclasses), archive.classes)
     let context = DecodingContext(
       limits: limits, source: .keyedArchive, finishing: .gathering(validates: validates))
     context.subclasses = subclasses
-    if let size = archive.size { context.budget.begin(fileSize: size) }
     let graph = ObjectGraph(objects: archive.graph.objects, root: root)
+    context.budget.begin(fileSize: archive.size ?? graph.objects.reduce(graph.root.size) { $0 + $1.size })
     let value = try decode(type, from: graph, models, in: context)
     try context.checkFailures(of: value)
     report = context.report
@@ -89,37 +76,58 @@ extension ArchiveDecoder {
   private func decode<T: Archivable>(
     _ type: T.Type, from graph: ObjectGraph, _ models: KeyedModels, in context: DecodingContext
   ) throws -> T {
-    try models.refuseNewer(in: graph)
-    let order = ReferenceOrder(graph)
-    func located<R>(_ number: Int, _ body: () throws -> R) throws -> R {
-      do { return try body() } catch {
-        throw order.path(to: number).reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
-      }
+    var models = models
+    let numbers = graph.objects.indices
+    var uses = [Int](repeating: 0, count: numbers.count)
+    func references(in value: ArchiveValue) -> [Int] {
+      let found = value.references.filter(numbers.contains)
+      for number in found { uses[number] += 1 }
+      return found
     }
-    let table = ObjectTable(types: models.objectTypes, first: 0, count: order.numbers.count)
+    // Each object after the objects that it refers to, as far as cycles allow.
+    let order = Postorder.numbers(from: references(in: graph.root)) { references(in: graph.objects[$0]) }
+    var indices = [Int](repeating: -1, count: numbers.count)
+    for (index, number) in order.enumerated() { indices[number] = index }
+    func renumbered(_ value: ArchiveValue) -> ArchiveValue {
+      guard value.hasReferences else { return value }
+      return value.mapReferences { .reference(numbers.contains($0) ? indices[$0] : -1) }
+    }
+    func located<R>(_ number: Int, _ body: () throws -> R) throws -> R {
+      do { return try body() } catch { throw graph.located(error, at: number) }
+    }
+    // Before any model is made.
+    for number in numbers where indices[number] >= 0 {
+      if case .record(let record) = graph.objects[number] { try located(number) { try models.refuseNewer(record) } }
+    }
+    let table = ObjectTable(types: models.objectTypes, first: 0, count: order.count)
+    table.placing = context.budget
     context.objects = table
-    for number in order.numbers {
-      let value = order.renumbered(graph.objects[number])
-      guard case .record(let record) = value else {
-        table.append(value)
+    for number in order {
+      guard case .record(let record) = graph.objects[number] else {
+        table.append(renumbered(graph.objects[number]))
         continue
       }
-      let known = try located(number) { try models.record(record, in: context) }
-      if let type = table.type(of: known.shape) {
-        table.append(try located(number) { try object(type, of: known, in: context) })
-      } else {
-        table.append(ArchiveValue.record(known))
+      try located(number) {
+        let known = try models.record(record, in: context)
+        let value = renumbered(.record(known ?? record))
+        if let type = known.flatMap({ table.type(of: $0.shape) }) {
+          table.append(try table.place(value, in: context) { try object(type, of: $0, in: context) })
+        } else {
+          // An unknown object that is shared has an identity, or would multiply.
+          table.append(value, isPlaced: known != nil || uses[number] == 1)
+        }
       }
     }
-    let root = try T.make(from: order.renumbered(graph.root), in: context)
+    let root = try table.place(renumbered(graph.root), in: context) { try T.make(from: $0, in: context) }
     try table.setWaiting(in: context)
     try table.finish(in: context) { ObjectPath.find($0, from: root) }
     return root
   }
 
   private func object(
-    _ type: any VersionedModel.Type, of record: ModelRecord, in context: DecodingContext
+    _ type: any VersionedModel.Type, of value: ArchiveValue, in context: DecodingContext
   ) throws -> any VersionedModel {
-    try type.make(from: record, in: context, isObjectFrame: true)
+    guard case .record(let record) = value else { throw ArchiveError.mismatch(expected: "a record", found: value.kind) }
+    return try type.make(from: record, in: context, isObjectFrame: true)
   }
 }

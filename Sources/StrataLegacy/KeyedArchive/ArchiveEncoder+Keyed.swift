@@ -44,9 +44,18 @@ extension ArchiveEncoder {
     case let value: graph = ObjectGraph(objects: [], root: value)
     }
     if let adjust {
-      let adjustment = KeyedAdjustment(adjust)
-      for number in graph.objects.indices { graph.objects[number] = try adjustment.apply(to: graph.objects[number]) }
-      graph.root = try adjustment.apply(to: graph.root)
+      // The innermost records first.
+      func adjusted(_ value: ArchiveValue) throws -> ArchiveValue {
+        let value = try value.mapLocated(adjusted)
+        guard case .record(var record) = value else { return value }
+        do { try adjust(&record) } catch {
+          throw ArchiveError(
+            .migrationFailed, "a record could not be adjusted to what the other program knows",
+            typeName: record.typeName, underlying: error)
+        }
+        return .record(record)
+      }
+      graph = ObjectGraph(objects: try graph.objects.map(adjusted), root: try adjusted(graph.root))
     }
     var options = options
     try options.addClasses(of: catalog)
@@ -77,47 +86,5 @@ extension ModelSchema {
     let own = names(self)
     guard let first = own.first, !superclasses.contains(where: { names($0) == own }) else { return name }
     return first
-  }
-}
-
-/// Changes the records of a value, the innermost ones first.
-private struct KeyedAdjustment {
-  private let adjust: (inout ModelRecord) throws -> Void
-
-  init(_ adjust: @escaping (inout ModelRecord) throws -> Void) { self.adjust = adjust }
-
-  /// Recursion is safe, because values of an archive nest no deeper than its limit.
-  func apply(to value: ArchiveValue) throws -> ArchiveValue {
-    switch value {
-    case .record(var record):
-      for key in record.keys {
-        do { record[key] = try record[key].map(apply) } catch { throw ArchiveError.at(.key(key), error) }
-      }
-      do { try adjust(&record) } catch {
-        throw ArchiveError(
-          .migrationFailed, "a record could not be adjusted to what the other program knows",
-          typeName: record.typeName, underlying: error)
-      }
-      return .record(record)
-    case .array(let elements): return .array(try apply(toAll: elements))
-    case .set(let elements): return .set(try apply(toAll: elements))
-    case .object(let object):
-      return .object(
-        ArchiveObject(
-          uniqueEntries: try object.entries.map { entry in
-            do { return .init(key: entry.key, value: try apply(to: entry.value)) } catch {
-              throw ArchiveError.at(.key(entry.key), error)
-            }
-          }))
-    case .map(let entries):
-      return .map(try entries.map { .init(key: try apply(to: $0.key), value: try apply(to: $0.value)) })
-    default: return value
-    }
-  }
-
-  private func apply(toAll elements: [ArchiveValue]) throws -> [ArchiveValue] {
-    try elements.enumerated().map { index, element in
-      do { return try apply(to: element) } catch { throw ArchiveError.at(.index(index), error) }
-    }
   }
 }

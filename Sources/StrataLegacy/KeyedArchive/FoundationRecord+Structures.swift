@@ -33,6 +33,8 @@ extension FoundationRecord {
         add(location, count, attributes[index])
         location += count
       }
+      // Runs cannot hold attributes that none of them has.
+      guard !sizes.contains(0) else { return fields }
     case (nil, let attributes?): add(0, length, attributes)
     case (nil, nil): break
     default: return fields
@@ -44,20 +46,24 @@ extension FoundationRecord {
       ])
   }
 
-  static func encodeAttributedString(_ record: ModelRecord) -> [(key: String, value: ArchiveValue)]? {
+  static func encodeAttributedString(_ record: ModelRecord) throws -> [(key: String, value: ArchiveValue)]? {
     guard let text = record["string"]?.stringValue, let runs = record["runs"]?.arrayValue else { return nil }
     var attributes: [ArchiveValue] = []
-    var indices: [ArchiveValue: Int] = [:]
+    // Equality does not tell 0 from -0, nor the spellings of a text.
+    let digests = ValueDigests(WorkBudget(ArchiveLimits()))
+    var indices: [ValueDigest: Int] = [:]
     var info = Data()
     var location = 0
     for run in runs {
-      guard let length = run["length"]?.intValue, length >= 0, run["location"]?.intValue == location,
+      guard run.holds(["location", "length", "attributes"]),
+        let length = run["length"]?.intValue, length >= 0, run["location"]?.intValue == location,
         let values = run["attributes"], length <= text.utf16.count - location
       else { return nil }
       location += length
-      let index = indices[values] ?? attributes.count
+      let digest = try digests.digest(of: values)
+      let index = indices[digest] ?? attributes.count
       if index == attributes.count {
-        indices[values] = index
+        indices[digest] = index
         attributes.append(values)
       }
       append(length, to: &info)
@@ -91,8 +97,8 @@ extension FoundationRecord {
     guard let ranges = record["ranges"]?.arrayValue else { return nil }
     var numbers: [(Int, Int)] = []
     for range in ranges {
-      guard let location = range["location"]?.intValue, let length = range["length"]?.intValue, location >= 0,
-        length >= 0
+      guard range.holds(["location", "length"]), let location = range["location"]?.intValue,
+        let length = range["length"]?.intValue, location >= 0, length >= 0
       else { return nil }
       numbers.append((location, length))
     }
@@ -112,56 +118,47 @@ extension FoundationRecord {
 
   // MARK: NSValue
 
+  /// The values that are encoded as text: the field, its key, the number of its kind, and the numbers in the text.
+  private static let texts: [(name: String, key: String, special: Int, parts: [String])] = [
+    ("point", "NS.pointval", 1, ["x", "y"]), ("size", "NS.sizeval", 2, ["width", "height"]),
+    ("rect", "NS.rectval", 3, ["x", "y", "width", "height"]),
+  ]
+
   static func value(_ fields: KeyedFields) throws -> KeyedFields {
-    func numbers(_ key: String, _ names: [String]) throws -> ArchiveValue {
-      let text = try fields.string(key)
-      let parts = text.split(whereSeparator: { "{}, ".contains($0) }).map { Double($0) }
-      guard parts.count == names.count else {
-        throw ArchiveError(.damaged, "\(names.count) numbers in braces are expected", path: [.key(key)])
+    if let kind = texts.first(where: { fields[$0.key] != nil }) {
+      let numbers = try fields.string(kind.key).split { "{}, ".contains($0) }.map { Double($0) }
+      guard numbers.count == kind.parts.count else {
+        throw ArchiveError(.damaged, "\(kind.parts.count) numbers in braces are expected", path: [.key(kind.key)])
       }
       var object = ArchiveObject()
-      for (name, number) in zip(names, parts) {
-        guard let number else { throw ArchiveError(.damaged, "a number is expected", path: [.key(key)]) }
+      for (name, number) in zip(kind.parts, numbers) {
+        guard let number else { throw ArchiveError(.damaged, "a number is expected", path: [.key(kind.key)]) }
         object[name] = .double(number)
       }
-      return .object(object)
+      return with(fields, replacing: [kind.key, "NS.special"], by: [(kind.name, .object(object))])
     }
-    let found: (String, ArchiveValue, [String])
-    if fields["NS.pointval"] != nil {
-      found = ("point", try numbers("NS.pointval", ["x", "y"]), ["NS.pointval"])
-    } else if fields["NS.sizeval"] != nil {
-      found = ("size", try numbers("NS.sizeval", ["width", "height"]), ["NS.sizeval"])
-    } else if fields["NS.rectval"] != nil {
-      found = ("rect", try numbers("NS.rectval", ["x", "y", "width", "height"]), ["NS.rectval"])
-    } else if fields["NS.rangeval.location"] != nil {
-      let keys = ["NS.rangeval.location", "NS.rangeval.length"]
-      found = ("range", range(try fields.integer(keys[0]), try fields.integer(keys[1])), keys)
-    } else {
-      return withoutPrefix(fields, of: "NSValue")
-    }
-    return with(fields, replacing: found.2 + ["NS.special"], by: [(found.0, found.1)])
+    guard fields["NS.rangeval.location"] != nil else { return withoutPrefix(fields, of: "NSValue") }
+    let keys = ["NS.rangeval.location", "NS.rangeval.length"]
+    return with(
+      fields, replacing: keys + ["NS.special"],
+      by: [("range", range(try fields.integer(keys[0]), try fields.integer(keys[1])))])
   }
 
-  /// `NS.special` is the kind of the value: 1 is a point, 2 a size, 3 a rectangle and 4 a range.
+  /// `NS.special` is the kind of the value; 4 is a range.
   static func encodeValue(_ record: ModelRecord) -> [(key: String, value: ArchiveValue)]? {
-    func text(_ value: ArchiveValue, _ keys: [String]) -> String? {
-      let numbers = keys.compactMap { value[$0]?.doubleValue }
-      guard numbers.count == keys.count else { return nil }
-      return "{" + numbers.map(\.description).joined(separator: ", ") + "}"
-    }
-    if let point = record["point"].flatMap({ text($0, ["x", "y"]) }) {
-      return [("NS.special", 1), ("NS.pointval", .string(point))]
-    }
-    if let size = record["size"].flatMap({ text($0, ["width", "height"]) }) {
-      return [("NS.special", 2), ("NS.sizeval", .string(size))]
-    }
-    if let rect = record["rect"], let origin = text(rect, ["x", "y"]), let size = text(rect, ["width", "height"]) {
-      return [("NS.special", 3), ("NS.rectval", .string("{\(origin), \(size)}"))]
-    }
-    if let range = record["range"], let location = range["location"], let length = range["length"] {
+    let parts = parts(of: "NSValue").filter { record[$0] != nil }
+    guard parts.count == 1, let value = record[parts[0]] else { return nil }
+    guard let kind = texts.first(where: { $0.name == parts[0] }) else {
+      guard value.holds(["location", "length"]), let location = value["location"], let length = value["length"] else {
+        return nil
+      }
       return [("NS.special", 4), ("NS.rangeval.location", location), ("NS.rangeval.length", length)]
     }
-    return nil
+    let numbers = kind.parts.compactMap { value[$0]?.doubleValue?.description }
+    guard value.holds(kind.parts), numbers.count == kind.parts.count else { return nil }
+    let pairs = stride(from: 0, to: numbers.count, by: 2).map { "{\(numbers[$0]), \(numbers[$0 + 1])}" }
+    let text = pairs.count == 1 ? pairs[0] : "{\(pairs[0]), \(pairs[1])}"
+    return [("NS.special", .integer(kind.special)), (kind.key, .string(text))]
   }
 
   // MARK: Parts
@@ -211,4 +208,9 @@ extension FoundationRecord {
     }
     data.append(UInt8(rest))
   }
+}
+
+extension ArchiveValue {
+  /// Whether it is an object with these keys and no others. Another key would be lost in the encoding of its class.
+  fileprivate func holds(_ keys: [String]) -> Bool { objectValue.map { Set($0.keys) == Set(keys) } ?? false }
 }

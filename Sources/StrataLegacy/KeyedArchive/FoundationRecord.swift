@@ -93,12 +93,12 @@ enum FoundationRecord {
   }
 
   /// The fields of a record as its class encodes them: those under archive keys, and the others.
-  static func keyed(_ record: ModelRecord) -> (
+  static func keyed(_ record: ModelRecord) throws -> (
     raw: [(key: String, value: ArchiveValue)], others: [(key: String, value: ArchiveValue)]
   ) {
     let raw =
       switch structures[record.typeName] {
-      case .attributedString?: encodeAttributedString(record)
+      case .attributedString?: try encodeAttributedString(record)
       case .indexSet?: encodeIndexSet(record)
       case .value?: encodeValue(record)
       case nil: nil as [(key: String, value: ArchiveValue)]?

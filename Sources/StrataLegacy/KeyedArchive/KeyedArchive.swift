@@ -122,27 +122,12 @@ public struct KeyedArchive: Sendable {
     }
   }
 
-  /// Opens an archive to decode known models. The graph has only objects of class models and of unknown classes.
-  init(_ data: Data, limits: ArchiveLimits, models: KeyedModels) throws {
-    var reader = PropertyListReader()
-    reader.limits = limits
-    let (data, listLimits) = try reader.binary(data)
-    do {
-      try self.init(BinaryPropertyList(data.bytes, limits: listLimits), limits, false, models)
-    } catch let error as ArchiveError where models.needGraph || error.limit == .depth {
-      // Reads the archive as a graph, whose objects are not nested, so that each has its own depth.
-      try self.init(BinaryPropertyList(data.bytes, limits: listLimits), limits, false)
-    }
-    models.classes = classes
-  }
-
   private init(
-    _ list: BinaryPropertyList, _ limits: ArchiveLimits, _ opensNested: Bool, _ models: KeyedModels? = nil,
-    isLenient: Bool = false
+    _ list: BinaryPropertyList, _ limits: ArchiveLimits, _ opensNested: Bool, isLenient: Bool = false
   ) throws {
     let table = try KeyedTable(list, limits: limits)
     let nested = opensNested ? KeyedNesting(dataSize: list.dataSize) : nil
-    var reader = try KeyedReader(table, limits: limits, models: models, nested: nested)
+    var reader = try KeyedReader(table, limits: limits, nested: nested)
     if isLenient { reader.contents.oddities = [:] }
     let values = try reader.read().values
     archiver = table.archiver

@@ -1,25 +1,28 @@
 internal import StrataCore
 
-/// Finds the models for the classes of a keyed archive, and renames the records of their objects.
-final class KeyedModels {
+/// Finds the models for the classes of a keyed archive, and converts the records of its objects to records of models.
+struct KeyedModels {
+  /// A record's shape, and the indices of its nulls.
+  private struct Nulls: Hashable {
+    let shape: ObjectIdentifier
+    let indices: [Int]
+  }
+
   private var schemas: [String: ModelSchema] = [:]
-  private var plans: [ObjectIdentifier: RecordPlan] = [:]
-  // Only one decoding uses it, and checking exclusivity at each record would cost more than finding the plan.
-  @exclusivity(unchecked) private var lastPlan: RecordPlan?
+  /// The shapes of records with the names of their models and without nulls.
+  private var shapes: [Nulls: RecordShape] = [:]
   /// The class models, by name.
   let objectTypes: [String: any VersionedModel.Type]
-  /// Whether a model occurred in a container that compares its elements. Two equal models would be merged there, so the
-  /// archive must be read as a graph.
-  var needGraph = false
-  /// Whether a newer version of a model wrote one of the records.
-  private var metNewer = false
   /// The classes of the archive.
-  var classes: [String: KeyedClass] = [:]
+  private let classes: [String: KeyedClass]
 
-  /// - Parameter catalog: the models.
+  /// - Parameters:
+  ///   - catalog: the models.
+  ///   - classes: the classes of the archive.
   /// - Throws: `ArchiveError` with the code `invalidSchema` if two models have the same name.
-  init(_ catalog: SchemaCatalog) throws {
+  init(_ catalog: SchemaCatalog, _ classes: [String: KeyedClass]) throws {
     objectTypes = catalog.objectTypes
+    self.classes = classes
     for schema in catalog.schemas {
       for name in [schema.name] + schema.formerNames where schemas[name] == nil { schemas[name] = catalog[name] }
     }
@@ -28,7 +31,7 @@ final class KeyedModels {
     }
   }
 
-  private func add(_ name: String, _ schema: ModelSchema) throws {
+  private mutating func add(_ name: String, _ schema: ModelSchema) throws {
     guard let other = schemas[name], other !== schema else {
       schemas[name] = schema
       return
@@ -46,7 +49,7 @@ final class KeyedModels {
   ///
   /// The class name is looked up first, then the archive's hints in order, as in Foundation. Superclasses do not count:
   /// an object of a subclass is not decoded as its superclass.
-  func schema(of typeName: String) -> ModelSchema? {
+  private func schema(of typeName: String) -> ModelSchema? {
     schema(named: typeName) ?? classes[typeName]?.hints.lazy.compactMap { self.schema(named: $0) }.first
   }
 
@@ -60,7 +63,7 @@ final class KeyedModels {
   private static let observedPrefix = "NSKVONotifying_"
 
   /// Returns `App.Issue` for `_TtC3App5Issue`, the Objective-C spelling of a Swift class; `nil` for any other name.
-  static func swiftName(_ name: String) -> String? {
+  private static func swiftName(_ name: String) -> String? {
     guard name.hasPrefix("_TtC") else { return nil }
     var rest = name.dropFirst(4)
     var parts: [Substring] = []
@@ -74,112 +77,37 @@ final class KeyedModels {
     return parts.count == 2 ? parts.joined(separator: ".") : nil
   }
 
-  /// Throws if a newer version of a model wrote a record of the graph. The error names the record nearest to the root.
-  ///
-  /// - Throws: `ArchiveError` with the code `newerModel`.
-  /// - Complexity: linear in the number of objects, or in the graph's size in memory if there is a newer version.
-  func refuseNewer(in graph: ObjectGraph) throws {
-    var last: RecordShape?
-    for case .record(let record) in graph.objects where record.shape !== last {
-      _ = plan(of: record.shape)
-      last = record.shape
-    }
-    guard metNewer else { return }
-    var steps = [(value: graph.root, origin: -1, component: ArchiveError.PathComponent?.none)]
-    var isSeen = [Bool](repeating: false, count: graph.objects.count)
-    var seen: Set<StorageIdentity> = []
-    var index = 0
-    while index < steps.count {
-      var value = steps[index].value
-      if case .reference(let number) = value {
-        guard isSeen.indices.contains(number), !isSeen[number] else {
-          index += 1
-          continue
-        }
-        isSeen[number] = true
-        value = graph.objects[number]
-      }
-      if case .record(let record) = value, let error = newerModel(record.shape) {
-        var path: [ArchiveError.PathComponent] = []
-        var step = index
-        while step >= 0, path.count < 256 {
-          if let component = steps[step].component { path.append(component) }
-          step = steps[step].origin
-        }
-        throw path.reduce(error) { $0.prefixed(by: $1) }
-      }
-      value.forEachStep { value, component in
-        // Shared values are visited once, and empty ones are skipped.
-        let storage: StorageIdentity? =
-          switch value {
-          case .array(let elements), .set(let elements): elements.isEmpty ? nil : StorageIdentity(elements)
-          case .object(let object): object.entries.isEmpty ? nil : StorageIdentity(object.entries)
-          case .map(let entries): entries.isEmpty ? nil : StorageIdentity(entries)
-          default: nil
-          }
-        switch value {
-        case .record, .reference: steps.append((value, index, component))
-        default:
-          guard let storage, seen.insert(storage).inserted else { return }
-          steps.append((value, index, component))
-        }
-      }
-      index += 1
-    }
+  /// - Throws: `ArchiveError` with the code `newerModel` if a newer version of its model wrote the record.
+  func refuseNewer(_ record: ModelRecord) throws {
+    guard let version = record.modelVersion, let schema = schema(of: record.typeName), version > schema.modelVersion
+    else { return }
+    throw ArchiveError.newer(version, schema)
   }
 
-  private func newerModel(_ shape: RecordShape) -> ArchiveError? {
-    guard let version = shape.modelVersion, let schema = plan(of: shape).schema, version > schema.modelVersion else {
-      return nil
-    }
-    return ArchiveError.newer(version, schema)
-  }
-
-  /// Gives a record the name of its model and removes its nulls, if the model is not a class.
-  ///
-  /// - Returns: `false` for an object of a class model or of no model, and for one that only ``record(_:in:)`` can
-  ///   read. These are unchanged.
-  @inline(__always)
-  func inline(_ record: inout ModelRecord) -> Bool {
-    let plan = plan(of: record.shape)
-    guard plan.isInlined else { return false }
-    plan.nameWithoutNulls(&record)
-    return true
-  }
-
-  /// A record with the name of its model and without nulls: a key that holds nil leaves the field at its default.
-  func record(_ record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
-    let plan = plan(of: record.shape)
-    guard let schema = plan.schema else { return record }
-    if plan.isExternal, let representation = record[Self.representationKey] {
+  /// A record with the name of its model and without nulls: a key that holds nil leaves the field at its default. `nil`
+  /// if there is no model.
+  mutating func record(_ record: ModelRecord, in context: DecodingContext) throws -> ModelRecord? {
+    guard let schema = schema(of: record.typeName) else { return nil }
+    let key = Self.representationKey
+    if let representation = record[key], !schema.isEnumeration, !schema.takenKeys.contains(key) {
       do { return try self.record(of: representation, schema, record.modelVersion, in: context) } catch {
-        throw ArchiveError.at(.key(Self.representationKey), error).inType(schema.name)
+        throw ArchiveError.at(.key(key), error).inType(schema.name)
       }
     }
-    var named = record
-    plan.nameWithoutNulls(&named)
-    return named
+    let nulls = record.values.indices.filter { record.values[$0].isNull }
+    var known = record
+    known.shape = shape(Nulls(shape: ObjectIdentifier(record.shape), indices: nulls), of: record, schema)
+    if !nulls.isEmpty { known.values.removeAll(where: \.isNull) }
+    return known
   }
 
-  /// The plan for records of a shape.
-  private func plan(of shape: RecordShape) -> RecordPlan {
-    if let plan = lastPlan, plan.shape === shape { return plan }
-    let plan = plans[ObjectIdentifier(shape)] ?? makePlan(of: shape)
-    lastPlan = plan
-    return plan
-  }
-
-  private func makePlan(of shape: RecordShape) -> RecordPlan {
-    let schema = schema(of: shape.typeName)
-    let isExternal = schema.map { schema in
-      shape.place(of: Self.representationKey) != nil && !schema.isEnumeration
-        && !schema.fields.contains { ([$0.key] + $0.formerly).contains(Self.representationKey) }
-    }
-    let plan = RecordPlan(shape: shape, schema: schema, isExternal: isExternal ?? false)
-    if let version = shape.modelVersion, let schema, version > schema.modelVersion { metNewer = true }
+  private mutating func shape(_ nulls: Nulls, of record: ModelRecord, _ schema: ModelSchema) -> RecordShape {
+    if let shape = shapes[nulls] { return shape }
+    let keys = zip(record.keys, record.values).compactMap { $1.isNull ? nil : $0 }
+    let shape = record.shape.named(schema.name, version: record.modelVersion).limited(to: keys)
     // Hostile data can have any number of shapes.
-    if plans.count < 1024 { plans[ObjectIdentifier(shape)] = plan }
-    return plan
+    if shapes.count < 1024 { shapes[nulls] = shape }
+    return shape
   }
 
   static let representationKey = "externalRepresentation"
@@ -204,52 +132,5 @@ final class KeyedModels {
       context.report.addUpgrade(of: schema.name, from: version, to: schema.modelVersion)
     }
     return record
-  }
-}
-
-/// How records of one shape are decoded: with the name of their model and without nulls.
-private final class RecordPlan {
-  let shape: RecordShape
-  let schema: ModelSchema?
-  /// Whether the records have Mantle's old external representation.
-  let isExternal: Bool
-  /// Whether the records are values of a model that is not a class.
-  let isInlined: Bool
-  /// The shape with the model's name.
-  private let named: RecordShape
-  /// The shapes without nulls, by the bit mask of the nulls' indices.
-  @exclusivity(unchecked) private var others: [UInt64: RecordShape] = [:]
-
-  init(shape: RecordShape, schema: ModelSchema?, isExternal: Bool) {
-    self.shape = shape
-    self.schema = schema
-    self.isExternal = isExternal
-    isInlined = schema.map { !$0.isObject && !isExternal } ?? false
-    named = schema.map { shape.named($0.name, version: shape.modelVersion) } ?? shape
-  }
-
-  /// Gives a record the name of its model, and removes its nulls.
-  @inline(__always)
-  func nameWithoutNulls(_ record: inout ModelRecord) {
-    var nulls: UInt64 = 0
-    for index in record.values.indices where record.values[index].isNull { nulls |= 1 << UInt64(index & 63) }
-    record.shape = nulls == 0 ? named : removeNulls(nulls, of: &record.values)
-  }
-
-  /// - Returns: the shape of the remaining fields.
-  @inline(never)
-  private func removeNulls(_ nulls: UInt64, of values: inout [ArchiveValue]) -> RecordShape {
-    // Only 64 indices fit into the mask. Wider records are rare.
-    let isKept = values.count <= 64
-    if isKept, let known = others[nulls] {
-      values.removeAll { $0.isNull }
-      return known
-    }
-    let keys = zip(named.keys, values).compactMap { $1.isNull ? nil : $0 }
-    let shape = RecordShape(
-      typeName: named.typeName, modelVersion: named.modelVersion, keys: keys, levels: named.levels)
-    if isKept, others.count < 256 { others[nulls] = shape }
-    values.removeAll { $0.isNull }
-    return shape
   }
 }

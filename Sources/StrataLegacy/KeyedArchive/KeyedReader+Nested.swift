@@ -75,11 +75,10 @@ struct KeyedNesting {
 
   /// Returns whether data begins like a property list in the binary or XML format.
   private static func looksRight(_ data: Data) -> Bool {
-    if data.starts(with: Array("bplist00".utf8)) { return true }
-    let start = data.prefix(1024)
-    guard let first = start.first(where: { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) }),
-      first == UInt8(ascii: "<")
-    else { return false }
-    return start.range(of: Data("<plist".utf8)) != nil
+    switch PropertyListFormat(of: data.bytes) {
+    case .binary: true
+    case .xml: data.prefix(1024).range(of: Data("<plist".utf8)) != nil
+    case .wideXML, .other: false
+    }
   }
 }

@@ -12,7 +12,6 @@ extension KeyedReader {
     _ target: KeyedTable.Target, in frame: inout Frame, as opened: inout Frame
   ) throws -> Bool {
     if let known = try known(target.identity, inside: frame.depth) {
-      if known.hasRecords, isCompared(in: frame) { throw recordIsCompared() }
       add(known, to: &frame)
       return false
     }
@@ -27,8 +26,6 @@ extension KeyedReader {
       opened = Frame(
         kind: target.marker >> 4 == 0xC ? .set : .array, identity: target.identity, children: start, count: count,
         depth: frame.depth + 1)
-      opened.isCompared = isCompared(in: frame)
-      if case .set = opened.kind { opened.isCompared = true }
       try begin(opened)
       opened.values.reserveCapacity(count)
       return true
@@ -59,7 +56,6 @@ extension KeyedReader {
       // Reads the keys and then the values as an array, because they do not form a dictionary.
       opened = Frame(
         kind: .array, identity: target.identity, children: start, count: 2 * count, depth: frame.depth + 1)
-      opened.isCompared = isCompared(in: frame)
       try begin(opened)
       return true
     }
@@ -70,7 +66,6 @@ extension KeyedReader {
         kind: kind, identity: target.identity, children: values, count: count, depth: depth, indices: firstIndex,
         classEntry: classEntry, values: Self.nulls(layout.keys.count),
         bytes: layout.keyBytes)
-      opened.isCompared = isCompared(in: frame)
       try begin(opened)
       return true
     }
@@ -92,10 +87,9 @@ extension KeyedReader {
     }
     guard let foundation = plan.foundation else {
       try spend(plan.nameBytes)
-      if models == nil { _ = number(for: target.identity) }
+      _ = number(for: target.identity)
       // Objects of the graph are not nested in other values, so they have their own depth.
-      let depth = models == nil || frame.depth >= Self.mostInlined ? 1 : frame.depth + 1
-      return try open(.record(plan), depth: depth)
+      return try open(.record(plan), depth: 1)
     }
     if foundation == .date, count == 2, frame.depth < depthLimit {
       // Fast path: most archives have many dates, and the usual encoding needs no frame.
@@ -166,7 +160,6 @@ extension KeyedReader {
     let found: KeyedClass
     do { found = try table.readClass(target) } catch { throw ArchiveError.at(.key("$class"), error) }
     classes[target.identity] = found
-    if let models, models.classes[found.name] == nil { models.classes[found.name] = found }
     if contents.classes[found.name] == nil { contents.classes[found.name] = found }
     return found
   }

@@ -4,8 +4,7 @@ internal import StrataCore
 
 extension KeyedReader {
   mutating func finish(_ frame: inout Frame) throws -> Made {
-    var made = Made(
-      value: .null, size: frame.size, height: frame.height + 1, bytes: frame.bytes, hasRecords: frame.hasRecords)
+    var made = Made(value: .null, size: frame.size, height: frame.height + 1, bytes: frame.bytes)
     switch frame.kind {
     case .record(let plan):
       let values = isLenient ? frame.values : []
@@ -15,17 +14,7 @@ extension KeyedReader {
         record = ModelRecord(
           shape: RecordShape(typeName: plan.type.name, modelVersion: nil, keys: plan.keys), values: values)
       }
-      let known = Int(marks[frame.identity].number)
-      if known < 0, frame.depth > 1, let models, models.inline(&record) {
-        guard !frame.isCompared else { throw recordIsCompared() }
-        made.value = .record(record)
-        made.hasRecords = true
-        break
-      }
-      indexCount = frame.indices
-      let number = known >= 0 ? known : number(for: frame.identity)
-      contents.objects[number] = .record(record)
-      return Made(value: .reference(number))
+      made.value = .record(record)
     case .top, .array: made.value = .array(frame.values)
     case .set: made.value = .set(try digests.unique(frame.values))
     case .object(let layout): made.value = .object(object(frame, layout))

@@ -8,9 +8,6 @@ internal import StrataCore
 struct KeyedReader: ~Copyable, ~Escapable {
   let table: KeyedTable
   let limits: ArchiveLimits
-  /// The models of the records, if known. Then records of models that are not classes are inlined, and the others are
-  /// numbered in the order in which they are finished, which is the order in which models are created from them.
-  let models: KeyedModels?
   let depthLimit: Int
   var contents = KeyedContents()
 
@@ -37,10 +34,6 @@ struct KeyedReader: ~Copyable, ~Escapable {
     var classEntry = -1
     /// The entry of the next child.
     var next = 0
-    /// Whether it is in a container that compares its elements: a set or the keys of a dictionary.
-    var isCompared = false
-    /// Whether it contains inlined records.
-    var hasRecords = false
     var values: [ArchiveValue] = []
     /// The number of values inside, the number of their levels, and their bytes of text and data.
     var size = 1
@@ -57,8 +50,6 @@ struct KeyedReader: ~Copyable, ~Escapable {
     var height = 0
     /// The bytes of text and data inside.
     var bytes = 0
-    /// Whether it contains inlined records.
-    var hasRecords = false
   }
 
   /// The state of an object.
@@ -99,11 +90,9 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
   @_lifetime(copy table)
   init(
-    _ table: KeyedTable, limits: ArchiveLimits, models: KeyedModels? = nil, nested: KeyedNesting? = nil,
-    budget: WorkBudget? = nil
+    _ table: KeyedTable, limits: ArchiveLimits, nested: KeyedNesting? = nil, budget: WorkBudget? = nil
   ) throws {
     self.limits = limits
-    self.models = models
     self.nested = nested
     self.budget = budget ?? WorkBudget(limits, fileSize: table.size)
     digests = ValueDigests(self.budget, remembersAll: true)
@@ -216,7 +205,6 @@ struct KeyedReader: ~Copyable, ~Escapable {
     add(made.value, bytes: made.bytes, to: &frame)
     frame.size &+= made.size &- 1
     frame.height = max(frame.height, made.height)
-    if made.hasRecords { frame.hasRecords = true }
   }
 
   /// Adds a scalar except data; returns `false` for any other value.
@@ -313,28 +301,6 @@ struct KeyedReader: ~Copyable, ~Escapable {
     marks[identity].made = Int32(truncatingIfNeeded: self.made.count)
     self.made.append(made)
   }
-
-  /// Returns whether the next child of a frame is in a container that compares its elements.
-  @inline(__always)
-  func isCompared(in frame: borrowing Frame) -> Bool {
-    if frame.isCompared { return true }
-    guard models != nil, case .foundation(let foundation, let layout) = frame.kind else { return false }
-    switch foundation {
-    case .set, .countedSet: return true
-    case .dictionary: return layout.keys[Int(indices[frame.indices + frame.next])].hasPrefix("NS.key")
-    default: return false
-    }
-  }
-
-  /// The error for a model in a container that compares its elements: the archive must be read as a graph.
-  func recordIsCompared() -> ArchiveError {
-    models?.needGraph = true
-    return ArchiveError(.typeMismatch, "a model among elements that are compared")
-  }
-
-  /// The maximum number of levels around an inlined record. Deeper records are objects of the graph, so that no archive
-  /// exceeds the depth limit because its models are known.
-  static let mostInlined = 64
 
   /// Adds an object to the graph and returns its number.
   mutating func number(for identity: Int) -> Int {

@@ -53,8 +53,7 @@ struct KeyedWriter {
       next += 1
       do { try set(uid, to: graph[number], depth: 0) } catch {
         let top = ArchiveValue.object(ArchiveObject(uniqueEntries: top))
-        let path = ReferenceOrder(ObjectGraph(objects: graph, root: top)).path(to: number)
-        throw path.reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
+        throw ObjectGraph(objects: graph, root: top).located(error, at: number)
       }
     }
     return objects.finish(top: members, archiver: archiver)
@@ -221,7 +220,7 @@ struct KeyedWriter {
       }
     }
     if let version = record.modelVersion { try add(KeyedLayout.versionKey, KeyedLayout.versionKey, .integer(version)) }
-    let restored = FoundationRecord.keyed(record)
+    let restored = try FoundationRecord.keyed(record)
     for (key, value) in restored.raw { try add(key, key, value) }
     for (key, value) in restored.others {
       let rawKey = encoding?.rawKey(of: key) ?? FoundationRecord.rawKey(of: key, in: name) ?? Self.escaped(key)

@@ -68,37 +68,26 @@ struct XMLPropertyList: ~Escapable {
       list.objects.append(.string(try tokenizer.text(of: tag)))
       open[last].key = list.objects.count - 1
     case .true, .false:
-      guard try tokenizer.text(of: tag).allSatisfy(\.isWhitespace) else {
-        throw ArchiveError.damaged("a boolean has content", at: tag.start)
-      }
-      _ = try add(.bool(tag.name == .true), tag)
+      try add(tag, "a boolean has content") { $0.isEmpty ? .bool(tag.name == .true) : nil }
     case .string: _ = try add(.string(try tokenizer.text(of: tag)), tag)
     case .integer:
-      let text = XMLScalars.trimmed(try tokenizer.text(of: tag))
-      guard let value = XMLScalars.integer(text) else {
-        throw ArchiveError.damaged("an integer is not written as one of up to 128 bits", at: tag.start)
-      }
-      _ = try add(.integer(value), tag)
-    case .real:
-      let text = XMLScalars.trimmed(try tokenizer.text(of: tag))
-      guard let value = XMLScalars.real(text) else {
-        throw ArchiveError.damaged("a real is not written as a number", at: tag.start)
-      }
-      _ = try add(.double(value), tag)
+      try add(tag, "an integer is not written as one of up to 128 bits") { XMLScalars.integer($0).map { .integer($0) } }
+    case .real: try add(tag, "a real is not written as a number") { XMLScalars.real($0).map { .double($0) } }
     case .date:
-      let text = XMLScalars.trimmed(try tokenizer.text(of: tag))
-      guard let value = XMLScalars.date(text) else {
-        throw ArchiveError.damaged("a date is not written as YYYY-MM-DDThh:mm:ssZ", at: tag.start)
-      }
-      _ = try add(.date(value), tag)
-    case .data:
-      guard let value = XMLScalars.data(try tokenizer.text(of: tag)) else {
-        throw ArchiveError.damaged("data is not written in base64", at: tag.start)
-      }
-      _ = try add(.data(value), tag)
+      try add(tag, "a date is not written as YYYY-MM-DDThh:mm:ssZ") { XMLScalars.date($0).map { .date($0) } }
+    case .data: try add(tag, "data is not written in base64") { XMLScalars.data($0).map { .data($0) } }
     case .plist, .other:
       throw ArchiveError.damaged("an element is none of those that property lists have", at: tag.start)
     }
+  }
+
+  /// Adds the object that a text stands for, without the white space around it.
+  private mutating func add(
+    _ tag: XMLTokenizer.Tag, _ error: String, _ make: (Substring.UTF8View) -> PropertyList.Object?
+  ) throws {
+    let text = try tokenizer.text(of: tag)
+    guard let object = make(XMLScalars.trimmed(text)) else { throw ArchiveError.damaged(error, at: tag.start) }
+    _ = try add(object, tag)
   }
 
   /// Adds an object to the table and to the innermost open element.
@@ -212,8 +201,8 @@ enum XMLScalars {
   }
 
   /// Base64 (RFC 4648 §4). White space and control characters are ignored.
-  static func data(_ text: String) -> Data? {
-    Data(base64Encoded: Data(text.utf8.filter { $0 > 0x20 }))
+  static func data(_ text: Substring.UTF8View) -> Data? {
+    Data(base64Encoded: Data(text.filter { $0 > 0x20 }))
   }
 
   private static func number(_ digits: ArraySlice<UInt8>) -> Int? {

@@ -1,8 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Sends requests with the configured headers and authorization. It retries them if that can help, and sends equal
-/// requests once.
+/// Sends requests with the configured headers and authorization, and retries them if that can help.
 final class HTTPClient: Sendable {
   private let transport: any HTTPTransport
   private let retry: RemoteRetry
@@ -11,12 +10,6 @@ final class HTTPClient: Sendable {
   private let sizeLimit: Int
   private let timeout: Duration
   private let clock: RemoteClock
-  private let state = Mutex(State())
-
-  private struct State {
-    var shared: [HTTPRequestKey: SharedTask<HTTPResponse>] = [:]
-    var running = 0
-  }
 
   /// - Parameters:
   ///   - headers: fields for every request. A request's own fields replace them.
@@ -30,22 +23,13 @@ final class HTTPClient: Sendable {
     (self.headers, self.sizeLimit, self.timeout, self.clock) = (headers, sizeLimit, timeout, clock)
   }
 
-  /// The number of requests that are in flight or wait for their next attempt, including those that no caller waits for
-  /// any more.
-  var inFlight: Int { state.withLock { $0.running } }
-
-  /// The number of requests that new callers can join.
-  var shared: Int { state.withLock { $0.shared.count } }
-
   /// Sends a request and returns its answer if the status is 200 to 299, or 304.
   ///
-  /// - Throws: the errors of ``answer(to:scope:coalesces:varyingBy:)``, and ``RemoteError`` for every other status:
+  /// - Throws: the errors of ``answer(to:isRepeatable:)``, and ``RemoteError`` for every other status:
   ///   `redirected` (3xx), `unauthorized` (401), `forbidden` (403), `notFound` (404, 410), `conflict` (409, 412),
   ///   `refused` (another 4xx), `unavailable` (408, 425, 429, 5xx), `invalidResponse` (everything else).
-  func send(
-    _ request: HTTPRequest, scope: String = "", coalesces: Bool = false, varyingBy: [String] = []
-  ) async throws -> HTTPResponse {
-    let response = try await answer(to: request, scope: scope, coalesces: coalesces, varyingBy: varyingBy)
+  func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+    let response = try await answer(to: request)
     if let error = RemoteError(refusing: response, to: request, retry: retry, now: clock.now()) { throw error }
     return response
   }
@@ -53,59 +37,18 @@ final class HTTPClient: Sendable {
   /// Sends a request and returns its last answer, whatever its status, for callers that need the headers and the
   /// content of a refusal. Only a 401 after a renewal is an error.
   ///
-  /// It is retried as ``RemoteRetry`` describes. With `coalesces`, a GET without content is sent once for all
-  /// concurrent callers with the same scope, URL, `Accept`, fields named in `varyingBy`, conditions (RFC 9110, section
-  /// 13.1) and ranges: an answer to a condition or a range is valid only for the same condition or range. The request
-  /// is cancelled when the last waiting caller is cancelled.
+  /// It is retried as ``RemoteRetry`` describes.
   ///
-  /// - Parameters:
-  ///   - scope: requests are joined only within one scope, such as an account, so that no caller gets another account's
-  ///     answer.
-  ///   - varyingBy: names of fields that make requests different.
-  ///   - isRepeatable: whether it may be sent twice; decided as ``RemoteRetry`` describes unless given.
+  /// - Parameter isRepeatable: whether it may be sent twice; decided as ``RemoteRetry`` describes unless given.
   /// - Throws: ``RemoteError`` with the codes of ``HTTPTransport/send(_:sizeLimit:timeout:)``, with `unauthorized` if
   ///   the authentication fails or a renewed token is rejected too; `CancellationError`. Any other error of a transport
   ///   is the cause of `notConnected`.
-  func answer(
-    to request: HTTPRequest, scope: String = "", coalesces: Bool = false, varyingBy: [String] = [],
-    isRepeatable: Bool? = nil
-  ) async throws -> HTTPResponse {
-    let complete = completed(request)
-    let isRepeatable = isRepeatable ?? RemoteRetry.isRepeatable(request)
-    guard coalesces, complete.method == "GET", complete.body == nil else {
-      return try await counted(complete, isRepeatable)
-    }
-    try Task.checkCancellation()
-    let key = HTTPRequestKey(complete, scope: scope, varyingBy: varyingBy)
-    let new = SharedTask<HTTPResponse>(isCancelledWithTheLast: true)
-    let (task, place, isNew) = state.withLock { state -> (SharedTask<HTTPResponse>, Int?, Bool) in
-      if let found = state.shared[key], let place = found.reserve() { return (found, place, false) }
-      state.shared[key] = new
-      return (new, new.reserve(), true)
-    }
-    guard let place else { throw CancellationError() }
-    if isNew {
-      task.start {
-        // Removed before the answer is returned: a later caller must get a newer answer.
-        defer { self.state.withLock { if $0.shared[key] === new { $0.shared[key] = nil } } }
-        return try await self.counted(complete, isRepeatable)
-      }
-    }
-    return try await task.value(at: place)
-  }
-
-  private func completed(_ request: HTTPRequest) -> HTTPRequest {
-    var request = request
-    let own = request.headers
-    for field in headers.fields where own[field.name] == nil { request.headers.add(field.name, field.value) }
-    if request.headers["User-Agent"] == nil { request.headers["User-Agent"] = "Strata" }
-    return request
-  }
-
-  private func counted(_ request: HTTPRequest, _ isRepeatable: Bool) async throws -> HTTPResponse {
-    state.withLock { $0.running += 1 }
-    defer { state.withLock { $0.running -= 1 } }
-    do { return try await attempts(request, isRepeatable) } catch let error as RemoteError {
+  func answer(to request: HTTPRequest, isRepeatable: Bool? = nil) async throws -> HTTPResponse {
+    var complete = request.adding(headers)
+    if complete.headers["User-Agent"] == nil { complete.headers["User-Agent"] = "Strata" }
+    do {
+      return try await attempts(complete, isRepeatable ?? RemoteRetry.isRepeatable(request))
+    } catch let error as RemoteError {
       throw error.located(method: request.method, url: request.url)
     }
   }

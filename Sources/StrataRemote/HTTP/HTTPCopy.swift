@@ -164,9 +164,6 @@ struct HTTPCopy: Sendable, Hashable {
     return [:]
   }
 
-  /// Whether the entity tag is strong, as `If-Match` requires (RFC 9110, section 8.8.1).
-  var isStrong: Bool { etag.map { $0.hasPrefix("\"") && $0.hasSuffix("\"") && $0.utf8.count >= 2 } ?? false }
-
   /// Returns the copy after a 304. The 304's fields replace the old ones, and the age is computed again (section
   /// 4.3.4).
   ///

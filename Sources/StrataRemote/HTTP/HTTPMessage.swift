@@ -18,6 +18,13 @@ public struct HTTPRequest: Sendable, Hashable {
     self.headers = headers
     self.body = body
   }
+
+  /// Returns the request with further fields. Its own fields replace those of the same name.
+  func adding(_ others: HTTPHeaders) -> HTTPRequest {
+    var request = self
+    for field in others.fields where headers[field.name] == nil { request.headers.add(field.name, field.value) }
+    return request
+  }
 }
 
 /// A complete answer of a server.

@@ -135,7 +135,7 @@ extension URL {
       let place = query.firstIndex { Self.name(of: $0) == item.name } ?? query.count
       query.removeAll { Self.name(of: $0) == item.name }
       if let value = item.value {
-        query.insert("\(Self.encoded(item.name))=\(Self.encoded(value))", at: min(place, query.count))
+        query.insert("\(item.name.urlEncoded)=\(value.urlEncoded)", at: min(place, query.count))
       }
     }
     parts.percentEncodedQuery = query.isEmpty ? nil : query.joined(separator: "&")
@@ -156,16 +156,16 @@ extension URL {
     let spaced = text.replacingOccurrences(of: "+", with: " ")
     return spaced.removingPercentEncoding ?? spaced
   }
+}
 
-  /// Encodes every byte except unreserved characters (RFC 3986, section 2.3), because a plus or an ampersand in a value
+extension String {
+  /// The text with every byte encoded except unreserved characters (RFC 3986, section 2.3), because a plus or an ampersand in a value
   /// has another meaning.
-  private static func encoded(_ text: String) -> String {
-    text.utf8.map { byte -> String in
+  var urlEncoded: String {
+    utf8.map { byte -> String in
       switch byte {
       case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: return String(UnicodeScalar(byte))
-      default:
-        let digits = String(byte, radix: 16, uppercase: true)
-        return "%" + (digits.count == 1 ? "0" : "") + digits
+      default: return (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
       }
     }.joined()
   }

@@ -6,7 +6,7 @@ protocol EntityMapperBox: Sendable {
   /// The number of the entity in a catalog; `nil` if the catalog does not contain it.
   func number(in catalog: EntityCatalog) -> Int?
   /// Returns the JSON adapter of an entity, extended by those of the other entities for nested values.
-  func adapter(of number: Int, with others: [any EntityMapperBox]) throws -> any EntityAdapter
+  func adapter(with others: [any EntityMapperBox]) throws -> any EntityAdapter
   func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root>
 }
 
@@ -26,10 +26,10 @@ struct TypedEntityMapper<E: Entity>: EntityMapperBox {
 
   private func own() throws -> JSONAdapter<E> { try JSONAdapter(JSONMapping<E>.model.merging(keys)) }
 
-  func adapter(of number: Int, with others: [any EntityMapperBox]) throws -> any EntityAdapter {
+  func adapter(with others: [any EntityMapperBox]) throws -> any EntityAdapter {
     var adapter = try own()
     for other in others { adapter = other.extended(adapter) }
-    return TypedEntityAdapter(adapter: adapter)
+    return adapter
   }
 
   func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root> {
@@ -38,16 +38,12 @@ struct TypedEntityMapper<E: Entity>: EntityMapperBox {
   }
 }
 
-struct TypedEntityAdapter<E: Entity>: EntityAdapter {
-  let adapter: JSONAdapter<E>
-
+extension JSONAdapter: EntityAdapter where Root: Entity {
   func nodes(of records: ArchiveValue, in catalog: EntityCatalog) throws -> EntityNodes {
-    try EntityNodes(.json(records), of: E.self, in: catalog, by: adapter)
+    try EntityNodes(.json(records), of: Root.self, in: catalog, by: self)
   }
 
   func json(of record: ModelRecord, fields: Set<String>) throws -> ArchiveValue {
-    try adapter.value(of: record, fields: fields)
+    try value(of: record, fields: fields)
   }
-
-  func places(ofField key: String) -> (read: [JSONPath], written: [JSONPath])? { adapter.places(ofField: key) }
 }

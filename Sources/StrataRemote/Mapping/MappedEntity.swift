@@ -49,20 +49,32 @@ struct MappedEntity: Sendable {
 
   func field(column: String) -> Field? { fields.first { $0.column == column } }
 
+  /// The key of the property that holds the server's id.
+  var idKey: String { type.schema.fields[type.attributes[id.attribute].place].key }
+
+  /// The stored form of an attribute's value.
+  func stored(_ value: ArchiveValue, _ attribute: Int) throws -> DatabaseValue {
+    try type.stored(value, type.attributes[attribute], in: table)
+  }
+
+  func value(_ stored: DatabaseValue, _ attribute: Int) throws -> ArchiveValue {
+    try type.value(of: type.attributes[attribute], stored, in: table)
+  }
+
   var quotedTable: String { table.name.quotedDatabaseIdentifier }
   var keyColumn: String { table.columns[key.slot].name }
   var idColumn: String { table.columns[id.slot].name }
 
   /// The server's id as it occurs in a URL path; `nil` if the column is null.
   func idText(_ stored: DatabaseValue) throws -> String? {
-    try text(of: type.attributes[id.attribute], stored)
+    try text(of: id.attribute, stored)
   }
 
   /// A field's value as it occurs in a URL path: the server's id of the record that it refers to, or the value itself;
   /// `nil` if there is none.
   func text(of field: Field, _ stored: DatabaseValue, _ catalog: RemoteCatalog, _ db: Database) throws -> String? {
     switch field.source {
-    case .attribute(let place): return try text(of: type.attributes[place], stored)
+    case .attribute(let place): return try text(of: place, stored)
     case .relation:
       guard let target = field.target.flatMap({ catalog.entity(ofType: $0) }) else { return nil }
       // The record may have been deleted locally, so the id is read without its row if possible.
@@ -71,9 +83,9 @@ struct MappedEntity: Sendable {
     }
   }
 
-  private func text(of attribute: EntityType.Attribute, _ stored: DatabaseValue) throws -> String? {
+  private func text(of attribute: Int, _ stored: DatabaseValue) throws -> String? {
     guard !stored.isNull else { return nil }
-    switch try type.value(of: attribute, stored, in: table) {
+    switch try value(stored, attribute) {
     case .string(let text): return text
     case .url(let url): return url.absoluteString
     case .uuid(let uuid): return uuid.uuidString.lowercased()

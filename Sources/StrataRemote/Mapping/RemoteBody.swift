@@ -12,8 +12,11 @@ struct RemoteBody: Sendable {
   /// Parses a body: a list, an object with the records under the entity's key (`task`, `tasks`), or any other object as
   /// one record.
   ///
+  /// An object with an id of its own is the record if the entity reads that key itself, or if one record was requested.
+  ///
+  /// - Parameter isOne: whether one record was requested.
   /// - Throws: ``RemoteError`` with the code `invalidBody` if it is empty, not JSON, or neither a list nor an object.
-  init(_ body: Data, of entity: MappedEntity) throws {
+  init(_ body: Data, of entity: MappedEntity, isOne: Bool = false) throws {
     guard !body.isEmpty else {
       throw RemoteError(
         .invalidBody, "the answer has no content, so nothing of it was merged; a list without records is []",
@@ -26,18 +29,16 @@ struct RemoteBody: Sendable {
       let form = entity.decoder == nil ? "JSON that can be read" : "what the decoder of the configuration reads"
       throw RemoteError(.invalidBody, "the answer is not \(form)", entity: entity.name, underlying: error)
     }
-    try self.init(value, of: entity)
-  }
-
-  init(_ value: ArchiveValue, of entity: MappedEntity) throws {
     let keys = entity.mapper.bodyKeys
+    let hasID = entity.hasID(value)
+    func content(_ key: String) -> ArchiveValue? { hasID && (isOne || entity.reads(key)) ? nil : value[key] }
     switch value {
     case .array(let records): (self.records, isList) = (records, true)
-    case .object(let object):
-      if case .array(let records)? = object[keys.many] {
+    case .object:
+      if case .array(let records)? = content(keys.many) {
         (self.records, isList) = (records, true)
-      } else if case .object? = object[keys.one] {
-        (records, isList) = ([object[keys.one] ?? .null], false)
+      } else if case .object(let record)? = content(keys.one) {
+        (records, isList) = ([.object(record)], false)
       } else {
         (records, isList) = ([value], false)
       }
@@ -59,6 +60,19 @@ struct ReadRecords: Sendable {
 }
 
 extension MappedEntity {
+  /// Whether a record's JSON has an id.
+  fileprivate func hasID(_ json: ArchiveValue) -> Bool {
+    // A path that leads through another kind of value leads to no id.
+    adapter.places(ofField: idKey)?.read.contains { (try? $0.value(in: json))?.map { !$0.isNull } ?? false } ?? false
+  }
+
+  /// Whether a property is read from a key of the record's JSON.
+  fileprivate func reads(_ key: String) -> Bool {
+    type.schema.fields.contains { field in
+      adapter.places(ofField: field.key)?.read.contains { $0.steps.first == .key(key) } ?? false
+    }
+  }
+
   /// Decodes the records of an answer, with an object in place of each reference by id.
   ///
   /// - Throws: ``RemoteError`` with the code `invalidBody` if the entity cannot be read from a record.
@@ -140,8 +154,7 @@ extension MappedEntity {
 
   /// An object with nothing except its id.
   private func reference(_ id: ArchiveValue) -> ArchiveValue {
-    let key = type.schema.fields[type.attributes[self.id.attribute].place].key
-    guard let path = adapter.places(ofField: key)?.read.first else { return id }
+    guard let path = adapter.places(ofField: idKey)?.read.first else { return id }
     return path.steps.reversed().reduce(id) { value, step in
       guard case .key(let key) = step else { return value }
       return .object(ArchiveObject([.init(key: key, value: value)]))

@@ -154,7 +154,7 @@ private struct RemoteCatalogBuilder {
 
   private func adapter(_ mapper: EntityMapper, _ number: Int) throws -> any EntityAdapter {
     let others = configuration.mappers.map(\.box).filter { $0.number(in: catalog) != number }
-    return try mapper.box.adapter(of: number, with: others)
+    return try mapper.box.adapter(with: others)
   }
 
   private func isUnique(_ column: String, _ table: EntityTable) throws -> Bool {

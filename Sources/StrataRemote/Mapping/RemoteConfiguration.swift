@@ -62,29 +62,16 @@ public struct RemoteConfiguration: Sendable {
     // The base's query and fragment are removed, because they cannot precede a path.
     if let end = base.firstIndex(where: { $0 == "?" || $0 == "#" }) { base = String(base[..<end]) }
     while base.hasSuffix("/") { base.removeLast() }
-    for component in components { base += "/" + Self.encoded(component) }
+    for component in components { base += "/" + Self.component(component) }
     if !query.isEmpty {
-      base += "?" + query.map { "\(Self.encoded($0.0))=\(Self.encoded($0.1))" }.joined(separator: "&")
+      base += "?" + query.map { "\($0.0.urlEncoded)=\($0.1.urlEncoded)" }.joined(separator: "&")
     }
     // Every added part is encoded, so the URL is valid.
     return URL(string: base) ?? baseURL
   }
 
-  /// Encodes a text as one component of a path or a query. Only unreserved characters (RFC 3986, section 2.3) are kept.
-  private static func encoded(_ text: String) -> String {
-    var result = ""
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        result.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
-        let digits = String(byte, radix: 16, uppercase: true)
-        result += "%" + (digits.count == 1 ? "0" : "") + digits
-      }
-    }
-    // `.` and `..` would refer to other folders, so their dots are encoded.
-    return result == "." || result == ".." ? result.replacingOccurrences(of: ".", with: "%2E") : result
+  /// Encodes a text as one component of a path. `.` and `..` would refer to other folders, so their dots are encoded.
+  private static func component(_ text: String) -> String {
+    text == "." || text == ".." ? text.replacing(".", with: "%2E") : text.urlEncoded
   }
 }

@@ -15,7 +15,7 @@ extension AnswerWriter {
         guard let attribute = type.attributes.firstIndex(where: { $0.slot == slot }),
           let value = node.values[attribute], !value.isNull
         else { return nil }
-        return try type.stored(value, type.attributes[attribute], in: entity.table)
+        return try entity.stored(value, attribute)
       }
       guard values.count == key.slots.count else { continue }
       var found: DatabaseValue?
@@ -117,13 +117,13 @@ extension AnswerWriter {
       return bases[table.columns[slot].name] ?? row[slot]
     }
     let server = fields { nodes.nodes[place].values[$0] ?? .null }
-    let local = try fields { try type.value(of: type.attributes[$0], row[type.attributes[$0].slot], in: table) }
+    let local = try fields { try entity.value(row[type.attributes[$0].slot], $0) }
     // A sent value that the server now has is the shared base, even if its answer has not arrived.
     let known = try fields {
       let (attribute, incoming) = (type.attributes[$0], nodes.nodes[place].values[$0] ?? .null)
-      let before = try type.value(of: attribute, base($0), in: table)
+      let before = try entity.value(base($0), $0)
       guard let value = sent.values[table.columns[attribute.slot].name] else { return before }
-      return try SentValues.shared(before, type.value(of: attribute, value, in: table), incoming)
+      return try SentValues.shared(before, entity.value(value, $0), incoming)
     }
     let merging = type.merging(isWhole: false)
     let merged = try merging.merged(server, into: local, base: known)
@@ -136,9 +136,9 @@ extension AnswerWriter {
       let value = merged.record[key] ?? .null
       nodes.nodes[place].values[attribute] = value
       guard let old = bases[column], let field = entity.field(column: column) else { continue }
-      let stored = try type.stored(value, declared, in: table)
+      let stored = try entity.stored(value, attribute)
       let whole = (declared.isPlain ? server : completed)[key] ?? .null
-      let incoming = try type.stored(whole, declared, in: table)
+      let incoming = try entity.stored(whole, attribute)
       if type.schema.fields[declared.place].merge.isSum, let value = sent.values[column], !incoming.isExactly(value),
         !incoming.isExactly(old)
       {
@@ -192,8 +192,7 @@ extension AnswerWriter {
         for record in here {
           if kept.contains(where: { records[$0]?.isExactly(record) ?? false }) { continue }
           var values = [ArchiveValue?](repeating: nil, count: target.type.attributes.count)
-          values[target.key.attribute] = try target.type.value(
-            of: target.type.attributes[target.key.attribute], record, in: target.table)
+          values[target.key.attribute] = try target.value(record, target.key.attribute)
           kept.append(nodes.nodes.count)
           nodes.nodes.append(
             .init(

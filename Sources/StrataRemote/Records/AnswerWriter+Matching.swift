@@ -8,7 +8,7 @@ extension AnswerWriter {
     ids = try nodes.nodes.map { node in
       guard let entity = catalog.entity(ofType: node.type), let value = node.values[entity.id.attribute], !value.isNull
       else { return nil }
-      return try entity.type.stored(value, entity.type.attributes[entity.id.attribute], in: entity.table)
+      return try entity.stored(value, entity.id.attribute)
     }
     records = [DatabaseValue?](repeating: nil, count: ids.count)
     for (type, numbers) in Dictionary(grouping: ids.indices.filter { ids[$0] != nil }, by: { nodes.nodes[$0].type })
@@ -52,7 +52,7 @@ extension AnswerWriter {
           let target = catalog.entity(ofType: type), try changes.has(target),
           let value = nodes.nodes[number].values[attribute], !value.isNull
         else { continue }
-        try makeWay(target, entity.type.stored(value, entity.type.attributes[attribute], in: entity.table))
+        try makeWay(target, entity.stored(value, attribute))
       }
     }
   }
@@ -73,11 +73,9 @@ extension AnswerWriter {
   /// Whether a new local record may be the server's record with its key, because its own id was sent along.
   func isAwaited(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard entity.mapper.ids == .client else { return false }
-    return try Bool.fetchOne(
-      db,
-      sql: """
-        SELECT EXISTS (SELECT 1 FROM strata_remote_changes WHERE entity = ? AND record = ? AND idempotency_key IS NOT NULL)
-        """, arguments: [entity.name, record]) ?? false
+    return try db.exists(
+      "SELECT 1 FROM strata_remote_changes WHERE entity = ? AND record = ? AND idempotency_key IS NOT NULL",
+      [entity.name, record])
   }
 
   /// Drops records for which a newer answer was merged, and records that were deleted locally.
@@ -96,6 +94,11 @@ extension AnswerWriter {
     }
     guard !dropped.isEmpty else { return }
     result.passedOver += dropped.count
+    _ = try drop(dropped)
+  }
+
+  /// Drops nodes, and returns the earlier numbers of the others.
+  mutating func drop(_ dropped: Set<Int>) throws -> [Int] {
     let kept = nodes.nodes.indices.filter { !dropped.contains($0) }
     nodes = nodes.reduced { !dropped.contains($0) }
     // The remaining nodes keep their order. If more nodes disappeared, because only a dropped one referred to them, all
@@ -105,6 +108,7 @@ extension AnswerWriter {
     } else {
       try findRecords()
     }
+    return kept
   }
 
   /// The number of the last request whose answer concerned an entity.
@@ -119,14 +123,7 @@ extension AnswerWriter {
       db.cachedStatement(sql: "SELECT applied FROM strata_remote_deleted WHERE entity = ? AND id = ?"),
       arguments: [entity.name, id])
     if let deleted, deleted > number { return true }
-    let key: DatabaseValue? =
-      try record
-      ?? DatabaseValue.fetchOne(
-        db.cachedStatement(
-          sql:
-            "SELECT \(entity.keyColumn.quotedDatabaseIdentifier) FROM \(entity.quotedTable) WHERE \(entity.idColumn.quotedDatabaseIdentifier) = ?"
-        ), arguments: [id])
-    guard let key else { return false }
+    guard let key = try record ?? entity.record(withID: id, db) else { return false }
     let applied = try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT applied FROM strata_remote_records WHERE entity = ? AND record = ?"),
       arguments: [entity.name, key])

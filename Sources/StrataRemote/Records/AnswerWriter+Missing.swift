@@ -19,7 +19,7 @@ extension AnswerWriter {
     var records: [DatabaseValue] = []
     for root in nodes.roots {
       guard let id = nodes.nodes[root].values[entity.id.attribute], !id.isNull else { continue }
-      let stored = try entity.type.stored(id, entity.type.attributes[entity.id.attribute], in: entity.table)
+      let stored = try entity.stored(id, entity.id.attribute)
       // A newer answer about the record wins.
       let record = try DatabaseValue.fetchOne(
         db.cachedStatement(
@@ -46,22 +46,14 @@ extension AnswerWriter {
   }
 
   mutating func delete(_ entity: MappedEntity, _ record: DatabaseValue) throws {
-    let key = entity.keyColumn.quotedDatabaseIdentifier
     do {
       var count = 0
-      let id = try DatabaseValue.fetchOne(
-        db.cachedStatement(
-          sql: "SELECT \(entity.idColumn.quotedDatabaseIdentifier) FROM \(entity.quotedTable) WHERE \(key) = ?"),
-        arguments: [record])
+      let id = try entity.row(record, db)?[entity.id.slot]
       try db.inSavepoint {
-        try ChangeTriggers.passed(db) {
-          try db.execute(cached: "DELETE FROM \(entity.quotedTable) WHERE \(key) = ?", [record])
-          count = db.changesCount
-        }
+        count = try entity.delete(record, db)
         return .commit
       }
-      try db.execute(
-        cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, record])
+      try entity.forget(record, db)
       if count > 0 { result.report[entity.table.name].deleted += 1 }
       if let id, !id.isNull {
         // An older answer must not restore the record.

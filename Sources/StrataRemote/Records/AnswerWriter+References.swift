@@ -42,14 +42,8 @@ extension AnswerWriter {
         }
       }
     }
-    let kept = nodes.nodes.indices.filter { !unknown.contains($0) }
+    let kept = try drop(unknown)
     let places = Dictionary(uniqueKeysWithValues: zip(kept, kept.indices))
-    nodes = nodes.reduced { !unknown.contains($0) }
-    if nodes.nodes.count == kept.count {
-      (ids, records) = (kept.map { ids[$0] }, kept.map { records[$0] })
-    } else {
-      try findRecords()
-    }
     awaited = (awaited + waiting).compactMap { entry in
       places[entry.node].map { ($0, entry.field, entry.target, entry.id) }
     }
@@ -66,7 +60,7 @@ extension AnswerWriter {
         var places: [ExactValue: [Int]] = [:]
         for place in nodes.nodes.indices where nodes.nodes[place].type == type {
           guard let value = nodes.nodes[place].values[attribute], !value.isNull else { continue }
-          let stored = try entity.type.stored(value, entity.type.attributes[attribute], in: entity.table)
+          let stored = try entity.stored(value, attribute)
           places[ExactValue(stored), default: []].append(place)
         }
         for place in nodes.nodes.indices where nodes.nodes[place].type == number {
@@ -88,7 +82,7 @@ extension AnswerWriter {
 
   func noteAwaited() throws {
     var isWaiting: Bool {
-      get throws { try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_awaited)") ?? false }
+      get throws { try db.exists("SELECT 1 FROM strata_remote_awaited") }
     }
     if try isWaiting { try forgetAwaited() }
     for entry in awaited {

@@ -150,8 +150,7 @@ struct AnswerWriter {
   }
 
   private func idPlace(_ entity: MappedEntity) -> String {
-    let key = entity.type.schema.fields[entity.type.attributes[entity.id.attribute].place].key
-    return entity.adapter.places(ofField: key)?.read.map(\.description).joined(separator: ", ") ?? key
+    entity.adapter.places(ofField: entity.idKey)?.read.map(\.description).joined(separator: ", ") ?? entity.idKey
   }
 
   func entity(_ node: Int) -> MappedEntity? { catalog.entity(ofType: nodes.nodes[node].type) }

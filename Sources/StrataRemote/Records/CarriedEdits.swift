@@ -113,7 +113,6 @@ struct CarriedEdits {
   /// Converts the bases of edits, the sent values, and both stored sides of conflicts.
   private func convert(_ column: String, _ field: MappedEntity.Field, _ conversions: [MigrationOperation]) throws {
     guard case .attribute(let place) = field.source else { return }
-    let attribute = entity.type.attributes[place]
     func converted(_ stored: DatabaseValue) throws -> DatabaseValue {
       var value: ArchiveValue =
         switch stored.storage {
@@ -129,7 +128,7 @@ struct CarriedEdits {
         _ = try operation.apply(to: &record, isComplete: false)
         value = record[key] ?? .null
       }
-      return try entity.type.stored(value, attribute, in: entity.table)
+      return try entity.stored(value, place)
     }
     func convert(_ table: String, _ value: String, _ condition: String) throws {
       let rows = try Row.fetchAll(

@@ -3,32 +3,27 @@ internal import StrataStore
 
 /// The unsent local changes that merging an answer needs.
 struct LocalChanges {
-  /// The kind of an unsent change.
-  enum Kind: String, Sendable { case insert, update, delete }
-
   let db: Database
   /// Whether there are no unsent changes. This is the usual case, in which other lookups are skipped.
   let isEmpty: Bool
 
   init(_ db: Database) throws {
     self.db = db
-    isEmpty = try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM strata_remote_changes)") ?? true
+    isEmpty = try !db.exists("SELECT 1 FROM strata_remote_changes")
   }
 
-  func kind(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Kind? {
+  func kind(_ entity: MappedEntity, _ record: DatabaseValue) throws -> RemoteChange.Kind? {
     guard !isEmpty else { return nil }
     return try String.fetchOne(
       db.cachedStatement(sql: "SELECT kind FROM strata_remote_changes WHERE entity = ? AND record = ?"),
       arguments: [entity.name, record]
-    ).flatMap(Kind.init)
+    ).flatMap(RemoteChange.Kind.init)
   }
 
   /// Whether the entity has records with unsent changes.
   func has(_ entity: MappedEntity) throws -> Bool {
     guard !isEmpty else { return false }
-    return try Bool.fetchOne(
-      db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_changes WHERE entity = ?)"),
-      arguments: [entity.name]) ?? false
+    return try db.exists("SELECT 1 FROM strata_remote_changes WHERE entity = ?", [entity.name])
   }
 
   /// The records of an entity with unsent changes, in one query for a whole answer.
@@ -49,10 +44,7 @@ struct LocalChanges {
 
   /// The bases of a record's edited columns: the values before the local edits.
   func bases(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [String: DatabaseValue] {
-    let rows = try Row.fetchAll(
-      db.cachedStatement(sql: "SELECT field, base FROM strata_remote_edits WHERE entity = ? AND record = ?"),
-      arguments: [entity.name, record])
-    return Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }, uniquingKeysWith: { first, _ in first })
+    try db.pairs("SELECT field, base FROM strata_remote_edits WHERE entity = ? AND record = ?", [entity.name, record])
   }
 
   /// Sets the base of a column. `nil` means that the column is no longer changed, which also ends its conflicts.
@@ -145,6 +137,17 @@ struct LocalChanges {
 }
 
 extension Database {
+  /// Whether a query that is compiled once finds rows.
+  func exists(_ sql: String, _ arguments: StatementArguments = []) throws -> Bool {
+    try Bool.fetchOne(cachedStatement(sql: "SELECT EXISTS (\(sql))"), arguments: arguments) ?? false
+  }
+
+  /// The values of two columns, the first of them by the second.
+  func pairs(_ sql: String, _ arguments: StatementArguments) throws -> [String: DatabaseValue] {
+    let rows = try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
+    return Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }) { first, _ in first }
+  }
+
   /// Runs a statement that is compiled once for the connection.
   func execute(cached sql: String, _ arguments: [(any DatabaseValueConvertible)?]) throws {
     try cachedStatement(sql: sql).execute(arguments: StatementArguments(arguments))

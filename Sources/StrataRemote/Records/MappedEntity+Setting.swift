@@ -11,6 +11,28 @@ extension MappedEntity {
           """, [value, record])
     }
   }
+
+  /// Deletes a row without recording a local change. Returns the number of deleted rows.
+  @discardableResult
+  func delete(_ record: DatabaseValue, _ db: Database) throws -> Int {
+    try ChangeTriggers.passed(db) {
+      try db.execute(
+        cached: "DELETE FROM \(quotedTable) WHERE \(keyColumn.quotedDatabaseIdentifier) = ?", [record])
+      return db.changesCount
+    }
+  }
+
+  /// Forgets what the server sent of a record.
+  func forget(_ record: DatabaseValue, _ db: Database) throws {
+    try db.execute(cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [name, record])
+  }
+
+  /// The primary key of the record with this server id; `nil` if there is none.
+  func record(withID id: DatabaseValue, _ db: Database) throws -> DatabaseValue? {
+    let (key, column) = (keyColumn.quotedDatabaseIdentifier, idColumn.quotedDatabaseIdentifier)
+    return try DatabaseValue.fetchOne(
+      db.cachedStatement(sql: "SELECT \(key) FROM \(quotedTable) WHERE \(column) = ?"), arguments: [id])
+  }
 }
 
 extension MappedEntity {

@@ -44,9 +44,7 @@ struct RecordRenaming {
   ///
   /// Numeric keys are not replaced, because another record may have the earlier number by now.
   static func follow(_ nodes: inout EntityNodes, _ entities: [MappedEntity], _ db: Database) throws {
-    guard try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_ids)")) ?? false else {
-      return
-    }
+    guard try db.exists("SELECT 1 FROM strata_remote_ids") else { return }
     let byType = Dictionary(entities.map { ($0.number, $0) }) { first, _ in first }
     for place in nodes.nodes.indices {
       guard let entity = byType[nodes.nodes[place].type] else { continue }
@@ -56,13 +54,13 @@ struct RecordRenaming {
         guard let target = isKey ? entity : entity.field(column: column)?.target.flatMap({ byType[$0] }),
           let value = nodes.nodes[place].values[number], !value.isNull
         else { continue }
-        let old = try entity.type.stored(value, attribute, in: entity.table)
+        let old = try entity.stored(value, number)
         if case .int64 = old.storage { continue }
         let new = try DatabaseValue.fetchOne(
           db.cachedStatement(sql: "SELECT new FROM strata_remote_ids WHERE entity = ? AND old = ?"),
           arguments: [target.name, old])
         guard let new, try target.row(old, db) == nil, try target.row(new, db) != nil else { continue }
-        nodes.nodes[place].values[number] = try entity.type.value(of: attribute, new, in: entity.table)
+        nodes.nodes[place].values[number] = try entity.value(new, number)
         // A missing id in the object must not remove the server's id from the row.
         if isKey, !entity.idIsKey, nodes.nodes[place].values[entity.id.attribute]?.isNull ?? false {
           nodes.nodes[place].values[entity.id.attribute] = nil
@@ -76,8 +74,7 @@ struct RecordRenaming {
     try ChangeTriggers.passed(db) {
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
       try redirect(old, to: new)
-      let key = entity.keyColumn.quotedDatabaseIdentifier
-      try db.execute(cached: "DELETE FROM \(entity.quotedTable) WHERE \(key) = ?", [old])
+      try entity.delete(old, db)
     }
     for table in ["records", "edits", "conflicts", "awaited"] {
       try db.execute(
@@ -107,10 +104,10 @@ struct RecordRenaming {
       let isOwn = reference.table.lowercased() == entity.table.name.lowercased()
       let other = isOwn ? " AND \(entity.keyColumn.quotedDatabaseIdentifier) <> ?1" : ""
       let sql = """
-        SELECT EXISTS (SELECT 1 FROM \(reference.table.quotedDatabaseIdentifier)
-        WHERE \(reference.column.quotedDatabaseIdentifier) = ?1\(other))
+        SELECT 1 FROM \(reference.table.quotedDatabaseIdentifier)
+        WHERE \(reference.column.quotedDatabaseIdentifier) = ?1\(other)
         """
-      if try Bool.fetchOne(db, sql: sql, arguments: [record]) ?? false { return true }
+      if try db.exists(sql, [record]) { return true }
     }
     return false
   }

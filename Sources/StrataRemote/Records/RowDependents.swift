@@ -61,11 +61,11 @@ struct RowDependents {
     for other in catalog.entities {
       for field in other.fields where field.target == entity.number {
         let sql = """
-          SELECT EXISTS (SELECT 1 FROM strata_remote_changes AS c JOIN \(other.quotedTable) AS t
+          SELECT 1 FROM strata_remote_changes AS c JOIN \(other.quotedTable) AS t
             ON t.\(other.keyColumn.quotedDatabaseIdentifier) = c.record
-          WHERE c.entity = ? AND t.\(field.column.quotedDatabaseIdentifier) = ?)
+          WHERE c.entity = ? AND t.\(field.column.quotedDatabaseIdentifier) = ?
           """
-        if try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [other.name, record]) ?? false { return true }
+        if try db.exists(sql, [other.name, record]) { return true }
       }
     }
     return false

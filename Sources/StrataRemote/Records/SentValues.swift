@@ -13,13 +13,11 @@ struct SentValues {
 
   init(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
     (self.entity, self.record, self.db) = (entity, record, db)
-    let rows = try Row.fetchAll(
-      db.cachedStatement(
-        sql: """
-          SELECT s.field, s.value FROM strata_remote_sent AS s JOIN strata_remote_changes AS c ON c.number = s.number
-          WHERE c.entity = ? AND c.record = ?
-          """), arguments: [entity.name, record])
-    values = Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }, uniquingKeysWith: { first, _ in first })
+    values = try db.pairs(
+      """
+      SELECT s.field, s.value FROM strata_remote_sent AS s JOIN strata_remote_changes AS c ON c.number = s.number
+      WHERE c.entity = ? AND c.record = ?
+      """, [entity.name, record])
   }
 
   /// Records that the row now has the server's value of a column, so that an earlier sent value leaves nothing to send.

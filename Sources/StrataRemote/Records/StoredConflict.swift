@@ -44,7 +44,7 @@ struct StoredConflict {
 
   private func value(_ stored: DatabaseValue) throws -> ArchiveValue {
     guard case .attribute(let place) = field.source else { return stored.text.map { .string($0) } ?? .null }
-    return try part.value(of: entity.type.value(of: entity.type.attributes[place], stored, in: entity.table)) ?? .null
+    return try part.value(of: entity.value(stored, place)) ?? .null
   }
 
   func resolve(_ resolution: RemoteConflict.Resolution, _ db: Database) throws {
@@ -53,14 +53,13 @@ struct StoredConflict {
     case .local: break
     case .server:
       try checkTarget(db)
-      try set(entity.replacing(part, of: local, in: field, by: server), db)
+      try entity.set(field.column, of: record, to: entity.replacing(part, of: local, in: field, by: server), db)
     case .value(let value):
       guard case .attribute(let place) = field.source else {
         throw RemoteError(.store, "a reference is resolved by one of the sides", entity: entity.name)
       }
-      let attribute = entity.type.attributes[place]
-      let new = try part.replaced(in: entity.type.value(of: attribute, local, in: entity.table), with: value)
-      try set(try entity.type.stored(new, attribute, in: entity.table), db)
+      let new = try entity.stored(part.replaced(in: entity.value(local, place), with: value), place)
+      try entity.set(field.column, of: record, to: new, db)
     }
     try db.execute(cached: "DELETE FROM strata_remote_conflicts WHERE number = ?", [number])
     let now = try entity.row(record, db)?[field.slot]
@@ -78,9 +77,5 @@ struct StoredConflict {
       .store,
       "the server's value leads to a record that is not here; discard its deletion, or resolve by the local value",
       entity: entity.name)
-  }
-
-  private func set(_ value: DatabaseValue, _ db: Database) throws {
-    try entity.set(field.column, of: record, to: value, db)
   }
 }

@@ -98,13 +98,12 @@ enum StoredCopies {
   /// Forgets the copies of an entity if rows have disappeared without a recorded deletion. A 304 would not restore
   /// them.
   static func checkRows(_ entity: MappedEntity, _ db: Database) throws {
-    let isMissing = try Bool.fetchOne(
-      db,
-      sql: """
-        SELECT EXISTS (SELECT 1 FROM strata_remote_records AS r WHERE r.entity = ?1
-          AND NOT EXISTS (SELECT 1 FROM \(entity.quotedTable) AS t WHERE t.\(entity.keyColumn.quotedDatabaseIdentifier) = r.record)
-          AND NOT EXISTS (SELECT 1 FROM strata_remote_changes AS c WHERE c.entity = ?1 AND c.record = r.record))
-        """, arguments: [entity.name])
-    if isMissing ?? false { try forget(entity, db) }
+    let isMissing = try db.exists(
+      """
+      SELECT 1 FROM strata_remote_records AS r WHERE r.entity = ?1
+        AND NOT EXISTS (SELECT 1 FROM \(entity.quotedTable) AS t WHERE t.\(entity.keyColumn.quotedDatabaseIdentifier) = r.record)
+        AND NOT EXISTS (SELECT 1 FROM strata_remote_changes AS c WHERE c.entity = ?1 AND c.record = r.record)
+      """, [entity.name])
+    if isMissing { try forget(entity, db) }
   }
 }

@@ -10,7 +10,7 @@ struct UnsentChange: Sendable {
   let record: DatabaseValue
   /// The server's id; null if the server does not have the record yet.
   let id: DatabaseValue
-  let kind: LocalChanges.Kind
+  let kind: RemoteChange.Kind
   let state: RemoteChange.State
   let attempts: Int
   let code: String?
@@ -39,7 +39,7 @@ struct UnsentChange: Sendable {
     entity = row["entity"]
     record = row["record"]
     id = row["id"]
-    kind = LocalChanges.Kind(rawValue: row["kind"]) ?? .update
+    kind = RemoteChange.Kind(rawValue: row["kind"]) ?? .update
     attempts = row["attempts"]
     code = row["code"]
     reason = row["reason"]
@@ -86,8 +86,6 @@ struct UnsentChange: Sendable {
 
   /// The sent values, by column.
   func sent(_ db: Database) throws -> [String: DatabaseValue] {
-    let rows = try Row.fetchAll(
-      db.cachedStatement(sql: "SELECT field, value FROM strata_remote_sent WHERE number = ?"), arguments: [number])
-    return Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }, uniquingKeysWith: { first, _ in first })
+    try db.pairs("SELECT field, value FROM strata_remote_sent WHERE number = ?", [number])
   }
 }

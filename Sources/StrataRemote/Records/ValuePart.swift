@@ -55,9 +55,6 @@ extension MappedEntity {
     -> DatabaseValue
   {
     guard case .attribute(let place) = field.source, !part.keys.isEmpty else { return other }
-    let attribute = type.attributes[place]
-    let value = try part.replaced(
-      in: type.value(of: attribute, stored, in: table), by: type.value(of: attribute, other, in: table))
-    return try type.stored(value, attribute, in: table)
+    return try self.stored(part.replaced(in: value(stored, place), by: value(other, place)), place)
   }
 }

@@ -38,6 +38,8 @@ struct Refreshing: Sendable {
     }
   }
 
+  private var isOne: Bool { if case .one = request.target { true } else { false } }
+
   func run() async throws -> RemoteRefresh { try await fetch().refresh }
 
   /// Like ``run()``, and returns the first record as the server sent it.
@@ -85,7 +87,6 @@ struct Refreshing: Sendable {
     let isCurrent = try StoredCopies.generation(entity, db) == generation
     let isWhole =
       pages.isList && isComplete && (scope != nil || request.isWhole && entity.mapper.missing == .delete)
-    let isOne = if case .one = request.target { true } else { false }
     let applied = try AnswerWriter.write(
       pages.read, of: entity, session.catalog, account: account, number: number, copy: isOne ? pages.copy : nil,
       isWhole: isWhole, among: isWhole ? scope?(db) : nil, db)
@@ -107,7 +108,7 @@ struct Refreshing: Sendable {
     let applied = try await session.write { db -> AppliedAnswer in
       let nodes = try entity.adapter.nodes(of: .array([]), in: session.catalog.store.catalog)
       var writer = try AnswerWriter(nodes, session.catalog, account: account, number: number, db)
-      let found = try entity.record(withID: id, db)
+      let found = try entity.record(withID: id.databaseValue, db)
       try StoredCopies.forget(account: account, url: url.absoluteString, number: number, db)
       return try writer.run(entity, isWhole: true, among: Set(found.map { [ExactValue($0)] } ?? []))
     }
@@ -131,20 +132,21 @@ struct Refreshing: Sendable {
     if request.policy != .useCache, first.headers["Cache-Control"] == nil {
       first.headers["Cache-Control"] = "no-cache"
     }
-    if let known, request.policy != .reload, !known.conditions.fields.isEmpty,
-      let answer = try await answer(ifModifiedSince: known, first)
-    {
-      return answer
+    let asks = request.policy != .reload && known?.conditions.fields.isEmpty == false
+    if asks, let answer = try await answer(to: first, since: known) { return answer }
+    guard let answer = try await answer(to: first, since: nil) else {
+      throw RemoteError(
+        .invalidResponse, "the server says that nothing has changed, and was not asked that", status: 304)
     }
-    return try await answer(to: first)
+    return answer
   }
 
-  /// Sends a conditional request.
+  /// Sends a request, on the condition that the answer is another one than a known copy.
   ///
   /// - Returns: `nil` if a 304 does not confirm the known copy, so that a full request is needed.
-  private func answer(ifModifiedSince known: HTTPCopy, _ request: HTTPRequest) async throws -> Answer? {
+  private func answer(to request: HTTPRequest, since known: HTTPCopy?) async throws -> Answer? {
     var conditional = request
-    for field in known.conditions.fields { conditional.headers[field.name] = field.value }
+    for field in known?.conditions.fields ?? [] { conditional.headers[field.name] = field.value }
     let asked = session.clock.now()
     let response: HTTPResponse
     do { response = try await session.client(account).send(conditional) } catch let error as RemoteError
@@ -154,7 +156,7 @@ struct Refreshing: Sendable {
     }
     guard response.status == 304 else { return try await .pages(pages(conditional, response, asked)) }
     // With a next page, the 304 confirms only the first one.
-    guard known.isConfirmed(by: response, to: completed(request)), !RemotePagination.hasNext(response) else {
+    guard let known, known.isConfirmed(by: response, to: completed(request)), !RemotePagination.hasNext(response) else {
       return nil
     }
     guard !CacheControl(response.headers).isNoStore, !CacheControl(completed(request).headers).isNoStore else {
@@ -163,29 +165,8 @@ struct Refreshing: Sendable {
     return .notModified(known.updated(by: response, requestedAt: asked, receivedAt: session.clock.now()))
   }
 
-  private func answer(to request: HTTPRequest) async throws -> Answer {
-    let asked = session.clock.now()
-    let response: HTTPResponse
-    do { response = try await session.client(account).send(request) } catch let error as RemoteError
-      where error.code == .notFound
-    {
-      return .gone(error)
-    }
-    guard response.status != 304 else {
-      throw RemoteError(
-        .invalidResponse, "the server says that nothing has changed, and was not asked that", status: 304)
-    }
-    return try await .pages(pages(request, response, asked))
-  }
-
   /// The request with the configured headers, for comparing the fields that `Vary` names.
-  private func completed(_ request: HTTPRequest) -> HTTPRequest {
-    var request = request
-    for field in session.configuration.headers.fields where request.headers[field.name] == nil {
-      request.headers.add(field.name, field.value)
-    }
-    return request
-  }
+  private func completed(_ request: HTTPRequest) -> HTTPRequest { request.adding(session.configuration.headers) }
 
   private func pages(_ first: HTTPRequest, _ response: HTTPResponse, _ asked: Date) async throws -> Pages {
     // The JSON of the list is released when this returns.
@@ -197,7 +178,7 @@ struct Refreshing: Sendable {
         throw RemoteError(
           .invalidBody, "the answer is no list and no record; nothing was merged", status: response.status)
       }
-      let body = try RemoteBody(response.body, of: entity)
+      let body = try RemoteBody(response.body, of: entity, isOne: isOne)
       records += body.records
       count += 1
       isList = isList && body.isList
@@ -246,15 +227,5 @@ struct Refreshing: Sendable {
     } else {
       try StoredCopies.forget(account: account, url: url, number: number, db)
     }
-  }
-}
-
-extension MappedEntity {
-  /// The primary key of the record with this server id, as it occurs in a URL path; `nil` if there is none.
-  func record(withID id: String, _ db: Database) throws -> DatabaseValue? {
-    let (key, column) = (keyColumn.quotedDatabaseIdentifier, idColumn.quotedDatabaseIdentifier)
-    // SQLite compares by the column's affinity: in a numeric column, the text of a number finds the number.
-    return try DatabaseValue.fetchOne(
-      db, sql: "SELECT \(key) FROM \(quotedTable) WHERE \(column) = ?", arguments: [id])
   }
 }

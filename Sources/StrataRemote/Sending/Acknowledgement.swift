@@ -91,7 +91,7 @@ struct Acknowledgement {
       guard case .attribute(let place) = field.source, let value = values[field.column],
         let said = answer.nodes[root].values[place], let base = bases[field.column]
       else { continue }
-      let stored = try entity.type.stored(said, entity.type.attributes[place], in: entity.table)
+      let stored = try entity.stored(said, place)
       if stored.isExactly(base), !stored.isExactly(value) { columns.insert(field.column) }
     }
     return columns
@@ -108,8 +108,7 @@ struct Acknowledgement {
     try db.execute(
       cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, change.id, answered])
     try RemoteTables.noteApplied(entity, answered, db)
-    try db.execute(
-      cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, change.record])
+    try entity.forget(change.record, db)
     guard change.kind == .delete else {
       // The record was created again meanwhile, so it becomes a new record for the server.
       return try change.becomeNew(db)
@@ -127,11 +126,7 @@ struct Acknowledgement {
     try change.becomeKnown(id: id, db)
     try settle(change, change.record, values)
     let renaming = RecordRenaming(catalog, entity, db)
-    let idColumn = entity.idColumn.quotedDatabaseIdentifier
-    var existing = try DatabaseValue.fetchOne(
-      db.cachedStatement(
-        sql: "SELECT \(entity.keyColumn.quotedDatabaseIdentifier) FROM \(entity.quotedTable) WHERE \(idColumn) = ?"),
-      arguments: [id])
+    var existing = try entity.record(withID: id, db)
     if let other = existing, !other.isExactly(change.record), try LocalChanges(db).kind(entity, other) == .insert {
       // The row with this id is another new local record, whose key the server now uses.
       try renaming.moveAside(other)
@@ -157,21 +152,15 @@ struct Acknowledgement {
     // A record that is created later under the old key is another record.
     let record = entity.idIsKey ? id : change.record
     let changes = try LocalChanges(db)
-    let key = entity.keyColumn.quotedDatabaseIdentifier
-    let existing = try DatabaseValue.fetchOne(
-      db, sql: "SELECT \(key) FROM \(entity.quotedTable) WHERE \(entity.idColumn.quotedDatabaseIdentifier) = ?",
-      arguments: [id])
+    let existing = try entity.record(withID: id, db)
     if let known = existing ?? (record.isExactly(change.record) ? nil : record) {
       // A refresh has stored the record already. If that row was changed later, it stays.
       if try changes.kind(entity, known) != nil || RowDependents(catalog, changes, db).isHeld(entity, known) {
         try change.remove(db)
         return known
       }
-      try ChangeTriggers.passed(db) {
-        try db.execute(cached: "DELETE FROM \(entity.quotedTable) WHERE \(key) = ?", [known])
-      }
-      try db.execute(
-        cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, known])
+      try entity.delete(known, db)
+      try entity.forget(known, db)
       try StoredCopies.forgetDeleted(entity, catalog, db)
     }
     try change.move(to: record, id: id, db)

@@ -83,7 +83,9 @@ struct ChangeRequest {
         return try order.isStuck(entity, change.record) ? .stuck : .waits
       }
       var body = try json(row, entity.fields.filter(\.isSent))
-      if entity.mapper.ids == .client { body = JSONMergePatch.apply(try idJSON(row), to: body) }
+      if entity.mapper.ids == .client {
+        body = JSONMergePatch.apply(try entity.json(ofID: row[entity.id.slot]), to: body)
+      }
       content = Content(verb: "POST", body: body, sent: values(row))
     case .update:
       guard let row = try entity.row(change.record, db) else {
@@ -99,10 +101,10 @@ struct ChangeRequest {
       if entity.mapper.update == .put, fetched == nil { return .needsRecord }
       let (found, waits) = try update(row)
       guard let found else {
-        let isHeld = try Bool.fetchOne(
-          db, sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_edits WHERE entity = ? AND record = ?)",
-          arguments: [entity.name, change.record])
-        guard isHeld ?? false else {
+        guard
+          try db.exists(
+            "SELECT 1 FROM strata_remote_edits WHERE entity = ? AND record = ?", [entity.name, change.record])
+        else {
           try change.remove(db)
           return .nothing
         }
@@ -176,8 +178,7 @@ struct ChangeRequest {
     let nodes = try entity.nodes(of: [patched], catalog)
     for field in changed {
       guard case .attribute(let place) = field.source, let root = nodes.roots.first else { continue }
-      let attribute = entity.type.attributes[place]
-      let read = try entity.type.stored(nodes.nodes[root].values[place] ?? .null, attribute, in: entity.table)
+      let read = try entity.stored(nodes.nodes[root].values[place] ?? .null, place)
       guard read.isExactly(row[field.slot]) else {
         throw RemoteError(
           .refused,
@@ -199,11 +200,7 @@ struct ChangeRequest {
       guard let number = field.target, let target = catalog.entity(ofType: number), !row[field.slot].isNull else {
         continue
       }
-      let isNew = try Bool.fetchOne(
-        db,
-        sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_changes WHERE entity = ? AND record = ? AND kind = 'insert')",
-        arguments: [target.name, row[field.slot]])
-      if isNew ?? false { return true }
+      if try LocalChanges(db).kind(target, row[field.slot]) == .insert { return true }
     }
     return false
   }
@@ -212,8 +209,8 @@ struct ChangeRequest {
 
   private func record(_ row: [DatabaseValue]) throws -> ModelRecord {
     var values = [ArchiveValue](repeating: .null, count: entity.type.schema.fields.count)
-    for attribute in entity.type.attributes {
-      values[attribute.place] = try entity.type.value(of: attribute, row[attribute.slot], in: entity.table)
+    for (place, attribute) in entity.type.attributes.enumerated() {
+      values[attribute.place] = try entity.value(row[attribute.slot], place)
     }
     return ModelRecord(shape: entity.type.schema.fullShape, values: values)
   }
@@ -231,13 +228,8 @@ struct ChangeRequest {
         let path = field.referencePath
       else { continue }
       var value = ArchiveValue.null
-      if !row[field.slot].isNull, let other = try target.row(row[field.slot], db) {
-        let id = try ChangeRequest(
-          catalog: catalog, entity: target, change: change, fetched: nil, number: number, db: db
-        ).idJSON(
-          other)
-        value = entity.mapper.references[field.key] == nil ? id : try target.idValue(in: id)
-      } else if let id = awaited[field.column] {
+      let id = try row[field.slot].isNull ? awaited[field.column] : target.row(row[field.slot], db)?[target.id.slot]
+      if let id {
         let json = try target.json(ofID: id)
         value = entity.mapper.references[field.key] == nil ? json : try target.idValue(in: json)
       }
@@ -251,21 +243,12 @@ struct ChangeRequest {
   /// By column, the ids of records that are not stored yet, for references that are null until then.
   private func awaited(_ row: [DatabaseValue], _ fields: [MappedEntity.Field]) throws -> [String: DatabaseValue] {
     guard fields.contains(where: { $0.target != nil && row[$0.slot].isNull }) else { return [:] }
-    let rows = try Row.fetchAll(
-      db.cachedStatement(
-        sql: """
-          SELECT field, id FROM strata_remote_awaited AS a WHERE entity = ?1 AND record = ?2 AND NOT EXISTS (SELECT 1
-            FROM strata_remote_edits AS e WHERE e.entity = ?1 AND e.record = ?2 AND e.field = a.field)
-          """), arguments: [entity.name, change.record])
-    let ids = Dictionary(
-      rows.map { ($0[0] as String, $0[1] as DatabaseValue) }, uniquingKeysWith: { first, _ in first })
+    let ids = try db.pairs(
+      """
+      SELECT field, id FROM strata_remote_awaited AS a WHERE entity = ?1 AND record = ?2 AND NOT EXISTS (SELECT 1
+        FROM strata_remote_edits AS e WHERE e.entity = ?1 AND e.record = ?2 AND e.field = a.field)
+      """, [entity.name, change.record])
     return ids.filter { id in fields.contains { $0.column == id.key && row[$0.slot].isNull } }
-  }
-
-  /// The JSON of a row with nothing except its id.
-  private func idJSON(_ row: [DatabaseValue]) throws -> ArchiveValue {
-    let attribute = entity.type.attributes[entity.id.attribute]
-    return try entity.adapter.json(of: record(row), fields: [entity.type.schema.fields[attribute.place].key])
   }
 
   private static func nested(_ value: ArchiveValue, _ steps: ArraySlice<JSONPath.Step>) -> ArchiveValue {
@@ -325,22 +308,13 @@ extension MappedEntity {
 
   /// The JSON of a record with nothing except its id.
   func json(ofID stored: DatabaseValue) throws -> ArchiveValue {
-    let attribute = type.attributes[id.attribute]
     var values = [ArchiveValue](repeating: .null, count: type.schema.fields.count)
-    values[attribute.place] = try type.value(of: attribute, stored, in: table)
-    return try adapter.json(
-      of: ModelRecord(shape: type.schema.fullShape, values: values), fields: [type.schema.fields[attribute.place].key])
+    values[type.attributes[id.attribute].place] = try value(stored, id.attribute)
+    return try adapter.json(of: ModelRecord(shape: type.schema.fullShape, values: values), fields: [idKey])
   }
 
   /// The id in a record's JSON.
   func idValue(in json: ArchiveValue) throws -> ArchiveValue {
-    let key = type.schema.fields[type.attributes[id.attribute].place].key
-    guard let path = adapter.places(ofField: key)?.written.first else { return .null }
-    var value = json
-    for step in path.steps {
-      guard case .key(let key) = step else { return .null }
-      value = value[key] ?? .null
-    }
-    return value
+    try adapter.places(ofField: idKey)?.written.first?.value(in: json) ?? .null
   }
 }

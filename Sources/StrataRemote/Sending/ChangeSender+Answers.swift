@@ -19,7 +19,7 @@ extension ChangeSender {
         throw RemoteError(.invalidBody, "the answer to DELETE is no JSON", entity: entity.name)
       }
     } else if hasContent, request.method != "POST" || response.headers["Location"] == nil || Self.isJSON(response) {
-      let body = try RemoteBody(response.body, of: entity)
+      let body = try RemoteBody(response.body, of: entity, isOne: true)
       guard !body.isList, let record = body.records.first else {
         throw RemoteError(
           .invalidBody, "the answer to \(request.method) is a list; a record is expected", entity: entity.name)
@@ -28,13 +28,12 @@ extension ChangeSender {
       if let nodes, let root = nodes.roots.first { id = nodes.nodes[root].values[entity.id.attribute] }
     }
     var named: DatabaseValue?
-    let attribute = entity.type.attributes[entity.id.attribute]
-    if let id, !id.isNull { named = try entity.type.stored(id, attribute, in: entity.table) }
+    if let id, !id.isNull { named = try entity.stored(id, entity.id.attribute) }
     if named == nil { named = try knownID(of: change, entity, request, response) }
     if id?.isNull ?? true, let root = nodes?.roots.first {
       // A body without an id is merged under the known id.
       if let named {
-        nodes?.nodes[root].values[entity.id.attribute] = try entity.type.value(of: attribute, named, in: entity.table)
+        nodes?.nodes[root].values[entity.id.attribute] = try entity.value(named, entity.id.attribute)
       } else {
         nodes = nil
       }
@@ -78,14 +77,13 @@ extension MappedEntity {
   ///
   /// - Throws: ``RemoteError`` with the code `invalidBody` if the property cannot hold the id.
   func stored(idText text: String) throws -> DatabaseValue {
-    let attribute = type.attributes[id.attribute]
     let candidates: [ArchiveValue] = [
       .string(text), Int64(text).map { .int($0) } ?? .null, UUID(uuidString: text).map { .uuid($0) } ?? .null,
       URL(string: text).map { .url($0) } ?? .null,
     ]
     for candidate in candidates where !candidate.isNull {
       // A type that the column cannot hold is skipped.
-      if let stored = try? type.stored(candidate, attribute, in: table) { return stored }
+      if let stored = try? stored(candidate, id.attribute) { return stored }
     }
     throw RemoteError(.invalidBody, "the id in Location is not one that the property can be", entity: name)
   }

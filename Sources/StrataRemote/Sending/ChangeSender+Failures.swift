@@ -17,7 +17,7 @@ extension ChangeSender {
     switch error.code {
     case .unavailable, .unauthorized:
       try await postpone(change.number, attempts: change.attempts + 1, because: error, thaws: thaws)
-      session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
+      tell(.sendFailed(shown, error), shown)
       throw error
     case .notFound where verb == "DELETE":
       let (catalog, number) = (session.catalog, session.nextNumber())
@@ -26,7 +26,7 @@ extension ChangeSender {
           nil, id: nil, copy: nil, number: number, answered: number)
       }
       sending.sent += 1
-      session.tell(.didSend(shown), entity: entity.name, account: account)
+      tell(.didSend(shown), shown)
       return .settled
     // A 409 after a fetch of the current record has another cause, such as a duplicate value, so the change is refused.
     case .conflict where error.status == 412 && verb != "POST" || (verb == "PATCH" || verb == "PUT") && !wasFetched:
@@ -60,7 +60,7 @@ extension ChangeSender {
       try known.refuse(error, keepsRequest: keepsRequest, db)
     }
     sending.refused += 1
-    session.tell(.refused(shown, error), entity: change.entity, account: account)
+    tell(.refused(shown, error), shown)
   }
 
   /// Delays the change. The request is kept, because it may have arrived.
@@ -104,7 +104,8 @@ extension ChangeSender {
       "the answer to the new record was lost, and the server may have it; retry the change if it does not, or discard it",
       entity: entity.name)
     try await session.write { db in try change.becomeUncertain(error, db) }
-    session.tell(.sendFailed(try await shown(change), error), entity: entity.name, account: account)
+    let shown = try await shown(change)
+    tell(.sendFailed(shown, error), shown)
   }
 }
 

@@ -97,14 +97,14 @@ extension ChangeSender {
       case .invalidBody, .tooLarge:
         // The unreadable answer does not settle the change.
         try await postpone(number, attempts: change.attempts + 1, because: error)
-        session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
+        tell(.sendFailed(shown, error), shown)
         return nil
       case .notFound, .forbidden, .refused, .store:
         try await refuse(change, error.located(entity: entity.name), shown, &sending)
         return nil
       default:
         try await postpone(number, attempts: change.attempts + 1, because: error)
-        session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
+        tell(.sendFailed(shown, error), shown)
         throw error
       }
     }
@@ -121,7 +121,7 @@ extension ChangeSender {
     let copy = HTTPCopy(request: request, response: response, requestedAt: asked, receivedAt: session.clock.now())
     let number = session.nextNumber()
     let (catalog, account) = (session.catalog, account)
-    let body = try RemoteBody(response.body, of: entity)
+    let body = try RemoteBody(response.body, of: entity, isOne: true)
     let nodes = try entity.nodes(of: Array(body.records.prefix(1)), catalog)
     return try await session.write { db in
       guard try ChangeTriggers.account(catalog.entities, db) == account else {
@@ -142,7 +142,7 @@ extension ChangeSender {
         guard case .attribute(let place) = field.source, let base = bases[field.column],
           let value = nodes.nodes[root].values[place]
         else { continue }
-        let stored = try entity.type.stored(value, entity.type.attributes[place], in: entity.table)
+        let stored = try entity.stored(value, place)
         guard !stored.isExactly(base), !stored.isExactly(sent[field.column]) else { continue }
         changed.append(field.key)
         try changes.setBase(entity, change.record, field.column, stored)

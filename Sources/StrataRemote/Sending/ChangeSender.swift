@@ -139,7 +139,8 @@ struct ChangeSender: Sendable {
         if let uncertain {
           // The server's record contains the change.
           sending.sent += 1
-          session.tell(.didSend(RemoteChange(uncertain, columns: [])), entity: entity.name, account: account)
+          let shown = RemoteChange(uncertain, columns: [])
+          tell(.didSend(shown), shown)
         }
         return .freed
       case .waits: return .skipped
@@ -243,7 +244,7 @@ struct ChangeSender: Sendable {
       try await refuse(change, error, shown, keepsRequest: !isNew, &sending)
       return .settled
     }
-    session.tell(.willSend(shown), entity: entity.name, account: account)
+    tell(.willSend(shown), shown)
     var request = HTTPRequest(frozen.verb, url, headers: HTTPHeaders(frozen.headers), body: frozen.body)
     request.headers["Idempotency-Key"] = "\"\(frozen.key)\""
     request.headers["Accept"] = "application/json"
@@ -255,7 +256,7 @@ struct ChangeSender: Sendable {
       let located = error.located(entity: entity.name, method: frozen.verb, url: url)
       try await postpone(
         change.number, attempts: change.attempts + 1, because: located, thaws: isNew && !entity.canRepeat(frozen))
-      session.tell(.sendFailed(shown, located), entity: entity.name, account: account)
+      tell(.sendFailed(shown, located), shown)
       throw located
     }
     if let error = RemoteError(
@@ -282,7 +283,7 @@ struct ChangeSender: Sendable {
       // Repeating the request returns the same answer, or a readable one.
       if change.attempts + 1 < Self.unreadableAnswers {
         try await postpone(change.number, attempts: change.attempts + 1, because: located)
-        session.tell(.sendFailed(shown, located), entity: entity.name, account: account)
+        tell(.sendFailed(shown, located), shown)
       } else {
         try await refuse(change, located, shown, keepsRequest: true, &sending)
       }
@@ -295,15 +296,20 @@ struct ChangeSender: Sendable {
     guard let applied else { return }
     if let error = applied.notApplied {
       sending.refused += 1
-      session.tell(.refused(shown, error), entity: shown.entity, account: account)
+      tell(.refused(shown, error), shown)
     } else {
       sending.sent += 1
-      session.tell(.didSend(shown), entity: shown.entity, account: account)
+      tell(.didSend(shown), shown)
     }
     sending.conflicts += applied.conflicts
     if applied.conflicts > 0 {
-      session.tell(.conflicts(applied.conflicts), entity: shown.entity, account: account)
+      tell(.conflicts(applied.conflicts), shown)
     }
+  }
+
+  /// Tells of a change, which names its entity.
+  func tell(_ kind: RemoteEvent.Kind, _ change: RemoteChange) {
+    session.tell(kind, entity: change.entity, account: account)
   }
 
   /// The number of unreadable answers after which a change is refused.

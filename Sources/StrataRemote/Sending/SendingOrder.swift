@@ -68,7 +68,7 @@ struct SendingOrder {
     }
   }
 
-  private func kind(_ place: Place) throws -> LocalChanges.Kind? {
+  private func kind(_ place: Place) throws -> RemoteChange.Kind? {
     guard let entity = catalog.entity(ofType: place.entity) else { return nil }
     return try LocalChanges(db).kind(entity, place.record.value)
   }

@@ -155,6 +155,45 @@ struct FoundationClassesTests {
     #expect(plain["runs"] == [["location": 0, "length": 1, "attributes": [:]]])
   }
 
+  @Test("Attributes that no run of a text has are not lost") func unusedAttributes() throws {
+    let fields: Plist = [
+      "NSString": "abc", "NSAttributes": [["size": 1], ["size": 2]], "NSAttributeInfo": .data([3, 0]),
+    ]
+    let record = try #require(try value("NSAttributedString", fields).recordValue)
+    #expect(record.keys == ["NSString", "NSAttributes", "NSAttributeInfo"])
+    #expect(record["NSAttributes"] == [["size": 1], ["size": 2]])
+  }
+
+  @Test(
+    "A changed record that its class cannot hold loses nothing",
+    arguments: [
+      ("NSAttributedString", ["string": "ab", "runs": [["location": 0, "length": 2, "attributes": [:], "more": 1]]]),
+      ("NSIndexSet", ["ranges": [["location": 1, "length": 2, "more": 1]]]),
+      ("NSValue", ["point": ["x": 1.0, "y": 2.0], "size": ["width": 1.0, "height": 2.0]]),
+      ("NSValue", ["point": ["x": 1.0, "y": 2.0], "range": "none"]),
+      ("NSValue", ["size": ["width": 1.0, "height": 2.0, "depth": 3.0]]),
+      ("NSValue", ["range": ["location": 1, "length": 2, "more": 3]]),
+    ] as [(String, ArchiveObject)])
+  func changed(_ type: String, _ fields: ArchiveObject) throws {
+    let record = ModelRecord(typeName: type, modelVersion: nil, object: fields)
+    let graph = ObjectGraph(objects: [.record(record)], root: .reference(0))
+    #expect(try KeyedArchive(KeyedArchive(graph).data()).graph == graph)
+  }
+
+  @Test("Runs of a text keep their attributes to the bit") func spellings() throws {
+    let attributes: [ArchiveValue] = [["a": "\u{E9}"], ["a": "e\u{301}"], ["a": 0.0], ["a": -0.0], ["a": 0.0]]
+    let runs = attributes.enumerated().map { place, attributes in
+      ["location": .int(Int64(place)), "length": 1, "attributes": attributes] as ArchiveValue
+    }
+    let record = ModelRecord(
+      typeName: "NSAttributedString", modelVersion: nil, fields: [("string", "abcde"), ("runs", .array(runs))])
+    let graph = ObjectGraph(objects: [.record(record)], root: .reference(0))
+    let again = try KeyedArchive(KeyedArchive(graph).data()).graph
+    // Equality of values does not tell these apart.
+    #expect("\(again.objects)" == "\(graph.objects)")
+    #expect(try ArchiveEncoder().encodeBody(again.objects[0]) == ArchiveEncoder().encodeBody(graph.objects[0]))
+  }
+
   @Test(
     "Other classes are records with clear names",
     arguments: [

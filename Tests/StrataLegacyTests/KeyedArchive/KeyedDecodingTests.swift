@@ -194,6 +194,78 @@ struct KeyedDecodingTests {
     #expect(error?.limit == .depth)
   }
 
+  // MARK: Models inside others
+
+  /// A group with a lead and a member, in version 0.
+  private static func group(_ type: String, lead: String, members: Plist) throws -> Data {
+    try PropertyListWriter().write(
+      Plist.keyed([
+        ["$class": .uid(2), "lead": .uid(3), "members": members], .type(type),
+        ["$class": .uid(4), "MTLModelVersion": 1, "name": "Ada"], .type(lead),
+        ["$class": .uid(6), "MTLModelVersion": 1, "count": 1], userType,
+        ["$class": .uid(8), "NS.objects": [.uid(5)]], .type("NSSet"),
+      ]).table)
+  }
+
+  @Test("A step reads another model, from bytes and from an archive", arguments: ["App.User", "Gone"])
+  func stepInside(_ lead: String) throws {
+    let data = try Self.group("Crew", lead: lead, members: [.uid(5)])
+    let expected = LegacyCrew(leadName: "Ada", members: [LegacyUser(count: 1)])
+    #expect(try ArchiveDecoder().decode(LegacyCrew.self, fromKeyed: data) == expected)
+    #expect(try ArchiveDecoder().decode(LegacyCrew.self, fromKeyed: KeyedArchive(data)) == expected)
+  }
+
+  @Test("A hook reads another model, also beside a set of models", arguments: ["App.User", "Gone"])
+  func hookInside(_ lead: String) throws {
+    let data = try Self.group("Gang", lead: lead, members: .uid(7))
+    let expected = LegacyGang(leadName: "Ada", members: [LegacyUser(count: 1)])
+    #expect(try ArchiveDecoder().decode(LegacyGang.self, fromKeyed: data) == expected)
+    #expect(try ArchiveDecoder().decode(LegacyGang.self, fromKeyed: KeyedArchive(data)) == expected)
+  }
+
+  @Test("Structures that nest too deep end with an error", arguments: [600, 16_000])
+  func deepValues(_ count: Int) throws {
+    var objects: [Plist] = (0..<count).map { ["$class": .uid(1), "c": [.uid(UInt64($0 + 3))]] }
+    objects.insert(.type("Form"), at: 0)
+    objects.append(["$class": .uid(1)])
+    let data = try PropertyListWriter().write(Plist.keyed(objects, top: ["root": .uid(2)]).table)
+    #expect(archiveError { _ = try ArchiveDecoder().decode(Form.self, fromKeyed: data) }?.limit == .depth)
+  }
+
+  @Test("A list of objects that no model reads may nest to any depth", arguments: ["Form", "Gone"])
+  func deepUnread(_ type: String) throws {
+    var objects: [Plist] = (0..<100).map { ["$class": .uid(1), "c": [.uid(UInt64($0 + 3))]] }
+    objects.insert(.type(type), at: 0)
+    objects += [["$class": .uid(1)], ["$class": .uid(104), "MTLModelVersion": 1, "more": .uid(2)], Self.userType]
+    let archive = try KeyedArchive(Plist.keyed(objects, top: ["root": .uid(103)]).table)
+    var limits = ArchiveLimits()
+    limits.depth = 20
+    #expect(try ArchiveDecoder(limits: limits).decode(LegacyUser.self, fromKeyed: archive) == LegacyUser())
+  }
+
+  @Test("Objects of unknown classes that no model reads do not multiply, however they refer to each other")
+  func sharedUnread() throws {
+    var objects: [Plist] = [["$class": .uid(2), "MTLModelVersion": 1, "more": .uid(4)], Self.userType, .type("Gone")]
+    for number in 4..<64 {
+      let next = Plist.uid(UInt64(number + 1))
+      objects.append(["$class": .uid(3), "a": next, "b": next, "c": next])
+    }
+    objects.append(["$class": .uid(3)])
+    let data = try PropertyListWriter().write(Plist.keyed(objects).table)
+    #expect(try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: data) == LegacyUser())
+  }
+
+  @Test("Many models may hold the same value") func sharedValues() throws {
+    let numbers: [Plist] = (0..<1000).map { .init(integerLiteral: $0) }
+    let objects: [Plist] = [
+      ["$class": .uid(2), "tables": .array(.init(repeating: .uid(3), count: 3000))], .type("Tables"),
+      ["$class": .uid(4), "numbers": .array(numbers)], .type("Table"),
+    ]
+    let data = try PropertyListWriter().write(Plist.keyed(objects).table)
+    let tables = try ArchiveDecoder().decode(LegacyTables.self, fromKeyed: data).tables
+    #expect(tables.count == 3000 && tables.allSatisfy { $0.numbers.count == 1000 })
+  }
+
   // MARK: The form before Mantle 0.4
 
   @Test("AO-1, AO-5, AO-8: the old form is read by the JSON mapping, excluded fields too")

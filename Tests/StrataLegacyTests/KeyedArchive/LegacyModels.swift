@@ -3,7 +3,7 @@ import StrataCore
 import StrataLegacy
 
 /// The model of Mantle's own specs: version 0 wrote the name under another key.
-struct LegacyUser: DescribedModel, LegacyModel, KeyMigrating, Equatable {
+struct LegacyUser: DescribedModel, LegacyModel, KeyMigrating, Hashable {
   var name: String? = "nobody"
   var count = 0
   var nestedName: String?
@@ -64,4 +64,40 @@ struct LegacyNote: DescribedModel, LegacyModel, Migratable, Equatable {
   static func record(fromExternalRepresentation object: ArchiveObject, version: Int) throws -> ModelRecord {
     ModelRecord(typeName: "LegacyNote", modelVersion: max(version, 1), fields: [("title", object["t"] ?? "none")])
   }
+}
+
+/// A model whose version 0 had what is now its own field in another model.
+struct LegacyCrew: DescribedModel, Migratable, Equatable {
+  var leadName: String
+  var members: [LegacyUser] = []
+  static let fields = Fields(
+    LegacyCrew.self, name: "Crew", version: 1, Field("leadName", \.leadName, default: "nobody"),
+    Field("members", \.members, default: []), make: { LegacyCrew(leadName: $0, members: $1) })
+  static let migration = MigrationPlan(.step(from: 0, to: 1, .move("lead.name", to: "leadName")))
+}
+
+/// The same by a hook.
+struct LegacyGang: DescribedModel, KeyMigrating, Equatable {
+  var leadName: String
+  var members: Set<LegacyUser> = []
+  static let fields = Fields(
+    LegacyGang.self, name: "Gang", version: 1, Field("leadName", \.leadName, default: "nobody"),
+    Field("members", \.members, default: []), make: { LegacyGang(leadName: $0, members: $1) })
+
+  static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue? {
+    key == "leadName" && modelVersion == 0 ? record["lead"]?["name"] : record[key]
+  }
+}
+
+/// A model that other models hold many times.
+struct LegacyTable: DescribedModel, Equatable {
+  var numbers: [Int]
+  static let fields = Fields(
+    LegacyTable.self, name: "Table", Field("numbers", \.numbers), make: { LegacyTable(numbers: $0) })
+}
+
+struct LegacyTables: DescribedModel, Equatable {
+  var tables: [LegacyTable]
+  static let fields = Fields(
+    LegacyTables.self, name: "Tables", Field("tables", \.tables), make: { LegacyTables(tables: $0) })
 }

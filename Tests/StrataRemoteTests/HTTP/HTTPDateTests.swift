@@ -1,4 +1,5 @@
 import Foundation
+import StrataCore
 import Testing
 
 @testable import StrataRemote
@@ -35,28 +36,18 @@ struct HTTPDateTests {
     ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199), ("Tue, 19 Jan 2038 03:14:08 GMT", 2_147_483_648),
     ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799), ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200),
   ])
-  func writingIsReadAgain(text: String, seconds: Double) {
-    let date = Date(timeIntervalSince1970: seconds)
-    #expect(HTTPDate(date).text == text)
-    #expect(HTTPDate(text)?.date == date)
+  func allTimesAreRead(text: String, seconds: Double) {
+    #expect(HTTPDate(text)?.date == Date(timeIntervalSince1970: seconds))
   }
 
   @Test func everyDayOfFourCenturiesComesBack() {
     for day in stride(from: -146_097, to: 146_097, by: 1) {
-      let (year, month, ofMonth) = HTTPDate.civil(days: day)
-      guard HTTPDate.days(year: year, month: month, day: ofMonth) == day else {
+      let (year, month, ofMonth) = ISO8601.civil(fromDays: day)
+      guard ISO8601.days(fromYear: year, month: month, day: ofMonth) == day else {
         Issue.record("day \(day) is \(year)-\(month)-\(ofMonth)")
         return
       }
     }
-  }
-
-  @Test func writingHasBounds() {
-    #expect(HTTPDate(Date(timeIntervalSince1970: -62_135_596_800)).text == "Mon, 01 Jan 0001 00:00:00 GMT")
-    #expect(HTTPDate(Date(timeIntervalSince1970: 1e300)).text == "Fri, 31 Dec 9999 23:59:59 GMT")
-    #expect(HTTPDate(Date(timeIntervalSince1970: -1e300)).text == "Sat, 01 Jan 0000 00:00:00 GMT")
-    #expect(HTTPDate(Date(timeIntervalSince1970: .nan)).text == "Sat, 01 Jan 0000 00:00:00 GMT")
-    #expect(HTTPDate(Date(timeIntervalSince1970: -0.5)).text == "Wed, 31 Dec 1969 23:59:59 GMT")
   }
 
   @Test func secondSixtyIsTheNextMinute() {
@@ -72,6 +63,6 @@ struct HTTPDateTests {
   func twoDigitsAreTheNearestYear(text: String, year: Int) throws {
     let now = try #require(HTTPDate("Mon, 23 Nov 2026 09:00:00 GMT")?.date)
     let date = try #require(HTTPDate(text, now: now)?.date)
-    #expect(HTTPDate(date).text.contains(" \(year) "))
+    #expect(ISO8601.civil(fromDays: Int((date.timeIntervalSince1970 / 86_400).rounded(.down))).year == year)
   }
 }

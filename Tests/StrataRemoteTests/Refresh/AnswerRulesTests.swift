@@ -46,6 +46,45 @@ struct AnswerRulesTests {
     #expect(desk.requests.last?.conditions == ["If-None-Match: \"a\""])
   }
 
+  @Test("A record that holds others of its kind under the key of a list is the record", arguments: ["todos", "todo"])
+  func recordOfItsKind(key: String) async throws {
+    let inside = #"{"id": "8", "title": "inner"}"#
+    let body = #"{"id": "7", "title": "outer", "\#(key)": \#(key == "todo" ? inside : "[\(inside)]")}"#
+    let desk = try await Desk(
+      { configuration in
+        configuration.mappers[1] = EntityMapper(
+          Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], update: .put)
+      },
+      script: { request, _ in
+        request.method == "GET" ? request.answered(body, ["ETag": "\"a\""]) : request.answered(status: 204)
+      })
+    #expect(try await desk.remote.refresh(Todo.self, .one("7")).ids == ["7"])
+    #expect(try await desk.titles() == ["outer"])
+    try await desk.office.edit("7") { $0.desc = "mine" }
+    #expect(try await desk.remote.send().sent == 1)
+    let sent = try #require(desk.requests.last)
+    #expect(sent.method == "PUT" && sent.url.path.hasSuffix("/7"))
+    #expect(try JSONReader().read(sent.body ?? Data())["title"] == "outer")
+  }
+
+  @Test("A list in an object that has a key like an id, and a list under a key of the model")
+  func keysOfBodies() async throws {
+    let desk = try await Desk { request, _ in
+      request.answered(#"{"id": "request 5", "todos": \#(Desk.list("1", "2"))}"#)
+    }
+    try await desk.remote.refresh(Todo.self)
+    #expect(try await desk.ids() == ["1", "2"])
+    let club = try await Club([:]) {
+      $0.mappers = [
+        EntityMapper(Team.self, path: "teams", name: "Member"),
+        EntityMapper(Member.self, keys: ["teamID": "team_id"], path: "members", name: "Person"),
+      ]
+    }
+    let team = #"{"id": "t", "name": "A", "members": [{"id": "m", "name": "B", "team_id": "t"}]}"#
+    try await club.remote.apply(Data(team.utf8), to: Team.self)
+    #expect(try await club.team()?.members.map(\.id) == ["m"])
+  }
+
   @Test("A failed refresh is told, and thrown by fetch after what is kept")
   func failuresAreTold() async throws {
     let desk = try await Desk { request, _ in request.answered(status: 500) }

@@ -3,7 +3,9 @@ package final class ObjectTable {
   package enum Entry {
     case object(any VersionedModel)
     /// An object whose class is not registered. It is decoded at each reference.
-    case value(ArchiveValue)
+    ///
+    /// `isPlaced` is whether it replaces references to it before models are decoded.
+    case value(ArchiveValue, isPlaced: Bool)
   }
 
   /// A field that refers to an object which did not exist when the field was read.
@@ -32,6 +34,9 @@ package final class ObjectTable {
   @exclusivity(unchecked) private var totalSize = 0
   /// Extra substitute values for references. Set only if the code that fills the table knows the number of references.
   package var allowance = 0
+  /// The budget for substituted values, if values replace the references to them before models are decoded, so that steps
+  /// and hooks find records where an archive of this library has them.
+  package var placing: WorkBudget?
   /// The number of values that were substituted for references, and the nesting of such substitutions.
   @exclusivity(unchecked) private var expansions = 0
   @exclusivity(unchecked) private var depth = 0
@@ -81,11 +86,11 @@ package final class ObjectTable {
     waiting.removeAll(keepingCapacity: true)
   }
 
-  package func append(_ value: ArchiveValue) {
+  package func append(_ value: ArchiveValue, isPlaced: Bool = false) {
     let size = value.size
     sizes.append(size)
     totalSize += size
-    entries.append(.value(value))
+    entries.append(.value(value, isPlaced: isPlaced))
     waiting.removeAll(keepingCapacity: true)
   }
 
@@ -108,12 +113,50 @@ package final class ObjectTable {
     switch entries[number] {
     case .object(let object):
       return try Self.cast(object, to: T.self)
-    case .value(let value):
-      depth += 1
-      defer { depth -= 1 }
-      guard depth <= context.limits.depth else { throw ArchiveError.tooDeep(context.limits.depth) }
+    case .value(let value, _):
       try expand(sizes[number])
-      return try T.make(from: value, in: context)
+      return try place(value, below: number, in: context) { try T.make(from: $0, in: context) }
+    }
+  }
+
+  /// Calls `body` with a value in which placed entries replace the references to them, and counts their nesting.
+  ///
+  /// - Parameter bound: the number of the value. A reference to this or a later number is part of a cycle, and stays.
+  package func place<R>(
+    _ value: ArchiveValue, below bound: Int = .max, in context: DecodingContext, _ body: (ArchiveValue) throws -> R
+  ) throws -> R {
+    var height = 0
+    let room = min(Self.deepest, context.limits.depth - depth - 1)
+    let value = placing == nil ? value : try placed(in: value, below: bound, room: room, nesting: 1, &height)
+    depth += height + 1
+    defer { depth -= height + 1 }
+    guard depth <= context.limits.depth else { throw ArchiveError.tooDeep(context.limits.depth) }
+    return try body(value)
+  }
+
+  /// - Parameters:
+  ///   - room: the maximum number of levels of values. References further inside stay.
+  ///   - nesting: the nesting of substitutions. `height` becomes its maximum.
+  private func placed(
+    in value: ArchiveValue, below bound: Int, room: Int, nesting: Int, _ height: inout Int
+  ) throws -> ArchiveValue {
+    func element(_ value: ArchiveValue) throws -> ArchiveValue {
+      guard case .reference(let number) = value else {
+        return try placed(in: value, below: bound, room: room - 1, nesting: nesting, &height)
+      }
+      guard number < bound, entries.indices.contains(number), case .value(let found, true) = entries[number] else {
+        return value
+      }
+      try expand(sizes[number])
+      height = max(height, nesting)
+      return try placed(in: found, below: number, room: room - 1, nesting: nesting + 1, &height)
+    }
+    guard room > 0, value.hasReferences else { return value }
+    switch value {
+    // Members of a set and keys of a map stay references, because two models may be equal.
+    case .set, .graph: return value
+    case .map(let entries): return .map(try entries.map { .init(key: $0.key, value: try element($0.value)) })
+    default: return try value.mapInside(element)
     }
   }
 
@@ -134,6 +177,7 @@ package final class ObjectTable {
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if shared values expand to many times the size of the
   ///   input. Each is substituted for every reference to it, which could grow exponentially.
   private func expand(_ size: Int) throws {
+    if let placing { return try placing.spend(values: size) }
     expansions += size
     let limit = max(1 << 20, 16 * (totalSize + allowance))
     guard expansions <= limit else {
@@ -153,7 +197,7 @@ package final class ObjectTable {
     try value.replacingReferences { number in
       guard entries.indices.contains(number), !open.contains(number), open.count < Self.deepest else { return .null }
       switch entries[number] {
-      case .value(let value):
+      case .value(let value, _):
         try expand(sizes[number])
         return try withoutReferences(value, inside: open + [number])
       case .object(let object): return try record(of: object, inside: [], open.count)
