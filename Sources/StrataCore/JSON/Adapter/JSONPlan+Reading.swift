@@ -122,8 +122,9 @@ extension JSONPlan {
         }
       }
       if value.isNull, json.transform?.takesNull != true {
-        guard !entry.isNullable || json.nullPolicy != .fail else { return value }
         switch json.nullPolicy {
+        // Without a transformer, the type of the field accepts or rejects null.
+        case .fail where entry.isNullable || json.transform == nil: return value
         case .fail: throw ArchiveError(.typeMismatch, entry.nullReason)
         case .useDefault: return try entry.field.makeDefault?() ?? (entry.isNullable ? value : nil)
         case .value(let substitute): return substitute
