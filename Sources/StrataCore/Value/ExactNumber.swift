@@ -50,7 +50,7 @@ struct ExactNumber: Comparable {
 
   /// Parses decimal digits with an optional sign, point and exponent; `nil` for any other text.
   init?(spelledAs text: String) {
-    let digits = text.first == "+" ? text.dropFirst() : text[...]
+    let digits = text.first == "+" && text.dropFirst().first != "-" ? text.dropFirst() : text[...]
     guard digits.first != "+", digits.utf8.allSatisfy({ 48...57 ~= $0 || "+-.eE".utf8.contains($0) }),
       Double(digits) != nil
     else { return nil }
