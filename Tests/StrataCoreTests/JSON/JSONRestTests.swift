@@ -147,6 +147,33 @@ struct JSONRestTests {
     #expect(written == ["title": "t", "page": "h", "links": ["self": "s"], "url": "u"])
   }
 
+  @Model(version: 1, name: "Ticketed")
+  struct Ticketed {
+    @Field(json: .firstOf("a.b", "c")) var first: Int?
+    @Field(json: .writeOnly("auth.token")) var token: String?
+    @Field(json: .writeOnly(.firstOf("keys[0]", "key"))) var key: String?
+    var unknownFields = UnknownFields()
+  }
+
+  @Test("U-22: an error of a field is the same whether or not unknown keys are captured")
+  func errorOfAlternative() throws {
+    let document = try value(#"{"a":5}"#)
+    for unknownKeys in [JSONUnknownKeys.ignore, .capture] {
+      let adapter = try JSONAdapter<Ticketed>(unknownKeys: unknownKeys)
+      let error = #expect(throws: ArchiveError.self) { try adapter.decode(document) }
+      #expect(error?.code == .typeMismatch && error?.codingPath == [.key("first")], "\(unknownKeys)")
+      #expect(error?.jsonPath == [.key("a")] && error?.typeName == "Ticketed")
+      let all = #expect(throws: ArchiveError.self) { try adapter.decode(document, errors: .collectAll) }
+      #expect(all?.all.map(\.codingPath) == [[.key("first")]])
+    }
+  }
+
+  @Test("U-22: a field that is only written reads nothing, so a value at another of its paths is kept")
+  func alternativeOfWritten() throws {
+    let adapter = try JSONAdapter<Ticketed>(unknownKeys: .capture)
+    #expect(try adapter.encodeValue(adapter.decode(value(#"{"key":1}"#)), nulls: .omit) == ["key": 1])
+  }
+
   @Test("U-22: a captured key may have the name of a field that JSON has elsewhere, or had before")
   func sameName() throws {
     let adapter = try JSONAdapter<Renamed>(unknownKeys: .capture)

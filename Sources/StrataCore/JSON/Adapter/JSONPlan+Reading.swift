@@ -51,7 +51,7 @@ extension JSONPlan {
 
   private func noteUnknown(_ json: ArchiveValue, in context: DecodingContext, _ slots: inout JSONSlots) throws {
     if context.json.unknownKeys == .capture {
-      guard keepsUnknownFields, case .object(let rest)? = try rest(of: json) else { return }
+      guard keepsUnknownFields, case .object(let rest)? = rest(of: json) else { return }
       slots.unknownFields = UnknownFields(rest)
       return
     }

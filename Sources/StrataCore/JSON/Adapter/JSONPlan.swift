@@ -148,12 +148,13 @@ package final class JSONPlan: Sendable {
   }
 
   /// Returns the parts of a document that writing the model would lose; `nil` if there are none.
-  func rest(of json: ArchiveValue) throws -> ArchiveValue? {
+  func rest(of json: ArchiveValue) -> ArchiveValue? {
     var rest = written.rest(of: json)
-    // A value from another path than the first is written to the first.
-    for entry in entries where entry.json.isWritten {
+    // A value that was read from another path than the first is written to the first. If a path cannot be followed,
+    // reading the field throws.
+    for entry in entries where entry.json.isWritten && entry.json.isRead {
       guard case .firstOf(let paths) = entry.source,
-        let found = try paths.firstIndex(where: { try $0.value(in: json) != nil }),
+        let found = try? paths.firstIndex(where: { try $0.value(in: json) != nil }),
         found > 0
       else { continue }
       rest = JSONHeld([paths[found]]).rest(of: rest ?? .null)
