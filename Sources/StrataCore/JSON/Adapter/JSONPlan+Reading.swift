@@ -25,11 +25,11 @@ extension JSONPlan {
       for entry in object.entries {
         for place in table[ExactKey(entry.key)] ?? [] { found[place] = entry.value }
       }
-      if context.json.unknownKeys != .ignore, !readsWhole { try noteUnknown(json, in: context, &slots) }
     } else if needsObject {
       throw ArchiveError.mismatch(expected: "a JSON object for \(typeName)", found: json.kind).about(json)
         .inType(typeName)
     }
+    if context.json.unknownKeys != .ignore, !readsWhole { try noteUnknown(json, in: context, &slots) }
     for entry in entries {
       let place = entry.place
       if case .key = entry.source, entry.isPlain { continue }
@@ -50,17 +50,42 @@ extension JSONPlan {
   }
 
   private func noteUnknown(_ json: ArchiveValue, in context: DecodingContext, _ slots: inout JSONSlots) throws {
-    if context.json.unknownKeys == .capture {
-      guard keepsUnknownFields, case .object(let rest)? = rest(of: json) else { return }
-      slots.unknownFields = UnknownFields(rest)
-      return
+    var errors: [(place: Int, error: ArchiveError)] = []
+    func add(_ path: [ArchiveError.PathComponent], _ reason: String) {
+      errors.append((entries.count, ArchiveError(.unknownKey, reason, path: path, typeName: typeName)))
     }
-    let errors = read.strangers(in: json).map { path in
-      ArchiveError(.unknownKey, reason(ofUnknown: path, json, in: context), path: path, typeName: typeName)
+    if context.json.unknownKeys == .refuse {
+      for path in read.strangers(in: json) { add(path, reason(ofUnknown: path, json, in: context)) }
+    } else if keepsUnknownFields {
+      errors = uncapturable(in: json)
+      switch rest(of: json) {
+      case .object(let rest)?: slots.unknownFields = UnknownFields(rest)
+      case .array(let elements)?:
+        add(
+          [.index(elements.firstIndex { !$0.isNull } ?? elements.count - 1)],
+          "no field reads all of this element, and only members of an object are captured; map it, or ignore unknown keys"
+        )
+      default: break
+      }
     }
     guard let first = errors.first else { return }
-    guard context.collectsErrors else { throw first }
-    slots.errors += errors.map { (entries.count, $0) }
+    guard context.collectsErrors else { throw first.error }
+    slots.errors += errors
+  }
+
+  /// The errors of values that block the paths of fields that are only written. Such values cannot be captured.
+  private func uncapturable(in json: ArchiveValue) -> [(place: Int, error: ArchiveError)] {
+    entries.filter { $0.json.isWritten && !$0.json.isRead }.flatMap { entry in
+      entry.writtenPaths.compactMap { path in
+        do { _ = try find(path, in: json, entry) } catch {
+          let error = ArchiveError.wrap(error)
+          let remedy =
+            "; the field is written inside this value, so it cannot be captured; map it, or ignore unknown keys"
+          return (entry.place, error.changed(reason: error.reason + remedy))
+        }
+        return nil
+      }
+    }
   }
 
   /// The reason and remedy for a key that no field reads. A key of a subclass is not a mistake of the mapping.
