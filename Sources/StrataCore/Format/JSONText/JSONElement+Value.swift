@@ -19,7 +19,7 @@ extension JSONElement {
 
   /// The value of a token that is neither an array nor an object.
   @inline(__always)
-  fileprivate func scalar(at place: Int) -> ArchiveValue {
+  func scalar(at place: Int) -> ArchiveValue {
     let token = tokens[place]
     switch token.kind {
     case .yes: return .bool(true)
