@@ -155,7 +155,7 @@ extension JSONElement {
 
 extension JSONElement {
   /// Returns the members with these keys, as values.
-  fileprivate func members(_ keys: Set<ExactKey>) throws -> ArchiveObject {
+  func members(_ keys: Set<ExactKey>) throws -> ArchiveObject {
     var entries: [ArchiveObject.Entry] = []
     try forEachMember { key, member in
       guard keys.contains(ExactKey(key)) else { return }

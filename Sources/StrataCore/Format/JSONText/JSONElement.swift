@@ -213,7 +213,7 @@ public struct JSONElement: ~Escapable {
     return place
   }
 
-  private func place(ofIndex index: Int) -> Int? {
+  func place(ofIndex index: Int) -> Int? {
     guard token.kind == .array else { return nil }
     var place = place &+ 1
     for _ in 0..<index where place < token.next { place = self.place(after: place) }
