@@ -70,14 +70,9 @@ extension ArchiveValue {
 
   /// Whether a value directly inside satisfies the predicate.
   package func containsInside(where predicate: (ArchiveValue) throws -> Bool) rethrows -> Bool {
-    switch self {
-    case .array(let elements), .set(let elements): try elements.contains(where: predicate)
-    case .object(let object): try object.entries.contains { try predicate($0.value) }
-    case .record(let record): try record.values.contains(where: predicate)
-    case .map(let entries): try entries.contains { try predicate($0.key) || predicate($0.value) }
-    case .graph(let graph): try graph.objects.contains(where: predicate) || predicate(graph.root)
-    default: false
-    }
+    var found = false
+    try forEachInside { if !found { found = try predicate($0) } }
+    return found
   }
 
   /// Returns the value with each value directly inside replaced. The kind and the order stay the same.
