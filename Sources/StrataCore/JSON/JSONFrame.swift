@@ -2,8 +2,6 @@
 struct JSONFrame {
   enum Contents {
     case elements([ArchiveValue])
-    /// The fields of a record, without a copy of them.
-    case fields(RecordShape, [ArchiveValue])
     /// Members, and the type of the record if they are its fields.
     case entries([ArchiveObject.Entry], typeName: String? = nil)
     case pairs([ArchiveValue.MapEntry])
@@ -43,7 +41,7 @@ struct JSONFrame {
     isObject = contents.isObject
     count =
       switch contents {
-      case .elements(let elements), .fields(_, let elements): elements.count
+      case .elements(let elements): elements.count
       case .entries(let entries, _), .tagged(let entries, _): entries.count
       case .pairs(let pairs): pairs.count
       case .members(let members, _): members.count
@@ -56,7 +54,6 @@ struct JSONFrame {
     var located = error
     switch contents {
     case .elements, .pairs: located = error.prefixed(by: .index(next - 1))
-    case .fields(let shape, _): located = error.prefixed(by: .key(shape.keys[next - 1])).inType(shape.typeName)
     case .entries(let entries, let typeName):
       located = error.prefixed(by: .key(entries[next - 1].key))
       if let typeName { located = located.inType(typeName) }
@@ -73,7 +70,7 @@ extension JSONFrame.Contents {
   var isObject: Bool {
     switch self {
     case .elements, .pairs: false
-    case .fields, .entries, .tagged: true
+    case .entries, .tagged: true
     case .members(let members, _): members.first?.step.isKey ?? true
     }
   }
@@ -85,9 +82,6 @@ extension JSONFrame.Contents {
     let found: ArchiveValue??
     let tagged: JSONFrame.Contents
     switch self {
-    case .fields(let shape, let values):
-      let entries = ModelRecord(shape: shape, values: values).object.entries
-      return try Self.entries(entries, typeName: shape.typeName).tagged(key, tag, mayHoldTag: mayHoldTag)
     case .entries(let entries, let typeName):
       found = entries.first { ExactKey.isSame($0.key, key) }.map { .some($0.value) }
       tagged = .entries([.init(key: key, value: .string(tag))] + entries, typeName: typeName)

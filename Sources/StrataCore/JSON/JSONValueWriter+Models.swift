@@ -3,7 +3,7 @@ extension JSONValueWriter {
     if let problem = layout.problem { throw problem }
     let fields = frames.isEmpty ? fields : nil
     if layout.isSame, fields == nil, writing.nulls == .null {
-      return .fields(record.shape, record.values)
+      return .entries(record.object.entries, typeName: record.typeName)
     }
     let values = try values(of: record, layout, layout.leaves, fields)
     guard layout.whole.isEmpty else { return try contents(of: record, layout, values, fields) }
