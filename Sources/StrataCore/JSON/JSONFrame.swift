@@ -4,7 +4,6 @@ struct JSONFrame {
     case elements([ArchiveValue])
     /// Members, and the type of the record if they are its fields.
     case entries([ArchiveObject.Entry], typeName: String? = nil)
-    case pairs([ArchiveValue.MapEntry])
     case members([Member], JSONLayout)
     /// The tag of a case, and the associated values under a separate key.
     case tagged([ArchiveObject.Entry], caseName: String)
@@ -43,7 +42,6 @@ struct JSONFrame {
       switch contents {
       case .elements(let elements): elements.count
       case .entries(let entries, _), .tagged(let entries, _): entries.count
-      case .pairs(let pairs): pairs.count
       case .members(let members, _): members.count
       }
   }
@@ -53,7 +51,7 @@ struct JSONFrame {
     guard next > 0 else { return error }
     var located = error
     switch contents {
-    case .elements, .pairs: located = error.prefixed(by: .index(next - 1))
+    case .elements: located = error.prefixed(by: .index(next - 1))
     case .entries(let entries, let typeName):
       located = error.prefixed(by: .key(entries[next - 1].key))
       if let typeName { located = located.inType(typeName) }
@@ -69,7 +67,7 @@ struct JSONFrame {
 extension JSONFrame.Contents {
   var isObject: Bool {
     switch self {
-    case .elements, .pairs: false
+    case .elements: false
     case .entries, .tagged: true
     case .members(let members, _): members.first?.step.isKey ?? true
     }
@@ -89,7 +87,7 @@ extension JSONFrame.Contents {
       let member = members.first { if case .key(let other) = $0.step { ExactKey.isSame(other, key) } else { false } }
       found = member.map { if case .value(let value, _) = $0.content { value } else { nil } }
       tagged = .members([.init(step: .key(key), content: .constant(.string(tag)))] + members, layout)
-    case .members, .elements, .pairs, .tagged: throw Self.noPlace()
+    case .members, .elements, .tagged: throw Self.noPlace()
     }
     guard let found else { return tagged }
     guard mayHoldTag, case .string(tag)? = found else {

@@ -64,9 +64,6 @@ struct JSONValueWriter {
     case .elements(let elements):
       sink.separate(isFirst: place == 0, inObject: false)
       try append(elements[place], &sink)
-    case .pairs(let pairs):
-      sink.separate(isFirst: place == 0, inObject: false)
-      try open(.elements([pairs[place].key, pairs[place].value]), &sink)
     case .entries(let entries, _), .tagged(let entries, _):
       beginMember(place, entries[place].key, &sink)
       try append(entries[place].value, &sink)
@@ -176,7 +173,7 @@ struct JSONValueWriter {
     for pair in pairs {
       guard let key = try JSONOutput.text(of: pair.key) else {
         try checkKeys(pairs)
-        return .pairs(pairs)
+        return .elements(pairs.map { .array([$0.key, $0.value]) })
       }
       guard texts.insert(ExactKey(key)).inserted else { throw ArchiveError.at(.key(key), JSONOutput.sameText()) }
       entries.append(ArchiveObject.Entry(key: key, value: pair.value))
