@@ -31,39 +31,26 @@ extension ArchiveValue {
   /// The number of values, including this one and all values inside.
   ///
   /// - Complexity: linear in that number. Does not use recursion.
-  package var size: Int {
-    var size = 1
-    // Most records hold no others, and then take no memory here.
-    var waiting: [ArchiveValue] = []
-    var next: ArchiveValue? = self
-    while let value = next {
-      value.forEachInside {
-        size += 1
-        if $0.holdsValues { waiting.append($0) }
-      }
-      next = waiting.popLast()
-    }
-    return size
-  }
+  package var size: Int { (try? size(limit: .max)) ?? 1 }
 
-  /// The number of values: this one and all inside.
+  /// The number of values, including this one and all values inside.
   ///
   /// - Parameter depth: the number of levels around this value.
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if more levels than the limit are nested.
-  /// - Complexity: linear in that number; does not use the stack.
-  func size(atDepth depth: Int = 0, limit: Int = .max) throws -> Int {
-    guard holdsValues else {
-      guard depth <= limit else { throw ArchiveError.tooDeep(limit) }
-      return 1
-    }
+  /// - Complexity: linear in that number. Does not use recursion.
+  func size(atDepth depth: Int = 0, limit: Int) throws -> Int {
+    guard depth <= limit else { throw ArchiveError.tooDeep(limit) }
     var size = 1
-    var waiting = [(value: self, depth: depth)]
-    while let (value, depth) = waiting.popLast() {
-      guard depth < limit else { throw ArchiveError.tooDeep(limit) }
-      value.forEachInside { inside in
+    // Most records hold no others, and then take no memory here.
+    var waiting: [(value: ArchiveValue, depth: Int)] = []
+    var next: (value: ArchiveValue, depth: Int)? = (self, depth)
+    while let (value, depth) = next {
+      guard depth < limit || !value.holdsValues else { throw ArchiveError.tooDeep(limit) }
+      value.forEachInside {
         size += 1
-        if inside.holdsValues { waiting.append((inside, depth + 1)) }
+        if $0.holdsValues { waiting.append(($0, depth + 1)) }
       }
+      next = waiting.popLast()
     }
     return size
   }
