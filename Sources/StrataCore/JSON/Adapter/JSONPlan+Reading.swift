@@ -21,24 +21,31 @@ extension JSONPlan {
     if let problem { throw problem }
     var found = [ArchiveValue?](repeating: nil, count: entries.count)
     var slots = JSONSlots(values: [])
-    if case .object(let object) = json {
-      for entry in object.entries {
-        for place in table[ExactKey(entry.key)] ?? [] { found[place] = entry.value }
-      }
-    } else if needsObject {
+    let members = json.objectValue?.entries
+    if members == nil, needsObject {
       throw ArchiveError.mismatch(expected: "a JSON object for \(typeName)", found: json.kind).about(json)
         .inType(typeName)
     }
     if context.json.unknownKeys != .ignore, !readsWhole { try noteUnknown(json, in: context, &slots) }
-    for entry in entries {
+    var keys = KeyPlaces(members ?? [])
+    for entry in entries where entry.json.isRead {
       let place = entry.place
-      if case .key = entry.source, entry.isPlain { continue }
       do {
-        if let value = try value(of: entry, found[place], json, in: context) {
+        let value: ArchiveValue?
+        if case .path(let path) = entry.source, let key = path.onlyKey {
+          value = keys.place(of: key, near: place).flatMap { members?[$0].value }
+        } else {
+          value = try self.value(of: entry, json)
+        }
+        guard !entry.isPlain else {
+          found[place] = value
+          continue
+        }
+        if let value {
           found[place] = try processed(value, entry, in: context)
           if entry.json.skipsInvalid { try skipInvalid(&found[place], entry, in: context, &slots) }
-        } else {
-          found[place] = suppliesMissing && entry.json.isRead ? entry.json.missing : nil
+        } else if suppliesMissing {
+          found[place] = entry.json.missing
         }
       } catch {
         guard context.collectsErrors else { throw error }
@@ -107,13 +114,9 @@ extension JSONPlan {
       + "\(reader.schema.name) itself, or both by a tag with a JSONCluster, or ignore unknown keys"
   }
 
-  private func value(
-    of entry: Entry, _ found: ArchiveValue?, _ json: ArchiveValue, in context: DecodingContext
-  ) throws -> ArchiveValue? {
-    guard entry.json.isRead else { return nil }
+  private func value(of entry: Entry, _ json: ArchiveValue) throws -> ArchiveValue? {
     switch entry.source {
-    case .absent: return nil
-    case .key: return found
+    case .automatic, .absent: return nil
     case .entireObject: return json
     case .path(let path): return try find(path, in: json, entry)
     case .firstOf(let paths):
