@@ -3,16 +3,6 @@ public import Foundation
 // Each of these functions returns the same as `make(from:in:)` for the value of the element, only faster. Tests compare
 // the two paths. Types without such a function are created from the value.
 
-extension Bool {
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Bool {
-    switch element.token.kind {
-    case .yes: return true
-    case .no: return false
-    default: throw element.mismatch("a boolean")
-    }
-  }
-}
-
 extension Archivable where Self: FixedWidthInteger {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
     if element.token.kind == .integer, let small = ArchiveValue.smallInteger(element.text),
@@ -44,15 +34,6 @@ extension Double {
     case .integer: return try make(from: element.value(), in: context)
     default: throw element.mismatch("a floating-point number")
     }
-  }
-}
-
-extension Float {
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Float {
-    guard element.kind == .number else { throw element.mismatch("a floating-point number") }
-    let wide = try Double.make(fromJSON: element, in: context)
-    if element.token.kind == .integer { return try make(from: element.value(), in: context) }
-    return try rounded(wide) { ByteBuffer.validString(element.text) }
   }
 }
 
@@ -155,7 +136,7 @@ extension JSONElement {
 
 extension JSONElement {
   /// Returns the members with these keys, as values.
-  fileprivate func members(_ keys: Set<ExactKey>) throws -> ArchiveObject {
+  func members(_ keys: Set<ExactKey>) throws -> ArchiveObject {
     var entries: [ArchiveObject.Entry] = []
     try forEachMember { key, member in
       guard keys.contains(ExactKey(key)) else { return }

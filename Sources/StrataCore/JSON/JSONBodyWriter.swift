@@ -86,10 +86,9 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
     case CBOR.Tag.set: try elements(try reader.readArrayCount())
     case CBOR.Tag.decimal:
       try output.write(reader.readDecimalContent(at: start))
-    case CBOR.Tag.epochDate where try reader.peekByte() < 0x40:
-      let (isNegative, argument) = try reader.readInteger64()
-      let seconds = Int64(clamping: argument)
-      try output.write(secondsSince1970: isNegative ? ~seconds : seconds)
+    case CBOR.Tag.epochDate:
+      reader.position = start
+      try output.write(reader.readDate())
     case CBOR.Tag.inlineRecord:
       let layout = try layout(ofDefinition: reader.readDefinition(at: start))
       try record(layout, at: start)

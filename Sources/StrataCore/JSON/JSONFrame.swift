@@ -2,11 +2,8 @@
 struct JSONFrame {
   enum Contents {
     case elements([ArchiveValue])
-    /// The fields of a record, without a copy of them.
-    case fields(RecordShape, [ArchiveValue])
     /// Members, and the type of the record if they are its fields.
     case entries([ArchiveObject.Entry], typeName: String? = nil)
-    case pairs([ArchiveValue.MapEntry])
     case members([Member], JSONLayout)
     /// The tag of a case, and the associated values under a separate key.
     case tagged([ArchiveObject.Entry], caseName: String)
@@ -43,9 +40,8 @@ struct JSONFrame {
     isObject = contents.isObject
     count =
       switch contents {
-      case .elements(let elements), .fields(_, let elements): elements.count
+      case .elements(let elements): elements.count
       case .entries(let entries, _), .tagged(let entries, _): entries.count
-      case .pairs(let pairs): pairs.count
       case .members(let members, _): members.count
       }
   }
@@ -55,8 +51,7 @@ struct JSONFrame {
     guard next > 0 else { return error }
     var located = error
     switch contents {
-    case .elements, .pairs: located = error.prefixed(by: .index(next - 1))
-    case .fields(let shape, _): located = error.prefixed(by: .key(shape.keys[next - 1])).inType(shape.typeName)
+    case .elements: located = error.prefixed(by: .index(next - 1))
     case .entries(let entries, let typeName):
       located = error.prefixed(by: .key(entries[next - 1].key))
       if let typeName { located = located.inType(typeName) }
@@ -72,8 +67,8 @@ struct JSONFrame {
 extension JSONFrame.Contents {
   var isObject: Bool {
     switch self {
-    case .elements, .pairs: false
-    case .fields, .entries, .tagged: true
+    case .elements: false
+    case .entries, .tagged: true
     case .members(let members, _): members.first?.step.isKey ?? true
     }
   }
@@ -85,9 +80,6 @@ extension JSONFrame.Contents {
     let found: ArchiveValue??
     let tagged: JSONFrame.Contents
     switch self {
-    case .fields(let shape, let values):
-      let entries = ModelRecord(shape: shape, values: values).object.entries
-      return try Self.entries(entries, typeName: shape.typeName).tagged(key, tag, mayHoldTag: mayHoldTag)
     case .entries(let entries, let typeName):
       found = entries.first { ExactKey.isSame($0.key, key) }.map { .some($0.value) }
       tagged = .entries([.init(key: key, value: .string(tag))] + entries, typeName: typeName)
@@ -95,7 +87,7 @@ extension JSONFrame.Contents {
       let member = members.first { if case .key(let other) = $0.step { ExactKey.isSame(other, key) } else { false } }
       found = member.map { if case .value(let value, _) = $0.content { value } else { nil } }
       tagged = .members([.init(step: .key(key), content: .constant(.string(tag)))] + members, layout)
-    case .members, .elements, .pairs, .tagged: throw Self.noPlace()
+    case .members, .elements, .tagged: throw Self.noPlace()
     }
     guard let found else { return tagged }
     guard mayHoldTag, case .string(tag)? = found else {

@@ -32,9 +32,9 @@ struct JSONKeys: Sendable {
   private let keyBytes: [UInt8]
 
   /// - Parameter paths: the paths of the fields; `nil` for fields that are not looked up here.
-  init(_ paths: [ValuePath?]) {
+  init(_ paths: [JSONPath?]) {
     var builder = Builder(entryOfField: Array(repeating: -1, count: paths.count))
-    let nodes = JSONPathTree.nodes(paths.enumerated().map { ($0, ($1?.keys ?? []).map { .key($0) }[...]) })
+    let nodes = JSONPathTree.nodes(paths.enumerated().map { ($0, ($1?.steps ?? [])[...]) })
     _ = builder.addTable(nodes, [])
     entryOfField = builder.entryOfField
     isOneToOne = builder.entryOfField == Array(builder.entries.indices)
@@ -127,7 +127,7 @@ struct JSONKeys: Sendable {
     _ plan: JSONPlan
   ) -> ArchiveError {
     let path = entries[place.entry].path
-    let entry = plan.entries.first { $0.keyPath?.keys.starts(with: path) ?? false }
+    let entry = plan.entries.first { $0.keyPath?.steps.starts(with: path.map { .key($0) }) ?? false }
     return ArchiveError(
       code, reason, path: entry.map { [.key($0.field.key)] } ?? [], typeName: plan.typeName,
       byteOffset: object.tokens[place.place].offset, extra: .init(jsonPath: path.map { .key($0) }))

@@ -29,8 +29,6 @@ final class JSONLayout: Sendable {
   let whole: [Leaf]
   /// Whether the members are the values of the record, in the same order.
   let isFlat: Bool
-  /// Whether the members also have the keys of the record.
-  let isSame: Bool
   /// The keys of the members with their quotes, if the layout is flat.
   let flatKeys: [[UInt8]]
   /// Whether values are written as they are archived, at paths of keys only.
@@ -110,8 +108,6 @@ final class JSONLayout: Sendable {
     isFlat =
       isPlain && nodes.count == keys.count
       && zip(nodes, nodes.indices).allSatisfy { $0.leaves == [$1] && leaves[$1].index == $1 && $0.children.isEmpty }
-    isSame =
-      isFlat && zip(leaves, keys).allSatisfy { ExactKey.isSame($0.path.description, JSONPath(key: $1).description) }
     flatKeys = isFlat ? nodes.map(\.quotedKey) : []
     self.typeName = typeName
     fieldCount = keys.count

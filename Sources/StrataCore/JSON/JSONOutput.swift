@@ -198,13 +198,6 @@ struct JSONOutput: ~Copyable, JSONSink {
     buffer.append(UInt8(ascii: "\""))
   }
 
-  /// Writes a date of whole seconds since 1970.
-  mutating func write(secondsSince1970 seconds: Int64) throws(ArchiveError) {
-    buffer.append(UInt8(ascii: "\""))
-    guard ISO8601.append(seconds, to: &buffer) else { throw Self.dateOutside() }
-    buffer.append(UInt8(ascii: "\""))
-  }
-
   mutating func write(string: String) { ByteBuffer.withUTF8(of: string) { buffer.append(jsonString: $0.bytes) } }
 
   @inline(__always)

@@ -69,10 +69,9 @@ extension JSONPath {
 extension JSONElement {
   /// The index of the token of a member or an element; `nil` if it is absent.
   fileprivate func onlyPlace(of component: ArchiveError.PathComponent) throws -> Int? {
-    var found: Int?
     switch component {
     case .key(let key):
-      guard kind == .object else { throw mismatch("an object") }
+      var found: Int?
       try forEachMember { name, value in
         guard ExactKey.isSame(name, key) else { return }
         guard found == nil else {
@@ -81,15 +80,11 @@ extension JSONElement {
         }
         found = value.place
       }
+      return found
     case .index(let index):
-      guard kind == .array else { throw mismatch("an array") }
-      var number = 0
-      try forEachElement { element in
-        if number == index { found = element.place }
-        number += 1
-      }
+      _ = try firstElement()
+      return place(ofIndex: index)
     }
-    return found
   }
 }
 

@@ -2,9 +2,6 @@ extension JSONValueWriter {
   mutating func contents(of record: ModelRecord, _ layout: JSONLayout) throws -> JSONFrame.Contents {
     if let problem = layout.problem { throw problem }
     let fields = frames.isEmpty ? fields : nil
-    if layout.isSame, fields == nil, writing.nulls == .null {
-      return .fields(record.shape, record.values)
-    }
     let values = try values(of: record, layout, layout.leaves, fields)
     guard layout.whole.isEmpty else { return try contents(of: record, layout, values, fields) }
     let members = try members(layout.nodes, values, layout) { node in

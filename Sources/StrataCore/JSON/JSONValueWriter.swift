@@ -64,12 +64,6 @@ struct JSONValueWriter {
     case .elements(let elements):
       sink.separate(isFirst: place == 0, inObject: false)
       try append(elements[place], &sink)
-    case .pairs(let pairs):
-      sink.separate(isFirst: place == 0, inObject: false)
-      try open(.elements([pairs[place].key, pairs[place].value]), &sink)
-    case .fields(let shape, let values):
-      beginMember(place, shape.keys[place], &sink)
-      try append(values[place], &sink)
     case .entries(let entries, _), .tagged(let entries, _):
       beginMember(place, entries[place].key, &sink)
       try append(entries[place].value, &sink)
@@ -160,7 +154,7 @@ struct JSONValueWriter {
     case .map(let pairs): return (try contents(of: pairs), nil)
     case .record(let record):
       guard let layout = try writing.layout(of: record.shape) else {
-        return (.fields(record.shape, record.values), nil)
+        return (.entries(record.object.entries, typeName: record.typeName), nil)
       }
       guard let kinds = layout.kinds else { return (try contents(of: record, layout), nil) }
       guard kinds.isHierarchy else { return try contents(ofCase: record, kinds) }
@@ -179,7 +173,7 @@ struct JSONValueWriter {
     for pair in pairs {
       guard let key = try JSONOutput.text(of: pair.key) else {
         try checkKeys(pairs)
-        return .pairs(pairs)
+        return .elements(pairs.map { .array([$0.key, $0.value]) })
       }
       guard texts.insert(ExactKey(key)).inserted else { throw ArchiveError.at(.key(key), JSONOutput.sameText()) }
       entries.append(ArchiveObject.Entry(key: key, value: pair.value))

@@ -31,18 +31,23 @@ private struct ValueText {
     case .url(let value): text += "<\(value.absoluteString)>"
     case .array(let elements): addAll(elements, "[", "]") { $0.add($1, depth + 1) }
     case .set(let elements): addAll(elements, "{", "}") { $0.add($1, depth + 1) }
-    case .object(let object): add(object, depth)
-    case .map(let entries):
-      if entries.isEmpty {
-        text += "[:]"
-      } else {
-        addAll(entries, "[", "]") {
-          $0.add($1.key, depth + 1)
-          $0.text += ": "
-          $0.add($1.value, depth + 1)
-        }
+    case .object(let object):
+      addAll(object.entries, "[", "]", isEmpty: "[:]") {
+        $0.text += $1.key.debugDescription + ": "
+        $0.add($1.value, depth + 1)
       }
-    case .record(let record): add(record, depth)
+    case .map(let entries):
+      addAll(entries, "[", "]", isEmpty: "[:]") {
+        $0.add($1.key, depth + 1)
+        $0.text += ": "
+        $0.add($1.value, depth + 1)
+      }
+    case .record(let record):
+      text += record.modelVersion.map { "\(record.typeName)@\($0)" } ?? record.typeName
+      addAll(record.fields, "(", ")") {
+        $0.text += $1.key + ": "
+        $0.add($1.value, depth + 1)
+      }
     case .reference(let number): text += "#\(number)"
     case .graph(let graph):
       text += "graph(root: "
@@ -55,33 +60,16 @@ private struct ValueText {
     }
   }
 
-  mutating func add(_ object: ArchiveObject, _ depth: Int) {
-    if object.isEmpty {
-      text += "[:]"
-    } else {
-      addAll(object.entries, "[", "]") {
-        $0.text += $1.key.debugDescription + ": "
-        $0.add($1.value, depth + 1)
-      }
-    }
-  }
-
-  mutating func add(_ record: ModelRecord, _ depth: Int) {
-    text += record.modelVersion.map { "\(record.typeName)@\($0)" } ?? record.typeName
-    addAll(record.fields, "(", ")") {
-      $0.text += $1.key + ": "
-      $0.add($1.value, depth + 1)
-    }
-  }
-
   private mutating func add(_ data: Data) {
     let bytes = data.prefix(Self.shownBytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     text += "<\(data.count) bytes" + (data.isEmpty ? ">" : ": \(bytes)\(data.count > Self.shownBytes ? "…" : "")>")
   }
 
   private mutating func addAll<Element>(
-    _ elements: [Element], _ start: String, _ end: String, _ add: (inout ValueText, Element) -> Void
+    _ elements: [Element], _ start: String, _ end: String, isEmpty: String? = nil,
+    _ add: (inout ValueText, Element) -> Void
   ) {
+    if let isEmpty, elements.isEmpty { return text += isEmpty }
     text += start
     for (index, element) in elements.enumerated() where valuesLeft >= 0 {
       if index > 0 { text += ", " }
@@ -103,18 +91,10 @@ extension ArchiveValue: CustomStringConvertible {
 
 extension ModelRecord: CustomStringConvertible {
   /// Type name, version and fields, in the format of ``ArchiveValue/description``.
-  public var description: String {
-    var text = ValueText()
-    text.add(self, 0)
-    return text.text
-  }
+  public var description: String { ArchiveValue.record(self).description }
 }
 
 extension ArchiveObject: CustomStringConvertible {
   /// The keys and values, in the format of ``ArchiveValue/description``.
-  public var description: String {
-    var text = ValueText()
-    text.add(self, 0)
-    return text.text
-  }
+  public var description: String { ArchiveValue.object(self).description }
 }

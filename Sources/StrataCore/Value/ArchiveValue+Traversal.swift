@@ -31,53 +31,35 @@ extension ArchiveValue {
   /// The number of values, including this one and all values inside.
   ///
   /// - Complexity: linear in that number. Does not use recursion.
-  package var size: Int {
+  package var size: Int { (try? size(limit: .max)) ?? 1 }
+
+  /// The number of values, including this one and all values inside.
+  ///
+  /// - Parameter depth: the number of levels around this value.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if more levels than the limit are nested.
+  /// - Complexity: linear in that number. Does not use recursion.
+  func size(atDepth depth: Int = 0, limit: Int) throws -> Int {
+    guard depth <= limit else { throw ArchiveError.tooDeep(limit) }
     var size = 1
     // Most records hold no others, and then take no memory here.
-    var waiting: [ArchiveValue] = []
-    var next: ArchiveValue? = self
-    while let value = next {
+    var waiting: [(value: ArchiveValue, depth: Int)] = []
+    var next: (value: ArchiveValue, depth: Int)? = (self, depth)
+    while let (value, depth) = next {
+      guard depth < limit || !value.holdsValues else { throw ArchiveError.tooDeep(limit) }
       value.forEachInside {
         size += 1
-        if $0.holdsValues { waiting.append($0) }
+        if $0.holdsValues { waiting.append(($0, depth + 1)) }
       }
       next = waiting.popLast()
     }
     return size
   }
 
-  /// The number of values: this one and all inside.
-  ///
-  /// - Parameter depth: the number of levels around this value.
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if more levels than the limit are nested.
-  /// - Complexity: linear in that number; does not use the stack.
-  func size(atDepth depth: Int = 0, limit: Int = .max) throws -> Int {
-    guard holdsValues else {
-      guard depth <= limit else { throw ArchiveError.tooDeep(limit) }
-      return 1
-    }
-    var size = 1
-    var waiting = [(value: self, depth: depth)]
-    while let (value, depth) = waiting.popLast() {
-      guard depth < limit else { throw ArchiveError.tooDeep(limit) }
-      value.forEachInside { inside in
-        size += 1
-        if inside.holdsValues { waiting.append((inside, depth + 1)) }
-      }
-    }
-    return size
-  }
-
   /// Whether a value directly inside satisfies the predicate.
   package func containsInside(where predicate: (ArchiveValue) throws -> Bool) rethrows -> Bool {
-    switch self {
-    case .array(let elements), .set(let elements): try elements.contains(where: predicate)
-    case .object(let object): try object.entries.contains { try predicate($0.value) }
-    case .record(let record): try record.values.contains(where: predicate)
-    case .map(let entries): try entries.contains { try predicate($0.key) || predicate($0.value) }
-    case .graph(let graph): try graph.objects.contains(where: predicate) || predicate(graph.root)
-    default: false
-    }
+    var found = false
+    try forEachInside { if !found { found = try predicate($0) } }
+    return found
   }
 
   /// Returns the value with each value directly inside replaced. The kind and the order stay the same.

@@ -68,9 +68,5 @@ public enum ArchiveValue: Sendable {
   /// An integer, in the smallest case that holds it.
   ///
   /// - Precondition: its magnitude has at most 128 bits.
-  public static func integer(_ value: some BinaryInteger) -> ArchiveValue {
-    if let small = Int64(exactly: value) { return .int(small) }
-    if let large = UInt64(exactly: value) { return .uint(large) }
-    return .wideInteger(WideInteger(value))
-  }
+  public static func integer(_ value: some BinaryInteger) -> ArchiveValue { ArchiveValue(WideInteger(value)) }
 }

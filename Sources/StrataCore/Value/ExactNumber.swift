@@ -16,7 +16,7 @@ package struct ExactNumber: Comparable {
   /// The digits of a fraction in ASCII, without the leading `0.`. Neither the first nor the last is a zero.
   private var digits: [UInt8] = []
   /// The power of ten that this fraction is multiplied by.
-  private var power = Power(0)
+  private var power: WideInteger = 0
 
   /// The number of a value; `nil` if the value is not a number.
   ///
@@ -38,7 +38,7 @@ package struct ExactNumber: Comparable {
 
   private init(_ kind: Kind) { self.kind = kind }
 
-  private init<T: BinaryFloatingPoint>(_ number: T, _ text: (T) -> String) {
+  private init?<T: BinaryFloatingPoint>(_ number: T, _ text: (T) -> String) {
     if number.isNaN {
       self.init(.notANumber)
     } else if number.isInfinite {
@@ -50,7 +50,7 @@ package struct ExactNumber: Comparable {
 
   /// Parses decimal digits with an optional sign, point and exponent; `nil` for any other text.
   package init?(spelledAs text: String) {
-    let digits = text.first == "+" ? text.dropFirst() : text[...]
+    let digits = text.first == "+" && text.dropFirst().first != "-" ? text.dropFirst() : text[...]
     guard digits.first != "+", digits.utf8.allSatisfy({ 48...57 ~= $0 || "+-.eE".utf8.contains($0) }),
       Double(digits) != nil
     else { return nil }
@@ -60,8 +60,10 @@ package struct ExactNumber: Comparable {
   /// The number as an integer; `nil` if it has a fraction or more than 128 bits.
   var integer: ArchiveValue? {
     guard kind != .zero else { return .int(0) }
-    guard kind == .positive || kind == .negative, power >= Power(digits.count), power <= Power(39) else { return nil }
-    let zeros = Array(repeating: UInt8(ascii: "0"), count: power.clamped - digits.count)
+    guard kind == .positive || kind == .negative, let power = power.exactly(Int.self), power >= digits.count,
+      power <= 39
+    else { return nil }
+    let zeros = Array(repeating: UInt8(ascii: "0"), count: power - digits.count)
     guard let magnitude = WideMagnitude(digits: digits + zeros) else { return nil }
     return ArchiveValue(WideInteger(isNegative: kind == .negative, magnitude: magnitude))
   }
@@ -69,16 +71,14 @@ package struct ExactNumber: Comparable {
   /// The number as a decimal; `nil` if a decimal does not hold all of its digits.
   package var decimal: Decimal? {
     guard kind != .zero else { return 0 }
-    guard kind == .positive || kind == .negative, digits.count <= 39, power <= Power(200), power >= Power(-200) else {
-      return nil
-    }
-    guard let mantissa = WideMagnitude(digits: digits) else { return nil }
-    return DecimalParts(isNegative: kind == .negative, mantissa: mantissa, exponent: power.clamped - digits.count)
-      .decimal
+    guard kind == .positive || kind == .negative, let power = power.exactly(Int.self), -200...200 ~= power,
+      let mantissa = WideMagnitude(digits: digits)
+    else { return nil }
+    return DecimalParts(isNegative: kind == .negative, mantissa: mantissa, exponent: power - digits.count).decimal
   }
 
-  /// Parses a text that is known to be a number.
-  private init(text: String) {
+  /// Parses a text that is known to be a number; `nil` for an exponent of more than 37 digits.
+  private init?(text: String) {
     var rest = text.utf8[...]
     let isNegative = rest.first == UInt8(ascii: "-")
     if isNegative { rest.removeFirst() }
@@ -98,7 +98,11 @@ package struct ExactNumber: Comparable {
     while digits.last == UInt8(ascii: "0") { digits.removeLast() }
     guard !digits.isEmpty else { return }
     kind = isNegative ? .negative : .positive
-    power = Power(text: rest.dropFirst(), plus: places)
+    let exponent: WideInteger? = rest.isEmpty ? 0 : WideInteger(Substring(rest.dropFirst()))
+    guard let exponent, exponent.magnitude.high < 1 << 62, let bits = exponent.twosComplement,
+      let added = WideInteger(places).twosComplement
+    else { return nil }
+    power = WideInteger(twosComplement: bits &+ added)
   }
 
   package static func < (left: ExactNumber, right: ExactNumber) -> Bool {
@@ -109,51 +113,5 @@ package struct ExactNumber: Comparable {
   /// Whether this has the smaller magnitude.
   private func isSmaller(than other: ExactNumber) -> Bool {
     power == other.power ? digits.lexicographicallyPrecedes(other.digits) : power < other.power
-  }
-}
-
-/// An exponent of any length.
-private struct Power: Comparable {
-  /// The exponent, clamped to the range of `Int`.
-  let clamped: Int
-  /// The digits of a clamped exponent, without its sign. Empty for other exponents.
-  private let digits: [UInt8]
-
-  init(_ power: Int) { self.init(power, []) }
-
-  private init(_ clamped: Int, _ digits: [UInt8]) { (self.clamped, self.digits) = (clamped, digits) }
-
-  /// Parses an exponent and adds `places`. There are fewer places than bytes in the text of the number.
-  init(text: Substring.UTF8View, plus places: Int) {
-    let isNegative = text.first == UInt8(ascii: "-")
-    let isSigned = isNegative || text.first == UInt8(ascii: "+")
-    var digits = Array(text.dropFirst(isSigned ? 1 : 0).drop { $0 == UInt8(ascii: "0") })
-    if digits.count <= 18 {
-      let magnitude = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-      self.init((isNegative ? -magnitude : magnitude) + places)
-      return
-    }
-    // The exponent is so much larger than `places` that its sign cannot change.
-    var carry = isNegative ? -places : places
-    for place in digits.indices.reversed() where carry != 0 {
-      let sum = Int(digits[place] - UInt8(ascii: "0")) + carry
-      let digit = (sum % 10 + 10) % 10
-      digits[place] = UInt8(digit) + UInt8(ascii: "0")
-      carry = (sum - digit) / 10
-    }
-    if carry > 0 { digits.insert(contentsOf: carry.description.utf8, at: 0) }
-    digits = Array(digits.drop { $0 == UInt8(ascii: "0") })
-    let text = (isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self)
-    if let small = Int(text), small != .min, small != .max {
-      self.init(small)
-      return
-    }
-    self.init(isNegative ? .min : .max, digits)
-  }
-
-  static func < (left: Power, right: Power) -> Bool {
-    guard left.clamped == right.clamped else { return left.clamped < right.clamped }
-    let (small, large) = left.clamped < 0 ? (right.digits, left.digits) : (left.digits, right.digits)
-    return small.count == large.count ? small.lexicographicallyPrecedes(large) : small.count < large.count
   }
 }

@@ -89,15 +89,9 @@ package enum ISO8601 {
       if fraction == scale { (seconds, fraction) = (seconds + 1, 0) }
       while places > 0 && fraction % 10 == 0 { (places, fraction) = (places - 1, fraction / 10) }
     }
-    return append(Int64(seconds + daysToReference * 86_400), fraction, places, to: &output)
-  }
-
-  /// Appends seconds since 1970 as a date in UTC, with `fraction` as its decimal places. Returns `false` outside the years 0 to 9999.
-  static func append(_ seconds: Int64, _ fraction: Int = 0, _ places: Int = 0, to output: inout ByteBuffer) -> Bool {
-    guard seconds.magnitude < 1 << 48 else { return false }
-    let days = (Int(seconds) >= 0 ? Int(seconds) : Int(seconds) - 86_399) / 86_400
-    let time = Int(seconds) - days * 86_400
-    let (year, month, day) = civil(fromDays: days)
+    let days = (seconds >= 0 ? seconds : seconds - 86_399) / 86_400
+    let time = seconds - days * 86_400
+    let (year, month, day) = civil(fromDays: days + daysToReference)
     guard 0...9999 ~= year else { return false }
     func append(_ number: Int, _ length: Int = 2) {
       output.append(decimal: UInt64(truncatingIfNeeded: number), length: length)

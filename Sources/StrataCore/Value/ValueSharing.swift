@@ -8,11 +8,6 @@ struct ValueSharing {
   /// The same size with each shared part counted once.
   private(set) var distinct = 0
 
-  private struct Place: Hashable {
-    let storage: StorageIdentity
-    let isRecord: Bool
-  }
-
   /// Shorter texts are counted each time, because looking them up costs more.
   private static let longText = 64
   /// Values nested deeper than this cannot be written.
@@ -22,7 +17,7 @@ struct ValueSharing {
   /// The objects that references refer to. The sizes below are those already computed.
   private var objects: [ArchiveValue] = []
   private var objectSizes: [Int: Int] = [:]
-  private var sizes: [Place: Int] = [:]
+  private var sizes: [StorageIdentity: Int] = [:]
   private var texts = Set<StorageIdentity>()
 
   /// - Complexity: linear in the size, with parts that share storage counted once.
@@ -39,7 +34,7 @@ struct ValueSharing {
     case .object(let object):
       size(object.entries) { Self.sum($1.leaf($0.key.utf8.count, nil), $1.size(of: $0.value)) }
     case .record(let record):
-      Self.sum(size(record.values, isRecord: true) { $1.size(of: $0) }, leaf(record.shape.keyBytes, nil))
+      Self.sum(size(record.values) { $1.size(of: $0) }, leaf(record.shape.keyBytes, nil))
     case .reference(let number): size(ofObject: number)
     case .graph(let graph): size(of: graph)
     default: leaf(0, nil)
@@ -72,10 +67,8 @@ struct ValueSharing {
     return size
   }
 
-  private mutating func size<T>(
-    _ elements: [T], isRecord: Bool = false, _ size: (T, inout ValueSharing) -> Int
-  ) -> Int {
-    let place = Place(storage: StorageIdentity(elements), isRecord: isRecord)
+  private mutating func size<T>(_ elements: [T], _ size: (T, inout ValueSharing) -> Int) -> Int {
+    let place = StorageIdentity(elements)
     if !elements.isEmpty, let known = sizes[place] { return known }
     guard depth < Self.deepest else { return leaf(0, nil) }
     depth += 1

@@ -37,6 +37,32 @@ struct Filing: DescribedModel, Equatable {
     })
 }
 
+/// A model with fields that hold null although they are not optional.
+private struct Annexed: DescribedModel, Equatable {
+  var note: ArchiveValue
+  var extra: ArchiveValue
+  var spare: ArchiveValue
+  var loose: ArchiveValue
+  var mark: Mark
+
+  /// A type that reads null itself.
+  struct Mark: Archivable, Equatable {
+    var isNull: Bool
+    func write(to writer: inout ArchiveWriter) throws { isNull ? writer.writeNull() : writer.write(true) }
+    static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Mark {
+      Mark(isNull: value.isNull)
+    }
+  }
+
+  static let fields = Fields(
+    Annexed.self, version: 1, Field("note", \.note, default: 0),
+    Field("extra", \.extra, json: "meta.extra", default: 0),
+    Field("spare", \.spare, json: .path("meta.spare").missing("none"), default: 0),
+    Field("loose", \.loose, json: .path("loose").lenient(.numericString), default: 0),
+    Field("mark", \.mark, json: .path("marks.first").missing(1), default: Mark(isNull: false)),
+    make: { Annexed(note: $0, extra: $1, spare: $2, loose: $3, mark: $4) })
+}
+
 /// What one path gives: a value, or code, path and type of an error.
 private enum Outcome<T: Equatable>: Equatable {
   case value(T)
@@ -142,6 +168,25 @@ struct JSONPathsAgreeTests {
       compare(Filing.self, text)
     }
     compare([Filing].self, "[\(text),\(text)]".replacing("\"unknown\":1,\"unknown\":2", with: "\"unknown\":1"))
+  }
+
+  @Test(
+    "J-6: null is a value of a field whose type holds it, whatever its path and its mapping",
+    arguments: [
+      #"{"note":null,"meta":{"extra":null,"spare":null},"loose":null,"marks":{"first":null}}"#,
+      #"{"note":null,"meta":null,"loose":null,"marks":null}"#,
+    ])
+  func nullOfFieldsThatHoldIt(text: String) throws {
+    compare(Annexed.self, text)
+    let data = Data(text.utf8)
+    let expected = Annexed(note: .null, extra: .null, spare: .null, loose: .null, mark: .init(isNull: true))
+    #expect(try Annexed(fromJSON: data) == expected)
+    #expect(try JSONAdapter<Annexed>(unknownKeys: .refuse).decode(data) == expected)
+    #expect(try JSONAdapter<Annexed>().decode(data, errors: .collectAll) == expected)
+    #expect(try JSONAdapter<[Annexed]>().decode(JSONReader().read(Data("[\(text)]".utf8))) == [expected])
+    var merged = try Annexed(fromJSON: Data("{}".utf8))
+    try merged.mergeValues(fromJSON: data)
+    #expect(merged == expected)
   }
 
   @Test("J-6: absent keeps the default, null is a value")

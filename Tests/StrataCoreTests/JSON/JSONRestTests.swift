@@ -147,6 +147,88 @@ struct JSONRestTests {
     #expect(written == ["title": "t", "page": "h", "links": ["self": "s"], "url": "u"])
   }
 
+  @Model(version: 1, name: "Ticketed")
+  struct Ticketed {
+    @Field(json: .firstOf("a.b", "c")) var first: Int?
+    @Field(json: .writeOnly("auth.token")) var token: String?
+    @Field(json: .writeOnly(.firstOf("keys[0]", "key"))) var key: String?
+    var unknownFields = UnknownFields()
+  }
+
+  @Test("U-22: an error of a field is the same whether or not unknown keys are captured")
+  func errorOfAlternative() throws {
+    let document = try value(#"{"a":5}"#)
+    for unknownKeys in [JSONUnknownKeys.ignore, .capture] {
+      let adapter = try JSONAdapter<Ticketed>(unknownKeys: unknownKeys)
+      let error = #expect(throws: ArchiveError.self) { try adapter.decode(document) }
+      #expect(error?.code == .typeMismatch && error?.codingPath == [.key("first")], "\(unknownKeys)")
+      #expect(error?.jsonPath == [.key("a")] && error?.typeName == "Ticketed")
+      let all = #expect(throws: ArchiveError.self) { try adapter.decode(document, errors: .collectAll) }
+      #expect(all?.all.map(\.codingPath) == [[.key("first")]])
+    }
+  }
+
+  @Test("U-22: a field that is only written reads nothing, so a value at another of its paths is kept")
+  func alternativeOfWritten() throws {
+    let adapter = try JSONAdapter<Ticketed>(unknownKeys: .capture)
+    #expect(try adapter.encodeValue(adapter.decode(value(#"{"key":1}"#)), nulls: .omit) == ["key": 1])
+  }
+
+  @Test(
+    "U-22: a value that stands where a field is written, and cannot be kept beside it, is an error",
+    arguments: [
+      (#"{"auth":"basic"}"#, "token", "auth"), (#"{"auth":[1]}"#, "token", "auth"),
+      (#"{"keys":{"a":1}}"#, "key", "keys"), (#"{"keys":"k","key":1}"#, "key", "keys"),
+    ])
+  func inTheWay(text: String, field: String, path: String) throws {
+    let adapter = try JSONAdapter<Ticketed>(unknownKeys: .capture)
+    let json = try value(text)
+    let error = #expect(throws: ArchiveError.self) { try adapter.decode(json) }
+    #expect(error?.code == .typeMismatch && error?.codingPath == [.key(field)] && error?.typeName == "Ticketed")
+    #expect(error?.jsonPathDescription == path && error?.reason.contains("captured") == true)
+    var ticket = Ticketed()
+    #expect(throws: ArchiveError.self) { try adapter.merge(json, into: &ticket) }
+    // Without capturing, what no field reads is passed over.
+    #expect(throws: Never.self) { try JSONAdapter<Ticketed>().decode(json) }
+  }
+
+  @Test("U-22: all values that cannot be captured are reported; null and containers of the path are no such values")
+  func allInTheWay() throws {
+    let adapter = try JSONAdapter<Ticketed>(unknownKeys: .capture)
+    let all = #expect(throws: ArchiveError.self) {
+      try adapter.decode(value(#"{"a":1,"auth":2,"keys":3}"#), errors: .collectAll)
+    }
+    #expect(all?.all.map(\.codingPath) == [[.key("first")], [.key("token")], [.key("key")]])
+    // What can be kept beside the field is kept; null is the value of every field below it.
+    for text in [#"{"auth":{"kind":"basic"}}"#, #"{"auth":null}"#, #"{"keys":[]}"#, #"{"keys":["k","l"]}"#] {
+      #expect(throws: Never.self) { try adapter.decode(value(text)) }
+    }
+  }
+
+  @Model(version: 1, name: "Rowed")
+  struct Rowed {
+    @Field(json: "[0].name") var name: String?
+    @Field(json: "[1]") var count: Int?
+    var unknownFields = UnknownFields()
+  }
+
+  @Test("A document that is an array: what no field reads is refused, and an error where it would be captured")
+  func arrayAtRoot() throws {
+    for (text, path) in [(#"[{"name":"a","size":1},2]"#, "[0]"), (#"[{"name":"a"},2,3]"#, "[2]")] {
+      let error = #expect(throws: ArchiveError.self) {
+        try JSONAdapter<Rowed>(unknownKeys: .capture).decode(value(text))
+      }
+      #expect(error?.code == .unknownKey && error?.pathDescription == path)
+    }
+    let refused = #expect(throws: ArchiveError.self) {
+      try JSONAdapter<Rowed>(unknownKeys: .refuse).decode(value(#"[{"name":"a","size":1},2]"#))
+    }
+    #expect(refused?.code == .unknownKey && refused?.pathDescription == "[0].size")
+    for unknownKeys in [JSONUnknownKeys.refuse, .capture] {
+      #expect(try JSONAdapter<Rowed>(unknownKeys: unknownKeys).decode(value(#"[{"name":"a"},2]"#)).count == 2)
+    }
+  }
+
   @Test("U-22: a captured key may have the name of a field that JSON has elsewhere, or had before")
   func sameName() throws {
     let adapter = try JSONAdapter<Renamed>(unknownKeys: .capture)

@@ -25,6 +25,10 @@ struct JSONPatchNumberTests {
     ["1e9223372036854775807", "10e9223372036854775806"], ["1e9223372036854775808", "0.01e9223372036854775810"],
     ["1e99999999999999999999999998"], ["1e99999999999999999999999999", "0.1e100000000000000000000000000"],
     ["2e99999999999999999999999999"],
+    [
+      "1e9999999999999999999999999999999999999", "0.1e10000000000000000000000000000000000000",
+      "1e+000000000000000000009999999999999999999999999999999999999",
+    ],
   ]
 
   private static func number(_ text: String) throws -> ArchiveValue { try JSONReader().read(Data(text.utf8)) }
@@ -65,6 +69,20 @@ struct JSONPatchNumberTests {
         }
       }
     }
+  }
+
+  @Test("A number with an exponent of more than 37 digits equals only its own text, and has no order: a conflict")
+  func longestExponents() throws {
+    let zeros = String(repeating: "0", count: 39)
+    for (one, two) in [("1e1\(zeros)", "10e1\(zeros)"), ("1e-1\(zeros)", "2e-1\(zeros)"), ("1e1\(zeros)", "1")] {
+      let (left, right) = (try Self.number(one), try Self.number(two))
+      #expect(try passes(left, left) && !passes(left, right) && !passes(right, left))
+      for policy in [MergePolicy.max, .min] {
+        let result = try Merger(options: MergeOptions(policy: policy)).merge(["a": right], into: ["a": left])
+        #expect(result.report.conflicts.count == 1)
+      }
+    }
+    #expect(try passes(Self.number("0e1\(zeros)"), 0))
   }
 
   @Test("Numbers of all kinds are compared by what JSON has of them")

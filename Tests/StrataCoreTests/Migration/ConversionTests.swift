@@ -76,6 +76,8 @@ struct ConversionTests {
       (number("1e400"), .toDouble), (.decimal(.nan), .toDouble), (.bool(true), .toDouble),
       ("1.5", .toInteger), ("1e-1", .toInteger), ("1e40", .toInteger), ("1e999999999999999999999", .toInteger),
       ("1e999999999999999999999", .toDouble), ("++1", .toDouble),
+      ("+-5", .toInteger), ("+-5", .toDecimal), ("+-5", .toDouble), ("-+5", .toInteger), ("--5", .toDecimal),
+      ("+", .toInteger),
       ("340282366920938463463374607431768211456", .toInteger), ("0x10", .toInteger), ("", .toInteger),
       (.double(0.5), .toInteger), (.double(.nan), .toInteger), (.double(1e300), .toInteger),
       (.float(.infinity), .toInteger),

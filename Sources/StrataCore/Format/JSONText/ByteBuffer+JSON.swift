@@ -22,7 +22,7 @@ extension ByteBuffer {
     while true {
       while end &- place >= 8 {
         let word = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self))
-        let marks = Self.escapes(word)
+        let marks = Self.escapes(word) & 0x8080_8080_8080_8080
         guard marks == 0 else {
           place &+= marks.trailingZeroBitCount &>> 3
           break
@@ -42,15 +42,13 @@ extension ByteBuffer {
     append(UInt8(ascii: "\""))
   }
 
-  /// Marks the highest bit of each byte that needs an escape; exact in the lowest one.
+  /// Marks the highest bit of each byte that needs an escape; exact in the lowest one. Other bits may be set, too.
   @inline(__always)
-  private static func escapes(_ word: UInt64) -> UInt64 {
+  static func escapes(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let quotes = word ^ 0x2222_2222_2222_2222
     let slashes = word ^ 0x5C5C_5C5C_5C5C_5C5C
-    let found =
-      ((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes) | ((word &- 0x2020_2020_2020_2020) & ~word)
-    return found & 0x8080_8080_8080_8080
+    return ((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes) | ((word &- 0x2020_2020_2020_2020) & ~word)
   }
 
   private mutating func append(escapeOf byte: UInt8) {

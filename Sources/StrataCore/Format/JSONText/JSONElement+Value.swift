@@ -19,7 +19,7 @@ extension JSONElement {
 
   /// The value of a token that is neither an array nor an object.
   @inline(__always)
-  fileprivate func scalar(at place: Int) -> ArchiveValue {
+  func scalar(at place: Int) -> ArchiveValue {
     let token = tokens[place]
     switch token.kind {
     case .yes: return .bool(true)
@@ -59,7 +59,6 @@ private struct JSONValueBuilder {
   let duplicateKeys: JSONDuplicateKeys
   private(set) var hasDuplicates = false
   var keys = KeyCache()
-  var marks: [UInt64] = []
 
   init(duplicateKeys: JSONDuplicateKeys) { self.duplicateKeys = duplicateKeys }
 
@@ -97,7 +96,6 @@ private struct JSONValueBuilder {
   }
 
   private mutating func object(_ frame: Frame, _ outer: [Frame], _ root: JSONElement) throws -> ArchiveObject {
-    if hasUniqueKeys(frame, root) { return ArchiveObject(uniqueEntries: frame.entries) }
     let object = ArchiveObject(frame.entries)
     guard object.count < frame.entries.count else { return object }
     hasDuplicates = true
@@ -126,28 +124,6 @@ private struct JSONValueBuilder {
     return place
   }
 
-  /// Returns whether the keys are known to be unique, as far as that is cheap to find out.
-  private mutating func hasUniqueKeys(_ frame: Frame, _ root: JSONElement) -> Bool {
-    let count = frame.entries.count
-    if count < 2 { return true }
-    guard count <= 64 else { return false }
-    marks.removeAll(keepingCapacity: true)
-    var place = frame.token + 1
-    while place < frame.end {
-      let token = root.tokens[place]
-      // Keys with escapes can be equal although their bytes differ.
-      guard token.kind == .string else { return false }
-      marks.append(root.text(of: token).mark)
-      place = root.place(after: place + 1)
-    }
-    for later in 1..<count {
-      let mark = marks[later]
-      for earlier in 0..<later where marks[earlier] == mark {
-        if ExactKey.isSame(frame.entries[earlier].key, frame.entries[later].key) { return false }
-      }
-    }
-    return true
-  }
 }
 
 /// A cache of keys. Most objects of a document have the keys of another one, and long keys need heap storage.

@@ -172,16 +172,7 @@ public struct JSONElement: ~Escapable {
   }
 
   /// The name of the kind in messages and in ``ArchiveValue``.
-  package var kindName: String {
-    switch token.kind {
-    case .null: "null"
-    case .yes, .no: "boolean"
-    case .integer, .fraction: ArchiveValue.number(ofJSON: text, isInteger: token.kind == .integer).kind
-    case .string, .escapedString: "string"
-    case .array: "array"
-    case .object: "object"
-    }
-  }
+  package var kindName: String { token.isContainer ? kind.rawValue : scalar(at: place).kind }
 
   /// The value that an error holds.
   package var refused: ArchiveValue? {
@@ -222,7 +213,7 @@ public struct JSONElement: ~Escapable {
     return place
   }
 
-  private func place(ofIndex index: Int) -> Int? {
+  func place(ofIndex index: Int) -> Int? {
     guard token.kind == .array else { return nil }
     var place = place &+ 1
     for _ in 0..<index where place < token.next { place = self.place(after: place) }

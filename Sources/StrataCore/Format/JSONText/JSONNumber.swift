@@ -41,7 +41,6 @@ struct JSONNumber {
       while digits > 0, small % 10 == 0 { (small, digits, power) = (small / 10, digits &- 1, power &+ 1) }
       significand = WideMagnitude(small)
     } else {
-      digits = 0
       readLong(bytes.extracting(start..<place))
     }
     if place < end { power += Self.exponent(bytes.extracting((place &+ 1)..<end)) }
@@ -64,37 +63,13 @@ struct JSONNumber {
   /// Reads 20 or more digits, with or without a point.
   @inline(never)
   private mutating func readLong(_ bytes: RawSpan) {
-    var zeros = 0
-    for place in 0..<bytes.byteCount {
-      let digit = bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) &- UInt8(ascii: "0")
-      switch digit {
-      case 0: if digits > 0 { zeros += 1 }
-      case 1...9:
-        digits += zeros + 1
-        append(digit, after: zeros)
-        zeros = 0
-      default: break
-      }
-    }
-    power += zeros
-  }
-
-  private mutating func append(_ digit: UInt8, after zeros: Int) {
-    if digits > 39 { isTooLong = true }
-    guard !isTooLong else { return }
-    if digits <= 19 {
-      var small = significand.low
-      for _ in 0..<zeros { small &*= 10 }
-      significand = WideMagnitude(small &* 10 &+ UInt64(digit))
-      return
-    }
-    for place in 0...zeros {
-      guard let longer = significand.appending(digit: place < zeros ? 0 : digit) else {
-        isTooLong = true
-        return
-      }
-      significand = longer
-    }
+    var text = bytes.withUnsafeBytes { $0.filter { $0 != UInt8(ascii: ".") } }.drop { $0 == UInt8(ascii: "0") }
+    let written = text.count
+    while text.last == UInt8(ascii: "0") { text.removeLast() }
+    digits = text.count
+    power += written - digits
+    let known = WideMagnitude(digits: text)
+    (significand, isTooLong) = (known ?? .zero, known == nil)
   }
 
   /// The decimal with just these digits, or `nil` where Foundation's mantissa of 128 bits and exponents from -128 to

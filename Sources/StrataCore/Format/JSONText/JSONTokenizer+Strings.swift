@@ -23,12 +23,7 @@ extension JSONTokenizer {
   /// Marks each byte that is a quote, a backslash, a control character or not ASCII. Only the lowest mark is exact.
   @inline(__always)
   private static func unusual(_ word: UInt64) -> UInt64 {
-    let ones: UInt64 = 0x0101_0101_0101_0101
-    let quotes = word ^ 0x2222_2222_2222_2222
-    let slashes = word ^ 0x5C5C_5C5C_5C5C_5C5C
-    let found =
-      ((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes) | ((word &- 0x2020_2020_2020_2020) & ~word) | word
-    return found & 0x8080_8080_8080_8080
+    (ByteBuffer.escapes(word) | word) & 0x8080_8080_8080_8080
   }
 
   /// Scans the rest of a string, which may have escapes and other characters than ASCII from the given index on.

@@ -47,13 +47,7 @@ public struct Discriminator: Sendable {
   var components: [ArchiveError.PathComponent] { path?.components ?? [] }
 
   /// The key of a tag among the members of the content; `nil` for a tag elsewhere.
-  var key: String? {
-    if case .inside(let path) = place, case .key(let key)? = path.steps.first, path.steps.count == 1 {
-      key
-    } else {
-      nil
-    }
-  }
+  var key: String? { if case .inside(let path) = place { path.onlyKey } else { nil } }
 
   /// The reasons why this place cannot hold a tag.
   var problems: [String] {

@@ -10,13 +10,15 @@ public import Foundation
 ///
 /// The common type need not know the variants. Each is written by its own mapping, with its tag first.
 public struct JSONCluster<Result>: Sendable {
-  /// The treatment of a tag that no variant has.
+  /// The treatment of a tag that no variant has. A cluster inside another one has its own.
   public enum Unknown: Sendable {
     /// Reading throws ``ArchiveError`` with the code `unknownCase`.
     case fail
     /// The variant with this tag reads the document. It also reads a document without a tag.
     case fallback(String)
     /// Arrays skip the document. Outside of an array, reading throws.
+    ///
+    /// If a cluster inside this one does not know its tag, arrays skip the document only if both clusters skip.
     case skip
   }
 
@@ -61,7 +63,7 @@ public struct JSONCluster<Result>: Sendable {
   public func decode(_ json: Data) throws -> Result { try reader.withValue(of: json, decode) }
 
   /// Reads a document that was parsed before.
-  public func decode(_ json: ArchiveValue) throws -> Result { try decode(json, []) }
+  public func decode(_ json: ArchiveValue) throws -> Result { try decode(json, []).get() }
 
   /// Reads an array of documents of any kinds, in its order.
   ///
@@ -79,16 +81,24 @@ public struct JSONCluster<Result>: Sendable {
     guard case .array(let elements) = json else {
       throw ArchiveError.mismatch(expected: "an array", found: json.kind).about(json)
     }
-    return try elements.results(of: decode) { error in
-      if let onInvalid { return onInvalid(error) }
-      guard case .skip = unknown, error.code == .unknownCase, error.codingPath.count == 1 else { throw error }
+    return try elements.results { element in
+      let decoded = try decode(element, [])
+      if case .failure = decoded, case .skip = unknown, onInvalid == nil { return nil }
+      return try decoded.get()
+    } failed: { error in
+      guard let onInvalid else { throw error }
+      onInvalid(error)
     }
+    .compactMap { $0 }
   }
 
   private var reader: JSONReader { .refusingDuplicates() }
 
+  /// A decoded document, or the error of an unknown tag that arrays skip.
+  typealias Decoded = Swift.Result<Result, ArchiveError>
+
   /// - Parameter seen: The clusters that passed the document on.
-  func decode(_ json: ArchiveValue, _ seen: [ObjectIdentifier]) throws -> Result {
+  func decode(_ json: ArchiveValue, _ seen: [ObjectIdentifier]) throws -> Decoded {
     guard let seen = adding(to: seen) else {
       throw ArchiveError(.invalidMapping, "clusters send a document to each other without end")
     }
@@ -98,7 +108,11 @@ public struct JSONCluster<Result>: Sendable {
     var path: [ArchiveError.PathComponent] = []
     do {
       let parts = try discriminator.parts(of: object)
-      let variant = try variant(parts.tag?.tagText, json)
+      guard let variant = try variant(parts.tag?.tagText) else {
+        let error = unknownTag(json)
+        if case .skip = unknown { return .failure(error) }
+        throw error
+      }
       if variant.readsDocument { return try variant.decode(json, seen) }
       path = parts.path
       guard let content = parts.content else {
@@ -108,17 +122,20 @@ public struct JSONCluster<Result>: Sendable {
     } catch { throw ArchiveError.wrap(error).prefixed(by: path) }
   }
 
-  private func variant(_ tag: String?, _ json: ArchiveValue) throws -> JSONVariant<Result> {
+  /// The variant for a tag; `nil` for an unknown tag.
+  private func variant(_ tag: String?) throws -> JSONVariant<Result>? {
     var names = [tag]
     if case .fallback(let name) = unknown { names.append(name) }
     for name in names { if let variant = variants.first(where: { $0.tag == name }) { return variant } }
-    let tags = variants.map(\.tag).joined(separator: ", ")
-    throw tag == nil
-      ? ArchiveError(
-        .missingValue, "the document has no tag that names its kind", extra: .init(jsonPath: discriminator.components))
-      : ArchiveError(
-        .unknownCase, "the tag of the document is none of \(tags)",
-        extra: .init(jsonPath: discriminator.components, input: json))
+    guard tag == nil else { return nil }
+    throw ArchiveError(
+      .missingValue, "the document has no tag that names its kind", extra: .init(jsonPath: discriminator.components))
+  }
+
+  private func unknownTag(_ json: ArchiveValue) -> ArchiveError {
+    ArchiveError(
+      .unknownCase, "the tag of the document is none of \(variants.map(\.tag).joined(separator: ", "))",
+      extra: .init(jsonPath: discriminator.components, input: json))
   }
 
   /// The clusters with this one; `nil` if they form a cycle. A cluster that is created for each document has a new identity.

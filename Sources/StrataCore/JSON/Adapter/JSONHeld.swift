@@ -40,7 +40,7 @@ final class JSONHeld: Sendable {
       }
       guard let last = rests.lastIndex(where: { $0 != nil }) else { return nil }
       return .array(rests[...last].map { $0 ?? .null })
-    // Null is the value of every field below. For anything else, these fields have an error.
+    // Null is the value of every field below. For anything else, reading these fields or capturing throws.
     default: return nil
     }
   }

@@ -21,24 +21,31 @@ extension JSONPlan {
     if let problem { throw problem }
     var found = [ArchiveValue?](repeating: nil, count: entries.count)
     var slots = JSONSlots(values: [])
-    if case .object(let object) = json {
-      for entry in object.entries {
-        for place in table[ExactKey(entry.key)] ?? [] { found[place] = entry.value }
-      }
-      if context.json.unknownKeys != .ignore, !readsWhole { try noteUnknown(json, in: context, &slots) }
-    } else if needsObject {
+    let members = json.objectValue?.entries
+    if members == nil, needsObject {
       throw ArchiveError.mismatch(expected: "a JSON object for \(typeName)", found: json.kind).about(json)
         .inType(typeName)
     }
-    for entry in entries {
+    if context.json.unknownKeys != .ignore, !readsWhole { try noteUnknown(json, in: context, &slots) }
+    var keys = KeyPlaces(members ?? [])
+    for entry in entries where entry.json.isRead {
       let place = entry.place
-      if case .key = entry.source, entry.isPlain { continue }
       do {
-        if let value = try value(of: entry, found[place], json, in: context) {
+        let value: ArchiveValue?
+        if case .path(let path) = entry.source, let key = path.onlyKey {
+          value = keys.place(of: key, near: place).flatMap { members?[$0].value }
+        } else {
+          value = try self.value(of: entry, json)
+        }
+        guard !entry.isPlain else {
+          found[place] = value
+          continue
+        }
+        if let value {
           found[place] = try processed(value, entry, in: context)
           if entry.json.skipsInvalid { try skipInvalid(&found[place], entry, in: context, &slots) }
-        } else {
-          found[place] = suppliesMissing && entry.json.isRead ? entry.json.missing : nil
+        } else if suppliesMissing {
+          found[place] = entry.json.missing
         }
       } catch {
         guard context.collectsErrors else { throw error }
@@ -50,17 +57,42 @@ extension JSONPlan {
   }
 
   private func noteUnknown(_ json: ArchiveValue, in context: DecodingContext, _ slots: inout JSONSlots) throws {
-    if context.json.unknownKeys == .capture {
-      guard keepsUnknownFields, case .object(let rest)? = try rest(of: json) else { return }
-      slots.unknownFields = UnknownFields(rest)
-      return
+    var errors: [(place: Int, error: ArchiveError)] = []
+    func add(_ path: [ArchiveError.PathComponent], _ reason: String) {
+      errors.append((entries.count, ArchiveError(.unknownKey, reason, path: path, typeName: typeName)))
     }
-    let errors = read.strangers(in: json).map { path in
-      ArchiveError(.unknownKey, reason(ofUnknown: path, json, in: context), path: path, typeName: typeName)
+    if context.json.unknownKeys == .refuse {
+      for path in read.strangers(in: json) { add(path, reason(ofUnknown: path, json, in: context)) }
+    } else if keepsUnknownFields {
+      errors = uncapturable(in: json)
+      switch rest(of: json) {
+      case .object(let rest)?: slots.unknownFields = UnknownFields(rest)
+      case .array(let elements)?:
+        add(
+          [.index(elements.firstIndex { !$0.isNull } ?? elements.count - 1)],
+          "no field reads all of this element, and only members of an object are captured; map it, or ignore unknown keys"
+        )
+      default: break
+      }
     }
     guard let first = errors.first else { return }
-    guard context.collectsErrors else { throw first }
-    slots.errors += errors.map { (entries.count, $0) }
+    guard context.collectsErrors else { throw first.error }
+    slots.errors += errors
+  }
+
+  /// The errors of values that block the paths of fields that are only written. Such values cannot be captured.
+  private func uncapturable(in json: ArchiveValue) -> [(place: Int, error: ArchiveError)] {
+    entries.filter { $0.json.isWritten && !$0.json.isRead }.flatMap { entry in
+      entry.writtenPaths.compactMap { path in
+        do { _ = try find(path, in: json, entry) } catch {
+          let error = ArchiveError.wrap(error)
+          let remedy =
+            "; the field is written inside this value, so it cannot be captured; map it, or ignore unknown keys"
+          return (entry.place, error.changed(reason: error.reason + remedy))
+        }
+        return nil
+      }
+    }
   }
 
   /// The reason and remedy for a key that no field reads. A key of a subclass is not a mistake of the mapping.
@@ -82,13 +114,9 @@ extension JSONPlan {
       + "\(reader.schema.name) itself, or both by a tag with a JSONCluster, or ignore unknown keys"
   }
 
-  private func value(
-    of entry: Entry, _ found: ArchiveValue?, _ json: ArchiveValue, in context: DecodingContext
-  ) throws -> ArchiveValue? {
-    guard entry.json.isRead else { return nil }
+  private func value(of entry: Entry, _ json: ArchiveValue) throws -> ArchiveValue? {
     switch entry.source {
-    case .absent: return nil
-    case .key: return found
+    case .automatic, .absent: return nil
     case .entireObject: return json
     case .path(let path): return try find(path, in: json, entry)
     case .firstOf(let paths):
@@ -122,8 +150,9 @@ extension JSONPlan {
         }
       }
       if value.isNull, json.transform?.takesNull != true {
-        guard !entry.isNullable || json.nullPolicy != .fail else { return value }
         switch json.nullPolicy {
+        // Without a transformer, the type of the field accepts or rejects null.
+        case .fail where entry.isNullable || json.transform == nil: return value
         case .fail: throw ArchiveError(.typeMismatch, entry.nullReason)
         case .useDefault: return try entry.field.makeDefault?() ?? (entry.isNullable ? value : nil)
         case .value(let substitute): return substitute

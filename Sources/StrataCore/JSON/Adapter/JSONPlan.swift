@@ -2,40 +2,26 @@
 package final class JSONPlan: Sendable {
   /// How one field is read and written.
   struct Entry: Sendable {
-    enum Source: Sendable {
-      case absent, entireObject
-      /// One key of the object, which is also found through the table.
-      case key(String)
-      case path(JSONPath)
-      case firstOf([JSONPath])
-      case paths([JSONPath])
-    }
-
     let place: Int
     let field: FieldInfo
+    /// The mapping of the field. A field without a path has its own key as one, and an empty path is the entire object.
     let json: JSONField
-    let source: Source
     let isNullable: Bool
     /// Whether the field uses a value as it is found.
     let isPlain: Bool
 
+    var source: JSONField.Source { json.source }
+
     /// The path of keys to a value that is used as it is found; `nil` for any other field.
-    var keyPath: ValuePath? {
-      guard json.isRead, isPlain else { return nil }
-      switch source {
-      case .key(let key): return ValuePath(key: key)
-      case .path(let path):
-        let keys = path.steps.compactMap { if case .key(let key) = $0 { key } else { nil } }
-        return keys.count == path.steps.count ? ValuePath(keys: keys) : nil
-      default: return nil
-      }
+    var keyPath: JSONPath? {
+      guard json.isRead, isPlain, case .path(let path) = source, path.steps.allSatisfy(\.isKey) else { return nil }
+      return path
     }
 
     /// The paths from which the field is read.
     var paths: [JSONPath] {
       switch source {
-      case .absent, .entireObject: []
-      case .key(let key): [JSONPath(key: key)]
+      case .automatic, .absent, .entireObject: []
       case .path(let path): [path]
       case .firstOf(let paths), .paths(let paths): paths
       }
@@ -95,8 +81,6 @@ package final class JSONPlan: Sendable {
   /// The model.
   let type: Any.Type
   let entries: [Entry]
-  /// The fields that are read from each key of the object.
-  let table: [ExactKey: [Int]]
   /// The parts of a document that are read.
   let read: JSONHeld
   /// The parts of a document that are read or written.
@@ -106,9 +90,6 @@ package final class JSONPlan: Sendable {
   let readsWhole: Bool
   /// Whether the document must be an object.
   let needsObject: Bool
-  /// Whether every field is found at one path of keys, and its value used as it is found. The fast path from the bytes
-  /// requires this.
-  package let isPlain: Bool
   /// The lookup table for the fields that use their values as they are found.
   let keys: JSONKeys
   /// The first keys of the paths of all other fields that are read; `nil` if a path does not begin with a key.
@@ -124,15 +105,10 @@ package final class JSONPlan: Sendable {
     self.typeName = typeName
     type = schema.type
     self.keepsUnknownFields = keepsUnknownFields
-    var entries: [Entry] = []
-    var table: [ExactKey: [Int]] = [:]
-    for (place, field) in fields.enumerated() {
-      let entry = Self.entry(place, field, mapping == nil ? field.json : mapping?[field.key] ?? .none)
-      entries.append(entry)
-      if entry.json.isRead, case .key(let key) = entry.source { table[ExactKey(key), default: []].append(place) }
+    let entries = fields.enumerated().map { place, field in
+      Self.entry(place, field, mapping == nil ? field.json : mapping?[field.key] ?? .none)
     }
     self.entries = entries
-    self.table = table
     let read = entries.filter(\.json.isRead)
     let firstKeys = Self.firstKeys(read)
     needsObject = firstKeys != nil
@@ -141,19 +117,19 @@ package final class JSONPlan: Sendable {
     written = JSONHeld(entries.filter(\.json.isWritten).flatMap(\.writtenPaths))
     readsWhole = read.contains { if case .entireObject = $0.source { true } else { false } }
     problem = JSONPlanCheck.problem(typeName, entries, mapping, fields)
-    isPlain = problem == nil && entries.allSatisfy { $0.keyPath != nil && $0.json.isWritten && $0.json.nulls == nil }
     keys = JSONKeys(entries.map(\.keyPath))
     otherKeys = Self.firstKeys(read.filter { $0.keyPath == nil })
     layout = JSONLayout(fields.map(\.key), typeName, entries, problem)
   }
 
   /// Returns the parts of a document that writing the model would lose; `nil` if there are none.
-  func rest(of json: ArchiveValue) throws -> ArchiveValue? {
+  func rest(of json: ArchiveValue) -> ArchiveValue? {
     var rest = written.rest(of: json)
-    // A value from another path than the first is written to the first.
-    for entry in entries where entry.json.isWritten {
+    // A value that was read from another path than the first is written to the first. If a path cannot be followed,
+    // reading the field throws.
+    for entry in entries where entry.json.isWritten && entry.json.isRead {
       guard case .firstOf(let paths) = entry.source,
-        let found = try paths.firstIndex(where: { try $0.value(in: json) != nil }),
+        let found = try? paths.firstIndex(where: { try $0.value(in: json) != nil }),
         found > 0
       else { continue }
       rest = JSONHeld([paths[found]]).rest(of: rest ?? .null)
@@ -161,24 +137,12 @@ package final class JSONPlan: Sendable {
     return rest
   }
 
-  private static func entry(_ place: Int, _ field: FieldInfo, _ json: JSONField) -> Entry {
-    let source: Entry.Source
-    switch json.source {
-    case .absent: source = .absent
-    case .entireObject: source = .entireObject
-    case .automatic: source = .key(field.key)
-    case .path(let path):
-      if path.steps.count == 1, case .key(let key)? = path.steps.first {
-        source = .key(key)
-      } else {
-        source = path.steps.isEmpty ? .entireObject : .path(path)
-      }
-    case .firstOf(let paths): source = .firstOf(paths)
-    case .paths(let paths): source = .paths(paths)
-    }
+  private static func entry(_ place: Int, _ field: FieldInfo, _ declared: JSONField) -> Entry {
+    var json = declared
+    if case .automatic = json.source { json.source = .path(JSONPath(key: field.key)) }
+    if case .path(let path) = json.source, path.steps.isEmpty { json.source = .entireObject }
     return Entry(
-      place: place, field: field, json: json, source: source,
-      isNullable: field.shape.isOptional,
+      place: place, field: field, json: json, isNullable: field.shape.isOptional,
       isPlain: json.transform == nil && json.coercions.isEmpty && json.nullPolicy == .fail && json.missing == nil
         && !json.skipsInvalid)
   }

@@ -29,7 +29,7 @@ extension DecodingContext {
 
   /// Whether the fields of a model can be read directly from the text.
   func readsDirectly(_ plan: JSONPlan) -> Bool {
-    json.unknownKeys == .ignore && !collectsErrors && (plan.isPlain || plan.problem == nil && plan.otherKeys != nil)
+    json.unknownKeys == .ignore && !collectsErrors && plan.problem == nil && plan.otherKeys != nil
   }
 }
 

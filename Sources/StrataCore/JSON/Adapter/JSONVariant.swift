@@ -4,7 +4,7 @@ public struct JSONVariant<Result>: Sendable {
   /// Whether the variant reads the whole document instead of only its content.
   var readsDocument = false
   /// The second argument of `decode` and `encode` is the list of clusters that led to the variant.
-  let decode: @Sendable (ArchiveValue, [ObjectIdentifier]) throws -> Result
+  let decode: @Sendable (ArchiveValue, [ObjectIdentifier]) throws -> JSONCluster<Result>.Decoded
   /// Returns `nil` if the object belongs to another variant.
   let encode: @Sendable (Result, [ObjectIdentifier]) throws -> ArchiveValue?
 
@@ -38,7 +38,7 @@ public struct JSONVariant<Result>: Sendable {
     unwrap: @escaping @Sendable (Result) -> M?
   ) -> JSONVariant {
     JSONVariant(
-      tag: tag, decode: { json, _ in wrap(try adapter.decode(json)) },
+      tag: tag, decode: { json, _ in .success(wrap(try adapter.decode(json))) },
       encode: { result, _ in try unwrap(result).map { try adapter.encodeValue($0) } })
   }
 

@@ -60,15 +60,8 @@ struct PartText {
         throw ArchiveError.at(.key(entry.field.key), error)
       }
     }
-    guard !others.isEmpty else { return }
     // Fields that are not mapped to a single key: the value under the first key of their paths is read as a whole.
-    var keys = Set<ExactKey>()
-    try object.forEachMember { name, value in
-      let key = ExactKey(name)
-      guard others.contains(key) else { return }
-      guard keys.insert(key).inserted else { throw Self.duplicate(value) }
-      _ = try value.value()
-    }
+    if !others.isEmpty { _ = try object.members(others) }
   }
 
   private static func duplicate(_ value: JSONElement) -> ArchiveError {

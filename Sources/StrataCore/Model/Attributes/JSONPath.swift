@@ -111,5 +111,8 @@ public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
   /// The key that the path begins with; `nil` if it does not begin with a key.
   var firstKey: ExactKey? { if case .key(let key)? = steps.first { ExactKey(key) } else { nil } }
 
+  /// The key, if the path has no other steps.
+  var onlyKey: String? { if steps.count == 1, case .key(let key)? = steps.first { key } else { nil } }
+
   var readsEach: Bool { steps.contains(.each) }
 }

@@ -142,12 +142,6 @@ struct MappingTests {
     #expect(try adapter.decode(json(#"{"createdAt": 5}"#)).createdAt == Date(timeIntervalSince1970: 5))
     #expect(try adapter.encodeValue(Page(createdAt: Date(timeIntervalSince1970: 5.5)))["createdAt"] == 5.5)
   }
-
-  @Test("The plain mappings are known as plain")
-  func plainness() throws {
-    #expect(Page.schema.jsonPlan.isPlain && Note.schema.jsonPlan.isPlain)
-    #expect(!Member.schema.jsonPlan.isPlain && !Spot.schema.jsonPlan.isPlain)
-  }
 }
 
 @Model(version: 1)

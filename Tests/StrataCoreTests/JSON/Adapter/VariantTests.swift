@@ -139,6 +139,37 @@ struct VariantTests {
     #expect(failures.map(\.code) == [.unknownCase, .typeMismatch])
   }
 
+  @Test("U-20: only a document with an unknown tag is skipped; an unknown case inside a known variant is an error")
+  func unknownCaseInVariant() throws {
+    let payments = try JSONCluster<Charge>(
+      by: .key("kind"), unknown: .skip, .model("pay", JSONAdapter<Charge>()) { $0 })
+    let document = try json(#"[{"kind": "new"}, {"kind": "pay", "type": "bitcoin"}, {"kind": "pay", "type": "cash"}]"#)
+    let error = archiveError { try payments.decodeArray(document) }
+    #expect(error?.code == .unknownCase && error?.codingPath == [.index(1)])
+    var failures: [ArchiveError] = []
+    #expect(try payments.decodeArray(document, onInvalid: { failures.append($0) }) == [.cash])
+    #expect(failures.map(\.codingPath) == [[.index(0)], [.index(1)]])
+    #expect(archiveError { try payments.decode(json(#"{"kind": "new"}"#)) }?.code == .unknownCase)
+  }
+
+  @Test("U-20: a cluster inside another one says itself what becomes of its tags")
+  func unknownTagInside() throws {
+    let document = try json(
+      #"[{"type": "round", "kind": "circle"}, {"type": "x"}, {"type": "round", "kind": "oval"}, {"type": "blob"}]"#)
+    func cluster(
+      _ outer: JSONCluster<any Shape>.Unknown, _ inner: JSONCluster<any Shape>.Unknown
+    ) throws -> JSONCluster<any Shape> {
+      let round = try JSONCluster<any Shape>(
+        by: .key("kind"), unknown: inner, .model("circle", JSONAdapter<Circle>()) { $0 })
+      return try JSONCluster(
+        by: .key("type"), unknown: outer, .cluster("round", round), .model("blob", JSONAdapter<Blob>()) { $0 })
+    }
+    #expect(try cluster(.skip, .skip).decodeArray(document).count == 2)
+    #expect(archiveError { try cluster(.skip, .fail).decodeArray(document) }?.codingPath == [.index(2)])
+    #expect(archiveError { try cluster(.fail, .skip).decodeArray(document) }?.codingPath == [.index(1)])
+    #expect(try cluster(.skip, .fallback("circle")).decodeArray(document).count == 3)
+  }
+
   @Test("What a cluster of a cluster writes is read again, whatever the places of the two tags")
   func nested() throws {
     for place in [Discriminator.key("kind"), .sibling("kind", content: "value"), .sibling("kind", content: "payload")] {
