@@ -16,7 +16,7 @@ protocol EntityAdapter: Sendable {
   func nodes(of records: ArchiveValue, in catalog: EntityCatalog) throws -> EntityNodes
   /// Encodes some fields as JSON.
   func json(of record: ModelRecord, fields: Set<String>) throws -> ArchiveValue
-  func places(ofField key: String) -> (read: [JSONPath], written: [JSONPath])?
+  func places(ofField key: String) -> (read: [ValuePath], written: [ValuePath])?
 }
 
 struct TypedEntityMapper<E: Entity>: EntityMapperBox {
@@ -49,5 +49,5 @@ struct TypedEntityAdapter<E: Entity>: EntityAdapter {
     try adapter.value(of: record, fields: fields)
   }
 
-  func places(ofField key: String) -> (read: [JSONPath], written: [JSONPath])? { adapter.places(ofField: key) }
+  func places(ofField key: String) -> (read: [ValuePath], written: [ValuePath])? { adapter.places(ofField: key) }
 }

@@ -126,7 +126,7 @@ extension MappedEntity {
         default: isReference ? target.reference(found) : found
         }
       }
-      result = Self.replacing(result, path.steps[...]) { found in
+      result = Self.replacing(result, path.components[...]) { found in
         switch found {
         case .array(let elements): .array(elements.map(element))
         case .null where relation.shape != .one: .array([])
@@ -142,14 +142,14 @@ extension MappedEntity {
   private func reference(_ id: ArchiveValue) -> ArchiveValue {
     let key = type.schema.fields[type.attributes[self.id.attribute].place].key
     guard let path = adapter.places(ofField: key)?.read.first else { return id }
-    return path.steps.reversed().reduce(id) { value, step in
+    return path.components.reversed().reduce(id) { value, step in
       guard case .key(let key) = step else { return value }
       return .object(ArchiveObject([.init(key: key, value: value)]))
     }
   }
 
   private static func replacing(
-    _ value: ArchiveValue, _ steps: ArraySlice<JSONPath.Step>, _ change: (ArchiveValue) -> ArchiveValue
+    _ value: ArchiveValue, _ steps: ArraySlice<ValuePath.Component>, _ change: (ArchiveValue) -> ArchiveValue
   ) -> ArchiveValue {
     guard let step = steps.first else { return change(value) }
     guard case .key(let key) = step, case .object(var object) = value, let inner = object[key] else { return value }

@@ -241,9 +241,9 @@ struct ChangeRequest {
         let json = try target.json(ofID: id)
         value = entity.mapper.references[field.key] == nil ? json : try target.idValue(in: json)
       }
-      body = JSONMergePatch.apply(Self.nested(value, path.steps[...]), to: body)
+      body = JSONMergePatch.apply(Self.nested(value, path.components[...]), to: body)
       // A merge patch cannot set null.
-      if value.isNull { body = Self.setNull(body, path.steps[...]) }
+      if value.isNull { body = Self.setNull(body, path.components[...]) }
     }
     return body
   }
@@ -268,7 +268,7 @@ struct ChangeRequest {
     return try entity.adapter.json(of: record(row), fields: [entity.type.schema.fields[attribute.place].key])
   }
 
-  private static func nested(_ value: ArchiveValue, _ steps: ArraySlice<JSONPath.Step>) -> ArchiveValue {
+  private static func nested(_ value: ArchiveValue, _ steps: ArraySlice<ValuePath.Component>) -> ArchiveValue {
     guard case .key(let key)? = steps.first else { return value }
     return .object(ArchiveObject([.init(key: key, value: nested(value, steps.dropFirst()))]))
   }
@@ -286,7 +286,7 @@ struct ChangeRequest {
     return .object(result)
   }
 
-  private static func setNull(_ body: ArchiveValue, _ steps: ArraySlice<JSONPath.Step>) -> ArchiveValue {
+  private static func setNull(_ body: ArchiveValue, _ steps: ArraySlice<ValuePath.Component>) -> ArchiveValue {
     guard case .key(let key)? = steps.first, case .object(var object) = body else { return body }
     object[key] = steps.count == 1 ? .null : setNull(object[key] ?? [:], steps.dropFirst())
     return .object(object)
@@ -337,7 +337,7 @@ extension MappedEntity {
     let key = type.schema.fields[type.attributes[id.attribute].place].key
     guard let path = adapter.places(ofField: key)?.written.first else { return .null }
     var value = json
-    for step in path.steps {
+    for step in path.components {
       guard case .key(let key) = step else { return .null }
       value = value[key] ?? .null
     }

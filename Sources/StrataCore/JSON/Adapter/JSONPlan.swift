@@ -6,9 +6,9 @@ package final class JSONPlan: Sendable {
       case absent, entireObject
       /// One key of the object, which is also found through the table.
       case key(String)
-      case path(JSONPath)
-      case firstOf([JSONPath])
-      case paths([JSONPath])
+      case path(ValuePath)
+      case firstOf([ValuePath])
+      case paths([ValuePath])
     }
 
     let place: Int
@@ -24,18 +24,16 @@ package final class JSONPlan: Sendable {
       guard json.isRead, isPlain else { return nil }
       switch source {
       case .key(let key): return ValuePath(key: key)
-      case .path(let path):
-        let keys = path.steps.compactMap { if case .key(let key) = $0 { key } else { nil } }
-        return keys.count == path.steps.count ? ValuePath(keys: keys) : nil
+      case .path(let path): return path.components.allSatisfy(\.isKey) ? path : nil
       default: return nil
       }
     }
 
     /// The paths from which the field is read.
-    var paths: [JSONPath] {
+    var paths: [ValuePath] {
       switch source {
       case .absent, .entireObject: []
-      case .key(let key): [JSONPath(key: key)]
+      case .key(let key): [ValuePath(key: key)]
       case .path(let path): [path]
       case .firstOf(let paths), .paths(let paths): paths
       }
@@ -45,27 +43,27 @@ package final class JSONPlan: Sendable {
     var isAll: Bool { if case .paths = source { true } else { false } }
 
     /// The paths to which the field is written.
-    var writtenPaths: [JSONPath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
+    var writtenPaths: [ValuePath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
 
     /// The paths of keys from which the field is also read, but to which it is not written.
-    var furtherPaths: [JSONPath] {
+    var furtherPaths: [ValuePath] {
       guard case .firstOf(let paths) = source else { return [] }
-      return paths.dropFirst().filter { $0.steps.allSatisfy(\.isKey) }
+      return paths.dropFirst().filter { $0.components.allSatisfy(\.isKey) }
     }
 
     /// The part of a written value for one of the paths; `nil` if there is none.
     ///
     /// - Throws: ``ArchiveError`` if the value of a field with several paths is not an object with these paths as keys.
-    func part(of value: ArchiveValue, at path: JSONPath) throws -> ArchiveValue? {
+    func part(of value: ArchiveValue, at path: ValuePath) throws -> ArchiveValue? {
       guard case .paths(let paths) = source, !value.isNull else { return value }
       guard case .object(let object) = value else {
         throw ArchiveError.mismatch(expected: "an object with the paths as keys", found: value.kind)
       }
-      let spellings = Set(paths.map(\.description))
+      let spellings = Set(paths.map(\.memberKey))
       guard object.keys.allSatisfy(spellings.contains) else {
         throw ArchiveError(.unknownKey, "the transformer yields a path that the mapping does not name")
       }
-      return object[path.description]
+      return object[path.memberKey]
     }
 
     /// The error of the field. If it is about null, it names a remedy.
@@ -87,7 +85,7 @@ package final class JSONPlan: Sendable {
 
     /// The path of the field in JSON, for errors.
     var components: [ArchiveError.PathComponent] {
-      if case .absent = source { [.key(field.key)] } else { paths.first?.components ?? [] }
+      if case .absent = source { [.key(field.key)] } else { paths.first?.errorPath ?? [] }
     }
   }
 
@@ -168,10 +166,10 @@ package final class JSONPlan: Sendable {
     case .entireObject: source = .entireObject
     case .automatic: source = .key(field.key)
     case .path(let path):
-      if path.steps.count == 1, case .key(let key)? = path.steps.first {
+      if path.components.count == 1, let key = path.firstKey {
         source = .key(key)
       } else {
-        source = path.steps.isEmpty ? .entireObject : .path(path)
+        source = path.components.isEmpty ? .entireObject : .path(path)
       }
     case .firstOf(let paths): source = .firstOf(paths)
     case .paths(let paths): source = .paths(paths)
@@ -189,7 +187,7 @@ package final class JSONPlan: Sendable {
       if case .entireObject = entry.source { return nil }
       for path in entry.paths {
         guard let key = path.firstKey else { return nil }
-        keys.insert(key)
+        keys.insert(ExactKey(key))
       }
     }
     return keys
