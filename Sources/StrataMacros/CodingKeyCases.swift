@@ -69,8 +69,9 @@ struct CodingKeyCases {
     guard let rawValue = rawValues[property] else { return hasOwnCoding ? .unknown : .absent }
     guard let rawValue else { return .automatic }
     // A raw value is one key, so the characters with a meaning in JSON paths are escaped.
-    let path = rawValue.flatMap { ["\\", ".", "["].contains($0) ? ["\\", $0] : [$0] }
-    return .declared(ExprSyntax(StringLiteralExprSyntax(content: String(path))))
+    let path = rawValue.unicodeScalars.map { ".[\\".unicodeScalars.contains($0) ? "\\\($0)" : "\($0)" }.joined()
+    let text = ["*", "\"\""].contains(rawValue) ? "\\" + path : path
+    return .declared(ExprSyntax(StringLiteralExprSyntax(content: text)))
   }
 }
 

@@ -335,7 +335,7 @@ extension Random {
     }
   }
 
-  fileprivate mutating func selector() -> MergeSelector {
+  fileprivate mutating func selector() -> ValuePath {
     oneOf(["title", "*", "a", "items[*].name", "[*].name", "place.*", "people.*", "a.b", "name", "members[*].name"])
   }
 
@@ -394,12 +394,12 @@ extension Random {
     let keys = tree.objectValue?.keys ?? []
     let (key, other) = keys.isEmpty ? ("a", "b") : (oneOf(keys), oneOf(keys))
     switch below(6) {
-    case 0: return .remove(JSONPointer([key]))
-    case 1: return .test(JSONPointer([key]), tree[other] ?? .null)
-    case 2: return .add(JSONPointer([key, "-"]), self.tree(1))
-    case 3: return .move(from: JSONPointer([key]), to: JSONPointer([other]))
-    case 4: return .copy(from: JSONPointer([key]), to: JSONPointer([other]))
-    default: return .replace(JSONPointer([key, "0"]), self.tree(0))
+    case 0: return .remove(ValuePath(key: key))
+    case 1: return .test(ValuePath(key: key), tree[other] ?? .null)
+    case 2: return .add(ValuePath(key, "-"), self.tree(1))
+    case 3: return .move(from: ValuePath(key: key), to: ValuePath(key: other))
+    case 4: return .copy(from: ValuePath(key: key), to: ValuePath(key: other))
+    default: return .replace(ValuePath(key, "0"), self.tree(0))
     }
   }
 

@@ -82,6 +82,9 @@ struct CodingKeysTests {
       (#"case a = "x[0]""#, ##", json: #"x\[0]"#"##),
       (##"case a = #"x\y"#"##, ##", json: #"x\\y"#"##),
       (#"case a = "\u{e9}\"""#, ##", json: #"é""#"##),
+      (#"case a = "*""#, ##", json: #"\*"#"##),
+      (#"case a = "a*""#, #", json: "a*""#),
+      (#"case a = "\"\"""#, ##", json: #"\"""#"##),
       (#"case a = "x\ny""#, #", json: "x\ny""#),
       ("case a = \"\"\"\n  x\n  y\n  \"\"\"", #", json: "x\ny""#),
     ])

@@ -59,7 +59,7 @@ private struct Day: Codable, Equatable { var mood: Mood }
 @Model(version: 1) private struct Spot: Equatable {
   @Field(json: .paths("lat", "lon", by: Spot.point)) var place = Point()
   struct Point: Codable, Equatable { var lat = 0; var lon = 0 }
-  static let point = ReversibleTransformer<[JSONPath: ArchiveValue], Point>(
+  static let point = ReversibleTransformer<[ValuePath: ArchiveValue], Point>(
     { Point(lat: $0["lat"]?.intValue ?? 0, lon: $0["lon"]?.intValue ?? 0) },
     reverse: { ["lat": .int(Int64($0.lat)), "lon": .int(Int64($0.lon))] })
 }

@@ -18,7 +18,7 @@ struct JSONFrame {
       /// A value without a field: a tag, or null for a gap in an array.
       case constant(ArchiveValue)
     }
-    let step: JSONPath.Step
+    let step: ValuePath.Component
     let content: Content
 
     var index: Int { if case .index(let index) = step { index } else { 0 } }

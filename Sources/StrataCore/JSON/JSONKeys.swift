@@ -4,7 +4,7 @@
 struct JSONKeys: Sendable {
   /// A key of an object along the paths of some fields.
   private struct Entry {
-    let path: [String]
+    let path: [ValuePath.Component]
     let keyStart: Int
     let keyLength: Int
     /// The table of the object below, or -1 if no fields are below.
@@ -32,9 +32,9 @@ struct JSONKeys: Sendable {
   private let keyBytes: [UInt8]
 
   /// - Parameter paths: the paths of the fields; `nil` for fields that are not looked up here.
-  init(_ paths: [JSONPath?]) {
+  init(_ paths: [ValuePath?]) {
     var builder = Builder(entryOfField: Array(repeating: -1, count: paths.count))
-    let nodes = JSONPathTree.nodes(paths.enumerated().map { ($0, ($1?.steps ?? [])[...]) })
+    let nodes = JSONPathTree.nodes(paths.map { $0 ?? ValuePath() })
     _ = builder.addTable(nodes, [])
     entryOfField = builder.entryOfField
     isOneToOne = builder.entryOfField == Array(builder.entries.indices)
@@ -127,10 +127,10 @@ struct JSONKeys: Sendable {
     _ plan: JSONPlan
   ) -> ArchiveError {
     let path = entries[place.entry].path
-    let entry = plan.entries.first { $0.keyPath?.steps.starts(with: path.map { .key($0) }) ?? false }
+    let entry = plan.entries.first { $0.keyPath?.components.starts(with: path) ?? false }
     return ArchiveError(
       code, reason, path: entry.map { [.key($0.field.key)] } ?? [], typeName: plan.typeName,
-      byteOffset: object.tokens[place.place].offset, extra: .init(jsonPath: path.map { .key($0) }))
+      byteOffset: object.tokens[place.place].offset, extra: .init(jsonPath: ValuePath(path).errorPath))
   }
 
   /// Builds the tables.
@@ -142,7 +142,7 @@ struct JSONKeys: Sendable {
     var keyBytes: [UInt8] = []
 
     /// Adds the table for the keys of one object.
-    mutating func addTable(_ nodes: [JSONPathTree], _ path: [String]) -> Int {
+    mutating func addTable(_ nodes: [JSONPathTree], _ path: [ValuePath.Component]) -> Int {
       // At most half of the slots are used, so that searches are short.
       var size = 2
       var bits = 1
@@ -150,13 +150,13 @@ struct JSONKeys: Sendable {
       let table = tables.count
       tables.append(Table(start: slots.count, shift: 64 - bits, mask: size - 1))
       slots.append(contentsOf: Array(repeating: -1, count: size))
-      for node in nodes { if case .key(let key) = node.step { addEntry(node, path + [key], table) } }
+      for node in nodes { if case .key(let key) = node.step { addEntry(node, key, path + [node.step], table) } }
       return table
     }
 
-    private mutating func addEntry(_ node: JSONPathTree, _ path: [String], _ table: Int) {
+    private mutating func addEntry(_ node: JSONPathTree, _ key: String, _ path: [ValuePath.Component], _ table: Int) {
       let place = entries.count
-      let bytes = Array(path[path.count - 1].utf8)
+      let bytes = Array(key.utf8)
       entries.append(Entry(path: path, keyStart: keyBytes.count, keyLength: bytes.count))
       keyBytes.append(contentsOf: bytes)
       var slot = Int(truncatingIfNeeded: bytes.bytes.mark &>> UInt64(tables[table].shift)) & tables[table].mask

@@ -8,13 +8,13 @@ final class JSONLayout: Sendable {
     let key: String
     /// The mapping of the field; `nil` for a key without a mapping, which is written unchanged.
     let entry: JSONPlan.Entry?
-    let path: JSONPath
+    let path: ValuePath
     /// Whether the value is written as it is archived, with the adapter's treatment of null.
     let isPlain: Bool
     /// Whether this is a further path from which the field can be read. It gets a mark if the field has a value.
     let isMark: Bool
 
-    init(index: Int, key: String, entry: JSONPlan.Entry?, path: JSONPath, isMark: Bool = false) {
+    init(index: Int, key: String, entry: JSONPlan.Entry?, path: ValuePath, isMark: Bool = false) {
       (self.index, self.key, self.entry, self.path, self.isMark) = (index, key, entry, path, isMark)
       isPlain = entry.map { $0.json.transform == nil && $0.json.nulls == nil && !$0.isAll } ?? true
     }
@@ -74,7 +74,7 @@ final class JSONLayout: Sendable {
       let isInPlace = entry.place < keys.count && keys[entry.place] == entry.field.key
       guard let index = isInPlace ? entry.place : indices[ExactKey(entry.field.key)] else { continue }
       if case .entireObject = entry.source {
-        whole.append(Leaf(index: index, key: entry.field.key, entry: entry, path: JSONPath([])))
+        whole.append(Leaf(index: index, key: entry.field.key, entry: entry, path: ValuePath([])))
       }
       for path in entry.writtenPaths where !path.readsEach {
         leaves.append(Leaf(index: index, key: entry.field.key, entry: entry, path: path))
@@ -91,19 +91,19 @@ final class JSONLayout: Sendable {
     var rests: [Leaf] = []
     if writesUnknownKeys, keys.count > entries.count {
       let known = Set(entries.map { ExactKey($0.field.key) })
-      let shared = Set(leaves.compactMap { $0.path.steps.count > 1 ? $0.path.firstKey : nil })
+      let shared = Set(leaves.compactMap { $0.path.components.count > 1 ? $0.path.firstKey.map { ExactKey($0) } : nil })
       for (index, key) in keys.enumerated() where !known.contains(ExactKey(key)) {
         let key = UnknownFields.key(ofArchived: key)
-        let leaf = Leaf(index: index, key: key, entry: nil, path: JSONPath(key: key))
+        let leaf = Leaf(index: index, key: key, entry: nil, path: ValuePath(key: key))
         if shared.contains(ExactKey(key)) { rests.append(leaf) } else { leaves.append(leaf) }
       }
     }
-    nodes = JSONPathTree.nodes(leaves.enumerated().map { ($0, $1.path.steps[...]) })
+    nodes = JSONPathTree.nodes(leaves.map(\.path))
     isPlain =
       whole.isEmpty && rests.isEmpty && kinds == nil && !leaves.contains(where: \.isMark)
       && leaves.allSatisfy { leaf in
         (leaf.isPlain || leaf.entry?.json.transform == nil && leaf.entry?.json.nulls == .null)
-          && leaf.path.steps.allSatisfy(\.isKey)
+          && leaf.path.components.allSatisfy(\.isKey)
       }
     isFlat =
       isPlain && nodes.count == keys.count
@@ -120,11 +120,9 @@ final class JSONLayout: Sendable {
   }
 
   /// Whether the last path conflicts with none of the others.
-  private static func areApart(_ paths: [JSONPath]) -> Bool {
+  private static func areApart(_ paths: [ValuePath]) -> Bool {
     let last = paths.count - 1
-    let others = paths.dropLast().enumerated().map { ($0, $1.steps[...]) }
-    let all = JSONPathTree.nodes(others + [(last, paths[last].steps[...])])
-    return !JSONPathTree.conflicts(in: all).contains { $0.number == last || $0.other == last }
+    return !JSONPathTree.conflicts(in: JSONPathTree.nodes(paths)).contains { $0.number == last || $0.other == last }
   }
 
   private static func problem(_ leaves: [Leaf], _ nodes: [JSONPathTree], _ typeName: String) -> ArchiveError? {

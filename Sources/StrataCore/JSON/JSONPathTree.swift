@@ -3,7 +3,7 @@
 /// A class, so that a copy is one reference: writing passes a node for each member.
 final class JSONPathTree: Sendable {
   /// The step from the parent node to this one.
-  let step: JSONPath.Step
+  let step: ValuePath.Component
   /// The key in JSON text, with its quotes; empty for an index.
   let quotedKey: [UInt8]
   /// The numbers of the paths that end here.
@@ -14,7 +14,7 @@ final class JSONPathTree: Sendable {
   var firstLeaf: Int { min(leaves.first ?? .max, children.lazy.map(\.firstLeaf).min() ?? .max) }
 
   private init(_ paths: [Path]) {
-    step = paths.first?.steps.first ?? .each
+    step = paths.first?.steps.first ?? .anyElement
     leaves = paths.filter { $0.steps.count == 1 }.map(\.number)
     children = Self.nodes(paths.map { ($0.number, $0.steps.dropFirst()) })
     guard case .key(let key) = step else {
@@ -26,38 +26,26 @@ final class JSONPathTree: Sendable {
     quotedKey = text.array()
   }
 
-  typealias Path = (number: Int, steps: ArraySlice<JSONPath.Step>)
+  /// Returns the nodes for the first components of the paths, which are numbered by their indices.
+  static func nodes(_ paths: [ValuePath]) -> [JSONPathTree] {
+    nodes(paths.enumerated().map { ($0, $1.components[...]) })
+  }
 
-  /// Returns the nodes for the first steps of numbered paths.
-  static func nodes(_ paths: [Path]) -> [JSONPathTree] {
+  private typealias Path = (number: Int, steps: ArraySlice<ValuePath.Component>)
+
+  private static func nodes(_ paths: [Path]) -> [JSONPathTree] {
     var groups: [[Path]] = []
-    var places: [Group: Int] = [:]
+    var places: [ValuePath.Component: Int] = [:]
     for path in paths {
       guard let step = path.steps.first else { continue }
-      if let place = places[Group(step)] {
+      if let place = places[step] {
         groups[place].append(path)
       } else {
-        places[Group(step)] = groups.count
+        places[step] = groups.count
         groups.append([path])
       }
     }
     return groups.map(JSONPathTree.init)
-  }
-
-  /// A step as a key of a dictionary. Keys of objects are compared by their bytes.
-  private enum Group: Hashable {
-    case key(ExactKey)
-    case index(Int)
-    case each
-
-    init(_ step: JSONPath.Step) {
-      self =
-        switch step {
-        case .key(let key): .key(ExactKey(key))
-        case .index(let index): .index(index)
-        case .each: .each
-        }
-    }
   }
 
   var isKey: Bool { step.isKey }
@@ -90,13 +78,9 @@ final class JSONPathTree: Sendable {
   }
 
   /// The arrays in which some indices have no path, with the number of a path into each array.
-  static func gaps(in nodes: [JSONPathTree], _ path: [JSONPath.Step] = []) -> [(number: Int, path: JSONPath)] {
+  static func gaps(in nodes: [JSONPathTree], _ path: [ValuePath.Component] = []) -> [(number: Int, path: ValuePath)] {
     let indices = nodes.compactMap { if case .index(let index) = $0.step { index } else { nil } }
     let gap = indices.max().flatMap { last in last >= indices.count ? nodes.map(\.firstLeaf).min() : nil }
-    return (gap.map { [($0, JSONPath(path))] } ?? []) + nodes.flatMap { gaps(in: $0.children, path + [$0.step]) }
+    return (gap.map { [($0, ValuePath(path))] } ?? []) + nodes.flatMap { gaps(in: $0.children, path + [$0.step]) }
   }
-}
-
-extension JSONPath.Step {
-  var isKey: Bool { if case .key = self { true } else { false } }
 }

@@ -86,11 +86,7 @@ extension JSONValueWriter {
   ) throws -> [JSONFrame.Member] {
     var members = try members(node.children, values, layout) { child in
       guard let rest else { return nil }
-      switch child.step {
-      case .key(let key): return rest.value[key].map { ($0, rest.leaf) }
-      case .index(let index): return rest.value[.index(index)].map { ($0, rest.leaf) }
-      case .each: return nil
-      }
+      return child.step.step.flatMap { rest.value[$0] }.map { ($0, rest.leaf) }
     }
     if let rest { members += try Self.members(of: rest, besides: node.children, layout) }
     return Self.withGaps(members)
@@ -154,14 +150,14 @@ extension JSONValueWriter {
     let order = layout.rests.values.sorted() + layout.leaves.indices.dropLast(layout.rests.count)
     for (leaf, value) in order.map({ (layout.leaves[$0], values[$0]) }) {
       guard let value else {
-        if writing.keepsContainers { try target.addObjects(leaf.path.steps.dropLast()) }
+        if writing.keepsContainers { try target.addObjects(leaf.path.components.dropLast()) }
         continue
       }
       do {
         if layout.rests[ExactKey(leaf.key)] != nil, leaf.entry == nil, !value.isContainer {
           throw layout.inTheWay(leaf)
         }
-        try target.set(json(value), at: leaf.path.components[...]) { try ArchiveValue.container(.null, for: $1) }
+        try target.set(json(value), at: leaf.path.steps()[...]) { try ArchiveValue.container(.null, for: $1) }
       } catch { throw layout.located(error, leaf) }
     }
     return .entries(target.objectValue?.entries ?? [])
@@ -177,7 +173,7 @@ extension ArchiveValue {
   }
 
   /// Adds the missing objects along a path of keys, unless another value is in the way.
-  fileprivate mutating func addObjects(_ steps: ArraySlice<JSONPath.Step>) throws {
+  fileprivate mutating func addObjects(_ steps: ArraySlice<ValuePath.Component>) throws {
     var path: [ArchiveError.PathComponent] = []
     var current = self
     for step in steps {

@@ -2,28 +2,28 @@ extension Merge {
   /// The paths of the objects in the result, and of those that are no longer in it.
   func places(
     _ merger: ValueMerger, _ result: ArchiveValue
-  ) throws -> (all: ObjectPlaces, reachable: Set<Int>) {
+  ) throws -> (all: PathTable, reachable: Set<Int>) {
     guard let matching = merger.matching, base != nil || !merger.notes.isEmpty else {
-      return (ObjectPlaces([]), [])
+      return (PathTable([]), [])
     }
-    var known = Set<ValueMerger.Way>()
+    var known = Set<PathTable.Way>()
     let before = try merger.ways(from: snapshot.root, found: { known.insert($0) }, { try graph.record($0) })
     var ways = try merger.ways(from: snapshot.rootNumber.map { .reference($0) } ?? result, known: known) {
       try merger.mergedRecord($0)
     }
     let reachable = Set(ways.map(\.object))
     for way in before where !reachable.contains(way.object) { ways.append(try lost(way, matching)) }
-    return (ObjectPlaces(ways), reachable)
+    return (PathTable(ways), reachable)
   }
 
   /// The path of an object that is no longer in the result. If it has an identity, that is the path, because other
   /// objects may now be at its old one.
-  private func lost(_ way: ValueMerger.Way, _ matching: ObjectMatching) throws -> ValueMerger.Way {
+  private func lost(_ way: PathTable.Way, _ matching: ObjectMatching) throws -> PathTable.Way {
     guard matching.entities.indices.contains(way.object), let number = matching.entities[way.object][.local].first
     else { return way }
     let schema = graph.schema(number)
     guard let (key, id) = try graph.identity(of: graph.record(number), schema) else { return way }
-    return ValueMerger.Way(object: way.object, owner: nil, steps: [.key(schema.name), .element(key: key, id: id)])
+    return PathTable.Way(object: way.object, owner: nil, steps: [.key(schema.name), .element(key: key, id: id)])
   }
 
   /// Notes the edited objects that nothing refers to any more, so that their edits are lost.
@@ -43,8 +43,8 @@ extension Merge {
     }
   }
 
-  func entry(_ note: MergeNote, _ merger: ValueMerger, _ places: ObjectPlaces) throws -> MergeReport.Entry {
-    let path = note.object.map { MergePath(note.path, from: $0, in: places) } ?? MergePath(note.path)
+  func entry(_ note: MergeNote, _ merger: ValueMerger, _ places: PathTable) throws -> MergeReport.Entry {
+    let path = note.object.map { ValuePath(note.path, from: $0, in: places) } ?? ValuePath(note.path)
     return MergeReport.Entry(
       path: path, outcome: note.outcome, rule: note.rule, base: try shown(note.sides.base, merger),
       local: try shown(note.sides.local, merger), server: try shown(note.sides.server, merger),
@@ -60,7 +60,7 @@ extension Merge {
   func entries(of change: MergeCommit.Finished, _ outcome: Outcome) -> [MergeReport.Entry] {
     let entity = change.number.flatMap { outcome.linking.entity(of: $0) }
     return change.entries(besides: snapshot.stateKey) { steps in
-      entity.map { MergePath(steps, from: $0, in: outcome.places) } ?? MergePath(steps)
+      entity.map { ValuePath(steps, from: $0, in: outcome.places) } ?? ValuePath(steps)
     }
   }
 }
@@ -68,7 +68,7 @@ extension Merge {
 extension MergeCommit.Finished {
   /// An entry for each field that the model's own code changed.
   func entries(
-    besides stateKey: String? = nil, path: ([MergePath.Component]) -> MergePath = { MergePath($0) }
+    besides stateKey: String? = nil, path: ([ValuePath.Component]) -> ValuePath = { ValuePath($0) }
   ) -> [MergeReport.Entry] {
     zip(after.keys, after.values).compactMap { key, value in
       let old = before[key]

@@ -29,7 +29,7 @@ struct Merge {
   struct Outcome {
     let linking: ObjectLinking
     var report: MergeReport
-    let places: ObjectPlaces
+    let places: PathTable
     let catalog: SchemaCatalog
   }
 
@@ -224,7 +224,7 @@ struct Merge {
         ArchiveObject.schema.isObject ? model as AnyObject : nil
       }
       return NewObject(
-        object: object(graph.referenced.objects[number]), path: MergePath([], from: addition.entity, in: outcome.places)
+        object: object(graph.referenced.objects[number]), path: ValuePath([], from: addition.entity, in: outcome.places)
       )
     }
   }

@@ -20,7 +20,7 @@ struct MergeCommit {
     /// The number of an object; `nil` for a value.
     let number: Int?
     /// The steps from the root to a value that is not an object.
-    var steps: [MergePath.Component] = []
+    var steps: [ValuePath.Component] = []
     let before: ModelRecord
     let after: ModelRecord
   }

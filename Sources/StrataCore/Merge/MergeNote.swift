@@ -2,7 +2,7 @@
 struct MergeNote {
   /// The entity at which the path begins; `nil` for a root that is not an object.
   let object: Int?
-  let path: [MergePath.Component]
+  let path: [ValuePath.Component]
   let outcome: MergeReport.Outcome
   let rule: String
   let sides: MergeSides
@@ -13,7 +13,7 @@ struct MergeNote {
   /// The entry of a report, for values without objects.
   var entry: MergeReport.Entry {
     MergeReport.Entry(
-      path: MergePath(path), outcome: outcome, rule: rule, base: sides.base, local: sides.local, server: sides.server,
+      path: ValuePath(path), outcome: outcome, rule: rule, base: sides.base, local: sides.local, server: sides.server,
       result: result)
   }
 }

@@ -12,8 +12,8 @@ public struct MergeOptions: Sendable {
 
   /// The policy of every field; `nil` for the fields' own policies.
   public var policy: MergePolicy?
-  /// Policies for paths, which override all others. If several match, the last one wins.
-  public var policies: [(path: MergeSelector, policy: MergePolicy)] = []
+  /// Policies for paths and patterns of paths, which override all others. If several match, the last one wins.
+  public var policies: [(path: ValuePath, policy: MergePolicy)] = []
   /// The result of conflicts.
   public var conflicts: ConflictHandling = .keepLocal
   /// Whether elements with an identity and keys of dictionaries are kept that the source does not list. By default,
@@ -28,7 +28,7 @@ public struct MergeOptions: Sendable {
 
   /// Creates options. By default, each field has its own policy, and conflicts keep the local value.
   public init(
-    policy: MergePolicy? = nil, policies: KeyValuePairs<MergeSelector, MergePolicy> = [:],
+    policy: MergePolicy? = nil, policies: KeyValuePairs<ValuePath, MergePolicy> = [:],
     conflicts: ConflictHandling = .keepLocal, unlisted: Unlisted? = nil, keys: [String]? = nil,
     validates: Bool = true
   ) {

@@ -46,14 +46,14 @@ extension VersionedModel {
 /// An object that a merge created, and its path.
 struct NewObject {
   weak let object: AnyObject?
-  let path: MergePath
+  let path: ValuePath
 }
 
 extension MergeReport {
   /// Notes new objects that were released, because only weak references referred to them.
   ///
   /// - Parameter paths: the paths of the objects.
-  fileprivate mutating func noteReleased(_ paths: [MergePath]) {
+  fileprivate mutating func noteReleased(_ paths: [ValuePath]) {
     guard !paths.isEmpty else { return }
     var all = Set(paths)
     let known = Dictionary(entries.map { ($0.path, $0) }) { $1 }

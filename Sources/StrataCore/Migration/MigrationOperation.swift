@@ -5,6 +5,8 @@
 /// keys that are present. ``ifPresent`` allows the record to lack it. Keyed archives, JSON and incoming values of a
 /// merge may lack keys, and cases of enums have only the key of one case. Such a record stays unchanged if the key is
 /// absent. A nested record that is null has no keys, and nothing inside it changes.
+///
+/// A path begins with a key of the record and has keys and indices. An array is filled with nulls up to a new index.
 public enum MigrationOperation: Sendable, CustomStringConvertible {
   /// Renames a key. Fails if the record has both keys, unless it is `overwriting`.
   case rename(String, to: String, overwriting: Bool = false)
@@ -79,28 +81,30 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
       record.rename(key, to: newKey)
     case .drop(let path): try record.set(nil, at: path)
     case .setDefault(let path, let value):
-      let outer = ArchiveValue.record(record)
-      guard let container = try outer.value(at: path.steps.dropLast()), let last = path.steps.last else { return true }
-      if !container.isNull, try outer.value(at: path.steps) == nil { try record.set(value, at: path) }
+      let outer = ArchiveValue.record(record), steps = try path.stepsOfRecord()
+      guard let container = try outer.value(at: steps.dropLast()), let last = steps.last else { return true }
+      if !container.isNull, try outer.value(at: steps) == nil { try record.set(value, at: path) }
       guard container.isNull || container.takes(last) else { throw container.mismatch(last) }
     case .move(let path, let newPath, let creating, let overwrites):
-      guard let value = try ArchiveValue.record(record).value(at: path.steps) else {
+      guard let value = try ArchiveValue.record(record).value(at: path.stepsOfRecord()) else {
         return try record.lacks(path, isComplete: isComplete)
       }
-      if !overwrites, path != newPath, try ArchiveValue.record(record).value(at: newPath.steps) != nil {
+      if !overwrites, path != newPath, try ArchiveValue.record(record).value(at: newPath.stepsOfRecord()) != nil {
         throw Self.occupied("\(path)", "\(newPath)")
       }
       try record.set(nil, at: path)
-      try record.set(value, at: newPath.steps[...]) { try Self.container($0, $1, creating) }
+      try record.set(value, at: newPath.stepsOfRecord()[...]) { try Self.container($0, $1, creating) }
     case .replaceNull(let path, let value):
-      if case .null? = try ArchiveValue.record(record).value(at: path.steps) { try record.set(value, at: path) }
+      if case .null? = try ArchiveValue.record(record).value(at: path.stepsOfRecord()) {
+        try record.set(value, at: path)
+      }
     case .convert(let path, let conversion):
-      guard let value = try ArchiveValue.record(record).value(at: path.steps) else {
+      guard let value = try ArchiveValue.record(record).value(at: path.stepsOfRecord()) else {
         return try record.lacks(path, isComplete: isComplete)
       }
       guard !value.isNull else { return true }
       do { try record.set(conversion.apply(to: value), at: path) } catch {
-        throw ArchiveError.wrap(error).prefixed(by: path.steps)
+        throw ArchiveError.wrap(error).prefixed(by: path.errorPath)
       }
     case .optional(let operation): _ = try operation.apply(to: &record, isComplete: false)
     case .custom(_, let transform): try transform(&record)
@@ -108,13 +112,13 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     return true
   }
 
-  /// The keys that the operation removes a value from and writes a value to; `nil` if they are unknown.
-  var effect: (source: String?, target: String?)? {
+  /// The paths that the operation removes a value from and writes a value to; `nil` if they are unknown.
+  var effect: (source: ValuePath?, target: ValuePath?)? {
     switch self {
-    case .rename(let key, let newKey, _): (key, newKey)
-    case .move(let path, let newPath, _, _): (path.keys[0], newPath.keys[0])
-    case .drop(let path): (path.keys[0], nil)
-    case .setDefault(let path, _), .replaceNull(let path, _), .convert(let path, _): (nil, path.keys[0])
+    case .rename(let key, let newKey, _): (ValuePath(key: key), ValuePath(key: newKey))
+    case .move(let path, let newPath, _, _): (path, newPath)
+    case .drop(let path): (path, nil)
+    case .setDefault(let path, _), .replaceNull(let path, _), .convert(let path, _): (nil, path)
     case .optional(let operation): operation.effect
     case .custom: nil
     }
@@ -147,18 +151,18 @@ extension ModelRecord {
   /// - Throws: ``ArchiveError`` with the code `migrationFailed` if a complete record lacks a key.
   fileprivate func lacks(_ path: ValuePath, isComplete: Bool) throws -> Bool {
     var value = ArchiveValue.record(self)
-    for (place, step) in path.steps.enumerated() {
+    for (place, step) in path.errorPath.enumerated() {
       if value.isNull { return true }
       guard let next = value[step] else {
         guard isComplete else { return false }
-        throw Self.missing(path.keys[place], in: value).prefixed(by: Array(path.steps.prefix(place)))
+        throw Self.missing(step, in: value).prefixed(by: Array(path.errorPath.prefix(place)))
       }
       value = next
     }
     return true
   }
 
-  private static func missing(_ key: String, in container: ArchiveValue) -> ArchiveError {
+  private static func missing(_ step: ArchiveValue.Step, in container: ArchiveValue) -> ArchiveError {
     let keys: [String] =
       switch container {
       case .record(let record): record.keys
@@ -167,9 +171,26 @@ extension ModelRecord {
       }
     let rest = keys.count > 20 ? " and \(keys.count - 20) more" : ""
     let present = keys.isEmpty ? "it has none" : "it has \(keys.prefix(20).joined(separator: ", "))\(rest)"
+    let lack =
+      switch step {
+      case .key(let key): "the record has no key \(key) (\(present))"
+      case .index(let index):
+        "the array has no index \(index) (it has \((container.arrayValue?.count ?? 0).counting("element")))"
+      }
     return ArchiveError(
-      .migrationFailed,
-      "the record has no key \(key) (\(present)); correct the step, or add .ifPresent if records of this version may lack it"
-    )
+      .migrationFailed, "\(lack); correct the step, or add .ifPresent if records of this version may lack it")
+  }
+}
+
+extension ValuePath {
+  /// The steps from a record to a value.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidMigration` if the path is a pattern or does not begin with a key.
+  func stepsOfRecord() throws(ArchiveError) -> [ArchiveValue.Step] {
+    let steps = try steps(.invalidMigration)
+    guard firstKey != nil else {
+      throw ArchiveError(.invalidMigration, "the path \(self) does not begin with a key of the record")
+    }
+    return steps
   }
 }

@@ -70,6 +70,13 @@ public struct MigrationPlan: Sendable {
     for step in steps where step.toVersion != step.fromVersion + 1 {
       return invalid("the step from \(step.fromVersion) leads to \(step.toVersion); a step leads to the next version")
     }
+    for step in steps {
+      for path in step.operations.flatMap({ [$0.effect?.source, $0.effect?.target] }) {
+        do { _ = try path?.stepsOfRecord() } catch {
+          return invalid("the step from version \(step.fromVersion) to \(step.toVersion): \(error.reason)")
+        }
+      }
+    }
     for (step, next) in zip(steps, steps.dropFirst()) {
       if next.fromVersion == step.fromVersion { return invalid("there are two steps from version \(step.fromVersion)") }
       if next.fromVersion != step.toVersion {
@@ -93,13 +100,13 @@ public struct MigrationPlan: Sendable {
     var known = keys
     for (step, operation) in operations.reversed() {
       guard let effect = operation.effect else { return nil }
-      if let target = effect.target, !known.contains(target) {
+      if let target = effect.target?.firstKey, !known.contains(target) {
         return ArchiveError(
           .invalidMigration,
           "the step from \(step.fromVersion) to \(step.toVersion) writes \(target), which is no key of a field and which no later "
             + "step changes; the keys are \(keys.sorted().joined(separator: ", "))", typeName: typeName)
       }
-      if let source = effect.source { known.insert(source) }
+      if let source = effect.source?.firstKey { known.insert(source) }
     }
     return nil
   }

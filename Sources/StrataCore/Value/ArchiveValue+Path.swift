@@ -2,17 +2,10 @@ extension ArchiveValue {
   /// One step into a value: a key of a record or an object, or an index of an array.
   package typealias Step = ArchiveError.PathComponent
 
-  /// The value at a path through nested records and objects; `nil` if a key is absent, or if a value along the path is
-  /// neither a record nor an object.
+  /// The value at a path of keys and indices; `nil` if a key or an index is absent, if a value along the path is neither
+  /// a record, an object nor an array, or if the path has other components.
   public subscript(path: ValuePath) -> ArchiveValue? {
-    get {
-      var value = self
-      for step in path.steps {
-        guard let next = value[step] else { return nil }
-        value = next
-      }
-      return value
-    }
+    get { (try? path.steps())?.reduce(self as ArchiveValue?) { $0?[$1] } ?? nil }
     set {
       do { try set(newValue, at: path) } catch { preconditionFailure("\(error)") }
     }
@@ -20,13 +13,15 @@ extension ArchiveValue {
 
   /// Sets the value at a path, or removes it if `newValue` is `nil`.
   ///
-  /// Null or absent values along the path become objects. Removing an absent value changes nothing.
+  /// Null or absent values along the path become objects, or arrays if an index follows. An array is filled with nulls up
+  /// to an index. Removing an absent value changes nothing.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value along the path is neither an object, a record
-  ///   nor null. The value is then unchanged. The setter of `value[path]` stops the program instead: use it if the shape is known.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value along the path is neither null nor has keys or
+  ///   indices, as the path needs them, or if the path is the root or has other components. The value is then unchanged.
+  ///   The setter of `value[path]` stops the program instead: use it if the shape is known.
   /// - Complexity: linear in the entries of the objects along the path.
   public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
-    try set(newValue, at: path.steps[...])
+    try set(newValue, at: path.steps()[...])
   }
 
   // MARK: Steps
@@ -71,7 +66,9 @@ extension ArchiveValue {
     _ newValue: ArchiveValue?, at steps: ArraySlice<Step>,
     making make: (ArchiveValue, Step) throws -> ArchiveValue = ArchiveValue.container
   ) throws {
-    guard let step = steps.first else { return }
+    guard let step = steps.first else {
+      throw ArchiveError(.typeMismatch, "the path is the root, and only a value inside of it can be set")
+    }
     let before = takes(step) ? nil : self
     if before != nil {
       guard newValue != nil || !isNull else { return }
@@ -141,7 +138,7 @@ extension ArchiveError {
 }
 
 extension ModelRecord {
-  /// The value at a path through nested records and objects, like the subscript of ``ArchiveValue``.
+  /// The value at a path of keys and indices, like the subscript of ``ArchiveValue``.
   public subscript(path: ValuePath) -> ArchiveValue? {
     get { ArchiveValue.record(self)[path] }
     set { do { try set(newValue, at: path) } catch { preconditionFailure("\(error)") } }
@@ -151,7 +148,7 @@ extension ModelRecord {
   ///
   /// - Throws: the same errors.
   public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
-    try set(newValue, at: path.steps[...], making: ArchiveValue.container)
+    try set(newValue, at: path.steps()[...], making: ArchiveValue.container)
   }
 
   package mutating func set(

@@ -1,52 +1,314 @@
-/// A path of keys through nested records and objects: `user.login`.
+/// A path into a value: `user.login`, `coordinates[0]`, `labels[*].name`, `labels[id=3].name`.
 ///
-/// In text a dot separates two keys; `\.` is a dot inside a key and `\\` a backslash.
+/// In the dotted spelling, a dot separates two keys. `[2]` is the third element of an array, `*` any key and `[*]` any
+/// element. `.` is the root, the value itself, and the empty text is the empty key. A `\` before a dot, a bracket, a
+/// star, an equals sign, a quotation mark or a backslash makes it a part of the key. A key that is spelled `""` is empty.
+/// Brackets are parts of a key if they contain anything except digits or one star, or if the key goes on after them.
+///
+/// A path with `*` or `[*]` is a pattern, which matches several paths.
 public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
-  /// The keys, outermost first. Never empty.
-  public let keys: [String]
-  /// The keys as steps, for the functions that walk values.
-  package let steps: [ArchiveError.PathComponent]
-
-  /// Creates a path of one key. Dots and backslashes are parts of the key.
-  public init(key: String) { self.init(keys: [key]) }
-
-  /// Creates a path of several keys. Dots and backslashes are parts of the keys.
-  public init(_ first: String, _ rest: String...) { self.init(keys: [first] + rest) }
-
-  package init(keys: [String]) {
-    self.keys = keys.isEmpty ? [""] : keys
-    steps = self.keys.map { .key($0) }
+  /// A step of a path, which begins at the outermost value.
+  public enum Component: Sendable, Hashable {
+    /// The value under a key.
+    case key(String)
+    /// An index of an array.
+    case index(Int)
+    /// The value under any key.
+    case anyKey
+    /// Any element of an array, a set or a map whose keys are not strings.
+    case anyElement
+    /// The element of an array that has this identity: the value of its key, or the values of its keys as an array.
+    case element(key: IdentityKey, id: ArchiveValue)
+    /// The element of an array or the key of a map that has this content.
+    case value(ArchiveValue)
   }
 
-  /// Parses a path.
-  public init(parsing text: String) {
-    var keys: [String] = []
-    var current = ""
-    var isEscaped = false
-    for character in text {
-      if isEscaped {
-        if character != ".", character != "\\" { current.append("\\") }
-        current.append(character)
-        isEscaped = false
-      } else if character == "\\" {
-        isEscaped = true
-      } else if character == "." {
-        keys.append(current)
-        current = ""
-      } else {
-        current.append(character)
-      }
+  /// The object at which `rest` begins; `nil` if it begins at the root.
+  private var origin: (table: PathTable, object: Int)?
+  private var rest: [Component]
+  /// Whether the parsed text had an empty key among others, like `a..b`, which is probably a typing mistake.
+  private(set) var isMisspelled = false
+
+  /// Creates a path of these components. Without components, it is the path of the root.
+  public init(_ components: [Component] = []) { rest = components }
+
+  /// Creates a path of one key. No character of the key is special.
+  public init(key: String) { rest = [.key(key)] }
+
+  /// Creates a path of several keys. No character of the keys is special.
+  public init(_ first: String, _ rest: String...) { self.rest = ([first] + rest).map { .key($0) } }
+
+  /// Creates a path that begins at an object of a graph. The path of the object is shared, not copied.
+  init(_ components: [Component], from object: Int, in table: PathTable) {
+    (rest, origin) = (components, (table, object))
+  }
+
+  /// The components from the root; empty for the root itself.
+  ///
+  /// - Complexity: linear in their number.
+  public var components: [Component] {
+    get { origin.map { $0.table.components(to: $0.object) + rest } ?? rest }
+    set { (origin, rest, isMisspelled) = (nil, newValue, false) }
+  }
+
+  /// The key that the path begins with; `nil` if it does not begin with a key.
+  package var firstKey: String? {
+    let first = origin.flatMap { $0.table.first(to: $0.object) } ?? rest.first
+    return if case .key(let key)? = first { key } else { nil }
+  }
+
+  /// The key, if the path has no other components.
+  package var onlyKey: String? { components.count == 1 ? firstKey : nil }
+
+  /// Returns whether this pattern matches a path.
+  ///
+  /// - Parameter path: the components of a path without `*` and `[*]`.
+  package func matches(_ path: [Component]) -> Bool {
+    components.count == path.count && zip(components, path).allSatisfy { $0.matches($1) }
+  }
+}
+
+// MARK: Keys and indices
+
+extension ValuePath {
+  /// The keys and indices of a path to one value.
+  ///
+  /// - Throws: ``ArchiveError`` with the code if the path has any other component.
+  package func steps(_ code: ArchiveError.Code = .typeMismatch) throws(ArchiveError) -> [ArchiveValue.Step] {
+    guard let remedy = components.lazy.compactMap(\.remedy).first else { return errorPath }
+    throw ArchiveError(code, "the path \(self) does not name one value; \(remedy)")
+  }
+
+  /// The keys and indices before any other component, for errors.
+  package var errorPath: [ArchiveValue.Step] {
+    components.prefix { $0.step != nil }.compactMap(\.step)
+  }
+}
+
+extension ValuePath.Component {
+  /// The key or the index; `nil` for any other component.
+  package var step: ArchiveValue.Step? {
+    switch self {
+    case .key(let key): .key(key)
+    case .index(let index): .index(index)
+    case .anyKey, .anyElement, .element, .value: nil
     }
-    if isEscaped { current.append("\\") }
-    keys.append(current)
-    self.init(keys: keys)
+  }
+
+  package var isKey: Bool { if case .key = self { true } else { false } }
+
+  /// What to write if only keys and indices have a meaning; `nil` for these.
+  package var remedy: String? {
+    switch self {
+    case .key, .index: nil
+    case .anyKey: "* is any key; write \\* for a key that is named *"
+    case .anyElement: "[*] is every element; write an index, or \\[*] for a key"
+    case .element, .value: "an element has an identity or content here; write its index"
+    }
+  }
+
+  /// Returns whether this pattern matches a component of a path.
+  func matches(_ other: Self) -> Bool {
+    switch (self, other) {
+    case (.anyKey, .key), (.anyElement, .index), (.anyElement, .element), (.anyElement, .value): true
+    default: self == other
+    }
+  }
+}
+
+// MARK: Equality
+
+extension ValuePath {
+  public static func == (left: Self, right: Self) -> Bool {
+    if let one = left.origin, let other = right.origin, one.table === other.table, one.object == other.object {
+      return left.rest == right.rest
+    }
+    return left.fingerprint == right.fingerprint && left.components == right.components
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
+
+  /// A hash that is computed component by component, so that it is the same whether a path begins at an object or at the
+  /// root.
+  private var fingerprint: Int {
+    rest.reduce(origin.map { $0.table.fingerprint(of: $0.object) } ?? 0, Self.fingerprint)
+  }
+
+  static func fingerprint(_ before: Int, _ component: Component) -> Int {
+    var hasher = Hasher()
+    hasher.combine(before)
+    hasher.combine(component)
+    return hasher.finalize()
+  }
+}
+
+extension ValuePath.Component {
+  /// Keys are compared by their bytes: two spellings of one text are two keys of an object. NaN equals itself, so that
+  /// each component is found again.
+  public static func == (left: Self, right: Self) -> Bool {
+    switch (left, right) {
+    case (.key(let one), .key(let other)): ExactKey.isSame(one, other)
+    case (.index(let one), .index(let other)): one == other
+    case (.anyKey, .anyKey), (.anyElement, .anyElement): true
+    case (.element(let one, let id), .element(let other, let otherID)):
+      one == other && id == otherID
+    case (.value(let one), .value(let other)): one == other
+    default: false
+    }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .key(let key): hasher.combine(ExactKey(key))
+    case .index(let index): hasher.combine(index)
+    case .anyKey, .anyElement: break
+    case .element(let key, let id):
+      hasher.combine(key)
+      hasher.combine(id)
+    case .value(let value): hasher.combine(value)
+    }
+  }
+}
+
+// MARK: The dotted spelling
+
+// Texts are parsed by code points. A dot with a combining mark is one character in Swift, but still a separator.
+
+extension ValuePath {
+  private typealias Text = Substring.UnicodeScalarView
+
+  /// Parses the dotted spelling.
+  public init(parsing text: String) {
+    self.init()
+    guard text != "." else { return }
+    var text = Substring(text).unicodeScalars
+    var needsKey = true
+    while needsKey || !text.isEmpty {
+      if let (component, after) = Self.bracket(text) {
+        rest.append(component)
+        text = after
+      } else {
+        isMisspelled = isMisspelled || text.first ?? "." == "."
+        rest.append(Self.key(&text))
+      }
+      needsKey = text.first == "."
+      if needsKey { text.removeFirst() }
+    }
+    isMisspelled = isMisspelled && rest.count > 1
   }
 
   public init(stringLiteral value: String) { self.init(parsing: value) }
 
-  public var description: String {
-    keys.map { key in
-      key.replacing("\\", with: "\\\\").replacing(".", with: "\\.")
-    }.joined(separator: ".")
+  /// Removes a key from the start of the text, up to a dot or a bracket.
+  private static func key(_ text: inout Text) -> Component {
+    let start = text
+    var key = String.UnicodeScalarView()
+    while let scalar = text.first, scalar != ".", bracket(text) == nil {
+      text.removeFirst()
+      let isEscape = scalar == "\\" && text.first.map(".[]*=\\\"".unicodeScalars.contains) ?? false
+      key.append(isEscape ? text.removeFirst() : scalar)
+    }
+    return switch String(start[..<text.startIndex]) {
+    case "*": .anyKey
+    case "\"\"": .key("")
+    default: .key(String(key))
+    }
+  }
+
+  /// The index or the star in brackets at the start of the text, and the text after it.
+  private static func bracket(_ text: Text) -> (Component, Text)? {
+    guard text.first == "[" else { return nil }
+    let inside = text.dropFirst().prefix { $0 == "*" || "0"..."9" ~= $0 }
+    var after = text[inside.endIndex...]
+    guard after.popFirst() == "]", ".[".unicodeScalars.contains(after.first ?? ".") else { return nil }
+    if String(inside) == "*" { return (.anyElement, after) }
+    return Int(String(inside)).map { (.index($0), after) }
+  }
+
+  /// The dotted spelling. In keys and identities, each dot, bracket, equals sign or backslash has a backslash before it.
+  /// The identity of an element is JSON: `[id=3]`.
+  public var description: String { text(escaping: ".[]=\\") }
+
+  /// The dotted spelling as a key of an object that holds the values at several paths.
+  package var memberKey: String { text(escaping: ".[\\") }
+
+  private func text(escaping special: String) -> String {
+    let components = components
+    var text = ""
+    for (place, component) in components.enumerated() {
+      if place > 0 {
+        switch component {
+        case .key, .anyKey: text += "."
+        // An empty key before a bracket would be invisible.
+        default: if components[place - 1] == .key("") { text += "\"\"" }
+        }
+      }
+      text += component.text(escaping: special)
+    }
+    return components.isEmpty ? "." : text == "." ? "\"\"." : text
+  }
+}
+
+extension ValuePath.Component {
+  fileprivate func text(escaping special: String) -> String {
+    func escaped(_ key: String) -> String {
+      key.unicodeScalars.map { special.unicodeScalars.contains($0) ? "\\\($0)" : String($0) }.joined()
+    }
+    return switch self {
+    case .key(let key): key == "*" || key == "\"\"" ? "\\" + key : escaped(key)
+    case .index(let index): "[\(index)]"
+    case .anyKey: "*"
+    case .anyElement: "[*]"
+    case .element(let key, let id): "[\(key.keys.map(escaped).joined(separator: "+"))=\(id.pathText)]"
+    case .value(let value): "[\(value.pathText)]"
+    }
+  }
+}
+
+// MARK: The spelling of RFC 6901
+
+extension ValuePath {
+  /// Parses a JSON pointer (RFC 6901): `/labels/0/name`, or the empty text for the root. All components are keys, and a
+  /// key of digits also names an element of an array.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not empty and does not begin with a slash,
+  ///   or if a `~` is not followed by 0 or 1.
+  public init(pointer text: String) throws {
+    self.init()
+    guard !text.isEmpty else { return }
+    guard text.utf8.first == UInt8(ascii: "/") else {
+      throw ArchiveError(.invalidJSON, "a JSON pointer is empty or begins with /")
+    }
+    rest = try text.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { token in
+      let parts = token.split(separator: "~", omittingEmptySubsequences: false)
+      return .key(
+        try parts.dropFirst().reduce(into: String(parts[0])) { key, part in
+          switch part.first {
+          case "0": key += "~"
+          case "1": key += "/"
+          default: throw ArchiveError(.invalidJSON, "in a JSON pointer ~ is followed by 0 or 1")
+          }
+          key += String(part.dropFirst())
+        })
+    }
+  }
+
+  /// The path as a JSON pointer (RFC 6901). Only keys and indices have a form in it; any other component is written as in
+  /// ``description``.
+  public var pointer: String {
+    tokens.map { token in
+      "/" + token.unicodeScalars.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
+    }.joined()
+  }
+
+  /// The keys, and the indices as digits.
+  var tokens: [String] {
+    components.map { component in
+      switch component {
+      case .key(let key): key
+      case .index(let index): String(index)
+      case .anyKey, .anyElement, .element, .value: component.text(escaping: "")
+      }
+    }
   }
 }

@@ -73,7 +73,7 @@ public struct EntityMapper: Sendable {
   /// The traits of the server, which decide how changes are sent.
   public let traits: ServerTraits
   /// The path in JSON whose value marks a record as deleted: any value but `false` and null. `nil` if records are not marked.
-  public let deleted: JSONPath?
+  public let deleted: ValuePath?
   /// How a refresh treats a record of a list that the model cannot read.
   public let invalid: Invalid
   /// How the next page of a list is found.
@@ -81,7 +81,7 @@ public struct EntityMapper: Sendable {
   /// The paths of requests for one record.
   public let endpoints: EntityEndpoints
   /// Relations that JSON holds as the other record's id, each with its key path, which replaces the relation's own.
-  public let references: [String: JSONPath]
+  public let references: [String: ValuePath]
 
   /// - Parameters:
   ///   - type: the entity.
@@ -104,9 +104,9 @@ public struct EntityMapper: Sendable {
   ///   - endpoints: the paths of requests for one record, if they are not `path` followed by the id.
   public init<E: Entity>(
     _ type: E.Type, keys: JSONMapping<E> = [:], id: String? = nil, path: String? = nil, name: String? = nil,
-    references: [String: JSONPath] = [:], ids: IDs = .server, missing: Missing? = nil, update: Update = .patch,
+    references: [String: ValuePath] = [:], ids: IDs = .server, missing: Missing? = nil, update: Update = .patch,
     precondition: Precondition = .fetchFirst, traits: ServerTraits = ServerTraits(),
-    deleted: JSONPath? = nil, onInvalid: Invalid = .fail, pagination: RemotePagination = .none,
+    deleted: ValuePath? = nil, onInvalid: Invalid = .fail, pagination: RemotePagination = .none,
     endpoints: EntityEndpoints = EntityEndpoints()
   ) {
     let own = name ?? type.schema.name

@@ -16,7 +16,7 @@ protocol EntityAdapter: Sendable {
   func nodes(of records: ArchiveValue, in catalog: EntityCatalog) throws -> EntityNodes
   /// Encodes some fields as JSON.
   func json(of record: ModelRecord, fields: Set<String>) throws -> ArchiveValue
-  func places(ofField key: String) -> (read: [JSONPath], written: [JSONPath])?
+  func places(ofField key: String) -> (read: [ValuePath], written: [ValuePath])?
 }
 
 struct TypedEntityMapper<E: Entity>: EntityMapperBox {

@@ -23,7 +23,7 @@ struct MappedEntity: Sendable {
     /// The number of the entity whose key the column holds; `nil` for any other column.
     let target: Int?
     /// The JSON path of a relation, where it is an id or a nested object; `nil` for an attribute.
-    let referencePath: JSONPath?
+    let referencePath: ValuePath?
   }
 
   let mapper: EntityMapper

@@ -69,7 +69,7 @@ extension MappedEntity {
   /// Whether a property is read from a key of the record's JSON.
   fileprivate func reads(_ key: String) -> Bool {
     type.schema.fields.contains { field in
-      adapter.places(ofField: field.key)?.read.contains { $0.steps.first == .key(key) } ?? false
+      adapter.places(ofField: field.key)?.read.contains { $0.components.first == .key(key) } ?? false
     }
   }
 
@@ -140,7 +140,7 @@ extension MappedEntity {
         default: isReference ? target.reference(found) : found
         }
       }
-      result = Self.replacing(result, path.steps[...]) { found in
+      result = Self.replacing(result, path.components[...]) { found in
         switch found {
         case .array(let elements): .array(elements.map(element))
         case .null where relation.shape != .one: .array([])
@@ -155,14 +155,14 @@ extension MappedEntity {
   /// An object with nothing except its id.
   private func reference(_ id: ArchiveValue) -> ArchiveValue {
     guard let path = adapter.places(ofField: idKey)?.read.first else { return id }
-    return path.steps.reversed().reduce(id) { value, step in
+    return path.components.reversed().reduce(id) { value, step in
       guard case .key(let key) = step else { return value }
       return .object(ArchiveObject([.init(key: key, value: value)]))
     }
   }
 
   private static func replacing(
-    _ value: ArchiveValue, _ steps: ArraySlice<JSONPath.Step>, _ change: (ArchiveValue) -> ArchiveValue
+    _ value: ArchiveValue, _ steps: ArraySlice<ValuePath.Component>, _ change: (ArchiveValue) -> ArchiveValue
   ) -> ArchiveValue {
     guard let step = steps.first else { return change(value) }
     guard case .key(let key) = step, case .object(var object) = value, let inner = object[key] else { return value }

@@ -98,6 +98,7 @@ private struct RemoteCatalogBuilder {
           mapper)
       }
       if mapper.path.split(separator: "/").isEmpty { note("the path is empty", mapper) }
+      if let problem = mapper.deleted?.problem { note(problem, mapper) }
     }
     for mapper in configuration.mappers { try add(mapper) }
     guard let first = problems.first else { return }
@@ -173,7 +174,7 @@ private struct RemoteCatalogBuilder {
     for path in ["id", "_id", "identifier", "url", "URL"] {
       let found = type.attributes.firstIndex { attribute in
         attribute.isWritten
-          && adapter.places(ofField: type.schema.fields[attribute.place].key)?.read.contains(JSONPath(key: path))
+          && adapter.places(ofField: type.schema.fields[attribute.place].key)?.read.contains(ValuePath(key: path))
             ?? false
       }
       if let found { return found }

@@ -98,9 +98,10 @@ struct CarriedEdits {
   {
     switch operation {
     case .rename(key, let new, _): key = new
-    case .convert(let path, _) where path.keys == [key], .replaceNull(let path, _) where path.keys == [key]:
+    case .convert(let path, _) where path == ValuePath(key: key),
+      .replaceNull(let path, _) where path == ValuePath(key: key):
       conversions.append(operation)
-    case .move(let path, _, _, _) where path.keys.first == key, .drop(let path) where path.keys.first == key:
+    case .move(let path, _, _, _) where path.firstKey == key, .drop(let path) where path.firstKey == key:
       throw RemoteError(
         .store,
         "an edit of \(key) has not been sent, and the migration of the model takes it away (\(operation)); send the edits before",
@@ -154,7 +155,7 @@ extension MigrationOperation {
   /// The key whose value it converts.
   fileprivate var key: String? {
     switch self {
-    case .convert(let path, _), .replaceNull(let path, _): path.keys.first
+    case .convert(let path, _), .replaceNull(let path, _): path.firstKey
     case .optional(let inner): inner.key
     case .rename, .move, .drop, .setDefault, .custom: nil
     }

@@ -8,7 +8,7 @@ struct ValuePart: Sendable, Hashable {
   let keys: [String]
 
   /// The conflicting part: the keys at the start of the conflict's path, so a list is in conflict as a whole.
-  init(_ path: MergePath) {
+  init(_ path: ValuePath) {
     var keys: [String] = []
     for component in path.components.dropFirst() {
       guard case .key(let key) = component else { break }
@@ -17,7 +17,7 @@ struct ValuePart: Sendable, Hashable {
     self.keys = keys
   }
 
-  static let whole = ValuePart(MergePath())
+  static let whole = ValuePart(ValuePath())
 
   /// The form in which it is stored in a table.
   var text: String {

@@ -233,9 +233,9 @@ struct ChangeRequest {
         let json = try target.json(ofID: id)
         value = entity.mapper.references[field.key] == nil ? json : try target.idValue(in: json)
       }
-      body = JSONMergePatch.apply(Self.nested(value, path.steps[...]), to: body)
+      body = JSONMergePatch.apply(Self.nested(value, path.components[...]), to: body)
       // A merge patch cannot set null.
-      if value.isNull { body = Self.setNull(body, path.steps[...]) }
+      if value.isNull { body = Self.setNull(body, path.components[...]) }
     }
     return body
   }
@@ -251,7 +251,7 @@ struct ChangeRequest {
     return ids.filter { id in fields.contains { $0.column == id.key && row[$0.slot].isNull } }
   }
 
-  private static func nested(_ value: ArchiveValue, _ steps: ArraySlice<JSONPath.Step>) -> ArchiveValue {
+  private static func nested(_ value: ArchiveValue, _ steps: ArraySlice<ValuePath.Component>) -> ArchiveValue {
     guard case .key(let key)? = steps.first else { return value }
     return .object(ArchiveObject([.init(key: key, value: nested(value, steps.dropFirst()))]))
   }
@@ -269,7 +269,7 @@ struct ChangeRequest {
     return .object(result)
   }
 
-  private static func setNull(_ body: ArchiveValue, _ steps: ArraySlice<JSONPath.Step>) -> ArchiveValue {
+  private static func setNull(_ body: ArchiveValue, _ steps: ArraySlice<ValuePath.Component>) -> ArchiveValue {
     guard case .key(let key)? = steps.first, case .object(var object) = body else { return body }
     object[key] = steps.count == 1 ? .null : setNull(object[key] ?? [:], steps.dropFirst())
     return .object(object)

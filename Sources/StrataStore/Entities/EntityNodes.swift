@@ -70,7 +70,7 @@ package struct EntityNodes: Sendable {
   ///   - trace: called with each field that was read.
   package init<E: Entity>(
     _ source: MergeSource, of type: E.Type, in catalog: EntityCatalog,
-    by adapter: JSONAdapter<E>? = nil, at path: JSONPath? = nil, merges: Bool = true,
+    by adapter: JSONAdapter<E>? = nil, at path: ValuePath? = nil, merges: Bool = true,
     trace: ((EntityTrace) -> Void)? = nil
   ) throws {
     self.merges = merges

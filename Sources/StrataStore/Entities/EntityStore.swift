@@ -100,7 +100,7 @@ public struct EntityStore: Sendable {
   /// - Throws: as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``; `invalidSource` if the source cannot be read as the entity.
   @discardableResult
   public func apply<E: Entity>(
-    _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil,
+    _ source: MergeSource, to type: E.Type, at path: ValuePath? = nil, by adapter: JSONAdapter<E>? = nil,
     matching keys: [String]? = nil
   ) async throws -> EntityReport {
     try await write(EntityNodes(source, of: type, in: catalog, by: adapter, at: path), type, keys)
@@ -109,7 +109,7 @@ public struct EntityStore: Sendable {
   /// Like ``apply(_:to:at:by:matching:)``, within a transaction of the app.
   @discardableResult
   public func apply<E: Entity>(
-    _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil,
+    _ source: MergeSource, to type: E.Type, at path: ValuePath? = nil, by adapter: JSONAdapter<E>? = nil,
     matching keys: [String]? = nil, in db: Database
   ) throws -> EntityReport {
     try write(EntityNodes(source, of: type, in: catalog, by: adapter, at: path), type, keys, .init(), db)
@@ -119,7 +119,7 @@ public struct EntityStore: Sendable {
   ///
   /// - Throws: ``EntityError``, like ``apply(_:to:at:by:matching:)`` before it reads rows.
   public func trace<E: Entity>(
-    _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil
+    _ source: MergeSource, to type: E.Type, at path: ValuePath? = nil, by adapter: JSONAdapter<E>? = nil
   ) throws -> [EntityTrace] {
     var found: [EntityTrace] = []
     _ = try EntityNodes(source, of: type, in: catalog, by: adapter, at: path) { found.append($0) }

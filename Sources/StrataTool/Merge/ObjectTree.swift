@@ -37,15 +37,15 @@ extension ObjectGraph {
 
   /// The graph as a tree for comparing. A repeated object is replaced by the path of its first occurrence.
   func unfolded() throws -> ArchiveValue {
-    var places: [Int: MergePath] = [:]
+    var places: [Int: ValuePath] = [:]
     var level = 0
-    func unfold(_ value: ArchiveValue, _ path: [MergePath.Component]) throws -> ArchiveValue {
+    func unfold(_ value: ArchiveValue, _ path: [ValuePath.Component]) throws -> ArchiveValue {
       switch value {
       case .reference(let number):
         if let first = places[number] { return ["same as": .string(first.description)] }
         guard objects.indices.contains(number) else { return .null }
         guard level < 256 else { throw ArchiveError.tooDeep(256) }
-        places[number] = MergePath(path)
+        places[number] = ValuePath(path)
         level += 1
         defer { level -= 1 }
         return try unfold(objects[number], path)

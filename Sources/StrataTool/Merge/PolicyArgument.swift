@@ -4,7 +4,7 @@ internal import StrataCore
 /// A `--policy` argument: `labels[*].name=serverWins`, or `max` for every path.
 struct PolicyArgument {
   /// The path to which the policy applies; `nil` for every path.
-  let path: MergeSelector?
+  let path: ValuePath?
   let policy: MergePolicy
 
   init(_ text: String) throws {
@@ -29,7 +29,7 @@ struct PolicyArgument {
     guard Self.hasStarsOnly(name) else {
       throw ValidationError("--policy: elements of a list are [*], all of them; another bracket is \\[.")
     }
-    path = MergeSelector(parsing: name)
+    path = ValuePath(parsing: name)
   }
 
   /// Returns whether every unescaped opening bracket begins `[*]`.
@@ -42,9 +42,9 @@ struct PolicyArgument {
   }
 }
 
-extension MergeSelector {
-  /// Returns whether the selector matches anything in the value.
-  func leadsSomewhere(in value: ArchiveValue, at path: [MergePath.Component] = []) -> Bool {
+extension ValuePath {
+  /// Returns whether the pattern matches anything in the value.
+  func leadsSomewhere(in value: ArchiveValue, at path: [ValuePath.Component] = []) -> Bool {
     if matches(path) { return true }
     switch value {
     case .object(let object):

@@ -35,7 +35,7 @@ struct IssueResponse {
 
   /// The keys of the response that no field of the model reads.
   var unreadKeys: [String] {
-    let read = Set(Issue.schema.fields.compactMap { $0.jsonPath.keys.first })
+    let read = Set(Issue.schema.fields.compactMap { $0.jsonPath.firstKey })
     return json.objectValue?.keys.filter { !read.contains($0) } ?? []
   }
 

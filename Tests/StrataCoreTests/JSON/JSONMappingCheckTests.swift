@@ -41,12 +41,55 @@ struct JSONMappingCheckTests {
 
   @Test("A path with an empty key that nobody wrote is a mistake; the empty key itself is one")
   func emptyKeys() {
-    for path in ["a..b", ".a", "a.", "a[0]..b"] as [JSONPath] {
+    for path in ["a..b", ".a", "a.", "a[0]..b"] as [ValuePath] {
       #expect(problems(["count": .path(path)]) == ["invalidMapping count"], "\(path)")
     }
     #expect(problems(["count": ""]) == [])
-    #expect(problems(["count": .path(JSONPath([.key("a"), .key(""), .key("b")]))]) == [])
-    #expect(("a..b" as JSONPath) == JSONPath([.key("a"), .key(""), .key("b")]))
+    #expect(problems(["count": .path(ValuePath([.key("a"), .key(""), .key("b")]))]) == [])
+    #expect(("a..b" as ValuePath) == ValuePath([.key("a"), .key(""), .key("b")]))
+    #expect(problems(["count": "a.\"\".b"]) == [])
+  }
+
+  @Test("A path with any key or an identity is a mistake, and names the remedy")
+  func patterns() {
+    func reasons(_ mapping: JSONMapping<Two>) -> [String] {
+      do {
+        _ = try JSONAdapter(mapping)
+        return []
+      } catch { return ArchiveError.wrap(error).all.map(\.reason) }
+    }
+    #expect(
+      reasons(["count": "*"]) == ["the path * is no path in JSON: * is any key; write \\* for a key that is named *"])
+    #expect(
+      reasons(["count": .readOnly("a[*].*")]) == [
+        "the path a[*].* is no path in JSON: * is any key; write \\* for a key that is named *"
+      ])
+    #expect(
+      reasons(["text": .path(ValuePath([.key("a"), .element(key: "id", id: 3)]))]) == [
+        "the path a[id=3] is no path in JSON: an element has an identity or content here; write its index"
+      ])
+    #expect(reasons(["count": "\\*", "text": .readOnly("a[*].b")]) == [])
+    let error = #expect(throws: ArchiveError.self) {
+      try JSONAdapter<Two>().decode(Data(#"{"a": {"count": 1}}"#.utf8), at: "*")
+    }
+    #expect(error?.code == .invalidMapping && error?.reason.contains("write \\* for a key") ?? false)
+  }
+
+  @Test("A key that is named * or has brackets is read and written")
+  func literalKeys() throws {
+    let adapter = try JSONAdapter<Two>(["count": "\\*", "text": .path(ValuePath("[0]", "a=b]"))])
+    let text = #"{"*":3,"[0]":{"a=b]":"x"}}"#
+    #expect(try adapter.decode(Data(text.utf8)) == Two(count: 3, text: "x"))
+    #expect(try String(decoding: adapter.encode(Two(count: 3, text: "x")), as: UTF8.self) == text)
+  }
+
+  @Test("The whole document is a path, but not one of several that are written")
+  func root() throws {
+    let whole = try JSONAdapter<Two>(["count": .readOnly(.firstOf("n", "."))])
+    #expect(try whole.decode(Data(#"{"n": 3}"#.utf8)).count == 3)
+    #expect(problems(["text": .firstOf(".", "n")]) == ["invalidMapping text"])
+    #expect(problems(["text": .paths("n", ".")]) == ["invalidMapping text"])
+    #expect(try JSONAdapter<Two>().decode(Data(#"{"count": 5}"#.utf8), at: ".").count == 5)
   }
 
   @Test("Two fields on one path are refused in reading as in writing")

@@ -29,7 +29,7 @@ private struct Boxed: DescribedModel {
 @Suite("JSON: the tag of a cluster is written, or there is an error")
 struct JSONTagTests {
   private func typed(_ path: String, _ tag: String = "t") throws -> JSONCluster<Typed> {
-    try JSONCluster(by: .key(JSONPath(parsing: path)), .model(tag, JSONAdapter<Typed>()) { $0 })
+    try JSONCluster(by: .key(ValuePath(parsing: path)), .model(tag, JSONAdapter<Typed>()) { $0 })
   }
 
   @Test(
@@ -76,7 +76,7 @@ struct JSONTagTests {
     #expect(throws: ArchiveError.self) { try boxed.encode(Boxed()) }
     for path in ["type", "type.kind", "a.kind", "a[0].kind"] {
       let cluster = try JSONCluster<Numbered>(
-        by: .key(JSONPath(parsing: path)), .model("t", JSONAdapter<Numbered>()) { $0 })
+        by: .key(ValuePath(parsing: path)), .model("t", JSONAdapter<Numbered>()) { $0 })
       let error = #expect(throws: ArchiveError.self) { try cluster.encode(Numbered()) }
       #expect(error?.code == .notEncodable, "\(path)")
     }
@@ -95,7 +95,7 @@ struct JSONTagTests {
 
   @Test("A discriminator that has no place of its own for a tag is a mistake")
   func noPlace() {
-    for discriminator: Discriminator in [.key("a[*].kind"), .sibling("type", content: "type")] {
+    for discriminator: Discriminator in [.key("a[*].kind"), .key("*"), .sibling("type", content: "type")] {
       let error = #expect(throws: ArchiveError.self) {
         try JSONCluster<Typed>(by: discriminator, .model("t", JSONAdapter<Typed>()) { $0 })
       }

@@ -35,7 +35,7 @@ struct DifferenceNaNTests {
   @Test("A path that names an element by what is not a number is equal to itself")
   func paths() {
     for nan in [Self.nan, .float(.nan), .decimal(.nan), Self.nanDate] {
-      let paths = [MergePath([.key("a"), .element(key: "id", id: nan)]), MergePath([.value(nan)])]
+      let paths = [ValuePath([.key("a"), .element(key: "id", id: nan)]), ValuePath([.value(nan)])]
       #expect(paths == paths && Set(paths + paths).count == 2)
     }
   }

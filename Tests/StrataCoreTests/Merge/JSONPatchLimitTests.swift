@@ -8,7 +8,7 @@ struct JSONPatchLimitTests {
     (0..<depth).reduce(inside) { value, level in level.isMultiple(of: 2) ? [value] : ["a": value] }
   }
 
-  private static func pointer(_ depth: Int) -> JSONPointer { JSONPointer((0..<depth).map { _ in "a" }) }
+  private static func pointer(_ depth: Int) -> ValuePath { ValuePath((0..<depth).map { _ in .key("a") }) }
 
   private func limit(_ body: () throws -> ArchiveValue) -> ArchiveLimits.Limit? {
     let error = #expect(throws: ArchiveError.self) { _ = try body() }
@@ -18,23 +18,23 @@ struct JSONPatchLimitTests {
 
   @Test("Copies of the whole into itself end at the depth, and say which operation it was")
   func depth() throws {
-    let root = JSONPointer()
-    let patch = JSONPatch((0..<50_000).map { _ in .copy(from: root, to: JSONPointer(["a"])) })
+    let root = ValuePath()
+    let patch = JSONPatch((0..<50_000).map { _ in .copy(from: root, to: ValuePath(key: "a")) })
     let error = #expect(throws: ArchiveError.self) { _ = try patch.applied(to: [:]) }
     #expect(error?.code == .limitExceeded && error?.limit == .depth && error?.codingPath == [.index(511)])
-    let fine = JSONPatch((0..<511).map { _ in .copy(from: root, to: JSONPointer(["a"])) })
+    let fine = JSONPatch((0..<511).map { _ in .copy(from: root, to: ValuePath(key: "a")) })
     #expect(try fine.applied(to: [:]) == (0..<511).reduce([:] as ArchiveValue) { value, _ in ["a": value] })
   }
 
   @Test("Copies that double the document each time end before they fill the memory")
   func size() throws {
-    let doubling = (0..<64).map { JSONPatch.Operation.copy(from: JSONPointer(), to: JSONPointer([String($0)])) }
+    let doubling = (0..<64).map { JSONPatch.Operation.copy(from: ValuePath(), to: ValuePath(key: String($0))) }
     #expect(limit { try JSONPatch(doubling).applied(to: [:]) } == .count)
-    let list = (0..<64).map { _ in JSONPatch.Operation.copy(from: JSONPointer(["0"]), to: JSONPointer(["0", "-"])) }
+    let list = (0..<64).map { _ in JSONPatch.Operation.copy(from: ValuePath(key: "0"), to: ValuePath("0", "-")) }
     #expect(limit { try JSONPatch(list).applied(to: [[1]]) } == .count)
     // Sixteen times what there is may be made of any document.
     let large = ArchiveValue.array((0..<100_000).map { .integer($0) })
-    let copies = (0..<15).map { JSONPatch.Operation.copy(from: JSONPointer(["a"]), to: JSONPointer([String($0)])) }
+    let copies = (0..<15).map { JSONPatch.Operation.copy(from: ValuePath(key: "a"), to: ValuePath(key: String($0))) }
     #expect(try JSONPatch(copies).applied(to: ["a": large]).objectValue?.count == 16)
     #expect(limit { try JSONPatch(copies + copies).applied(to: ["a": large]) } == .count)
   }
@@ -49,8 +49,8 @@ struct JSONPatchLimitTests {
         let patch: JSONPatch.Operation =
           switch operation {
           case 0: .add(here, deep)
-          case 1: .copy(from: JSONPointer(["b"]), to: here)
-          case 2: .move(from: JSONPointer(["b"]), to: here)
+          case 1: .copy(from: ValuePath(key: "b"), to: here)
+          case 2: .move(from: ValuePath(key: "b"), to: here)
           default: .replace(Self.pointer(2), ["a": deep])
           }
         return try JSONPatch([patch]).applied(to: document)
@@ -64,13 +64,13 @@ struct JSONPatchLimitTests {
   func moves() {
     let document = ArchiveValue.object(ArchiveObject((0..<5000).map { .init(key: String($0), value: [:]) }))
     let patch = JSONPatch(
-      (1..<5000).map { .move(from: JSONPointer([String($0 - 1)]), to: JSONPointer([String($0), "a"])) })
+      (1..<5000).map { .move(from: ValuePath(key: String($0 - 1)), to: ValuePath(String($0), "a")) })
     #expect(limit { try patch.applied(to: document) } == .depth)
   }
 
   @Test("A document beyond the depth is refused, and taken where the limit is raised")
   func deepDocuments() throws {
-    let patch = JSONPatch([.add(JSONPointer(["a"]), 1)])
+    let patch = JSONPatch([.add(ValuePath(key: "a"), 1)])
     func document(_ depth: Int) -> ArchiveValue { ["b": Self.nested(depth - 1)] }
     #expect(try patch.applied(to: document(512))["a"] == 1)
     #expect(limit { try patch.applied(to: document(513)) } == .depth)
@@ -87,7 +87,7 @@ struct JSONPatchLimitTests {
     let (old, new) = (Self.nested(510, [1, .double(.nan)]), Self.nested(510, [2, .double(.nan)]))
     let result: [Bool] = await withCheckedContinuation { continuation in
       let thread = Thread {
-        let same = JSONPatch([.test(JSONPointer(), old)])
+        let same = JSONPatch([.test(ValuePath(), old)])
         let patch = JSONPatch(from: old, to: new), difference = ValueDifference(from: old, to: new)
         continuation.resume(returning: [
           (try? patch.applied(to: old)) != nil, (try? difference.applied(to: old)) != nil,

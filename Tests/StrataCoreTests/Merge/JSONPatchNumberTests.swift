@@ -35,7 +35,7 @@ struct JSONPatchNumberTests {
 
   private func passes(_ operand: ArchiveValue, _ value: ArchiveValue) throws -> Bool {
     do {
-      _ = try JSONPatch([.test(JSONPointer(["a"]), operand)]).applied(to: ["a": value])
+      _ = try JSONPatch([.test(ValuePath(key: "a"), operand)]).applied(to: ["a": value])
       return true
     } catch let error as ArchiveError where error.code == .mergeFailed { return false }
   }

@@ -131,7 +131,7 @@ struct JSONPatchTests {
 
   @Test("Errors say which operation failed, and no values")
   func errors() throws {
-    let patch = JSONPatch([.remove(JSONPointer(["a"])), .test(JSONPointer(["secret"]), "private")])
+    let patch = JSONPatch([.remove(ValuePath(key: "a")), .test(ValuePath(key: "secret"), "private")])
     let error = #expect(throws: ArchiveError.self) { try patch.applied(to: ["a": 1, "secret": "other"]) }
     #expect(error?.codingPath == [.index(1)] && error?.description.contains("private") == false)
   }
@@ -158,15 +158,15 @@ struct JSONPatchTests {
       ("/g|h", 4), ("/i\\j", 5), ("/k\"l", 6), ("/ ", 7), ("/m~0n", 8),
     ]
     for (text, expected) in places {
-      let pointer = try JSONPointer(parsing: text)
-      #expect(pointer.description == text)
+      let pointer = try ValuePath(pointer: text)
+      #expect(pointer.pointer == text)
       #expect(try JSONPatch([.test(pointer, expected)]).applied(to: document) == document)
     }
   }
 
   @Test("Pointers that are none", arguments: ["a", "a/b", "/~", "/~2", "/a~", "#/a", " /a"])
   func noPointers(_ text: String) {
-    let error = #expect(throws: ArchiveError.self) { try JSONPointer(parsing: text) }
+    let error = #expect(throws: ArchiveError.self) { try ValuePath(pointer: text) }
     #expect(error?.code == .invalidJSON)
   }
 
@@ -175,22 +175,40 @@ struct JSONPatchTests {
     let keys = ["", "/", "~", "~1", "\u{308}", "~\u{308}", "/\u{301}", "a/\u{301}b", "\r\n", "👩‍👩‍👧", "0", "-"]
     for one in keys {
       for other in keys {
-        let pointer = JSONPointer([one, other])
-        let again = try JSONPointer(parsing: pointer.description)
-        #expect(again == pointer && again.tokens.map { Array($0.utf8) } == [one, other].map { Array($0.utf8) })
+        let pointer = ValuePath(one, other)
+        let again = try ValuePath(pointer: pointer.pointer)
+        #expect(again == pointer && again.components == [.key(one), .key(other)])
       }
     }
   }
 
   @Test("Two spellings of one text are two places")
   func spellings() throws {
-    let (one, other) = (JSONPointer(["\u{fc}"]), JSONPointer(["u\u{308}"]))
-    #expect(one != other && Set([one, other]).count == 2 && one == JSONPointer(["\u{fc}"]))
+    let (one, other) = (ValuePath(key: "\u{fc}"), ValuePath(key: "u\u{308}"))
+    #expect(one != other && Set([one, other]).count == 2 && one == ValuePath(key: "\u{fc}"))
     let document: ArchiveValue = ["\u{fc}": 1]
     let moved = try JSONPatch([.move(from: one, to: other)]).applied(to: document)
     #expect(moved.objectValue?.keys.map { Array($0.utf8) } == [Array("u\u{308}".utf8)])
-    let inside = JSONPatch([.add(other, [:]), .move(from: one, to: JSONPointer(other.tokens + ["a"]))])
-    #expect(try inside.applied(to: document)[other.tokens[0]] == ["a": 1])
+    let inside = JSONPatch([.add(other, [:]), .move(from: one, to: ValuePath(other.components + [.key("a")]))])
+    #expect(try inside.applied(to: document)["u\u{308}"] == ["a": 1])
+  }
+
+  @Test("A path in the dotted spelling names a location, too, and a pattern is refused")
+  func dottedPaths() throws {
+    let patch = JSONPatch([
+      .replace("a[1]", "x"), .add("a.-", "y"), .move(from: "a[0]", to: "b.c"),
+      .test(".", ["a": ["x", "y"], "b": ["c": 1]]),
+      .move(from: "a[0]", to: ValuePath("a", "0")),
+    ])
+    let document: ArchiveValue = ["a": [1, 2], "b": [:]]
+    #expect(try patch.applied(to: document) == ["a": ["x", "y"], "b": ["c": 1]])
+    #expect(patch.json.arrayValue?.map { $0["path"] } == ["/a/1", "/a/-", "/b/c", "", "/a/0"])
+    let again = try JSONPatch(json: patch.json)
+    #expect(again.json == patch.json)
+    #expect(try again.applied(to: document) == patch.applied(to: document))
+    let error = #expect(throws: ArchiveError.self) { try JSONPatch([.remove("a[*]")]).applied(to: document) }
+    #expect(error?.code == .mergeFailed && error?.codingPath == [.index(0)])
+    #expect(error?.reason.hasPrefix("the path a[*] does not name one value") ?? false)
   }
 
   @Test("Random operations on a long list do to it what they do to an array", .tags(.long))
@@ -199,7 +217,7 @@ struct JSONPatchTests {
     var expected = (0..<2500).map { ArchiveValue.integer($0) }
     let old = ArchiveValue.array(expected)
     var operations: [JSONPatch.Operation] = []
-    func place(_ number: Int) -> JSONPointer { JSONPointer([String(number)]) }
+    func place(_ number: Int) -> ValuePath { ValuePath(key: String(number)) }
     for number in 0..<Effort.rounds(1500, long: 6000) {
       // More goes than comes at first, then the other way round.
       let one = random.below(max(expected.count, 1)), value = ArchiveValue.integer(-number)
@@ -212,7 +230,7 @@ struct JSONPatchTests {
         operations.append(.move(from: place(one), to: place(other)))
         expected.insert(expected.remove(at: one), at: other)
       case 5 where !expected.isEmpty:
-        operations.append(.copy(from: place(one), to: JSONPointer(["-"])))
+        operations.append(.copy(from: place(one), to: ValuePath(key: "-")))
         expected.append(expected[one])
       case 6 where !expected.isEmpty:
         operations += [.test(place(one), expected[one]), .replace(place(one), value)]
@@ -235,7 +253,7 @@ struct JSONPatchTests {
       var operations: [JSONPatch.Operation] = []
       for number in 0..<Effort.rounds(300, long: 3000) {
         let key = String(random.below(keyCount)), value = ArchiveValue.integer(-number)
-        let pointer = JSONPointer([key])
+        let pointer = ValuePath(key: key)
         if let present = expected[key], random.below(2) == 0 {
           operations += [.test(pointer, present), .remove(pointer)]
           expected[key] = nil
@@ -255,14 +273,14 @@ struct JSONPatchTests {
 
   @Test("Every operation goes through JSON, and so does a patch of records")
   func text() throws {
-    let (here, there) = (JSONPointer(["a~/", "0"]), JSONPointer([]))
+    let (here, there) = (ValuePath("a~/", "0"), ValuePath())
     let patch = JSONPatch([
       .add(here, .null), .remove(here), .replace(there, [1, "x"]), .move(from: here, to: there),
       .copy(from: there, to: here), .test(here, ["k": 0.5]),
     ])
     #expect(try JSONPatch(parsing: JSONWriter().write(patch.json)) == patch)
     let record = ArchiveValue.record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", [1])]))
-    let changed = try JSONPatch([.replace(JSONPointer(["a"]), 2), .add(JSONPointer(["b", "-"]), 3)]).applied(to: record)
+    let changed = try JSONPatch([.replace(ValuePath(key: "a"), 2), .add(ValuePath("b", "-"), 3)]).applied(to: record)
     #expect(changed == .record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 2), ("b", [1, 3])])))
   }
 }

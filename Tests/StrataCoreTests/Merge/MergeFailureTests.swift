@@ -100,7 +100,7 @@ struct MergeFailureTests {
     let policy: MergePolicy =
       random.below(2) == 0
       ? .resolving("failing") { _ in throw Injected() } : .resolving("unfit") { _ in .data(Data([1])) }
-    options.policies = [(MergeSelector(parsing: selector), policy)]
+    options.policies = [(ValuePath(parsing: selector), policy)]
     return options
   }
 

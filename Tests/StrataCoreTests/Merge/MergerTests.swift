@@ -181,7 +181,7 @@ struct MergerTests {
 
 @Suite("Paths and reports of merging")
 struct MergeReportTests {
-  private func policy(_ selector: MergeSelector, decides document: ArchiveValue) throws -> Bool {
+  private func policy(_ selector: ValuePath, decides document: ArchiveValue) throws -> Bool {
     func leaves(_ value: ArchiveValue, _ new: ArchiveValue) -> ArchiveValue {
       switch value {
       case .object(let object):
@@ -198,16 +198,16 @@ struct MergeReportTests {
 
   @Test("A selector names keys, any key and any element; a backslash takes what follows as it is")
   func selectors() throws {
-    let yes: [(MergeSelector, ArchiveValue)] = [
+    let yes: [(ValuePath, ArchiveValue)] = [
       ("a", ["a": 1]), ("*", ["a": 1]), ("a.b", ["a": ["b": 1]]), ("a.*", ["a": ["b": 1]]), ("*.b", ["a": ["b": 1]]),
       ("*.*", ["a": ["b": 1]]), ("a\\.b", ["a.b": 1]), ("\\*", ["*": 1]), ("a\\[*]", ["a[*]": 1]),
       ("a\\\\b", ["a\\b": 1]),
-      ("*", ["*": 1]), ("ü", ["ü": 1]),
+      ("*", ["*": 1]), ("ü", ["ü": 1]), (".", ["a": 1]), ("", ["": 1]),
     ]
     for (selector, document) in yes { #expect(try policy(selector, decides: document), "\(selector)") }
-    let no: [(MergeSelector, ArchiveValue)] = [
+    let no: [(ValuePath, ArchiveValue)] = [
       ("b", ["a": 1]), ("a.b", ["a.b": 1]), ("\\*", ["a": 1]), ("a.b.c", ["a": ["b": 1]]),
-      ("[*]", ["a": 1]), ("A", ["a": 1]),
+      ("[*]", ["a": 1]), ("A", ["a": 1]), ("", ["a": 1]), ("a[0]", ["a": 1]),
     ]
     for (selector, document) in no { #expect(try !policy(selector, decides: document), "\(selector)") }
     let list: MergeOptions = MergeOptions(policies: ["l": .byID(), "l[*].name": .serverWins, "l[*].*": .min])
@@ -219,8 +219,8 @@ struct MergeReportTests {
 
   @Test("Paths as text: keys with dots, elements in brackets, and what divides them escaped")
   func paths() {
-    func text(_ components: MergePath.Component...) -> String { MergePath(components).description }
-    #expect(MergePath().description == ".")
+    func text(_ components: ValuePath.Component...) -> String { ValuePath(components).description }
+    #expect(ValuePath().description == ".")
     #expect(text(.key("a"), .key("b")) == "a.b" && text(.key("a"), .index(3), .key("b")) == "a[3].b")
     #expect(text(.key("l"), .element(key: "id", id: 7), .key("n")) == "l[id=7].n")
     #expect(text(.key("l"), .element(key: "id", id: "x")) == "l[id=\"x\"]" && text(.value(["k": 1])) == "[{\"k\":1}]")

@@ -22,29 +22,29 @@ struct PatchGrowthTests {
   func lists() throws {
     let old = ArchiveValue.array((0..<Self.count).map { .integer($0) })
     let operations = (0..<Self.count).map { place in
-      JSONPatch.Operation.replace(JSONPointer(["list", String(place)]), .integer(-place))
+      JSONPatch.Operation.replace(ValuePath("list", String(place)), .integer(-place))
     }
     let tests = (0..<Self.count).map { place in
-      JSONPatch.Operation.test(JSONPointer(["list", String(place)]), .double(-Double(place)))
+      JSONPatch.Operation.test(ValuePath("list", String(place)), .double(-Double(place)))
     }
     let patched = try JSONPatch(operations + tests).applied(to: ["list": old])
     #expect(patched == ["list": .array((0..<Self.count).map { .integer(-$0) })])
     let nested = try JSONPatch(
-      (0..<Self.count).map { .add(JSONPointer(["list", String($0), "more", "-"]), .integer($0)) }
+      (0..<Self.count).map { .add(ValuePath("list", String($0), "more", "-"), .integer($0)) }
     ).applied(to: ["list": .array((0..<Self.count).map { ["id": .integer($0), "more": []] })])
     #expect(nested == ["list": .array((0..<Self.count).map { ["id": .integer($0), "more": [.integer($0)]] })])
   }
 
   @Test("A patch that takes out and puts in at the front of a list")
   func listFronts() throws {
-    let first = JSONPointer(["0"])
+    let first = ValuePath(key: "0")
     let old = ArchiveValue.array((0..<Self.count).map { .integer($0) })
     let removals = [JSONPatch.Operation](repeating: .remove(first), count: Self.count)
     let additions = (0..<Self.count).map { JSONPatch.Operation.add(first, .integer($0)) }
     #expect(try JSONPatch(removals).applied(to: old) == [])
     let reversed = ArchiveValue.array((0..<Self.count).reversed().map { .integer($0) })
     #expect(try JSONPatch(removals + additions).applied(to: old) == reversed)
-    let rotations = (0..<Self.count).map { _ in JSONPatch.Operation.move(from: first, to: JSONPointer(["-"])) }
+    let rotations = (0..<Self.count).map { _ in JSONPatch.Operation.move(from: first, to: ValuePath(key: "-")) }
     #expect(try JSONPatch(rotations).applied(to: old) == old)
   }
 
@@ -52,12 +52,12 @@ struct PatchGrowthTests {
   func keyed() throws {
     for make in [Self.object, Self.record] {
       let old = make { .integer($0) }
-      let replaced = Self.keys.map { JSONPatch.Operation.replace(JSONPointer([$0]), "new") }
+      let replaced = Self.keys.map { JSONPatch.Operation.replace(ValuePath(key: $0), "new") }
       #expect(try JSONPatch(replaced).applied(to: old) == make { _ in "new" })
-      let tested = Self.keys.enumerated().map { JSONPatch.Operation.test(JSONPointer([$1]), .integer($0)) }
+      let tested = Self.keys.enumerated().map { JSONPatch.Operation.test(ValuePath(key: $1), .integer($0)) }
       #expect(try JSONPatch(tested).applied(to: old) == old)
-      let removed = Self.keys.map { JSONPatch.Operation.remove(JSONPointer([$0])) }
-      let added = Self.keys.enumerated().map { JSONPatch.Operation.add(JSONPointer([$1]), .integer($0)) }
+      let removed = Self.keys.map { JSONPatch.Operation.remove(ValuePath(key: $0)) }
+      let added = Self.keys.enumerated().map { JSONPatch.Operation.add(ValuePath(key: $1), .integer($0)) }
       #expect(try JSONPatch(removed + added).applied(to: old) == old)
       #expect(try JSONPatch(removed.dropLast()).applied(to: old) == make { $0 == Self.count - 1 ? .integer($0) : nil })
     }
@@ -100,11 +100,11 @@ struct PatchGrowthTests {
     #expect(try patch.applied(to: old) == new && difference.applied(to: old) == new)
     #expect(patch.operations.count < 10_000 && difference.changes.count < 10_000)
     let other = ArchiveValue.array((30_000..<35_001).map { .integer($0) })
-    #expect(JSONPatch(from: old, to: other).operations == [.replace(JSONPointer(), other)])
+    #expect(JSONPatch(from: old, to: other).operations == [.replace(ValuePath(), other)])
     #expect(ValueDifference(from: old, to: other).changes.map(\.kind) == [.changed])
     // One element at either end of a list costs one operation, however long the list is.
     let longer = ArchiveValue.array([-1] + (0..<20_000).map { .integer($0) })
-    #expect(JSONPatch(from: old, to: longer).operations == [.add(JSONPointer(["0"]), -1)])
-    #expect(JSONPatch(from: longer, to: old).operations == [.remove(JSONPointer(["0"]))])
+    #expect(JSONPatch(from: old, to: longer).operations == [.add(ValuePath(key: "0"), -1)])
+    #expect(JSONPatch(from: longer, to: old).operations == [.remove(ValuePath(key: "0"))])
   }
 }

@@ -196,6 +196,13 @@ struct RepeatedObjectTests {
       .model(server), base: crew(), options: MergeOptions(policies: ["captain.name": .localWins]))
     #expect(other.captain?.name == "mine" && other.sailors[1].name == "theirs")
     #expect(report.conflicts.isEmpty)
+    for path in ["sailors[1].name", ValuePath([.key("sailors"), .element(key: "id", id: 2), .key("name")])] {
+      let third = crew()
+      for sailor in third.sailors { sailor.name = "mine" }
+      try third.merge(
+        .model(server), base: crew(), options: MergeOptions(policy: .serverWins, policies: [path: .localWins]))
+      #expect(third.sailors.map(\.name) == ["theirs", "mine"], "\(path)")
+    }
   }
 
   @Test(
@@ -232,7 +239,7 @@ struct RepeatedObjectTests {
   }
 }
 
-extension MergePath {
+extension ValuePath {
   /// The keys of the last two steps that are keys.
   fileprivate var keys: String {
     components.compactMap { if case .key(let key) = $0 { key } else { nil } }.suffix(2).joined(separator: ".")

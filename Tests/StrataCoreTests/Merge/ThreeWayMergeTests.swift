@@ -180,7 +180,7 @@ struct ThreeWayMergeTests {
     let report = try task.merge(.patch(patch))
     #expect(task.place?.city == "Chur" && task.steps.map(\.id) == [2, 3] && report.changedKeys == ["steps", "place"])
     let before = task
-    let failing = JSONPatch([.replace(JSONPointer(["title"]), "x"), .test(JSONPointer(["id"]), 2)])
+    let failing = JSONPatch([.replace(ValuePath(key: "title"), "x"), .test(ValuePath(key: "id"), 2)])
     let error = #expect(throws: ArchiveError.self) { try task.merge(.patch(failing)) }
     #expect(error?.code == .mergeFailed && task == before)
     // A server's patch says what changed there: edits made here stay.

@@ -91,6 +91,22 @@ struct MigrationTests {
         MigrationPlan(.step(from: 3, to: 4), .step(from: 4, to: 5)), 4,
         "a step leads to version 5, but the model's version is 4"
       ),
+      (
+        MigrationPlan(.step(from: 1, to: 2, .drop("a.*"))), 2,
+        "the step from version 1 to 2: the path a.* does not name one value; * is any key; write \\* for a key that is named *"
+      ),
+      (
+        MigrationPlan(.step(from: 1, to: 2, .setDefault("a[*].b", 1).ifPresent)), 2,
+        "the step from version 1 to 2: the path a[*].b does not name one value; [*] is every element; write an index, or \\[*] for a key"
+      ),
+      (
+        MigrationPlan(.step(from: 1, to: 2, .move("a", to: "."))), 2,
+        "the step from version 1 to 2: the path . does not begin with a key of the record"
+      ),
+      (
+        MigrationPlan(.step(from: 1, to: 2, .convert("[0]", .toString))), 2,
+        "the step from version 1 to 2: the path [0] does not begin with a key of the record"
+      ),
     ])
   func problems(migration: MigrationPlan, version: Int, reason: String) {
     let error = #expect(throws: ArchiveError.self) { try migration.validate(upTo: version) }
@@ -106,6 +122,36 @@ struct MigrationTests {
     ])
   func rightChains(migration: MigrationPlan, version: Int) {
     #expect(throws: Never.self) { try migration.validate(upTo: version) }
+  }
+
+  @Test("Steps change elements by their indices, and a pattern without a check is refused")
+  func indices() throws {
+    func record(_ version: Int, _ fields: KeyValuePairs<String, ArchiveValue>) -> ModelRecord {
+      ModelRecord(typeName: "T", modelVersion: version, fields: fields.map { ($0.key, $0.value) })
+    }
+    let plan = MigrationPlan(
+      .step(
+        from: 1, to: 2, .move("at[1]", to: "place.lng"), .convert("tags[0].n", .toString), .drop("tags[1]"),
+        .setDefault("tags[0].on", true), .replaceNull("at[0]", with: 0)))
+    let old = record(1, ["at": [.null, 8.5], "tags": [["n": 1], ["n": 2]], "place": [:]])
+    let new = record(2, ["at": [0], "tags": [["n": "1", "on": true]], "place": ["lng": 8.5]])
+    #expect(try plan.upgrade(old, isComplete: true) == new)
+    let lacking = #expect(throws: ArchiveError.self) {
+      try plan.upgrade(record(1, ["at": [.null], "tags": [], "place": [:]]), isComplete: true)
+    }
+    let cause = lacking?.underlyingError as? ArchiveError
+    #expect(lacking?.code == .migrationFailed && lacking?.codingPath == [.key("at")])
+    #expect(cause?.reason.hasPrefix("the array has no index 1 (it has 1 element); correct the step") ?? false)
+    for path in ["at.*", "."] as [ValuePath] {
+      for operation in [
+        .drop(path), .setDefault(path, 1), .replaceNull(path, with: 1), .convert(path, .toString),
+        .move(path, to: "x"), .move("at", to: path),
+      ] as [MigrationOperation] {
+        #expect(throws: ArchiveError.self, "\(operation)") {
+          try MigrationPlan(.step(from: 1, to: 2, operation)).upgrade(old)
+        }
+      }
+    }
   }
 
   @Test("A chain can be listed without running it")

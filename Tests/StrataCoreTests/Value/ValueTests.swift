@@ -59,9 +59,4 @@ struct ValueTests {
     turned.superclasses = [.init(typeName: "Animal0", modelVersion: 1)]
     #expect(dogs[0] == .record(turned) && dogs[0].hashValue == ArchiveValue.record(turned).hashValue)
   }
-
-  @Test("Paths escape dots", arguments: ["a.b", #"a\.b.c"#, #"\\"#, ""])
-  func paths(text: String) {
-    #expect(ValuePath(parsing: text).description == text)
-  }
 }

@@ -122,7 +122,11 @@ private struct SequenceRun {
   }
 
   private func conflicts(_ remote: RemoteStore) async throws -> [[String]] {
-    try await remote.conflicts().map { Array(ValuePath(parsing: $0.path).keys.dropFirst()) }
+    try await remote.conflicts().map { conflict in
+      ValuePath(parsing: conflict.path).components.dropFirst().compactMap { component in
+        if case .key(let key) = component { key } else { nil }
+      }
+    }
   }
 
   // MARK: Paths

@@ -49,7 +49,7 @@ struct GistTests {
   func typed(_ keys: [String: String]) async throws {
     let entities = try await Office(ModelServer([:])).entities
     var mapping: JSONMapping<Todo> = ["myId": "id"]
-    for (key, path) in keys { mapping = mapping.merging(JSONMapping([key: .path(JSONPath(key: path))])) }
+    for (key, path) in keys { mapping = mapping.merging(JSONMapping([key: .path(ValuePath(key: path))])) }
     let mapper = EntityMapper(Todo.self, keys: mapping)
     let error = await #expect(throws: RemoteError.self) {
       try await RemoteStore(

@@ -147,7 +147,7 @@ struct IncrementalStoreTests {
   func ids(_ key: String) async throws {
     let office = try await Office(ModelServer(["todos": #"[{"\#(key)": "7", "title": "a"}]"#])) { configuration in
       configuration.mappers = [
-        EntityMapper(Todo.self, keys: ["myId": .path(JSONPath(key: key))])
+        EntityMapper(Todo.self, keys: ["myId": .path(ValuePath(key: key))])
       ]
     }
     #expect(try await office.remote.refresh(Todo.self).ids == ["7"])

@@ -89,6 +89,21 @@ struct MappingTests {
     #expect(error?.code == .invalidConfiguration)
   }
 
+  @Test("A path of deleted records that is a pattern of keys is refused")
+  func deletedPattern() async throws {
+    let entities = try await Office(ModelServer([:])).entities
+    let error = await #expect(throws: RemoteError.self) {
+      _ = try await RemoteStore(
+        entities,
+        RemoteConfiguration(
+          baseURL: ModelServer().base, mappers: EntityMapper(Todo.self, id: "myId", deleted: "*"),
+          EntityMapper(Project.self, id: "myId"), transport: ModelServer()))
+    }
+    #expect(
+      error?.code == .invalidConfiguration && error?.reason.contains("write \\* for a key") ?? false,
+      "\(error?.reason ?? String())")
+  }
+
   struct Heading: DescribedModel, Entity {
     var myId: String
     var title: String

@@ -47,7 +47,7 @@ struct EntityKeymapTests {
   }
 
   @discardableResult
-  private func apply(_ json: String, at path: JSONPath? = nil) throws -> EntityReport {
+  private func apply(_ json: String, at path: ValuePath? = nil) throws -> EntityReport {
     try queue.write { db in
       try entities.apply(.json(Data(json.utf8)), to: Bookmark.self, at: path, by: keymap, in: db)
     }

@@ -232,7 +232,7 @@ struct DocumentLawTests {
     ]
     for rule in rules { #expect(rule.policy.claims.contains(.commutative)) }
     let named = rules.flatMap { rule in
-      ["", "in.", "in.in."].map { (MergeSelector(parsing: $0 + rule.key), rule.policy) }
+      ["", "in.", "in.in."].map { (ValuePath(parsing: $0 + rule.key), rule.policy) }
     }
     var options = MergeOptions()
     options.policies = named + [("time", .max), ("in.time", .max), ("in.in.time", .max)]

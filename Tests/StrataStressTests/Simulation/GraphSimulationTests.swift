@@ -235,7 +235,7 @@ private struct GraphRound {
   }
 
   /// The object and the field that a path leads to, and what comes after; `nil` where it leads nowhere.
-  private static func place(_ path: ArraySlice<MergePath.Component>, _ key: String, _ map: GraphMap) -> String? {
+  private static func place(_ path: ArraySlice<ValuePath.Component>, _ key: String, _ map: GraphMap) -> String? {
     guard case .key(let field)? = path.first, let content = map.objects[key]?[field] else { return nil }
     let rest = path.dropFirst()
     guard let next = rest.first else { return "\(key) \(field)" }

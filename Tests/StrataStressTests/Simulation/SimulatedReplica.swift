@@ -319,7 +319,7 @@ struct SimulatedReplica {
   }
 
   /// A path of the library's as the oracle names it.
-  static func path(_ path: MergePath) -> FlatPath {
+  static func path(_ path: ValuePath) -> FlatPath {
     path.components.map { component in
       switch component {
       case .key(let key): key
@@ -327,6 +327,7 @@ struct SimulatedReplica {
       case .element(let key, let id): "[\(key)=\(id.canonicalText)]"
       // What a server sent lacks what JSON never has; the element has it.
       case .value(let content): "[=\(ArchiveValue(archived: content).completed(.model(.item)).canonicalText)]"
+      case .anyKey, .anyElement: "\(component)"
       }
     }
   }

@@ -40,7 +40,7 @@ enum TreePatch {
     _ old: Tree, _ new: Tree, _ shape: Shape, _ path: [String], _ random: inout SeededRandom
   ) -> [JSONPatch.Operation] {
     guard old.canonicalText != new.canonicalText else { return [] }
-    let pointer = JSONPointer(path)
+    func pointer(_ path: [String]) -> ValuePath { ValuePath(path.map { .key($0) }) }
     switch (shape, old, new) {
     case (.model(let model), .object(let before), .object(let after)):
       return model.fields.flatMap { field -> [JSONPatch.Operation] in
@@ -48,17 +48,17 @@ enum TreePatch {
           return []
         }
         let place = path + [field.key]
-        if new.isNull, random.isOnce(in: 2) { return [.remove(JSONPointer(place))] }
+        if new.isNull, random.isOnce(in: 2) { return [.remove(pointer(place))] }
         return operations(old, new, field.shape, place, &random)
       }
     case (.dictionary(let inside), .object(let before), .object(let after)):
       var result: [JSONPatch.Operation] = []
-      for key in before.keys where after[key] == nil { result.append(.remove(JSONPointer(path + [key]))) }
+      for key in before.keys where after[key] == nil { result.append(.remove(pointer(path + [key]))) }
       for entry in after.entries {
         if let value = before[entry.key] {
           result += operations(value, entry.value, inside, path + [entry.key], &random)
         } else {
-          result.append(.add(JSONPointer(path + [entry.key]), entry.value))
+          result.append(.add(pointer(path + [entry.key]), entry.value))
         }
       }
       return result
@@ -69,10 +69,10 @@ enum TreePatch {
         }
       }
       if after.count == before.count + 1, zip(before, after).allSatisfy({ $0.canonicalText == $1.canonicalText }) {
-        return [.add(JSONPointer(path + ["-"]), after[before.count])]
+        return [.add(pointer(path + ["-"]), after[before.count])]
       }
-      return [.replace(pointer, new)]
-    default: return [.replace(pointer, new)]
+      return [.replace(pointer(path), new)]
+    default: return [.replace(pointer(path), new)]
     }
   }
 }

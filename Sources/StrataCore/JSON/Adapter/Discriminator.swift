@@ -4,7 +4,7 @@ public struct Discriminator: Sendable {
     /// The only key of the object. The content is its value.
     case onlyKey
     /// A text in the content.
-    case inside(JSONPath)
+    case inside(ValuePath)
     /// A member beside the member with the content.
     case beside(String, content: String)
     /// A function determines the tag when reading. No tag is written.
@@ -16,7 +16,7 @@ public struct Discriminator: Sendable {
   /// The text at a path: `type`, or `meta.kind`. In a cluster, integers and booleans count as their text. The tag is
   /// written as the first member there, unless the variant's own mapping has written it. If the mapping has written
   /// another value there or along the path, even null, writing fails with the code `notEncodable`.
-  public static func key(_ path: JSONPath) -> Discriminator { Discriminator(place: .inside(path)) }
+  public static func key(_ path: ValuePath) -> Discriminator { Discriminator(place: .inside(path)) }
 
   /// The text under a key beside the one that holds the variant: `{"type": "circle", "payload": {…}}`.
   public static func sibling(_ key: String, content: String) -> Discriminator {
@@ -29,22 +29,22 @@ public struct Discriminator: Sendable {
   }
 
   /// The path of the tag; `nil` if the tag is not a value of its own.
-  private var path: JSONPath? {
+  private var path: ValuePath? {
     switch place {
     case .inside(let path): path
-    case .beside(let key, _): JSONPath(key: key)
+    case .beside(let key, _): ValuePath(key: key)
     case .onlyKey, .computed: nil
     }
   }
 
   /// The place of the tag in a document that another cluster divides, too: a member beside its members.
-  var besideAll: Discriminator { if case .beside(let key, _) = place { .key(JSONPath(key: key)) } else { self } }
+  var besideAll: Discriminator { if case .beside(let key, _) = place { .key(ValuePath(key: key)) } else { self } }
 
   /// Whether the tag is the only key of the object.
   var isKey: Bool { if case .onlyKey = place { true } else { false } }
 
   /// The path of the tag for errors.
-  var components: [ArchiveError.PathComponent] { path?.components ?? [] }
+  var components: [ArchiveError.PathComponent] { path?.errorPath ?? [] }
 
   /// The key of a tag among the members of the content; `nil` for a tag elsewhere.
   var key: String? { if case .inside(let path) = place { path.onlyKey } else { nil } }
@@ -121,13 +121,13 @@ public struct Discriminator: Sendable {
       let value = content ?? [:]
       var known: ArchiveValue?
       do { known = try path.value(in: value) } catch { known = .null }
-      guard let known else { return try Self.tagged(value, tag, at: path.components[...]) }
+      guard let known else { return try Self.tagged(value, tag, at: path.errorPath[...]) }
       // The mapping of a variant may write the tag itself, in its own spelling.
       guard known.tagText == tag else {
         throw ArchiveError(
           .notEncodable,
           "the variant has another value than its tag at the path of the tag, or on the way there; set the field, map it "
-            + "elsewhere, or choose another path for the tag", path: path.components)
+            + "elsewhere, or choose another path for the tag", path: path.errorPath)
       }
       return value
     case .computed: return content ?? [:]

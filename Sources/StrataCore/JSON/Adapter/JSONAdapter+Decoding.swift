@@ -12,17 +12,17 @@ extension JSONAdapter {
   ///   if a transformer or the model's own code rejects a value, and `invalid` if the model breaks one of its rules.
   ///   ``ArchiveError/codingPath`` is the path in the model,
   ///   ``ArchiveError/jsonPath`` the path in JSON, and ``ArchiveError/input`` the value there.
-  public func decode(_ json: Data, at path: JSONPath? = nil, errors: JSONErrors = .first) throws -> Root {
+  public func decode(_ json: Data, at path: ValuePath? = nil, errors: JSONErrors = .first) throws -> Root {
     if let path, path.readsEach { return try reader.withValue(of: json) { try decode($0, at: path, errors: errors) } }
     return try withElement(of: json, at: path) { element, context in
       do { return try make(element, in: context, errors) } catch {
-        throw ArchiveError.wrap(error).prefixed(by: path?.components ?? [])
+        throw ArchiveError.wrap(error).prefixed(by: path?.errorPath ?? [])
       }
     }
   }
 
   /// Reads a document that was parsed before.
-  public func decode(_ json: ArchiveValue, at path: JSONPath? = nil, errors: JSONErrors = .first) throws -> Root {
+  public func decode(_ json: ArchiveValue, at path: ValuePath? = nil, errors: JSONErrors = .first) throws -> Root {
     let (value, path) = try found(json, path)
     do { return try make(value, in: context(.first), errors) } catch {
       throw ArchiveError.wrap(error).prefixed(by: path)
@@ -42,15 +42,15 @@ extension JSONAdapter {
   ///     limit that is exceeded, or a mistake in a declaration, is thrown in any case.
   /// - Throws: the same errors as `decode(_:at:errors:)`, and `typeMismatch` if the value is not an array.
   public func decodeArray(
-    _ json: Data, at path: JSONPath? = nil, errors: JSONErrors = .first,
+    _ json: Data, at path: ValuePath? = nil, errors: JSONErrors = .first,
     onInvalid: ((ArchiveError) -> Void)? = nil
   ) throws -> [Root] {
     if let path, path.readsEach {
       return try reader.withValue(of: json) { try decodeArray($0, at: path, errors: errors, onInvalid: onInvalid) }
     }
     return try withElement(of: json, at: path) { array, context in
-      guard array.kind == .array else { throw array.mismatch("an array").prefixed(by: path?.components ?? []) }
-      var failures = ElementFailures(errors, path?.components ?? [], onInvalid)
+      guard array.kind == .array else { throw array.mismatch("an array").prefixed(by: path?.errorPath ?? []) }
+      var failures = ElementFailures(errors, path?.errorPath ?? [], onInvalid)
       var models: [Root] = []
       models.reserveCapacity(array.elementCount)
       var place = try array.firstElement()
@@ -66,7 +66,7 @@ extension JSONAdapter {
 
   /// Reads an array that was parsed before.
   public func decodeArray(
-    _ json: ArchiveValue, at path: JSONPath? = nil, errors: JSONErrors = .first,
+    _ json: ArchiveValue, at path: ValuePath? = nil, errors: JSONErrors = .first,
     onInvalid: ((ArchiveError) -> Void)? = nil
   ) throws -> [Root] {
     let (value, path) = try found(json, path)
@@ -81,7 +81,7 @@ extension JSONAdapter {
 
   /// Calls `body` with the value at a path of keys and indices in a text, and with a context for reading it.
   private func withElement<R>(
-    of json: Data, at path: JSONPath?, _ body: (JSONElement, DecodingContext) throws -> R
+    of json: Data, at path: ValuePath?, _ body: (JSONElement, DecodingContext) throws -> R
   ) throws -> R {
     let context = context(.first)
     context.budget.begin(fileSize: json.count)
@@ -128,14 +128,14 @@ extension JSONAdapter {
   }
 
   /// The value at a path and the path of its errors.
-  private func found(_ json: ArchiveValue, _ path: JSONPath?) throws -> (ArchiveValue, [ArchiveError.PathComponent]) {
+  private func found(_ json: ArchiveValue, _ path: ValuePath?) throws -> (ArchiveValue, [ArchiveError.PathComponent]) {
     guard let path else { return (json, []) }
     guard let value = try path.value(in: json) else { throw Self.nothing(at: path) }
-    return (value, path.components)
+    return (value, path.errorPath)
   }
 
-  private static func nothing(at path: JSONPath) -> ArchiveError {
-    ArchiveError(.missingValue, "the document has nothing at the path").prefixed(by: path.components)
+  private static func nothing(at path: ValuePath) -> ArchiveError {
+    ArchiveError(.missingValue, "the document has nothing at the path").prefixed(by: path.errorPath)
   }
 }
 

@@ -44,7 +44,7 @@ extension JSONAdapter where Root: VersionedModel {
   }
 
   /// The paths from which a field is read and to which it is written; `nil` for a field that is not declared.
-  package func places(ofField key: String) -> (read: [JSONPath], written: [JSONPath])? {
+  package func places(ofField key: String) -> (read: [ValuePath], written: [ValuePath])? {
     guard let entry = plan(of: Root.schema).entries.first(where: { $0.field.key == key }) else { return nil }
     return (entry.json.isRead ? entry.paths : [], entry.json.isWritten ? entry.writtenPaths : [])
   }

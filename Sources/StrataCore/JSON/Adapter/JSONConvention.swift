@@ -31,7 +31,7 @@ public struct JSONConvention: Sendable {
   func json(of field: FieldInfo) -> JSONField {
     var json = field.json
     switch json.source {
-    case .automatic: json.source = .path(JSONPath(key: key(field.key)))
+    case .automatic: json.source = .path(ValuePath(key: key(field.key)))
     case .path, .firstOf: break
     // The input of a transformer is not the value at one path.
     case .absent, .entireObject, .paths: return json

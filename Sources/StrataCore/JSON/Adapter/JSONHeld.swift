@@ -5,8 +5,8 @@ final class JSONHeld: Sendable {
   /// Whether a path ends here, or leads into every element, so that all of this belongs to a field.
   private let isWhole: Bool
 
-  convenience init(_ paths: [JSONPath]) {
-    self.init(JSONPathTree.nodes(paths.enumerated().map { ($0, $1.steps[...]) }), isWhole: false)
+  convenience init(_ paths: [ValuePath]) {
+    self.init(JSONPathTree.nodes(paths), isWhole: false)
   }
 
   private init(_ nodes: [JSONPathTree], isWhole: Bool) {
@@ -18,7 +18,7 @@ final class JSONHeld: Sendable {
       switch node.step {
       case .key(let key): keys[ExactKey(key)] = held
       case .index(let index): indices[index] = held
-      case .each: isWhole = true
+      case .anyKey, .anyElement, .element, .value: isWhole = true
       }
     }
     (self.keys, self.indices, self.isWhole) = (keys, indices, isWhole)

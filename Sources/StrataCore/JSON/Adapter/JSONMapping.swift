@@ -31,7 +31,7 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
 
   /// Every field under a key that is computed from its own key.
   public static func keys(_ convert: (String) -> String) -> JSONMapping {
-    JSONMapping(M.schema.mapping { .path(JSONPath(key: convert($0.key))) })
+    JSONMapping(M.schema.mapping { .path(ValuePath(key: convert($0.key))) })
   }
 
   /// Returns this mapping with the entries of another one, which win.

@@ -125,13 +125,13 @@ extension JSONPlan {
     case .paths(let paths):
       var values: [ArchiveObject.Entry] = []
       for path in paths {
-        if let value = try find(path, in: json, entry) { values.append(.init(key: path.description, value: value)) }
+        if let value = try find(path, in: json, entry) { values.append(.init(key: path.memberKey, value: value)) }
       }
       return values.isEmpty ? nil : .object(ArchiveObject(values))
     }
   }
 
-  private func find(_ path: JSONPath, in json: ArchiveValue, _ entry: Entry) throws -> ArchiveValue? {
+  private func find(_ path: ValuePath, in json: ArchiveValue, _ entry: Entry) throws -> ArchiveValue? {
     do { return try path.value(in: json) } catch {
       throw ArchiveError(
         error.code, error.reason, path: [.key(entry.field.key)], typeName: typeName,

@@ -13,13 +13,13 @@ package final class JSONPlan: Sendable {
     var source: JSONField.Source { json.source }
 
     /// The path of keys to a value that is used as it is found; `nil` for any other field.
-    var keyPath: JSONPath? {
-      guard json.isRead, isPlain, case .path(let path) = source, path.steps.allSatisfy(\.isKey) else { return nil }
+    var keyPath: ValuePath? {
+      guard json.isRead, isPlain, case .path(let path) = source, path.components.allSatisfy(\.isKey) else { return nil }
       return path
     }
 
     /// The paths from which the field is read.
-    var paths: [JSONPath] {
+    var paths: [ValuePath] {
       switch source {
       case .automatic, .absent, .entireObject: []
       case .path(let path): [path]
@@ -31,27 +31,27 @@ package final class JSONPlan: Sendable {
     var isAll: Bool { if case .paths = source { true } else { false } }
 
     /// The paths to which the field is written.
-    var writtenPaths: [JSONPath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
+    var writtenPaths: [ValuePath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
 
     /// The paths of keys from which the field is also read, but to which it is not written.
-    var furtherPaths: [JSONPath] {
+    var furtherPaths: [ValuePath] {
       guard case .firstOf(let paths) = source else { return [] }
-      return paths.dropFirst().filter { $0.steps.allSatisfy(\.isKey) }
+      return paths.dropFirst().filter { $0.components.allSatisfy(\.isKey) }
     }
 
     /// The part of a written value for one of the paths; `nil` if there is none.
     ///
     /// - Throws: ``ArchiveError`` if the value of a field with several paths is not an object with these paths as keys.
-    func part(of value: ArchiveValue, at path: JSONPath) throws -> ArchiveValue? {
+    func part(of value: ArchiveValue, at path: ValuePath) throws -> ArchiveValue? {
       guard case .paths(let paths) = source, !value.isNull else { return value }
       guard case .object(let object) = value else {
         throw ArchiveError.mismatch(expected: "an object with the paths as keys", found: value.kind)
       }
-      let spellings = Set(paths.map(\.description))
+      let spellings = Set(paths.map(\.memberKey))
       guard object.keys.allSatisfy(spellings.contains) else {
         throw ArchiveError(.unknownKey, "the transformer yields a path that the mapping does not name")
       }
-      return object[path.description]
+      return object[path.memberKey]
     }
 
     /// The error of the field. If it is about null, it names a remedy.
@@ -73,7 +73,7 @@ package final class JSONPlan: Sendable {
 
     /// The path of the field in JSON, for errors.
     var components: [ArchiveError.PathComponent] {
-      if case .absent = source { [.key(field.key)] } else { paths.first?.components ?? [] }
+      if case .absent = source { [.key(field.key)] } else { paths.first?.errorPath ?? [] }
     }
   }
 
@@ -139,8 +139,8 @@ package final class JSONPlan: Sendable {
 
   private static func entry(_ place: Int, _ field: FieldInfo, _ declared: JSONField) -> Entry {
     var json = declared
-    if case .automatic = json.source { json.source = .path(JSONPath(key: field.key)) }
-    if case .path(let path) = json.source, path.steps.isEmpty { json.source = .entireObject }
+    if case .automatic = json.source { json.source = .path(ValuePath(key: field.key)) }
+    if case .path(let path) = json.source, path.components.isEmpty { json.source = .entireObject }
     return Entry(
       place: place, field: field, json: json, isNullable: field.shape.isOptional,
       isPlain: json.transform == nil && json.coercions.isEmpty && json.nullPolicy == .fail && json.missing == nil
@@ -153,7 +153,7 @@ package final class JSONPlan: Sendable {
       if case .entireObject = entry.source { return nil }
       for path in entry.paths {
         guard let key = path.firstKey else { return nil }
-        keys.insert(key)
+        keys.insert(ExactKey(key))
       }
     }
     return keys

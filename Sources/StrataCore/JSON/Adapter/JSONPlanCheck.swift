@@ -17,7 +17,7 @@ enum JSONPlanCheck {
     let written = entries.flatMap { entry in
       entry.json.isWritten ? entry.writtenPaths.filter { !$0.readsEach }.map { (key: entry.field.key, path: $0) } : []
     }
-    let nodes = JSONPathTree.nodes(written.enumerated().map { ($0, $1.path.steps[...]) })
+    let nodes = JSONPathTree.nodes(written.map(\.path))
     for (number, other) in JSONPathTree.conflicts(in: nodes).sorted(by: { $0.number < $1.number }) {
       let (one, two) = (written[number], written[other])
       add(
@@ -55,10 +55,18 @@ enum JSONPlanCheck {
     let json = entry.json
     switch json.source {
     case .firstOf([]), .paths([]): reasons.append("a list of paths is empty; name one, or use none")
+    case .firstOf, .paths:
+      if json.isWritten, entry.writtenPaths.contains(ValuePath()) {
+        reasons.append(
+          "the whole object cannot be written as one of several paths; use entireObject, or make the field readOnly")
+      }
     default: break
     }
-    for path in entry.paths where path.isMisspelled {
-      reasons.append("the path \(path) has an empty key; take a dot away, or give the steps one by one")
+    for path in entry.paths {
+      if path.isMisspelled {
+        reasons.append("the path \(path) has an empty key; take a dot away, or give the steps one by one")
+      }
+      if let problem = path.problem { reasons.append(problem) }
     }
     if let transform = json.transform {
       if let problem = transform.problem { reasons.append(problem) }
@@ -69,7 +77,7 @@ enum JSONPlanCheck {
         reasons.append("the transformer goes one way, and the field is written; make it reversible or readOnly")
       }
     }
-    if json.isWritten, entry.writtenPaths.contains(where: \.readsEach) {
+    if json.isWritten, entry.writtenPaths.contains(where: { $0.components.contains(.anyElement) }) {
       reasons.append("a path with [*] cannot be written; make the field readOnly")
     }
     if json.nullPolicy == .useDefault, !entry.isNullable, entry.field.makeDefault == nil {

@@ -27,7 +27,7 @@ public struct JSONTagging: Sendable {
   /// without a label, which must be a model, the keys are those of the model. An object of a class has the tag before
   /// its fields. A field with the same key must hold the tag.
   public static func `internal`(_ key: String, names: KeyValuePairs<String, String> = [:]) -> JSONTagging {
-    JSONTagging(.inside(JSONPath(key: key)), names)
+    JSONTagging(.inside(ValuePath(key: key)), names)
   }
 
   /// The tag is beside the associated values: `{"type": "card", "value": {"number": "1"}}`. One associated value

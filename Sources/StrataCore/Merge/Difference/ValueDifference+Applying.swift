@@ -19,12 +19,12 @@ extension ValueDifference {
     /// The key that identifies the elements of arrays.
     let key: IdentityKey
     /// In the order of the changes.
-    var children: [(component: MergePath.Component, node: Node)] = []
+    var children: [(component: ValuePath.Component, node: Node)] = []
 
-    init(_ changes: [(path: ArraySlice<MergePath.Component>, change: Change)], _ key: IdentityKey) {
+    init(_ changes: [(path: ArraySlice<ValuePath.Component>, change: Change)], _ key: IdentityKey) {
       self.key = key
-      var groups: [MergePath.Component: [(ArraySlice<MergePath.Component>, Change)]] = [:]
-      var order: [MergePath.Component] = []
+      var groups: [ValuePath.Component: [(ArraySlice<ValuePath.Component>, Change)]] = [:]
+      var order: [ValuePath.Component] = []
       for (path, change) in changes {
         guard let first = path.first else {
           own.append(change)

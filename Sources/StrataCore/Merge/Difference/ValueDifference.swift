@@ -22,7 +22,7 @@ public struct ValueDifference: Sendable, Hashable {
   /// One difference. An index of a removed element is one in the old array; any other index is one in the new array.
   public struct Change: Sendable, Hashable {
     /// The path of the value.
-    public let path: MergePath
+    public let path: ValuePath
     /// The kind of the difference.
     public let kind: Kind
     /// The value before; `nil` if there was none.
@@ -36,7 +36,7 @@ public struct ValueDifference: Sendable, Hashable {
 
   /// The key that identifies the elements of arrays.
   let key: IdentityKey
-  private var path: [MergePath.Component] = []
+  private var path: [ValuePath.Component] = []
 
   /// - Parameters:
   ///   - old: the value before.
@@ -55,12 +55,12 @@ public struct ValueDifference: Sendable, Hashable {
   public var isEmpty: Bool { changes.isEmpty }
 
   private mutating func note(
-    _ kind: Kind, _ old: ArchiveValue?, _ new: ArchiveValue?, at steps: MergePath.Component...
+    _ kind: Kind, _ old: ArchiveValue?, _ new: ArchiveValue?, at steps: ValuePath.Component...
   ) {
-    changes.append(Change(path: MergePath(path + steps), kind: kind, old: old, new: new))
+    changes.append(Change(path: ValuePath(path + steps), kind: kind, old: old, new: new))
   }
 
-  private mutating func compare(_ old: ArchiveValue, _ new: ArchiveValue, at component: MergePath.Component) {
+  private mutating func compare(_ old: ArchiveValue, _ new: ArchiveValue, at component: ValuePath.Component) {
     path.append(component)
     compare(old, new)
     path.removeLast()
@@ -139,7 +139,7 @@ public struct ValueDifference: Sendable, Hashable {
     let kept = Dictionary(uniqueKeysWithValues: zip(news, after))
     let known = Set(olds)
     for (id, element) in zip(olds, before) {
-      let component = MergePath.Component.element(key: key, id: id)
+      let component = ValuePath.Component.element(key: key, id: id)
       if let value = kept[id] {
         compare(element, value, at: component)
       } else {

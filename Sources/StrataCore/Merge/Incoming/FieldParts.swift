@@ -35,7 +35,7 @@ package final class FieldParts {
   /// - Throws: ``ArchiveError`` as documented at ``MergeSource`` for each form; `mergeFailed` for a patch, which
   ///   applies to a model in memory only; `missingValue` if the document has no value at the path.
   package init<M: VersionedModel>(
-    _ source: MergeSource, of type: M.Type, by adapter: JSONAdapter<M>? = nil, at path: JSONPath? = nil
+    _ source: MergeSource, of type: M.Type, by adapter: JSONAdapter<M>? = nil, at path: ValuePath? = nil
   ) throws {
     var isWhole = false
     var kind = DecodingSource.archive

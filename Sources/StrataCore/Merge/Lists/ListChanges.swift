@@ -66,7 +66,7 @@ extension Array where Element: VersionedModel {
       guard runsHooks, context.finishesModels else { return element }
       let after = try element.shallowRecord(graph.referenced)
       if after != fields {
-        let step = MergePath.Component.element(key: key, id: after[key] ?? .null)
+        let step = ValuePath.Component.element(key: key, id: after[key] ?? .null)
         finished.append(.init(number: nil, steps: [step], before: fields, after: after))
       }
       return element

@@ -50,7 +50,7 @@ public struct MergeState: Sendable, Hashable {
   ///
   /// - Parameter decided: the paths at which a rule decided.
   mutating func move(
-    to server: ServerState, _ report: MergeReport, decided: [MergePath], _ result: ModelRecord
+    to server: ServerState, _ report: MergeReport, decided: [ValuePath], _ result: ModelRecord
   ) throws {
     if !conflicts.isEmpty {
       // A decision about a value includes everything inside of it.
@@ -106,7 +106,7 @@ extension MergeState: Archivable {
   }
 
   /// Whether a path has a field that archives leave out. If the base does not show the type, the key alone decides.
-  private func isExcluded(_ path: MergePath) -> Bool {
+  private func isExcluded(_ path: ValuePath) -> Bool {
     var value = base.map { ArchiveValue.record($0) }
     for step in path.components {
       guard case .key(let key) = step else {
@@ -185,7 +185,7 @@ extension MergeState: Archivable {
         throw ArchiveError(.damaged, "a conflict has a path and a rule")
       }
       return MergeReport.Entry(
-        path: MergePath(try path.map { try MergePath.Component($0) }), outcome: .conflict, rule: rule,
+        path: ValuePath(try path.map { try ValuePath.Component($0) }), outcome: .conflict, rule: rule,
         base: conflict["base"], local: conflict["local"], server: conflict["server"], result: conflict["local"],
         isOutdated: conflict["outdated"] == true)
     }

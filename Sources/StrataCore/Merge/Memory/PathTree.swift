@@ -1,7 +1,7 @@
 /// Many paths as a prefix tree. Common prefixes are walked once, and references are not followed recursively.
 struct PathTree {
   private struct Node {
-    var next: [MergePath.Component: Int] = [:]
+    var next: [ValuePath.Component: Int] = [:]
     /// The numbers of the paths that end at this node.
     var ends: [Int] = []
   }
@@ -10,7 +10,7 @@ struct PathTree {
   private var nodes = [Node()]
   private let count: Int
 
-  init(_ paths: [[MergePath.Component]]) {
+  init(_ paths: [[ValuePath.Component]]) {
     count = paths.count
     for (number, path) in paths.enumerated() {
       var node = 0
@@ -32,7 +32,7 @@ struct PathTree {
   }
 
   /// Whether the tree contains the path or a prefix of it.
-  func covers(_ path: [MergePath.Component]) -> Bool {
+  func covers(_ path: [ValuePath.Component]) -> Bool {
     var node = 0
     for step in path {
       guard nodes[node].ends.isEmpty else { return true }
@@ -54,18 +54,18 @@ struct PathTree {
   }
 
   /// The steps from a node to its children, in the order of the paths.
-  private func steps(from node: Int) -> [(step: MergePath.Component, node: Int)] {
+  private func steps(from node: Int) -> [(step: ValuePath.Component, node: Int)] {
     nodes[node].next.sorted { $0.value < $1.value }.map { ($0.key, $0.value) }
   }
 
   /// The indices of the elements that the steps from a node name, and the steps that name several elements.
   private func places(
     _ node: Int, in elements: [ArchiveValue], _ open: (ArchiveValue) throws -> ArchiveValue
-  ) throws -> (places: [MergePath.Component: Int], ambiguous: Set<MergePath.Component>) {
+  ) throws -> (places: [ValuePath.Component: Int], ambiguous: Set<ValuePath.Component>) {
     let steps = nodes[node].next
-    var places: [MergePath.Component: Int] = [:]
-    var ambiguous = Set<MergePath.Component>()
-    func add(_ step: MergePath.Component, _ place: Int) {
+    var places: [ValuePath.Component: Int] = [:]
+    var ambiguous = Set<ValuePath.Component>()
+    func add(_ step: ValuePath.Component, _ place: Int) {
       guard steps[step] != nil else { return }
       if places[step] == nil { places[step] = place } else { ambiguous.insert(step) }
     }
@@ -128,7 +128,7 @@ struct PathTree {
   // A path names a model in a list by its identity, even if lists, dictionaries or cases in the list hold the model.
 
   /// The steps from a node that name an element by its identity, but none directly in the list.
-  private func missingSteps(_ node: Int, _ places: [MergePath.Component: Int]) -> Set<MergePath.Component> {
+  private func missingSteps(_ node: Int, _ places: [ValuePath.Component: Int]) -> Set<ValuePath.Component> {
     Set(
       nodes[node].next.keys.filter { step in
         if case .element = step { places[step] == nil } else { false }
@@ -137,25 +137,25 @@ struct PathTree {
 
   /// The step that names a value; `nil` if there is none.
   private func step(
-    to value: ArchiveValue, among steps: Set<MergePath.Component>, _ keys: Set<IdentityKey>,
+    to value: ArchiveValue, among steps: Set<ValuePath.Component>, _ keys: Set<IdentityKey>,
     _ open: (ArchiveValue) throws -> ArchiveValue
-  ) throws -> MergePath.Component? {
+  ) throws -> ValuePath.Component? {
     let fields = try open(value)
     return keys.lazy.compactMap { key in
-      fields[key].map { MergePath.Component.element(key: key, id: $0) }
+      fields[key].map { ValuePath.Component.element(key: key, id: $0) }
     }.first(where: steps.contains)
   }
 
-  private func keys(of steps: some Sequence<MergePath.Component>) -> Set<IdentityKey> {
+  private func keys(of steps: some Sequence<ValuePath.Component>) -> Set<IdentityKey> {
     Set(steps.compactMap { if case .element(let key, _) = $0 { key } else { nil } })
   }
 
   /// The values that steps name inside of elements.
   private func held(
-    _ elements: [ArchiveValue], by steps: Set<MergePath.Component>, _ open: (ArchiveValue) throws -> ArchiveValue
-  ) throws -> [MergePath.Component: [ArchiveValue]] {
+    _ elements: [ArchiveValue], by steps: Set<ValuePath.Component>, _ open: (ArchiveValue) throws -> ArchiveValue
+  ) throws -> [ValuePath.Component: [ArchiveValue]] {
     let keys = keys(of: steps)
-    var result: [MergePath.Component: [ArchiveValue]] = [:]
+    var result: [ValuePath.Component: [ArchiveValue]] = [:]
     func visit(_ value: ArchiveValue) throws {
       try value.forEachHeld { held in
         if let step = try step(to: held, among: steps, keys, open) {
@@ -171,8 +171,8 @@ struct PathTree {
 
   /// Returns an element in which the values that steps name are replaced. Each step replaces one value.
   private func replacing(
-    _ steps: inout Set<MergePath.Component>, in element: ArchiveValue, _ open: (ArchiveValue) throws -> ArchiveValue,
-    _ replacement: (MergePath.Component, ArchiveValue) throws -> ArchiveValue?
+    _ steps: inout Set<ValuePath.Component>, in element: ArchiveValue, _ open: (ArchiveValue) throws -> ArchiveValue,
+    _ replacement: (ValuePath.Component, ArchiveValue) throws -> ArchiveValue?
   ) throws -> ArchiveValue {
     let keys = keys(of: steps)
     func replaced(_ held: ArchiveValue) throws -> ArchiveValue? {
@@ -281,7 +281,7 @@ struct PathTree {
         switch step {
         case .element where missing.contains(step), .value: changed.append(try edited(nil, inner))
         case .element: break
-        case .key, .index: lose(inner)
+        case .key, .index, .anyKey, .anyElement: lose(inner)
         }
       }
       return changed.compactMap(\.self)
@@ -302,7 +302,7 @@ struct PathTree {
     _ entries: [ArchiveValue.MapEntry], _ node: Int, _ edited: (ArchiveValue?, Int) throws -> ArchiveValue?,
     _ lose: (Int) -> Void
   ) throws -> [ArchiveValue.MapEntry] {
-    var places: [MergePath.Component: Int] = [:]
+    var places: [ValuePath.Component: Int] = [:]
     for (place, entry) in entries.enumerated() where nodes[node].next[.value(entry.key)] != nil {
       places[.value(entry.key)] = place
     }

@@ -85,7 +85,7 @@ struct ServerState {
   // MARK: Conflicts
 
   /// For each path, whether its conflict has ended: the server sent a new value, or the result has the server's value.
-  func ended(_ paths: [MergePath], with result: ModelRecord) throws -> [Bool] {
+  func ended(_ paths: [ValuePath], with result: ModelRecord) throws -> [Bool] {
     var copy = self
     let matching = merger.matching
     let rootEntity = rootEntity

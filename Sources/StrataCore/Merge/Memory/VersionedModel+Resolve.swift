@@ -58,7 +58,7 @@ extension VersionedModel {
           + "with .value(…), or change the model and resolve it with .local", typeName: snapshot.schema.name)
     }
     var resolved = try ResolvedValue(snapshot)
-    var paths: [[MergePath.Component]] = []
+    var paths: [[ValuePath.Component]] = []
     var values: [ArchiveValue?] = []
     if resolution != .local {
       let value: ArchiveValue? =

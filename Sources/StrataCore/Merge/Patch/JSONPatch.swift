@@ -2,20 +2,21 @@ public import Foundation
 
 /// JSON Patch (RFC 6902): a list of operations that are applied to a document one after the other.
 public struct JSONPatch: Sendable, Hashable {
-  /// One change of a document. The location that an operation names must exist, except for the target of `add`.
+  /// One change of a document. The location that an operation names must exist, except for the target of `add`. A path has
+  /// keys and indices, and a key of digits is an index in an array.
   public enum Operation: Sendable, Hashable {
     /// Adds a value: under a key, or before an index of an array; `-` is the end of the array.
-    case add(JSONPointer, ArchiveValue)
+    case add(ValuePath, ArchiveValue)
     /// Removes a value.
-    case remove(JSONPointer)
+    case remove(ValuePath)
     /// Replaces a value.
-    case replace(JSONPointer, ArchiveValue)
+    case replace(ValuePath, ArchiveValue)
     /// Removes a value and adds it at another location.
-    case move(from: JSONPointer, to: JSONPointer)
+    case move(from: ValuePath, to: ValuePath)
     /// Adds a copy of a value at another location.
-    case copy(from: JSONPointer, to: JSONPointer)
+    case copy(from: ValuePath, to: ValuePath)
     /// Fails if the value is a different one. Numbers are compared as numbers.
-    case test(JSONPointer, ArchiveValue)
+    case test(ValuePath, ArchiveValue)
   }
 
   /// The operations, in the order in which they are applied.
@@ -86,12 +87,12 @@ public struct JSONPatch: Sendable, Hashable {
 
   private struct Comparison {
     var operations: [Operation] = []
-    private var path: [String] = []
+    private var path: [ValuePath.Component] = []
 
-    private func pointer(_ token: String) -> JSONPointer { JSONPointer(path + [token]) }
+    private func pointer(_ token: String) -> ValuePath { ValuePath(path + [.key(token)]) }
 
     private mutating func compare(_ old: ArchiveValue, _ new: ArchiveValue, at token: String) {
-      path.append(token)
+      path.append(.key(token))
       compare(old, new)
       path.removeLast()
     }
@@ -100,7 +101,7 @@ public struct JSONPatch: Sendable, Hashable {
       switch (old, new) {
       case (.object(let before), .object(let after)): compare(before.entries, after.entries)
       case (.array(let before), .array(let after)): compare(before, after)
-      default: if old != new { operations.append(.replace(JSONPointer(path), new)) }
+      default: if old != new { operations.append(.replace(ValuePath(path), new)) }
       }
     }
 
@@ -124,7 +125,7 @@ public struct JSONPatch: Sendable, Hashable {
         return
       }
       guard let difference = ElementDifference(before, after) else {
-        operations.append(.replace(JSONPointer(path), .array(after)))
+        operations.append(.replace(ValuePath(path), .array(after)))
         return
       }
       // From the end, so that a removal does not change the indices of the remaining ones.
@@ -139,11 +140,11 @@ extension JSONPatch.Operation {
     guard case .object(let object) = value, case .string(let name)? = object["op"] else {
       throw ArchiveError(.invalidJSON, "an operation is an object with the key op")
     }
-    func pointer(_ key: String) throws -> JSONPointer {
+    func pointer(_ key: String) throws -> ValuePath {
       guard case .string(let text)? = object[key] else {
         throw ArchiveError(.invalidJSON, "the operation needs a JSON pointer", path: [.key(key)])
       }
-      do { return try JSONPointer(parsing: text) } catch { throw ArchiveError.at(.key(key), error) }
+      do { return try ValuePath(pointer: text) } catch { throw ArchiveError.at(.key(key), error) }
     }
     func operand() throws -> ArchiveValue {
       guard let value = object["value"] else {
@@ -165,30 +166,34 @@ extension JSONPatch.Operation {
   }
 
   fileprivate var json: ArchiveValue {
-    func object(_ name: String, _ path: JSONPointer, _ more: (String, ArchiveValue)?...) -> ArchiveValue {
+    func object(_ name: String, _ path: ValuePath, _ more: (String, ArchiveValue)?...) -> ArchiveValue {
       let entries: [(String, ArchiveValue)] =
-        [("op", .string(name)), ("path", .string(path.description))] + more.compactMap(\.self)
+        [("op", .string(name)), ("path", .string(path.pointer))] + more.compactMap(\.self)
       return .object(ArchiveObject(entries.map { .init(key: $0.0, value: $0.1) }))
     }
     return switch self {
     case .add(let path, let value): object("add", path, ("value", value))
     case .remove(let path): object("remove", path)
     case .replace(let path, let value): object("replace", path, ("value", value))
-    case .move(let from, let to): object("move", to, ("from", .string(from.description)))
-    case .copy(let from, let to): object("copy", to, ("from", .string(from.description)))
+    case .move(let from, let to): object("move", to, ("from", .string(from.pointer)))
+    case .copy(let from, let to): object("copy", to, ("from", .string(from.pointer)))
     case .test(let path, let value): object("test", path, ("value", value))
     }
   }
 
   fileprivate func apply(to tree: inout PatchTree) throws {
+    func tokens(_ path: ValuePath) throws -> [String] {
+      _ = try path.steps(.mergeFailed)
+      return path.tokens
+    }
     switch self {
-    case .add(let path, let value): try tree.add(value, at: path)
-    case .remove(let path): try tree.remove(path)
-    case .replace(let path, let value): try tree.replace(value, at: path)
-    case .move(let from, let to): try tree.move(from, to: to)
-    case .copy(let from, let to): try tree.copy(from, to: to)
+    case .add(let path, let value): try tree.add(value, at: tokens(path))
+    case .remove(let path): try tree.remove(tokens(path))
+    case .replace(let path, let value): try tree.replace(value, at: tokens(path))
+    case .move(let from, let to): try tree.move(tokens(from), to: tokens(to))
+    case .copy(let from, let to): try tree.copy(tokens(from), to: tokens(to))
     case .test(let path, let value):
-      guard try tree.isEqual(path, to: value) else {
+      guard try tree.isEqual(tokens(path), to: value) else {
         throw ArchiveError(.mergeFailed, "a test failed: the value there is another one")
       }
     }
@@ -198,7 +203,7 @@ extension JSONPatch.Operation {
 extension JSONPatch.Operation: CustomStringConvertible {
   /// The operation and its location, without the value: `replace /title`.
   public var description: String {
-    func name(_ pointer: JSONPointer) -> String { pointer.tokens.isEmpty ? "the whole" : pointer.description }
+    func name(_ pointer: ValuePath) -> String { pointer.components.isEmpty ? "the whole" : pointer.pointer }
     return
       switch self
     {

@@ -21,7 +21,7 @@ struct PatchTree {
     /// The index that a token refers to; `nil` if there is none.
     func place(of token: String) -> Int? {
       if let members { return members.place(of: token) }
-      return JSONPointer.place(token).flatMap { $0 < elements.count ? $0 : nil }
+      return PatchTree.place(token).flatMap { $0 < elements.count ? $0 : nil }
     }
 
     /// - Returns: whether the location is valid.
@@ -30,7 +30,7 @@ struct PatchTree {
         members?.put(slot, under: token)
         return true
       }
-      guard let place = token == "-" ? elements.count : JSONPointer.place(token), place <= elements.count else {
+      guard let place = token == "-" ? elements.count : PatchTree.place(token), place <= elements.count else {
         return false
       }
       elements.insert(slot, at: place)
@@ -84,18 +84,28 @@ struct PatchTree {
     return result
   }
 
+  /// The array index of a token (RFC 6901 section 4): digits without a leading zero; `nil` for any other token.
+  private static func place(_ token: String) -> Int? {
+    guard !token.isEmpty, token.utf8.allSatisfy({ 48...57 ~= $0 }), token == "0" || !token.hasPrefix("0") else {
+      return nil
+    }
+    return Int(token)
+  }
+
   // MARK: Operations
 
-  mutating func add(_ value: ArchiveValue, at path: JSONPointer) throws {
+  // A path is a list of tokens: keys, and indices as digits.
+
+  mutating func add(_ value: ArchiveValue, at path: [String]) throws {
     try count(value, at: path)
     try put(.value(value), at: path)
   }
 
-  mutating func remove(_ path: JSONPointer) throws { _ = try take(path) }
+  mutating func remove(_ path: [String]) throws { _ = try take(path) }
 
-  mutating func replace(_ value: ArchiveValue, at path: JSONPointer) throws {
+  mutating func replace(_ value: ArchiveValue, at path: [String]) throws {
     try count(value, at: path)
-    guard let last = path.tokens.last else {
+    guard let last = path.last else {
       root = .value(value)
       return
     }
@@ -103,25 +113,25 @@ struct PatchTree {
     nodes[holder][try place(last, in: holder)] = .value(value)
   }
 
-  mutating func move(_ from: JSONPointer, to: JSONPointer) throws {
-    if from == to {
+  mutating func move(_ from: [String], to: [String]) throws {
+    if to.starts(with: from, by: ExactKey.isSame) {
+      guard from.count == to.count else { throw ArchiveError(.mergeFailed, "a value cannot be moved into itself") }
       _ = try slot(from)
       return
     }
-    guard !to.isInside(from) else { throw ArchiveError(.mergeFailed, "a value cannot be moved into itself") }
     let slot = try take(from)
     try put(slot, at: to)
     hasMoved = true
   }
 
-  mutating func copy(_ from: JSONPointer, to: JSONPointer) throws {
+  mutating func copy(_ from: [String], to: [String]) throws {
     let value = try value(of: slot(from))
     try add(value, at: to)
   }
 
   /// Whether the value at a location is equal to another one by RFC 6902, section 4.6: numbers by their value, texts by
   /// their code points.
-  mutating func isEqual(_ path: JSONPointer, to value: ArchiveValue) throws -> Bool {
+  mutating func isEqual(_ path: [String], to value: ArchiveValue) throws -> Bool {
     var waiting = [(try slot(path), value)]
     while let (slot, value) = waiting.popLast() {
       switch slot {
@@ -159,8 +169,8 @@ struct PatchTree {
   // MARK: Limits
 
   /// Counts an added value, and checks the limits.
-  private mutating func count(_ value: ArchiveValue, at path: JSONPointer) throws {
-    madeSize += try value.size(atDepth: path.tokens.count, limit: depthLimit)
+  private mutating func count(_ value: ArchiveValue, at path: [String]) throws {
+    madeSize += try value.size(atDepth: path.count, limit: depthLimit)
     // Few patches add so many values that the size of the patch needs to be known.
     guard madeSize > 1 << 20 else { return }
     let limit = sizeLimit ?? max(1 << 20, 16 * (documentSize + operations.reduce(0) { $0 + $1.size }))
@@ -177,17 +187,17 @@ struct PatchTree {
   private static var noPlace: ArchiveError { ArchiveError(.mergeFailed, "the document has no such place") }
 
   /// The content of the location at the end of a path.
-  private mutating func slot(_ path: JSONPointer) throws -> Slot {
-    guard let last = path.tokens.last else { return root }
+  private mutating func slot(_ path: [String]) throws -> Slot {
+    guard let last = path.last else { return root }
     let holder = try open(path)
     return try slot(at: place(last, in: holder), of: holder)
   }
 
   /// The node that contains the end of a path. Values on the path become nodes.
-  private mutating func open(_ path: JSONPointer) throws -> Int {
+  private mutating func open(_ path: [String]) throws -> Int {
     var holder = try opened(root)
     root = .node(holder)
-    for token in path.tokens.dropLast() {
+    for token in path.dropLast() {
       let place = try place(token, in: holder)
       let slot = try slot(at: place, of: holder)
       if case .node(let number) = slot {
@@ -223,8 +233,8 @@ struct PatchTree {
     return slot
   }
 
-  private mutating func put(_ slot: Slot, at path: JSONPointer) throws {
-    guard let last = path.tokens.last else {
+  private mutating func put(_ slot: Slot, at path: [String]) throws {
+    guard let last = path.last else {
       root = slot
       return
     }
@@ -232,8 +242,8 @@ struct PatchTree {
     guard nodes[holder].put(slot, at: last) else { throw Self.noPlace }
   }
 
-  private mutating func take(_ path: JSONPointer) throws -> Slot {
-    guard let last = path.tokens.last else {
+  private mutating func take(_ path: [String]) throws -> Slot {
+    guard let last = path.last else {
       throw ArchiveError(.mergeFailed, "the whole document cannot be removed")
     }
     let holder = try open(path)

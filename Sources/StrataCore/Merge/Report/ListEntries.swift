@@ -54,10 +54,10 @@ final class ListEntries: Sendable {
         let id = reader.shownValue(at: taken.identity) ?? .null
         let (local, server) = (reader.shownValue(at: taken.local), reader.shownValue(at: taken.server))
         let base = reader.shownValue(at: taken.base)
-        let path: [MergePath.Component] = [.element(key: identityKey, id: id), .key(keys[taken.field])]
+        let path: [ValuePath.Component] = [.element(key: identityKey, id: id), .key(keys[taken.field])]
         entries.append(
           MergeReport.Entry(
-            path: MergePath(path), outcome: taken.outcome, rule: taken.rule,
+            path: ValuePath(path), outcome: taken.outcome, rule: taken.rule,
             base: base, local: local,
             server: server, result: taken.outcome == .server ? server : local))
       }

@@ -25,7 +25,7 @@ public struct MergeReport: Sendable, Hashable {
   /// A key path at which the sides differ.
   public struct Entry: Sendable, Hashable {
     /// The path at which the sides differ.
-    public let path: MergePath
+    public let path: ValuePath
     /// The side whose value was taken.
     public let outcome: Outcome
     /// The rule that decided: the ``MergePolicy/description`` of a policy, or the reason why none was needed.

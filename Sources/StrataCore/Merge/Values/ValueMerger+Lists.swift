@@ -12,7 +12,7 @@ extension ValueMerger {
     var server = Elements()
     /// The identities by number.
     var ids: [ArchiveValue] = []
-    var components: [MergePath.Component] = []
+    var components: [ValuePath.Component] = []
     /// The identities that several elements of one list have.
     var duplicates = Set<ArchiveValue>()
 

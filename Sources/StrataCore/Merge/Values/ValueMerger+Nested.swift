@@ -174,7 +174,7 @@ extension ValueMerger {
   /// - Parameter parts: returns the key of an entry for lookup, its value, and its step in a path.
   private mutating func mergeEntries<Entry, Key: Hashable>(
     _ sides: MergeSides, _ base: [Entry], _ local: [Entry], _ server: [Entry], inherited: MergePolicy,
-    _ shape: TypeShape?, _ parts: (Entry) -> (key: Key, value: ArchiveValue, step: MergePath.Component)
+    _ shape: TypeShape?, _ parts: (Entry) -> (key: Key, value: ArchiveValue, step: ValuePath.Component)
   ) throws -> [(Key, ArchiveValue)] {
     func lookup(_ entries: [Entry]) -> [Key: ArchiveValue] {
       Dictionary(entries.map { (parts($0).key, parts($0).value) }, uniquingKeysWith: { first, _ in first })

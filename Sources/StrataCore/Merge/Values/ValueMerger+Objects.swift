@@ -311,7 +311,7 @@ extension ValueMerger {
     var found: [Int: [Selection]] = [:]
     var seen: [Int: Set<[Int]>] = [:]
     for selection in selectors {
-      var waiting = roots.map { ($0, selection.components) }
+      var waiting = roots.map { ($0, selection.path.components[...]) }
       while let (value, components) = waiting.popLast() {
         guard let first = components.first else { continue }
         var inner = value
@@ -320,7 +320,7 @@ extension ValueMerger {
             // A path can come back to an object, but then it has fewer steps left.
             if seen[entity, default: []].insert([selection.order, components.count]).inserted {
               found[entity, default: []].append(
-                Selection(components: components, policy: selection.policy, order: selection.order))
+                Selection(path: ValuePath(Array(components)), policy: selection.policy, order: selection.order))
             } else if entity != 0 {
               continue
             }
@@ -328,14 +328,21 @@ extension ValueMerger {
           inner = .record(try graph.record(number))
         }
         let rest = components.dropFirst()
-        switch (first, inner) {
-        case (.key(let key), .record), (.key(let key), .object):
-          if let value = inner[key] { waiting.append((value, rest)) }
-        case (.anyKey, .record(let record)): waiting += record.values.map { ($0, rest) }
-        case (.anyKey, .object(let object)): waiting += object.entries.map { ($0.value, rest) }
-        case (.anyElement, .array(let elements)), (.anyElement, .set(let elements)):
-          waiting += elements.map { ($0, rest) }
-        case (.anyElement, .map(let entries)): waiting += entries.map { ($0.value, rest) }
+        switch inner {
+        case .record(let record):
+          waiting += zip(record.keys, record.values).filter { first.matches(.key($0.0)) }.map { ($1, rest) }
+        case .object(let object):
+          waiting += object.entries.filter { first.matches(.key($0.key)) }.map { ($0.value, rest) }
+        case .array(let elements), .set(let elements):
+          for (index, element) in elements.enumerated() {
+            let isNamed =
+              if case .element(let key, let id) = first {
+                try graph.opened(element)[key] == id
+              } else { first.matches(.index(index)) }
+            if isNamed { waiting.append((element, rest)) }
+          }
+        case .map(let entries):
+          waiting += entries.filter { first.matches(.value($0.key)) }.map { ($0.value, rest) }
         default: break
         }
       }
@@ -344,13 +351,6 @@ extension ValueMerger {
   }
 
   // MARK: Paths
-
-  /// A reference: the object, the owner that holds the reference, and the steps from the owner to it.
-  struct Way: Hashable {
-    let object: Int
-    let owner: Int?
-    let steps: [MergePath.Component]
-  }
 
   /// The shortest path to each object that is reachable from a value, in the order of the fields. References that are
   /// new, and references back to an owner, are followed last, so that paths are those that a reader knows.
@@ -361,20 +361,21 @@ extension ValueMerger {
   ///   - found: called with each reference.
   ///   - record: returns the fields of an object.
   func ways(
-    from root: ArchiveValue, known: Set<Way>? = nil, byPlace: Bool = false, found: (Way) -> Void = { _ in },
+    from root: ArchiveValue, known: Set<PathTable.Way>? = nil, byPlace: Bool = false,
+    found: (PathTable.Way) -> Void = { _ in },
     _ record: (Int) throws -> ModelRecord
-  ) throws -> [Way] {
+  ) throws -> [PathTable.Way] {
     guard let matching else { return [] }
-    var ways: [Way] = []
+    var ways: [PathTable.Way] = []
     var seen = Set<Int>()
-    var queue: [(number: Int, way: Way)] = []
+    var queue: [(number: Int, way: PathTable.Way)] = []
     var later = queue
-    func add(_ value: ArchiveValue, _ owner: Int?, _ steps: [MergePath.Component], _ key: IdentityKey?, isBack: Bool)
+    func add(_ value: ArchiveValue, _ owner: Int?, _ steps: [ValuePath.Component], _ key: IdentityKey?, isBack: Bool)
       throws
     {
       switch value {
       case .reference(let number):
-        let way = Way(object: matching.entity(of: number) ?? number, owner: owner, steps: steps)
+        let way = PathTable.Way(object: matching.entity(of: number) ?? number, owner: owner, steps: steps)
         found(way)
         if isBack || !(known?.contains(way) ?? true) {
           later.append((number, way))
@@ -396,7 +397,7 @@ extension ValueMerger {
       case .array(let elements), .set(let elements):
         for (index, element) in elements.enumerated() {
           let inner = try element.opened(record)
-          var step = MergePath.Component.index(index)
+          var step = ValuePath.Component.index(index)
           if !byPlace, let key, let id = inner[key], !id.isNull { step = .element(key: key, id: id) }
           try add(element, owner, steps + [step], nil, isBack: isBack)
         }
@@ -428,12 +429,8 @@ extension ValueMerger {
   private func located(_ error: any Error, _ entity: Int) -> any Error {
     // If the path cannot be found, the error is thrown without it.
     let known = roots.flatMap { (try? ways(from: $0, byPlace: true) { try graph.record($0) }) ?? [] }
-    return ObjectPlaces(known).components(to: entity).reversed().reduce(error) { error, step in
-      switch step {
-      case .key(let key): ArchiveError.at(.key(key), error)
-      case .index(let index): ArchiveError.at(.index(index), error)
-      case .element, .value: ArchiveError.at(.key("(key)"), error)
-      }
+    return PathTable(known).components(to: entity).reversed().reduce(error) { error, component in
+      ArchiveError.at(component.step ?? .key("(key)"), error)
     }
   }
 }

@@ -34,7 +34,7 @@ struct ValueMerger {
   var selectors: [Selection]
   /// The entity whose fields are merged; `nil` at a root that is not an object.
   var object: Int?
-  var path: [MergePath.Component] = []
+  var path: [ValuePath.Component] = []
   /// The number of elements around the value that share their path with others.
   var unclearDepth = 0
   let depthLimit = ArchiveLimits().depth
@@ -68,9 +68,9 @@ struct ValueMerger {
     var isArchived = false
   }
 
-  /// A policy that a call names for a path, with the components that are not matched yet.
+  /// A policy that a call names for a path, without the components that are already matched.
   struct Selection {
-    let components: ArraySlice<MergeSelector.Component>
+    let path: ValuePath
     let policy: MergePolicy
     /// The position among the call's policies: the last one wins.
     let order: Int
@@ -86,7 +86,7 @@ struct ValueMerger {
     self.isBaseKnown = isBaseKnown
     self.incoming = incoming
     selectors = options.policies.enumerated().map { order, named in
-      Selection(components: named.path.components[...], policy: named.policy, order: order)
+      Selection(path: named.path, policy: named.policy, order: order)
     }
     countsEqualChanges =
       isBaseKnown
@@ -118,7 +118,7 @@ struct ValueMerger {
   /// The policy that the call names for the current path.
   var selectedPolicy: MergePolicy? {
     guard !selectors.isEmpty else { return nil }
-    return selectors.filter { MergeSelector.matches($0.components, path) }.max { $0.order < $1.order }?.policy
+    return selectors.filter { $0.path.matches(path) }.max { $0.order < $1.order }?.policy
   }
 
   // MARK: One value

@@ -36,22 +36,22 @@ package struct FieldTransform: Sendable {
   }
 
   init<Output: Archivable & SendableMetatype>(
-    paths transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>
+    paths transformer: ReversibleTransformer<[ValuePath: ArchiveValue], Output>
   ) {
     self.init(transformer, Side.paths, Side<Output>())
   }
 
-  init<Output: Archivable & SendableMetatype>(paths transformer: Transformer<[JSONPath: ArchiveValue], Output>) {
+  init<Output: Archivable & SendableMetatype>(paths transformer: Transformer<[ValuePath: ArchiveValue], Output>) {
     self.init(transformer, nil, Side.paths, Side<Output>())
   }
 
   init<Output: Codable & SendableMetatype>(
-    codablePaths transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>
+    codablePaths transformer: ReversibleTransformer<[ValuePath: ArchiveValue], Output>
   ) {
     self.init(transformer, Side.paths, Side<Output>(codable: ()))
   }
 
-  init<Output: Codable & SendableMetatype>(codablePaths transformer: Transformer<[JSONPath: ArchiveValue], Output>) {
+  init<Output: Codable & SendableMetatype>(codablePaths transformer: Transformer<[ValuePath: ArchiveValue], Output>) {
     self.init(transformer, nil, Side.paths, Side<Output>(codable: ()))
   }
 
@@ -132,15 +132,15 @@ extension Side where T: Codable & SendableMetatype {
   }
 }
 
-extension Side where T == [JSONPath: ArchiveValue] {
+extension Side where T == [ValuePath: ArchiveValue] {
   /// The values at several paths. Their value is an object whose keys are the spellings of the paths.
   static var paths: Side {
     var side = Side { value, _ in
       let entries = value.objectValue?.entries ?? []
       return Dictionary(
-        entries.map { (JSONPath(parsing: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+        entries.map { (ValuePath(parsing: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
     } value: { values in
-      let entries = values.map { ArchiveObject.Entry(key: $0.description, value: $1) }
+      let entries = values.map { ArchiveObject.Entry(key: $0.memberKey, value: $1) }
       return .object(ArchiveObject(entries.sorted { $0.key < $1.key }))
     }
     (side.takesNull, side.isPaths) = (true, true)

@@ -14,9 +14,9 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     case automatic
     case absent
     case entireObject
-    case path(JSONPath)
-    case firstOf([JSONPath])
-    case paths([JSONPath])
+    case path(ValuePath)
+    case firstOf([ValuePath])
+    case paths([ValuePath])
   }
 
   package var source: Source
@@ -34,7 +34,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     self.transform = transform
   }
 
-  public init(stringLiteral value: String) { self.init(.path(JSONPath(parsing: value))) }
+  public init(stringLiteral value: String) { self.init(.path(ValuePath(parsing: value))) }
 
   // MARK: Where
 
@@ -49,14 +49,14 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   }
 
   /// At a path.
-  public static func path(_ path: JSONPath) -> JSONField { JSONField(.path(path)) }
+  public static func path(_ path: ValuePath) -> JSONField { JSONField(.path(path)) }
 
   /// At the first of several paths that exists, even if its value is null. Written at the first path.
-  public static func firstOf(_ paths: JSONPath...) -> JSONField { JSONField(.firstOf(paths)) }
+  public static func firstOf(_ paths: ValuePath...) -> JSONField { JSONField(.firstOf(paths)) }
 
   /// At several paths: the field holds an object of the values there, with the paths as keys. If none of the paths
   /// exists, the field counts as absent.
-  public static func paths(_ paths: JSONPath...) -> JSONField { JSONField(.paths(paths)) }
+  public static func paths(_ paths: ValuePath...) -> JSONField { JSONField(.paths(paths)) }
 
   /// The whole object that the model is read from. The members that the field writes become part of that object.
   public static var entireObject: JSONField { JSONField(.entireObject) }
@@ -68,14 +68,14 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// The transformer's input is read as strictly as a field of that type. Null stays null and is not passed to the
   /// transformer, unless its input is an optional. An absent value is never passed.
   public static func path<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
-    _ path: JSONPath, _ transformer: ReversibleTransformer<Input, Output>
+    _ path: ValuePath, _ transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
     JSONField(.path(path), FieldTransform(transformer))
   }
 
   /// At a path, with a one-way transformer: the field is not written.
   public static func path<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
-    _ path: JSONPath, _ transformer: Transformer<Input, Output>
+    _ path: ValuePath, _ transformer: Transformer<Input, Output>
   ) -> JSONField {
     JSONField(.path(path), FieldTransform(transformer))
   }
@@ -83,7 +83,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// At a path, with a transformer to a type that is only `Codable`.
   @_disfavoredOverload
   public static func path<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
-    _ path: JSONPath, _ transformer: ReversibleTransformer<Input, Output>
+    _ path: ValuePath, _ transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
     JSONField(.path(path), FieldTransform(codable: transformer))
   }
@@ -91,7 +91,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// At a path, with a one-way transformer to a type that is only `Codable`: the field is not written.
   @_disfavoredOverload
   public static func path<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
-    _ path: JSONPath, _ transformer: Transformer<Input, Output>
+    _ path: ValuePath, _ transformer: Transformer<Input, Output>
   ) -> JSONField {
     JSONField(.path(path), FieldTransform(codable: transformer))
   }
@@ -99,14 +99,14 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// At several paths, with a transformer that receives the values there. The dictionary has no entry for an absent
   /// path, and `.null` for a null.
   public static func paths<Output: Archivable & SendableMetatype>(
-    _ paths: JSONPath..., by transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>
+    _ paths: ValuePath..., by transformer: ReversibleTransformer<[ValuePath: ArchiveValue], Output>
   ) -> JSONField {
     JSONField(.paths(paths), FieldTransform(paths: transformer))
   }
 
   /// At several paths, with a one-way transformer.
   public static func paths<Output: Archivable & SendableMetatype>(
-    _ paths: JSONPath..., by transformer: Transformer<[JSONPath: ArchiveValue], Output>
+    _ paths: ValuePath..., by transformer: Transformer<[ValuePath: ArchiveValue], Output>
   ) -> JSONField {
     JSONField(.paths(paths), FieldTransform(paths: transformer))
   }
@@ -114,7 +114,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// At several paths, with a transformer to a type that is only `Codable`.
   @_disfavoredOverload
   public static func paths<Output: Codable & SendableMetatype>(
-    _ paths: JSONPath..., by transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>
+    _ paths: ValuePath..., by transformer: ReversibleTransformer<[ValuePath: ArchiveValue], Output>
   ) -> JSONField {
     JSONField(.paths(paths), FieldTransform(codablePaths: transformer))
   }
@@ -122,7 +122,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// At several paths, with a one-way transformer to a type that is only `Codable`.
   @_disfavoredOverload
   public static func paths<Output: Codable & SendableMetatype>(
-    _ paths: JSONPath..., by transformer: Transformer<[JSONPath: ArchiveValue], Output>
+    _ paths: ValuePath..., by transformer: Transformer<[ValuePath: ArchiveValue], Output>
   ) -> JSONField {
     JSONField(.paths(paths), FieldTransform(codablePaths: transformer))
   }
@@ -193,17 +193,14 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   }
 
   func keys(of key: String) -> ValuePath {
-    let first: JSONPath? =
+    let first: ValuePath? =
       switch source {
       case .automatic, .absent, .entireObject: nil
       case .path(let path): path
       case .firstOf(let paths), .paths(let paths): paths.first
       }
-    let keys = first?.components.prefix { if case .key = $0 { true } else { false } }.map { component in
-      if case .key(let key) = component { key } else { "" }
-    }
-    guard let keys, !keys.isEmpty else { return ValuePath(key: key) }
-    return ValuePath(keys: keys)
+    let keys = first?.components.prefix(while: \.isKey) ?? []
+    return keys.isEmpty ? ValuePath(key: key) : ValuePath(Array(keys))
   }
 }
 

@@ -199,7 +199,7 @@ struct Shaped: Hashable {
   @Field(json: .readOnly("items[*].name")) var names: [String] = []
   var unknownFields = UnknownFields()
 
-  static let point = ReversibleTransformer<[JSONPath: ArchiveValue], [Int]>(
+  static let point = ReversibleTransformer<[ValuePath: ArchiveValue], [Int]>(
     { [$0["lat"]?.intValue ?? 0, $0["lon"]?.intValue ?? 0] },
     reverse: { ["lat": .int(Int64($0[0])), "lon": .int(Int64($0[1]))] })
 }

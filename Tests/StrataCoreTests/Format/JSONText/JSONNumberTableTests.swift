@@ -101,7 +101,7 @@ struct JSONNumberTableTests {
   private static let lenient = JSONMapping<Numbers>(
     Dictionary(
       uniqueKeysWithValues: Row.keys.map { key in
-        let field = JSONField.path(JSONPath(key: key))
+        let field = JSONField.path(ValuePath(key: key))
         let isInteger = key.contains("int")
         return (key, isInteger ? field.lenient(.numericString, .wholeNumber) : field.lenient(.numericString))
       }))

@@ -43,12 +43,12 @@ struct Span: Equatable, Sendable {
   var longitude: Double?
 }
 
-extension ReversibleTransformer where Input == [JSONPath: ArchiveValue], Output == Span {
+extension ReversibleTransformer where Input == [ValuePath: ArchiveValue], Output == Span {
   static var span: Self {
     Self(
       { Span(latitude: $0["at.lat"]?.doubleValue, longitude: $0["at.lng"]?.doubleValue) },
       reverse: { span in
-        var values: [JSONPath: ArchiveValue] = [:]
+        var values: [ValuePath: ArchiveValue] = [:]
         if let latitude = span.latitude { values["at.lat"] = .double(latitude) }
         if let longitude = span.longitude { values["at.lng"] = .double(longitude) }
         return values

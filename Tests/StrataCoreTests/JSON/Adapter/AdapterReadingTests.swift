@@ -107,6 +107,11 @@ struct AdapterReadingTests {
     let value = try adapter.decode(json(#"{"a": {"b": 1}, "c": null}"#))
     #expect(value.anything == ["a.b": 1, "c": .null])
     #expect(try text(adapter.encodeValue(value)) == #"{"a":{"b":1},"c":null}"#)
+    // These keys are archived, so their spelling does not change.
+    let special = try JSONAdapter<Exact>(["anything": .paths("a=b]", #"c\.d\[0]"#)])
+    let found = try special.decode(json(#"{"a=b]": 1, "c.d[0]": 2}"#))
+    #expect(found.anything == ["a=b]": 1, #"c\.d\[0]"#: 2])
+    #expect(try text(special.encodeValue(found)) == #"{"a=b]":1,"c.d[0]":2}"#)
   }
 
   @Test("J-9: a document that is no object", arguments: ["null", "[]", "3", #""x""#])

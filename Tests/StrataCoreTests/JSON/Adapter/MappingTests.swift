@@ -87,8 +87,8 @@ struct MappingTests {
     arguments: [
       ["id": "user", "title": "user"], ["id": "user", "title": "user.login"], ["id": "user.login", "title": "user"],
       ["id": "a[0]", "title": "a.b"], ["id": "a[1]"], ["id": "a[0]", "title": "a[2]"], ["id": "labels[*].name"],
-    ] as [[String: JSONPath]])
-  func conflicts(paths: [String: JSONPath]) throws {
+    ] as [[String: ValuePath]])
+  func conflicts(paths: [String: ValuePath]) throws {
     let fields = paths.mapValues { JSONField.path($0) }
     #expect(archiveError { try JSONAdapter(JSONMapping<Page>(fields)) }?.code == .invalidMapping)
     // Reading alone has no conflicts.
@@ -155,21 +155,3 @@ private struct Wrong {
 
 @Model(version: 1)
 private struct Holder { var wrong: Wrong? }
-
-@Suite("JSON path")
-struct JSONPathTests {
-  @Test(
-    "U-11: dots, brackets and backslashes in keys, indices and every element",
-    arguments: [
-      ("user.login", [.key("user"), .key("login")]), ("a\\.b", [.key("a.b")]),
-      ("a[0].b", [.key("a"), .index(0), .key("b")]),
-      ("[2][3]", [.index(2), .index(3)]), ("a\\[0]", [.key("a[0]")]), ("a[b]", [.key("a[b]")]), ("", [.key("")]),
-      ("a..b", [.key("a"), .key(""), .key("b")]), ("a\\\\", [.key("a\\")]), ("@count", [.key("@count")]),
-      ("labels[*].name", [.key("labels"), .each, .key("name")]), ("a.", [.key("a"), .key("")]),
-    ] as [(String, [JSONPath.Step])])
-  func parsing(text: String, steps: [JSONPath.Step]) {
-    let path = JSONPath(parsing: text)
-    #expect(path.steps == steps)
-    #expect(JSONPath(parsing: path.description) == path)
-  }
-}

@@ -85,7 +85,7 @@ struct DiamondWritingTests {
       "a merge of a patch",
       {
         let object = Remembering($0, "a", MergeState())
-        try object.merge(.patch(JSONPatch([.replace(JSONPointer(["title"]), "b")])))
+        try object.merge(.patch(JSONPatch([.replace(ValuePath(key: "title"), "b")])))
       }
     ),
   ]

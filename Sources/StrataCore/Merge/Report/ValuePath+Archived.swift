@@ -1,4 +1,4 @@
-extension MergePath.Component {
+extension ValuePath.Component {
   /// A step as an archive holds it.
   var value: ArchiveValue {
     switch self {
@@ -7,6 +7,8 @@ extension MergePath.Component {
     case .element(let key, let id):
       ["key": key.keys.count == 1 ? .string(key.keys[0]) : .array(key.keys.map(ArchiveValue.string)), "id": id]
     case .value(let value): ["value": value]
+    // Only patterns have these, and no report has a pattern.
+    case .anyKey, .anyElement: .null
     }
   }
 
@@ -24,5 +26,19 @@ extension MergePath.Component {
     } else {
       throw ArchiveError(.damaged, "a step of a path is a key, a place or what tells an element apart")
     }
+  }
+}
+
+extension ValuePath {
+  /// The path without the identities of elements, for error messages.
+  var keysOnly: String {
+    ValuePath(
+      components.map { component in
+        switch component {
+        case .element, .value: .anyElement
+        default: component
+        }
+      }
+    ).description
   }
 }

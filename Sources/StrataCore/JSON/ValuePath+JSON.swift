@@ -1,42 +1,48 @@
-extension JSONPath {
+extension ValuePath {
+  /// The reason why this is no path in JSON, with the remedy; `nil` for a path of keys, indices and `[*]`.
+  package var problem: String? {
+    components.lazy.filter { $0 != .anyElement }.compactMap(\.remedy).first.map {
+      "the path \(self) is no path in JSON: \($0)"
+    }
+  }
+
+  /// Whether the path leads to several values.
+  var readsEach: Bool { components.contains { $0.step == nil } }
+
   /// Returns the value at the path; `nil` if it is absent, and null if a value along the path is null. A step into
   /// every element returns the array of the values in each element.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value along the path does not support its step, and
   ///   `missingValue` if one of several elements lacks the value. The path of the error is the path in the document.
   package func value(in json: ArchiveValue) throws(ArchiveError) -> ArchiveValue? {
-    try Self.value(in: json, steps[...], after: [])
+    try Self.value(in: json, components[...], after: [])
   }
 
   private static func value(
-    in json: ArchiveValue, _ steps: ArraySlice<Step>, after path: [ArchiveError.PathComponent]
+    in json: ArchiveValue, _ components: ArraySlice<Component>, after path: [ArchiveError.PathComponent]
   ) throws(ArchiveError) -> ArchiveValue? {
     var (current, path) = (json, path)
-    for (place, step) in zip(steps.indices, steps) {
+    for (place, component) in zip(components.indices, components) {
       if current.isNull { return current }
-      let component: ArchiveError.PathComponent
-      switch step {
-      case .key(let key): component = .key(key)
-      case .index(let index): component = .index(index)
-      case .each:
+      guard let step = component.step else {
+        if let problem = ValuePath(Array(components)).problem {
+          throw ArchiveError(.invalidMapping, problem, path: path)
+        }
         guard case .array(let elements) = current else { throw mismatch("an array", current, path) }
         var values: [ArchiveValue] = []
         for (index, element) in elements.enumerated() {
           let path = path + [.index(index)]
-          guard let value = try Self.value(in: element, steps[(place + 1)...], after: path) else {
+          guard let value = try Self.value(in: element, components[(place + 1)...], after: path) else {
             throw ArchiveError(.missingValue, "an element of the array lacks what the path leads to", path: path)
           }
           values.append(value)
         }
         return .array(values)
       }
-      guard current.takes(component) else {
-        let expected = if case .key = step { "an object" } else { "an array" }
-        throw mismatch(expected, current, path)
-      }
-      guard let next = current[component] else { return nil }
+      guard current.takes(step) else { throw mismatch(component.isKey ? "an object" : "an array", current, path) }
+      guard let next = current[step] else { return nil }
       current = next
-      path.append(component)
+      path.append(step)
     }
     return current
   }
@@ -46,12 +52,12 @@ extension JSONPath {
   /// - Throws: ``ArchiveError`` as for a value, and with the code `invalidJSON` for a duplicate key along the path.
   func place(in root: JSONElement) throws -> Int? {
     var place = root.place
-    for (number, component) in components.enumerated() {
+    for (number, step) in errorPath.enumerated() {
       let element = root.element(at: place)
       if element.isNull { return place }
       let next: Int?
-      do { next = try element.onlyPlace(of: component) } catch {
-        throw element.located(error).prefixed(by: Array(components.prefix(number)))
+      do { next = try element.onlyPlace(of: step) } catch {
+        throw element.located(error).prefixed(by: Array(errorPath.prefix(number)))
       }
       guard let next else { return nil }
       place = next
@@ -97,5 +103,13 @@ extension ArchiveValue {
       part = next
     }
     return part
+  }
+}
+
+extension ArchiveValue {
+  /// The value in the description of a path: its JSON, or its kind if it has no form in JSON or a long one.
+  var pathText: String {
+    guard let data = try? JSONWriter().write(self), data.count <= 200 else { return "(\(kind))" }
+    return String(decoding: data, as: UTF8.self)
   }
 }
