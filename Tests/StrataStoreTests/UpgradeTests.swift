@@ -197,7 +197,7 @@ struct UpgradeTests {
     upgrade.cancel()
     gate.open()
     _ = await upgrade.result
-    try await store.write { try $0.save(OldPoint(name: "late", x: -1, y: 2), as: "k0", overNewer: true) }
+    _ = try await store.write { try $0.save(OldPoint(name: "late", x: -1, y: 2), as: "k0", overNewer: true) }
     let report = try await store.upgrade([Point5.self])
     #expect(report.upgraded == report.total && report.failures.isEmpty, "\(report)")
     #expect(try await store.upgradePlan([Point5.self]).pending == 0)

@@ -187,7 +187,7 @@ struct JSONRestTests {
     #expect(error?.code == .typeMismatch && error?.codingPath == [.key(field)] && error?.typeName == "Ticketed")
     #expect(error?.jsonPathDescription == path && error?.reason.contains("captured") == true)
     var ticket = Ticketed()
-    #expect(throws: ArchiveError.self) { try adapter.merge(json, into: &ticket) }
+    #expect(throws: ArchiveError.self) { try adapter.merge(.json(json), into: &ticket) }
     // Without capturing, what no field reads is passed over.
     #expect(throws: Never.self) { try JSONAdapter<Ticketed>().decode(json) }
   }

@@ -77,7 +77,7 @@ struct MergeHookTests {
   private static func merge(_ lots: inout [Lot], _ server: [Lot], asJSON: Bool) throws -> MergeReport {
     guard asJSON else { return try lots.mergeValues(from: server) }
     let text = server.map { #"{"id": \#($0.id), "name": "\#($0.name)"}"# }.joined(separator: ", ")
-    return try lots.mergeValues(fromJSON: Data("[\(text)]".utf8))
+    return try lots.merge(.json(Data("[\(text)]".utf8)))
   }
 
   @Test("M-8: code of elements runs on those that changed, and what it changes has a line", arguments: [false, true])

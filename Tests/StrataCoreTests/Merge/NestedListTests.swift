@@ -118,7 +118,8 @@ struct NestedListTests {
   @Test("A model is found by its identity in whichever list it stands, and keeps what does not come in")
   func moved() throws {
     var value = board
-    let report = try value.merge(.json(body(#"{"rows": [[{"id": 3, "name": "C"}], [{"id": 1}, {"id": 9, "name": "new"}]]}"#)))
+    let report = try value.merge(
+      .json(body(#"{"rows": [[{"id": 3, "name": "C"}], [{"id": 1}, {"id": 9, "name": "new"}]]}"#)))
     #expect(
       value.rows == [
         [Stone(id: 3, name: "C", note: "z")], [Stone(id: 1, name: "a", note: "x"), Stone(id: 9, name: "new")],

@@ -235,7 +235,7 @@ struct RepeatedObjectTests {
   @Test("Duplicate keys in a list of models", arguments: [#"[{"id": 1, "name": "a", "name": "b"}]"#])
   func duplicateKeysOfLists(text: String) throws {
     var list: [Contact] = []
-    #expect(throws: ArchiveError.self) { try list.mergeValues(fromJSON: Data(text.utf8)) }
+    #expect(throws: ArchiveError.self) { try list.merge(.json(Data(text.utf8))) }
   }
 }
 

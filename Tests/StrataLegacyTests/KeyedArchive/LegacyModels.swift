@@ -93,11 +93,11 @@ struct LegacyGang: DescribedModel, KeyMigrating, Equatable {
 struct LegacyTable: DescribedModel, Equatable {
   var numbers: [Int]
   static let fields = Fields(
-    LegacyTable.self, name: "Table", Field("numbers", \.numbers), make: { LegacyTable(numbers: $0) })
+    LegacyTable.self, name: "Table", version: 1, Field("numbers", \.numbers), make: { LegacyTable(numbers: $0) })
 }
 
 struct LegacyTables: DescribedModel, Equatable {
   var tables: [LegacyTable]
   static let fields = Fields(
-    LegacyTables.self, name: "Tables", Field("tables", \.tables), make: { LegacyTables(tables: $0) })
+    LegacyTables.self, name: "Tables", version: 1, Field("tables", \.tables), make: { LegacyTables(tables: $0) })
 }

@@ -254,7 +254,10 @@ struct EntityColumnTests {
       ("1" + String(repeating: "0", count: 41), Decimal(sign: .plus, exponent: 41, significand: 1)),
     ]
     for (text, number) in decimals { #expect(try value(Decimal.self, text) == number, "\(text)") }
-    for (text, number) in [("inf", Double.infinity), ("-inf", -.infinity), ("1e3", 1000), ("+0.10", 0.1), ("7", 7)] {
+    let doubles: [(String, Double)] = [
+      ("inf", .infinity), ("-inf", -Double.infinity), ("1e3", 1000), ("+0.10", 0.1), ("7", 7),
+    ]
+    for (text, number) in doubles {
       #expect(try value(Double.self, text) == number, "\(text)")
     }
   }
@@ -279,9 +282,9 @@ struct EntityColumnTests {
     }
     let entities = try EntityStore(queue, Times.self)
     let times = Times(
-      id: 1, seconds: Date(timeIntervalSince1970: 0.1), milliseconds: Date(timeIntervalSince1970: -5.25))
+      id: 1, seconds: Date(timeIntervalSince1970: 0.5), milliseconds: Date(timeIntervalSince1970: -5.25))
     try entities.saveNow(times)
-    #expect(try queue.lines("SELECT * FROM times") == ["1|0.1|-5250"])
+    #expect(try queue.lines("SELECT * FROM times") == ["1|0.5|-5250"])
     let back = try queue.read { db in try entities.fetchOne(Times.all(), in: db) }
     #expect(back?.seconds == times.seconds && back?.milliseconds == times.milliseconds)
     for column in ["seconds", "milliseconds"] {
@@ -300,7 +303,7 @@ struct EntityColumnTests {
   func refusedByCodable() throws {
     let queue = try database { db in try db.execute(sql: "CREATE TABLE paint (id INTEGER PRIMARY KEY, tone BLOB)") }
     let entities = try EntityStore(queue, Paint.self)
-    let other = try ArchiveEncoder().encode(OldTone(name: "purple"))
+    let other = try ArchiveEncoder().encode(OldPaint.Tone(name: "purple"))
     let error = try queue.write { db in
       try db.execute(sql: "INSERT INTO paint VALUES (1, ?)", arguments: [other])
       return entityError(.notReadable) { try entities.fetchAll(Paint.all(), in: db) }
@@ -378,6 +381,6 @@ private struct Paint: DescribedModel, Entity {
   static let entityMapping = EntityMapping(table: "paint")
 }
 
-private struct OldTone: Codable {
-  var name: String
+private enum OldPaint {
+  struct Tone: Codable { var name: String }
 }

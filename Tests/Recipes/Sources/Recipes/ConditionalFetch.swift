@@ -47,7 +47,7 @@ struct Fetched<M: VersionedModel> {
   /// - Throws: `ArchiveError` where the document does not fit the model; model and tag are as before then.
   mutating func merge(_ answer: ConditionalAnswer) throws -> MergeReport? {
     guard case .document(let body, let newTag) = answer else { return nil }
-    let report = try model.merge(.json(body))
+    let report = try model.mergeValues(fromJSON: body)
     // After the merge: with the tag of a document that was refused, the next answer would be 304, and the document lost.
     tag = newTag
     return report

@@ -29,7 +29,7 @@ final class PlaylistScreen {
 
   /// What the server pushes. Views that read what it changes are drawn again, others are not.
   @discardableResult
-  func receive(_ json: Data) throws -> MergeReport { try playlist.merge(.json(json)) }
+  func receive(_ json: Data) throws -> MergeReport { try playlist.mergeValues(fromJSON: json) }
 
   /// As SwiftUI does for a view: draws, and again after one of the properties changed that drawing has read.
   private func draw() {

@@ -170,7 +170,7 @@ actor Orders {
   /// Only the keys that the document has are changed; where one does not fit, none is. The id is in the path, and no document changes it.
   func merge(_ json: Data, into id: Int) throws -> Order? {
     guard var order = orders[id] else { return nil }
-    do { try order.merge(.json(json), options: MergeOptions(keys: ["customer", "lines"])) } catch let error as ArchiveError {
+    do { try order.mergeValues(fromJSON: json, forKeys: ["customer", "lines"]) } catch let error as ArchiveError {
       throw BodyProblem(error) ?? error
     }
     orders[id] = order

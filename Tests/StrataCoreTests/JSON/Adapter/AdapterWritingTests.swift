@@ -197,7 +197,7 @@ struct AdapterWritingTests {
     let written = try keeping.encodeValue(again, nulls: .omit)
     #expect(written["later"] == ["a": [1, .null]] && written["x"] == .null && written["title"] == "t")
     var merged = ticket
-    try keeping.merge(json(#"{"x": 4, "y": 5}"#), into: &merged)
+    try keeping.merge(.json(json(#"{"x": 4, "y": 5}"#)), into: &merged)
     #expect(
       ArchiveValue.object(merged.unknownFields.object) == [
         "later": ["a": [1, .null]], "user": ["id": 3], "x": 4, "y": 5,
@@ -220,7 +220,8 @@ struct AdapterWritingTests {
   func merging() throws {
     let adapter = try JSONAdapter<Report>(["title": "name", "author": "by", "id": .path("n").lenient(.numericString)])
     var ticket = Report(id: 1, title: "t", author: "a", tags: ["x"])
-    let report = try adapter.merge(.json(Data(#"{"name": "u", "by": null, "title": "no", "tags": []}"#.utf8)), into: &ticket)
+    let report = try adapter.merge(
+      .json(Data(#"{"name": "u", "by": null, "title": "no", "tags": []}"#.utf8)), into: &ticket)
     #expect(ticket == Report(id: 1, title: "u", tags: ["x"]) && report.changedKeys == ["title", "author"])
     try adapter.merge(.json(json(#"{"n": "8"}"#)), into: &ticket)
     #expect(ticket.id == 8)
