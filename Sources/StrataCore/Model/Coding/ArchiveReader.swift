@@ -72,6 +72,22 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package var countLimit: Int { context.limits.count }
   package var lengthLimit: Int { context.limits.stringLength }
 
+  // MARK: Places
+
+  /// The place of the next value.
+  @usableFromInline var here: ReadingPlace {
+    ReadingPlace(
+      position: position, stringCount: strings.count, depth: depth, sharedCount: context.graph.sharedCount)
+  }
+
+  /// Returns to an earlier place, to read its value once more.
+  mutating func goBack(to place: ReadingPlace) {
+    (position, depth) = (place.position, place.depth)
+    // The next reading numbers the same strings and objects.
+    strings.removeAll(from: place.stringCount)
+    context.graph.sharedCount = place.sharedCount
+  }
+
   // MARK: Bytes
 
   @inline(__always)
@@ -342,4 +358,10 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     let found = try readKind()
     return ArchiveError.mismatch(expected: expected, found: found, at: start)
   }
+}
+
+/// A position in the bytes, with the state of the reader that reading on changes.
+@usableFromInline
+struct ReadingPlace {
+  let position, stringCount, depth, sharedCount: Int
 }

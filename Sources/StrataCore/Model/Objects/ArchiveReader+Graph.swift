@@ -60,11 +60,10 @@ extension ArchiveReader {
       bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.genericObject),
       bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 2, as: UInt8.self) == 0x83
     else { return nil }
-    let start = (position, strings.count)
+    let start = here
     position &+= 3
     guard try readString() == CBOR.Generic.graph else {
-      position = start.0
-      strings.removeAll(from: start.1)
+      goBack(to: start)
       return nil
     }
     return try readArrayCount()
@@ -102,7 +101,7 @@ extension ArchiveReader {
     isObjectFrame = true
     defer { isObjectFrame = false }
     let schema = M.schema
-    context.graph.record = (schema, position, strings.count, depth)
+    context.graph.record = (schema, here)
     let start = definitions[place].matching == ObjectIdentifier(schema) ? .fields : match(place, schema)
     return try M.read(start, from: &self)
   }
@@ -208,9 +207,8 @@ extension ArchiveReader {
     guard let record = context.graph.record else {
       throw ArchiveError.damaged("a field waits for an object outside of a graph", at: position)
     }
-    position = record.position
-    strings.removeAll(from: record.strings)
-    depth = record.depth + 1
+    goBack(to: record.place)
+    depth += 1
     let mark = context.budget.mark
     for field in record.schema.fields[..<place] where field.archive != .excluded { _ = try readValue() }
     let value = try readValue()
@@ -235,7 +233,7 @@ package struct GraphReading {
   /// The numbers of objects outside the body, for example those that a decomposed object refers to.
   var elsewhere: Range<Int>?
   /// The object that is being read, and the position of its fields.
-  var record: (schema: ModelSchema, position: Int, strings: Int, depth: Int)?
+  var record: (schema: ModelSchema, place: ReadingPlace)?
 }
 
 /// The placeholder in a field until the objects that it refers to exist.
