@@ -134,6 +134,7 @@ public final class ModelSchema: Sendable {
     self.type = type
     problem =
       Self.problem(name, version, fields, cases)
+      ?? (hook == nil ? Self.problem(ofExcluded: fields, typeName: name) : nil)
       ?? superclass.flatMap { Self.problem(ofSuperclass: $0, typeName: name) }
       ?? Self.problem(ofInherited: migration, superclasses.first, typeName: name)
       ?? self.migration?.problem(upTo: version, typeName: name)
@@ -170,6 +171,15 @@ public final class ModelSchema: Sendable {
       .invalidSchema,
       "the superclass \(superclass) inherits its description from \(superclass.schema.name) and has none of its own; give it "
         + "@Model(version:superclass:), or a schema", typeName: typeName)
+  }
+
+  /// The error for an excluded field that has no value after reading an archive.
+  private static func problem(ofExcluded fields: [FieldInfo], typeName: String) -> ArchiveError? {
+    guard let field = fields.first(where: { $0.archive == .excluded && !$0.isOptional }) else { return nil }
+    return ArchiveError(
+      .invalidSchema,
+      "archives exclude \(field.key), so it has no value after reading one; give it a default, or make it an optional",
+      path: [.key(field.key)], typeName: typeName)
   }
 
   private static func problem(
