@@ -59,7 +59,7 @@ extension ArchiveWriter {
   ///
   /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
   package mutating func write<T>(codable value: T) throws {
-    if let value = value as? any Archivable { return try write(value.archivedValue()) }
+    if let value = value as? any Archivable { return try value.write(to: &self) }
     let value = try ValueCoding.encoded(value, includingExcluded: includesExcluded)
     try beginEncoded()
     try write(value)
