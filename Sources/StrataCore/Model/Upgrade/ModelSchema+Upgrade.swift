@@ -61,7 +61,8 @@ extension ModelSchema {
 
   /// The version of a record for a field: the version of the class that declares the field.
   private func version(of place: Int, in record: ModelRecord) -> Int {
-    for schema in superclasses where place >= fields.count - schema.fields.count {
+    // The fields of a superclass include those of the classes above it, so the farthest one is first.
+    for schema in superclasses.reversed() where place >= fields.count - schema.fields.count {
       if let level = record.shape.levels.first(where: { schema.isNamed($0.typeName) }) { return level.modelVersion }
     }
     return record.modelVersion ?? 0
