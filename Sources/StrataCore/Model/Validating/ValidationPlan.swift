@@ -45,6 +45,8 @@ final class ValidationPlan<M: Validating>: Sendable {
   private func ordered() throws -> [Validation<M>.Rule] {
     if let known = rules.withLock({ $0 }) { return known }
     let schema = M.schema
+    // A key that is declared twice has no place.
+    try schema.check()
     let places = Dictionary(uniqueKeysWithValues: schema.allKeys.enumerated().map { ($1, $0) })
     let given = M.validation.rules.map { $0.converted(to: M.self) }
     for case let key? in given.map(\.key) where places[key] == nil {
