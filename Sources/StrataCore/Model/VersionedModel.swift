@@ -230,8 +230,13 @@ extension VersionedModel {
     let schema = Self.schema
     if schema.isEnumeration { return try makeCase(of: value, in: context) }
     if context.takesPlainObjects, case .object(let object) = value {
-      return try make(
-        dictionary: Dictionary(uniqueKeysWithValues: object.entries.map { ($0.key, $0.value) }), in: context)
+      let dictionary = Dictionary(object.entries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+      guard dictionary.count == object.count else {
+        throw ArchiveError(
+          .unknownKey, "two keys are spellings of one text; give only the key that the model declares",
+          typeName: schema.name)
+      }
+      return try make(dictionary: dictionary, in: context)
     }
     // A record in JSON comes from a transformer.
     guard case .record(let record) = value else {

@@ -163,7 +163,9 @@ public final class DecodingContext {
       for (field, place) in zip(schema.fields, places) where place < 0 && field.archive == .always {
         report.addDefault(field.key, typeName: schema.name)
       }
-      for key in shape.keys where !schema.takenKeys.contains(key) { report.addUnusedKey(key, typeName: schema.name) }
+      for key in shape.keys where !schema.takenKeys.contains(ExactKey(key)) {
+        report.addUnusedKey(key, typeName: schema.name)
+      }
     }
     return places
   }

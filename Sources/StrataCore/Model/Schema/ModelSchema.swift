@@ -18,7 +18,7 @@ public final class ModelSchema: Sendable {
   package let cases: [CaseInfo]
   package let archivedKeys: [String]
   /// The keys and former keys of the fields.
-  package let takenKeys: Set<String>
+  package let takenKeys: Set<ExactKey>
   package let allKeys: [String]
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
@@ -119,7 +119,8 @@ public final class ModelSchema: Sendable {
     finishesModels = decodingHook != nil || validationHook != nil || libraryField != nil
     readsSpecially = isObject || finishesModels
     allKeys = fields.map(\.key)
-    takenKeys = Set(fields.flatMap { [$0.key] + $0.formerly })
+    let keys = fields.flatMap { [$0.key] + $0.formerly }
+    takenKeys = Set(keys.map { ExactKey($0) })
     archivedKeys = fields.filter { $0.archive != .excluded }.map(\.key)
     let levels = superclasses.map { ModelRecord.Superclass(typeName: $0.name, modelVersion: $0.modelVersion) }
     archivedShape = RecordShape(
@@ -140,7 +141,7 @@ public final class ModelSchema: Sendable {
       ?? self.migration?.problem(upTo: version, typeName: name)
       ?? (hook == nil && !keepsUnknownFields
         ? self.migration?.problem(
-          ofTargets: takenKeys.union(cases.flatMap { [$0.name] + $0.formerly }), typeName: name) : nil)
+          ofTargets: Set(keys + cases.flatMap { [$0.name] + $0.formerly }), typeName: name) : nil)
     guard cases.isEmpty, problem == nil else { return }
     archivedDefinition = LeadingDefinition(of: archivedShape, readBy: ObjectIdentifier(self))
     fullDefinition =

@@ -115,7 +115,7 @@ extension ModelSchema {
     UnknownFields(
       ArchiveObject(
         uniqueEntries: record.object.entries.compactMap { entry in
-          if takenKeys.contains(entry.key) { return nil }
+          if takenKeys.contains(ExactKey(entry.key)) { return nil }
           return ArchiveObject.Entry(key: UnknownFields.key(ofArchived: entry.key), value: entry.value)
         }))
   }
