@@ -159,13 +159,18 @@ struct ModelDeclaration {
     argument.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "excluded"
   }
 
-  /// The first inherited type, if it must be a protocol. `NSObject` has no properties to lose.
+  /// Whether the superclass is `NSObject`, which has no properties to lose.
+  private static func isUnderNSObject(_ object: ClassDeclSyntax) -> Bool {
+    object.inheritanceClause?.inheritedTypes.first.map { names([$0.type]) == ["NSObject"] } ?? false
+  }
+
+  /// The first inherited type, if it must be a protocol.
   private static func protocolOnly(
     _ object: ClassDeclSyntax, _ given: ExprSyntax?, _ lines: SourceLines?
   ) -> (type: TypeSyntax, place: SourcePlace?)? {
     guard given == nil, let first = object.inheritanceClause?.inheritedTypes.first?.type else { return nil }
     let type = first.as(AttributedTypeSyntax.self)?.baseType.trimmed ?? first.trimmed
-    guard !type.is(SuppressedTypeSyntax.self), names([type]) != ["NSObject"] else { return nil }
+    guard !type.is(SuppressedTypeSyntax.self), !isUnderNSObject(object) else { return nil }
     return (type, lines?.place(of: first))
   }
 
@@ -209,7 +214,7 @@ struct ModelDeclaration {
     func has(_ modifier: String) -> Bool { object.modifiers.contains { $0.name.text == modifier } }
     let form = ClassForm(
       hasImplicitInitializer: !hasInitializer && hasValues, isFinal: has("final"), isOpen: has("open"),
-      superclass: superclass(node), excludesSuperclass: given.map(isExcluded) ?? false,
+      superclass: superclass(node), excludesSuperclass: given.map(isExcluded) ?? isUnderNSObject(object),
       readsItself: readsItself(object), place: lines?.place(of: object.name),
       protocolOnly: protocolOnly(object, given, lines))
     return .object(reader.properties, form)
