@@ -12,9 +12,14 @@ struct PropertyReader {
   /// - Parameter isClass: whether the properties are of a class, in which none may be isolated to an actor.
   init(_ members: MemberBlockItemListSyntax, _ lines: SourceLines?, isClass: Bool) {
     codingKeys = CodingKeyCases(members)
-    for member in members {
-      if let condition = member.decl.as(IfConfigDeclSyntax.self) { checkCondition(condition) }
-      guard let variable = member.decl.as(VariableDeclSyntax.self) else { continue }
+    for (member, isConditional) in members.withConditions {
+      guard let variable = member.as(VariableDeclSyntax.self) else { continue }
+      if isConditional {
+        if !variable.isStatic, variable.bindings.contains(where: \.isStored) {
+          diagnostics.append(ModelDiagnostic.conditional.at(variable))
+        }
+        continue
+      }
       checkName(variable)
       // An override only observes a property of the superclass.
       guard !variable.isStatic, !variable.hasModifier("override") else { continue }
@@ -66,18 +71,6 @@ struct PropertyReader {
     for binding in variable.bindings {
       guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier else { continue }
       if name.text.withoutBackticks == "schema" { diagnostics.append(ModelDiagnostic.takenName("schema").at(name)) }
-    }
-  }
-
-  private mutating func checkCondition(_ condition: IfConfigDeclSyntax) {
-    for clause in condition.clauses {
-      guard case .decls(let members)? = clause.elements else { continue }
-      for member in members {
-        guard let variable = member.decl.as(VariableDeclSyntax.self), !variable.isStatic else { continue }
-        if variable.bindings.contains(where: \.isStored) {
-          diagnostics.append(ModelDiagnostic.conditional.at(variable))
-        }
-      }
     }
   }
 
