@@ -42,20 +42,17 @@ struct ModelDeclaration {
     where inherited.type.trimmedDescription == "OptionSet" {
       diagnostics.append(ModelDiagnostic.optionSet(named.name.text.withoutBackticks).at(inherited))
     }
-    if let version = FieldAttribute.arguments(of: node).first(where: { $0.label?.text == "version" })?.expression,
+    func argument(_ label: String) -> ExprSyntax? { FieldAttribute.argument(label, of: node)?.trimmed }
+    if let version = FieldAttribute.argument("version", of: node),
       version.as(PrefixOperatorExprSyntax.self)?.operator.text == "-"
     {
       diagnostics.append(ModelDiagnostic.negativeVersion.at(version))
     }
     if let isolated = isolation(declaration.attributes) { diagnostics.append(isolated) }
     guard !diagnostics.contains(where: { $0.diagMessage.severity == .error }) else { return (nil, diagnostics) }
-    let arguments = FieldAttribute.arguments(of: node)
-    func argument(_ label: String) -> ExprSyntax? {
-      arguments.first { $0.label?.text == label }?.expression.trimmed
-    }
     let name = argument("name").flatMap { $0.is(NilLiteralExprSyntax.self) ? nil : $0 }
     let model = ModelDeclaration(
-      kind: kind, typeName: named.name.text, name: makeName(named, name, context),
+      kind: kind, typeName: named.name.text, name: ModelName(named, name, in: context),
       access: access(declaration, context), version: argument("version")?.description ?? "0",
       formerNames: argument("formerNames"), superclass: superclass(node))
     return (model, diagnostics)
@@ -105,10 +102,7 @@ struct ModelDeclaration {
 
   /// The error for a type or a property that is isolated to the main actor; `nil` for any other.
   static func isolation(_ attributes: AttributeListSyntax) -> Diagnostic? {
-    for case .attribute(let attribute) in attributes where FieldAttribute.name(of: attribute) == "MainActor" {
-      return ModelDiagnostic.isolated("MainActor").at(attribute)
-    }
-    return nil
+    attributes.named("MainActor").first.map { ModelDiagnostic.isolated("MainActor").at($0) }
   }
 
   /// The error if the superclass is a model but the attribute does not name it. The class then lacks no conformance.
@@ -141,8 +135,7 @@ struct ModelDeclaration {
   ]
 
   private static func superclass(_ node: AttributeSyntax) -> ExprSyntax? {
-    let argument = FieldAttribute.arguments(of: node).first { $0.label?.text == "superclass" }
-    guard let expression = argument?.expression, !isExcluded(expression) else { return nil }
+    guard let expression = FieldAttribute.argument("superclass", of: node), !isExcluded(expression) else { return nil }
     return expression.is(NilLiteralExprSyntax.self) ? nil : expression.trimmed
   }
 
@@ -174,12 +167,6 @@ struct ModelDeclaration {
     return (type, lines?.place(of: first))
   }
 
-  private static func makeName(
-    _ declaration: any DeclGroupSyntax & NamedDeclSyntax, _ name: ExprSyntax?, _ context: [Syntax]
-  ) -> ModelName {
-    ModelName(declaration, name, in: context)
-  }
-
   private static func kind(
     _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, _ lines: SourceLines?,
     _ diagnostics: inout [Diagnostic]
@@ -199,7 +186,7 @@ struct ModelDeclaration {
       diagnostics.append(ModelDiagnostic.notAModel.at(node))
       return nil
     }
-    let given = FieldAttribute.arguments(of: node).first { $0.label?.text == "superclass" }?.expression
+    let given = FieldAttribute.argument("superclass", of: node)
     if object == nil, given != nil { diagnostics.append(ModelDiagnostic.superclassOfValue.at(node)) }
     let reader = PropertyReader(declaration.memberBlock.members, lines, isClass: object != nil)
     diagnostics += reader.diagnostics
@@ -245,10 +232,6 @@ struct ModelDeclaration {
     default: break
     }
     // Every member of an internal type that inlined code uses needs the attribute.
-    let isInlined = declaration.attributes.contains { element in
-      guard case .attribute(let attribute) = element else { return false }
-      return FieldAttribute.name(of: attribute) == "usableFromInline"
-    }
-    return isInlined ? "@usableFromInline " : ""
+    return declaration.attributes.named("usableFromInline").isEmpty ? "" : "@usableFromInline "
   }
 }
