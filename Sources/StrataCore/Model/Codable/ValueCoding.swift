@@ -37,7 +37,7 @@ package enum ValueCoding {
   }
 
   /// Creates a value of any type; `nil` for a type that is neither archivable nor `Codable`.
-  private static func make(any type: Any.Type, from value: ArchiveValue, in context: DecodingContext) throws -> Any? {
+  static func make(any type: Any.Type, from value: ArchiveValue, in context: DecodingContext) throws -> Any? {
     if let type = TypeShape.archivable(type) { return try type.make(from: value, in: context) }
     return try (type as? any Decodable.Type).map { try decoded($0, from: value, in: context) }
   }
