@@ -30,8 +30,6 @@ public final class DecodingContext {
   @exclusivity(unchecked) package var graph = GraphReading()
   /// Classes that may occur where one of their superclasses is expected.
   @exclusivity(unchecked) package var subclasses: [any VersionedModel.Type] = []
-  /// Every shape that was read, for tools.
-  @exclusivity(unchecked) package var shapes: [RecordShape]?
   /// Whether a decoded model has a merge base: the server's values.
   @exclusivity(unchecked) var hasMergeBase = false
   @exclusivity(unchecked) private var ownCaches: DecodingCaches?
@@ -55,14 +53,13 @@ public final class DecodingContext {
 
   package init(
     limits: ArchiveLimits = ArchiveLimits(), source: DecodingSource = .archive, includesExcluded: Bool = false,
-    notesShapes: Bool = false, finishing: Finishing = .atOnce(), budget: WorkBudget? = nil
+    finishing: Finishing = .atOnce(), budget: WorkBudget? = nil
   ) {
     self.limits = limits
     self.budget = budget ?? WorkBudget(limits)
     self.source = source
     self.includesExcluded = includesExcluded
     self.finishing = finishing
-    if notesShapes { shapes = [] }
   }
 
   /// A context for decoding models only to test whether they can be decoded.
@@ -143,8 +140,6 @@ public final class DecodingContext {
 
   /// Whether values were written by hand: objects without a type, and arrays instead of sets.
   package var takesPlainObjects: Bool { source == .dictionary || source == .update }
-
-  package func note(_ shape: RecordShape) { shapes?.append(shape) }
 
   /// The indices of a schema's fields in records of a shape, computed once for many records; -1 for a field that they lack.
   ///

@@ -26,7 +26,7 @@ final class ValidationPlan<M: Validating>: Sendable {
     }
     return failures.map { failure in
       guard failure.path.count == 1, failure.input == nil, let value = failure.key.flatMap({ record[$0] }),
-        !value.holdsReference
+        !value.hasReferences
       else { return failure }
       return failure.about(value)
     }
@@ -60,19 +60,5 @@ final class ValidationPlan<M: Validating>: Sendable {
       .sorted { ($0.place, $0.number) < ($1.place, $1.number) }.map(\.rule)
     rules.withLock { $0 = sorted }
     return sorted
-  }
-}
-
-extension ArchiveValue {
-  /// Whether this value contains a model.
-  fileprivate var holdsReference: Bool {
-    switch self {
-    case .reference: return true
-    case .map(let entries): return entries.contains { $0.key.holdsReference || $0.value.holdsReference }
-    default:
-      var holds = false
-      forEachStep { value, _ in holds = holds || value.holdsReference }
-      return holds
-    }
   }
 }
