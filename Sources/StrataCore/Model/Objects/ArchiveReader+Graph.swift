@@ -103,7 +103,7 @@ extension ArchiveReader {
     let schema = M.schema
     context.graph.record = (schema, here)
     let start = definitions[place].matching == ObjectIdentifier(schema) ? .fields : match(place, schema)
-    return try M.read(start, from: &self)
+    return try M.read(start, schema, from: &self)
   }
 
   /// Returns the object of the reference at this position; `nil`, with nothing passed, if there is no reference.
