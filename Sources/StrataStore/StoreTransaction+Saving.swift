@@ -28,9 +28,7 @@ extension StoreTransaction {
       try encoder.encodeRow(value, shapes: shapes)
     } check: { definition in
       if !overNewer, let head, head.row.definition != definition.id {
-        var catalog = SchemaCatalog()
-        T._collectSchemas(into: &catalog)
-        for subclass in core.options.subclasses { subclass._collectSchemas(into: &catalog) }
+        let catalog = SchemaCatalog(of: T.self, and: core.options.subclasses)
         try checkKnown(head.row, key) { catalog[$0]?.modelVersion }
       }
     }

@@ -12,10 +12,7 @@ package struct ArchivedType {
       self.init(root)
       return
     }
-    var catalog = SchemaCatalog()
-    model._collectSchemas(into: &catalog)
-    for subclass in subclasses { subclass._collectSchemas(into: &catalog) }
-    self = Self.find(name[...], model, catalog, 0)
+    self = Self.find(name[...], model, SchemaCatalog(of: model, and: subclasses), 0)
   }
 
   private init(_ type: any Archivable.Type, name: String? = nil) {

@@ -15,17 +15,12 @@ struct UpgradeTypes: Sendable {
     var names: Set<String> = []
     for root in roots {
       names.insert(root._archiveTypeName)
-      for schema in catalog(of: root).schemas { names.insert("\(schema.name)@\(schema.modelVersion)") }
+      for schema in SchemaCatalog(of: root, and: options.subclasses).schemas {
+        names.insert("\(schema.name)@\(schema.modelVersion)")
+      }
     }
     let digest = SHA256.digest(of: Array(names.sorted().joined(separator: "\n").utf8).bytes)
     return digest.prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-  }
-
-  private func catalog(of root: any (Archivable & SendableMetatype).Type) -> SchemaCatalog {
-    var catalog = SchemaCatalog()
-    root._collectSchemas(into: &catalog)
-    for subclass in options.subclasses { subclass._collectSchemas(into: &catalog) }
-    return catalog
   }
 
   /// The type as which archives with a type name are decoded.
@@ -69,7 +64,7 @@ struct UpgradeTypes: Sendable {
       if version > now { return .newer }
       if version < now { isOld = true }
     }
-    let catalog = catalog(of: root)
+    let catalog = SchemaCatalog(of: root, and: options.subclasses)
     for shape in content.shapes {
       let levels = shape.levels.map { ($0.typeName, Optional($0.modelVersion)) }
       for (name, version) in [(shape.typeName, shape.modelVersion)] + levels {

@@ -123,9 +123,7 @@ public final class DecodingContext {
   /// The schemas of a model, of the models inside it and of their subclasses, looked up once for many objects.
   func catalog(of type: any VersionedModel.Type) -> SchemaCatalog {
     if let known = caches.catalogs[ObjectIdentifier(type)] { return known }
-    var catalog = SchemaCatalog()
-    type._collectSchemas(into: &catalog)
-    for subclass in subclasses { subclass._collectSchemas(into: &catalog) }
+    let catalog = SchemaCatalog(of: type, and: subclasses)
     caches.catalogs[ObjectIdentifier(type)] = catalog
     return catalog
   }

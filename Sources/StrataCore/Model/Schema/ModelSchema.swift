@@ -282,19 +282,11 @@ public final class ModelSchema: Sendable {
   package func caseName(_ key: String) -> String? { caseShapes[key] != nil ? key : formerCases[key] }
 
   /// Whether the model is a class or may hold instances of one, at any depth.
-  package var holdsObjects: Bool { answer(to: objectsAnswer) { !$0.objectTypes.isEmpty } }
-
-  /// Returns the answer to a question about the model and everything that it may contain.
   ///
   /// Computed at the first call and not in the initializer, because models that contain each other are created in any order.
-  func answer(to known: borrowing AtomicWord, _ find: (SchemaCatalog) -> Bool) -> Bool {
-    let answer = known.load()
-    guard answer == 0 else { return answer == 2 }
-    var catalog = SchemaCatalog()
-    TypeShape.archivable(type)?._collectSchemas(into: &catalog)
-    let found = find(catalog)
-    known.store(found ? 2 : 1)
-    return found
+  package var holdsObjects: Bool {
+    if objectsAnswer.load() == 0 { objectsAnswer.store(SchemaCatalog(of: type).objectTypes.isEmpty ? 1 : 2) }
+    return objectsAnswer.load() == 2
   }
 
   /// A number that changes with the name, the version or the keys: a 64-bit FNV-1a hash of their text, which is the same on all platforms.
