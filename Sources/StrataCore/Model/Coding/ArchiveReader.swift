@@ -104,6 +104,16 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return bytes.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
   }
 
+  /// A byte at a position inside the bytes.
+  @inline(__always)
+  func byte(_ place: Int) -> UInt8 { bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) }
+
+  /// Whether a tag of two bytes is next.
+  @inline(__always)
+  func isTag(_ tag: UInt64) -> Bool {
+    bytes.byteCount &- position >= 2 && byte(position) == 0xD8 && byte(position &+ 1) == UInt8(truncatingIfNeeded: tag)
+  }
+
   @inline(__always)
   private mutating func readInteger<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) throws -> T {
     guard bytes.byteCount &- position >= MemoryLayout<T>.size else { throw Self.endOfBytes(at: position) }
@@ -258,9 +268,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   /// The number of the string reference (tag 25) at this position.
   package mutating func readReference(expected: String) throws -> Int {
-    if bytes.byteCount &- position >= 2, try peekByte() == 0xD8,
-      bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.stringReference)
-    {
+    if isTag(CBOR.Tag.stringReference) {
       position &+= 2
       return try readReferenceNumber()
     }

@@ -133,6 +133,4 @@ extension ArchiveReader {
     else { return nil }
     return end
   }
-
-  private func byte(_ place: Int) -> UInt8 { bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) }
 }

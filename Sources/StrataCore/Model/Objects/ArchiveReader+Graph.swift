@@ -56,10 +56,9 @@ extension ArchiveReader {
   /// Passes the head of a graph and returns the number of objects that follow; `nil`, with nothing passed, without a
   /// graph.
   private mutating func beginGraph() throws -> Int? {
-    guard bytes.byteCount &- position >= 4, try peekByte() == 0xD8,
-      bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.genericObject),
-      bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 2, as: UInt8.self) == 0x83
-    else { return nil }
+    guard bytes.byteCount &- position >= 4, isTag(CBOR.Tag.genericObject), byte(position &+ 2) == 0x83 else {
+      return nil
+    }
     let start = here
     position &+= 3
     guard try readString() == CBOR.Generic.graph else {
@@ -108,15 +107,13 @@ extension ArchiveReader {
 
   /// Returns the object of the reference at this position; `nil`, with nothing passed, if there is no reference.
   package mutating func readReference<T: Archivable>(_ type: T.Type) throws -> T? {
-    guard let objects = context.objects, try peekByte() == 0xD8, bytes.byteCount &- position >= 2 else { return nil }
-    switch UInt64(bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self)) {
-    case CBOR.Tag.sharedReference, CBOR.Tag.genericObject:
-      guard case .reference(let number) = try readValue() else {
-        throw ArchiveError.mismatch(expected: "an object of \(T.self)", found: "another value", at: position)
-      }
-      return try objects.object(number, as: T.self, in: context)
-    default: return nil
+    guard let objects = context.objects, isTag(CBOR.Tag.sharedReference) || isTag(CBOR.Tag.genericObject) else {
+      return nil
     }
+    guard case .reference(let number) = try readValue() else {
+      throw ArchiveError.mismatch(expected: "an object of \(T.self)", found: "another value", at: position)
+    }
+    return try objects.object(number, as: T.self, in: context)
   }
 
   /// The number of an object within its own graph. Its tag was passed.
