@@ -61,7 +61,7 @@ extension ArchiveWriter {
   package mutating func write<T>(codable value: T) throws {
     if let value = value as? any Archivable { return try value.write(to: &self) }
     let value = try ValueCoding.encoded(value, includingExcluded: includesExcluded)
-    try beginEncoded()
+    try begin(nil)
     try write(value)
     endValue()
   }
