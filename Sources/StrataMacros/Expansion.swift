@@ -35,11 +35,9 @@ extension ModelDeclaration {
   }
 
   private var formerNamesArgument: String {
-    guard let arguments = name.arguments, let former = name.formerExpression else {
-      return formerNames.map { ", formerNames: \($0)" } ?? ""
-    }
-    let given = formerNames.map { "(\($0)).map { \"\\($0)\(arguments)\" } + " } ?? ""
-    return ", formerNames: \(given)[\(former)]"
+    guard let formerNames else { return "" }
+    guard let arguments = name.arguments else { return ", formerNames: \(formerNames)" }
+    return ", formerNames: (\(formerNames)).map { \"\\($0)\(arguments)\" }"
   }
 
   func fieldLines(_ properties: [StoredProperty], inClass: Bool) -> [String] {
