@@ -71,15 +71,7 @@ extension ModelDeclaration {
   }
 
   private func schemaStorage(_ properties: [StoredProperty]) -> String {
-    let call = schemaCall(fieldLines(properties, inClass: true))
-    guard name.mayBeGeneric else { return "private static let \(storageName) = \(call)" }
-    return """
-      private static var \(storageName): _StrataSchema {
-        _StrataSchema.cached(\(typeName).self) {
-      \(call.indented(2))
-        }
-      }
-      """
+    schemaProperty("private static", storageName, fieldLines(properties, inClass: true))
   }
 
   private func schemaOverride(_ form: ClassForm) -> String {

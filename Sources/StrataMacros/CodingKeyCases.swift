@@ -80,7 +80,7 @@ extension MemberBlockItemListSyntax {
   var codingMethods: [(name: String, token: TokenSyntax)] { withConditions.compactMap(\.decl.codingMethod) }
 
   /// The declarations, each with whether it is inside `#if`.
-  fileprivate var withConditions: [(decl: DeclSyntax, isConditional: Bool)] {
+  var withConditions: [(decl: DeclSyntax, isConditional: Bool)] {
     flatMap { member -> [(decl: DeclSyntax, isConditional: Bool)] in
       guard let condition = member.decl.as(IfConfigDeclSyntax.self) else { return [(member.decl, false)] }
       return condition.clauses.flatMap { clause -> [(decl: DeclSyntax, isConditional: Bool)] in

@@ -57,9 +57,12 @@ struct EnumCase {
     of declaration: EnumDeclSyntax, _ lines: SourceLines?, _ diagnostics: inout [Diagnostic]
   ) -> [EnumCase] {
     var result: [EnumCase] = []
-    for member in declaration.memberBlock.members {
-      if let condition = member.decl.as(IfConfigDeclSyntax.self) { checkCondition(condition, &diagnostics) }
-      guard let line = member.decl.as(EnumCaseDeclSyntax.self) else { continue }
+    for (member, isConditional) in declaration.memberBlock.members.withConditions {
+      guard let line = member.as(EnumCaseDeclSyntax.self) else { continue }
+      if isConditional {
+        diagnostics.append(ModelDiagnostic.conditionalCase.at(line))
+        continue
+      }
       let attribute = FieldAttribute(line.attributes, &diagnostics)
       for element in line.elements {
         let parameters = element.parameterClause.map { Array($0.parameters) } ?? []
@@ -86,14 +89,5 @@ struct EnumCase {
       }
     }
     return result
-  }
-
-  private static func checkCondition(_ condition: IfConfigDeclSyntax, _ diagnostics: inout [Diagnostic]) {
-    for clause in condition.clauses {
-      guard case .decls(let members)? = clause.elements else { continue }
-      for member in members where member.decl.is(EnumCaseDeclSyntax.self) {
-        diagnostics.append(ModelDiagnostic.conditionalCase.at(member.decl))
-      }
-    }
   }
 }

@@ -11,10 +11,15 @@ extension ModelDeclaration {
     case .object(let properties, _): lines = fieldLines(properties, inClass: true)
     case .enumeration(let cases): lines = ["cases: ["] + cases.map { "  \($0.info)," } + ["])"]
     }
+    return schemaProperty("\(access)static", "schema", lines)
+  }
+
+  /// The property with the schema. In a type that may be generic, it looks up the schema.
+  func schemaProperty(_ head: String, _ property: String, _ lines: [String]) -> String {
     let call = schemaCall(lines)
-    guard name.mayBeGeneric else { return "\(access)static let schema = \(call)" }
+    guard name.mayBeGeneric else { return "\(head) let \(property) = \(call)" }
     return """
-      \(access)static var schema: _StrataSchema {
+      \(head) var \(property): _StrataSchema {
         _StrataSchema.cached(\(typeName).self) {
       \(call.indented(2))
         }
@@ -23,18 +28,16 @@ extension ModelDeclaration {
   }
 
   /// The call that creates the schema, with the lines of its fields or cases.
-  func schemaCall(_ lines: [String]) -> String {
+  private func schemaCall(_ lines: [String]) -> String {
     let superclass = superclass.map { ", superclass: \($0)" } ?? ""
     let head = "\(typeName).self, name: \(name.expression)\(formerNamesArgument), version: \(version)\(superclass),"
     return "_StrataSchema(\n\(([head] + lines).joined(separator: "\n").indented(1))"
   }
 
   private var formerNamesArgument: String {
-    guard let arguments = name.arguments, let former = name.formerExpression else {
-      return formerNames.map { ", formerNames: \($0)" } ?? ""
-    }
-    let given = formerNames.map { "(\($0)).map { \"\\($0)\(arguments)\" } + " } ?? ""
-    return ", formerNames: \(given)[\(former)]"
+    guard let formerNames else { return "" }
+    guard let arguments = name.arguments else { return ", formerNames: \(formerNames)" }
+    return ", formerNames: (\(formerNames)).map { \"\\($0)\(arguments)\" }"
   }
 
   func fieldLines(_ properties: [StoredProperty], inClass: Bool) -> [String] {

@@ -21,7 +21,7 @@ struct FieldAttribute {
   init() {}
 
   init(_ attributes: AttributeListSyntax, _ diagnostics: inout [Diagnostic]) {
-    let nodes = Self.attributes(in: attributes)
+    let nodes = attributes.named("Field")
     guard let node = nodes.first else { return }
     self.node = node
     if nodes.count > 1 { diagnostics.append(ModelDiagnostic.severalAttributes.at(nodes[1])) }
@@ -29,48 +29,31 @@ struct FieldAttribute {
     for argument in Self.arguments(of: node) {
       label = argument.label?.text ?? label
       let value = argument.expression.trimmed
+      /// The name that is given, if it is one of the choices.
+      func choice(_ choices: String) -> String? {
+        let name = value.as(MemberAccessExprSyntax.self)?.declName.baseName.text
+        if let name, choices.split(whereSeparator: { " ,".contains($0) }).contains(".\(name)") { return name }
+        diagnostics.append(
+          ModelDiagnostic.notLiteral(argument: label ?? "", choices: choices).at(argument.expression))
+        return nil
+      }
       switch label {
       case "archive":
-        let choice = Self.choice(value, ["always", "conditional", "excluded"])
-        if choice == nil {
-          diagnostics.append(
-            ModelDiagnostic.notLiteral(argument: "archive", choices: ".always, .conditional or .excluded").at(
-              argument.expression))
-        }
+        let choice = choice(".always, .conditional or .excluded")
         hasArchive = true
         isExcluded = choice == "excluded"
         isConditional = choice == "conditional"
       case "storage":
-        let choice = Self.choice(value, ["permanent", "transitory", "none"])
-        if choice == nil {
-          diagnostics.append(
-            ModelDiagnostic.notLiteral(argument: "storage", choices: ".permanent, .transitory or .none").at(
-              argument.expression))
-        }
-        takesNoPart = choice == "none"
+        takesNoPart = choice(".permanent, .transitory or .none") == "none"
         storage = value
       case "formerly": formerly.append(value)
       case "merge": merge = value
       case "json": json = value
       case "unknown":
-        let choice = Self.choice(value, ["fail", "useDefault"])
-        if choice == nil {
-          diagnostics.append(
-            ModelDiagnostic.notLiteral(argument: "unknown", choices: ".fail or .useDefault").at(
-              argument.expression))
-        }
-        usesDefaultForUnknown = choice == "useDefault"
+        usesDefaultForUnknown = choice(".fail or .useDefault") == "useDefault"
         unknown = value
       default: break
       }
-    }
-  }
-
-  /// The attributes named `Field`, with or without a module name.
-  static func attributes(in attributes: AttributeListSyntax) -> [AttributeSyntax] {
-    attributes.compactMap { element in
-      guard case .attribute(let attribute) = element, name(of: attribute) == "Field" else { return nil }
-      return attribute
     }
   }
 
@@ -84,9 +67,8 @@ struct FieldAttribute {
     return Array(arguments)
   }
 
-  private static func choice(_ expression: ExprSyntax, _ choices: [String]) -> String? {
-    guard let name = expression.as(MemberAccessExprSyntax.self)?.declName.baseName.text else { return nil }
-    return choices.first { $0 == name }
+  static func argument(_ label: String, of attribute: AttributeSyntax) -> ExprSyntax? {
+    arguments(of: attribute).first { $0.label?.text == label }?.expression
   }
 
   /// The arguments for a `FieldInfo`, each after a comma.
@@ -100,5 +82,12 @@ struct FieldAttribute {
     if let json { text += ", json: \(json)" }
     if let unknown { text += ", unknown: \(unknown)" }
     return text
+  }
+}
+
+extension AttributeListSyntax {
+  /// The attributes with a name, with or without a module name.
+  func named(_ name: String) -> [AttributeSyntax] {
+    compactMap { $0.as(AttributeSyntax.self) }.filter { FieldAttribute.name(of: $0) == name }
   }
 }

@@ -29,11 +29,7 @@ struct FieldMacro: PeerMacro {
     guard let type = context.first?.asProtocol((any DeclGroupSyntax).self),
       let name = context.first?.asProtocol((any NamedDeclSyntax).self)?.name.text
     else { return nil }
-    let hasModel = type.attributes.contains { element in
-      guard case .attribute(let attribute) = element else { return false }
-      return FieldAttribute.name(of: attribute) == "Model"
-    }
-    return hasModel ? nil : .fieldWithoutModel(name)
+    return type.attributes.named("Model").isEmpty ? .fieldWithoutModel(name) : nil
   }
 }
 

@@ -42,20 +42,17 @@ struct ModelDeclaration {
     where inherited.type.trimmedDescription == "OptionSet" {
       diagnostics.append(ModelDiagnostic.optionSet(named.name.text.withoutBackticks).at(inherited))
     }
-    if let version = FieldAttribute.arguments(of: node).first(where: { $0.label?.text == "version" })?.expression,
+    func argument(_ label: String) -> ExprSyntax? { FieldAttribute.argument(label, of: node)?.trimmed }
+    if let version = FieldAttribute.argument("version", of: node),
       version.as(PrefixOperatorExprSyntax.self)?.operator.text == "-"
     {
       diagnostics.append(ModelDiagnostic.negativeVersion.at(version))
     }
     if let isolated = isolation(declaration.attributes) { diagnostics.append(isolated) }
     guard !diagnostics.contains(where: { $0.diagMessage.severity == .error }) else { return (nil, diagnostics) }
-    let arguments = FieldAttribute.arguments(of: node)
-    func argument(_ label: String) -> ExprSyntax? {
-      arguments.first { $0.label?.text == label }?.expression.trimmed
-    }
     let name = argument("name").flatMap { $0.is(NilLiteralExprSyntax.self) ? nil : $0 }
     let model = ModelDeclaration(
-      kind: kind, typeName: named.name.text, name: makeName(named, name, context),
+      kind: kind, typeName: named.name.text, name: ModelName(named, name, in: context),
       access: access(declaration, context), version: argument("version")?.description ?? "0",
       formerNames: argument("formerNames"), superclass: superclass(node))
     return (model, diagnostics)
@@ -105,10 +102,7 @@ struct ModelDeclaration {
 
   /// The error for a type or a property that is isolated to the main actor; `nil` for any other.
   static func isolation(_ attributes: AttributeListSyntax) -> Diagnostic? {
-    for case .attribute(let attribute) in attributes where FieldAttribute.name(of: attribute) == "MainActor" {
-      return ModelDiagnostic.isolated("MainActor").at(attribute)
-    }
-    return nil
+    attributes.named("MainActor").first.map { ModelDiagnostic.isolated("MainActor").at($0) }
   }
 
   /// The error if the superclass is a model but the attribute does not name it. The class then lacks no conformance.
@@ -141,8 +135,7 @@ struct ModelDeclaration {
   ]
 
   private static func superclass(_ node: AttributeSyntax) -> ExprSyntax? {
-    let argument = FieldAttribute.arguments(of: node).first { $0.label?.text == "superclass" }
-    guard let expression = argument?.expression, !isExcluded(expression) else { return nil }
+    guard let expression = FieldAttribute.argument("superclass", of: node), !isExcluded(expression) else { return nil }
     return expression.is(NilLiteralExprSyntax.self) ? nil : expression.trimmed
   }
 
@@ -159,20 +152,19 @@ struct ModelDeclaration {
     argument.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "excluded"
   }
 
-  /// The first inherited type, if it must be a protocol. `NSObject` has no properties to lose.
+  /// Whether the superclass is `NSObject`, which has no properties to lose.
+  private static func isUnderNSObject(_ object: ClassDeclSyntax) -> Bool {
+    object.inheritanceClause?.inheritedTypes.first.map { names([$0.type]) == ["NSObject"] } ?? false
+  }
+
+  /// The first inherited type, if it must be a protocol.
   private static func protocolOnly(
     _ object: ClassDeclSyntax, _ given: ExprSyntax?, _ lines: SourceLines?
   ) -> (type: TypeSyntax, place: SourcePlace?)? {
     guard given == nil, let first = object.inheritanceClause?.inheritedTypes.first?.type else { return nil }
     let type = first.as(AttributedTypeSyntax.self)?.baseType.trimmed ?? first.trimmed
-    guard !type.is(SuppressedTypeSyntax.self), names([type]) != ["NSObject"] else { return nil }
+    guard !type.is(SuppressedTypeSyntax.self), !isUnderNSObject(object) else { return nil }
     return (type, lines?.place(of: first))
-  }
-
-  private static func makeName(
-    _ declaration: any DeclGroupSyntax & NamedDeclSyntax, _ name: ExprSyntax?, _ context: [Syntax]
-  ) -> ModelName {
-    ModelName(declaration, name, in: context)
   }
 
   private static func kind(
@@ -194,7 +186,7 @@ struct ModelDeclaration {
       diagnostics.append(ModelDiagnostic.notAModel.at(node))
       return nil
     }
-    let given = FieldAttribute.arguments(of: node).first { $0.label?.text == "superclass" }?.expression
+    let given = FieldAttribute.argument("superclass", of: node)
     if object == nil, given != nil { diagnostics.append(ModelDiagnostic.superclassOfValue.at(node)) }
     let reader = PropertyReader(declaration.memberBlock.members, lines, isClass: object != nil)
     diagnostics += reader.diagnostics
@@ -209,7 +201,7 @@ struct ModelDeclaration {
     func has(_ modifier: String) -> Bool { object.modifiers.contains { $0.name.text == modifier } }
     let form = ClassForm(
       hasImplicitInitializer: !hasInitializer && hasValues, isFinal: has("final"), isOpen: has("open"),
-      superclass: superclass(node), excludesSuperclass: given.map(isExcluded) ?? false,
+      superclass: superclass(node), excludesSuperclass: given.map(isExcluded) ?? isUnderNSObject(object),
       readsItself: readsItself(object), place: lines?.place(of: object.name),
       protocolOnly: protocolOnly(object, given, lines))
     return .object(reader.properties, form)
@@ -240,10 +232,6 @@ struct ModelDeclaration {
     default: break
     }
     // Every member of an internal type that inlined code uses needs the attribute.
-    let isInlined = declaration.attributes.contains { element in
-      guard case .attribute(let attribute) = element else { return false }
-      return FieldAttribute.name(of: attribute) == "usableFromInline"
-    }
-    return isInlined ? "@usableFromInline " : ""
+    return declaration.attributes.named("usableFromInline").isEmpty ? "" : "@usableFromInline "
   }
 }

@@ -12,9 +12,14 @@ struct PropertyReader {
   /// - Parameter isClass: whether the properties are of a class, in which none may be isolated to an actor.
   init(_ members: MemberBlockItemListSyntax, _ lines: SourceLines?, isClass: Bool) {
     codingKeys = CodingKeyCases(members)
-    for member in members {
-      if let condition = member.decl.as(IfConfigDeclSyntax.self) { checkCondition(condition) }
-      guard let variable = member.decl.as(VariableDeclSyntax.self) else { continue }
+    for (member, isConditional) in members.withConditions {
+      guard let variable = member.as(VariableDeclSyntax.self) else { continue }
+      if isConditional {
+        if !variable.isStatic, variable.bindings.contains(where: \.isStored) {
+          diagnostics.append(ModelDiagnostic.conditional.at(variable))
+        }
+        continue
+      }
       checkName(variable)
       // An override only observes a property of the superclass.
       guard !variable.isStatic, !variable.hasModifier("override") else { continue }
@@ -69,18 +74,6 @@ struct PropertyReader {
     }
   }
 
-  private mutating func checkCondition(_ condition: IfConfigDeclSyntax) {
-    for clause in condition.clauses {
-      guard case .decls(let members)? = clause.elements else { continue }
-      for member in members {
-        guard let variable = member.decl.as(VariableDeclSyntax.self), !variable.isStatic else { continue }
-        if variable.bindings.contains(where: \.isStored) {
-          diagnostics.append(ModelDiagnostic.conditional.at(variable))
-        }
-      }
-    }
-  }
-
   private mutating func read(_ variable: VariableDeclSyntax, _ lines: SourceLines?) {
     let stored = variable.bindings.filter(\.isStored)
     guard !stored.isEmpty else { return }
@@ -102,20 +95,19 @@ struct PropertyReader {
         diagnostics.append(ModelDiagnostic.tuplePattern.at(binding.pattern))
         continue
       }
-      do throws(Problem) {
+      do throws(ModelDiagnostic) {
         read.append(try property(variable, binding, name, type, attribute, lines?.place(of: name)))
-      } catch { diagnostics.append(error.diagnostic.at(binding.pattern)) }
+      } catch { diagnostics.append(error.at(binding.pattern)) }
     }
     properties += read.reversed()
   }
 
-  private struct Problem: Error { let diagnostic: ModelDiagnostic }
-
   private mutating func property(
     _ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax, _ name: TokenSyntax, _ type: TypeSyntax?,
     _ attribute: FieldAttribute, _ place: SourcePlace?
-  ) throws(Problem) -> StoredProperty {
+  ) throws(ModelDiagnostic) -> StoredProperty {
     let initialValue = binding.initializer?.value.trimmed
+    let hasValue = initialValue != nil || !variable.isConstant && (type?.isImplicitlyNil ?? false)
     var attribute = attribute
     func make(_ role: StoredProperty.Role) -> StoredProperty {
       StoredProperty(
@@ -125,32 +117,27 @@ struct PropertyReader {
         attribute: attribute,
         role: role, place: place)
     }
-    func problem(_ diagnostic: ModelDiagnostic) -> Problem { Problem(diagnostic: diagnostic) }
     let key = name.text.withoutBackticks
     if Self.isUnknownFields(type, initialValue) { return make(.unknownFields) }
     if attribute.takesNoPart {
-      let startsAsNil = !variable.isConstant && (type?.isImplicitlyNil ?? false)
-      guard initialValue != nil || startsAsNil else { throw problem(.noPartWithoutValue(key)) }
+      guard hasValue else { throw .noPartWithoutValue(key) }
       return make(.apart)
     }
     if let problem = Self.reasonToStayApart(
       variable, type, initialValue, key, isExcluded: attribute.isExcluded)
     {
-      guard attribute.isExcluded else { throw Problem(diagnostic: problem) }
-      let startsAsNil = !variable.isConstant && (type?.isImplicitlyNil ?? false)
-      guard initialValue != nil || startsAsNil else {
-        throw Problem(diagnostic: .excludedWithoutDefault(key))
-      }
+      guard attribute.isExcluded else { throw problem }
+      guard hasValue else { throw .excludedWithoutDefault(key) }
       return make(.apart)
     }
-    guard type != nil || initialValue != nil, !(type?.isOpaque ?? false) else { throw problem(.typeNeeded(key)) }
+    guard type != nil || initialValue != nil, !(type?.isOpaque ?? false) else { throw .typeNeeded(key) }
     if attribute.json == nil {
       hasFieldWithoutJSON = true
       switch codingKeys?.key(of: key) {
       case .automatic, nil: break
       case .declared(let path): attribute.json = path
       case .absent:
-        guard initialValue != nil || type?.isOptional ?? false else { throw problem(.noCodingKey(key)) }
+        guard initialValue != nil || type?.isOptional ?? false else { throw .noCodingKey(key) }
         attribute.json = ".none"
       case .unknown:
         let isReadable = initialValue != nil || type?.isOptional ?? false
@@ -158,12 +145,12 @@ struct PropertyReader {
       }
     }
     let property = make(.field)
-    if attribute.isExcluded, property.defaultText == nil { throw problem(.excludedWithoutDefault(key)) }
+    if attribute.isExcluded, property.defaultText == nil { throw .excludedWithoutDefault(key) }
     if attribute.usesDefaultForUnknown, property.defaultText == nil {
-      throw problem(.unknownWithoutDefault(key))
+      throw .unknownWithoutDefault(key)
     }
     if attribute.isNowhereInJSON, variable.isConstant, property.defaultText == nil, !(type?.isOptional ?? false) {
-      throw problem(.unreadableConstant(key))
+      throw .unreadableConstant(key)
     }
     return property
   }
@@ -193,11 +180,8 @@ struct PropertyReader {
 extension AttributeListSyntax {
   /// Whether the declaration is deprecated.
   var containDeprecation: Bool {
-    contains { element in
-      guard case .attribute(let attribute) = element, FieldAttribute.name(of: attribute) == "available" else {
-        return false
-      }
-      return attribute.arguments?.tokens(viewMode: .sourceAccurate).contains { $0.text == "deprecated" } ?? false
+    named("available").contains { attribute in
+      attribute.arguments?.tokens(viewMode: .sourceAccurate).contains { $0.text == "deprecated" } ?? false
     }
   }
 }
@@ -205,10 +189,8 @@ extension AttributeListSyntax {
 extension VariableDeclSyntax {
   /// Whether an attribute other than `@Field` may be a property wrapper, because it begins with a capital letter.
   fileprivate var hasWrapper: Bool {
-    attributes.contains { element in
-      guard case .attribute(let attribute) = element else { return false }
-      let name = FieldAttribute.name(of: attribute)
-      return name != "Field" && (name.first?.isUppercase ?? false)
+    attributes.compactMap { $0.as(AttributeSyntax.self) }.map(FieldAttribute.name).contains { name in
+      name != "Field" && (name.first?.isUppercase ?? false)
     }
   }
 }

@@ -28,7 +28,7 @@ extension StoreTransaction {
       try encoder.encodeRow(value, shapes: shapes)
     } check: { definition in
       if !overNewer, let head, head.row.definition != definition.id {
-        let catalog = SchemaCatalog(of: T.self, store.options.subclasses)
+        let catalog = SchemaCatalog(of: T.self, and: store.options.subclasses)
         try checkKnown(head.row, key) { catalog[$0]?.modelVersion }
       }
     }

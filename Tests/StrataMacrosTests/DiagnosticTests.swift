@@ -99,6 +99,9 @@ struct Mistake: Sendable {
       "#if DEBUG\n  var x = 1\n  #endif",
       "@Model does not see properties inside #if; move the condition out of the model", at: "4:3"),
     Mistake(
+      "#if DEBUG\n  #if os(Linux)\n  var x = 1\n  #endif\n  #endif",
+      "@Model does not see properties inside #if; move the condition out of the model", at: "5:3"),
+    Mistake(
       "@Field() var x: Int { 3 }", "@Field belongs on a stored property of an instance, or on a case",
       at: "3:3"),
     Mistake(

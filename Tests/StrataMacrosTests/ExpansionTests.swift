@@ -206,7 +206,7 @@ import Testing
           static var schema: _StrataSchema {
             _StrataSchema.cached(Box.self) {
               _StrataSchema(
-                Box.self, name: "box<\(_StrataSchema.argumentName(T.self)), \(_StrataSchema.argumentName(U.self))>", formerNames: ["box<\(T._archiveTypeName), \(String(describing: U.self))>"], version: 1,
+                Box.self, name: "box<\(_StrataSchema.argumentName(T.self)), \(_StrataSchema.argumentName(U.self))>", version: 1,
                 fields: [
                   _StrataField("content", T.self),
                   _StrataField("tag", U.self),

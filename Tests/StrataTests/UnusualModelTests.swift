@@ -49,6 +49,15 @@ enum Names: Equatable { case `self`(Int), `init`, `Type`(x: Int), make(String), 
 @Model(version: 1)
 enum Either<L: Archivable, R: Codable> { case left(L), right(R) }
 
+@Model(version: 1)
+final class Knot: Codable {
+  var name: String
+  var next: Either<Int, Knot>?
+  @Field(archive: .excluded) var seen = 0
+  init(name: String) { self.name = name }
+  enum CodingKeys: String, CodingKey { case name }
+}
+
 @Model(version: 1) struct Empty: Equatable {}
 
 @Suite struct UnusualModelTests {
@@ -81,6 +90,24 @@ enum Either<L: Archivable, R: Codable> { case left(L), right(R) }
     } else {
       Issue.record("x")
     }
+  }
+
+  @Test func objectsInCodablePayloads() throws {
+    func knot(_ either: Either<Int, Knot>?) -> Knot? { if case .right(let knot)? = either { knot } else { nil } }
+    let one = Knot(name: "a")
+    let both = try archived([Either<Int, Knot>.right(one), .right(one)])
+    #expect(knot(both[0]) === knot(both[1]) && knot(both[0])?.name == "a")
+    // A cycle.
+    one.next = .right(one)
+    let read = try archived(one)
+    #expect(knot(read.next) === read)
+    (one.next, read.next) = (nil, nil)
+    // A copy refers to the same object and keeps excluded fields.
+    one.seen = 3
+    let holder = Knot(name: "h")
+    holder.next = .right(one)
+    let copy = try holder.copy()
+    #expect(knot(copy.next) === one && one.seen == 3)
   }
 
   @Test func caseNames() throws {

@@ -20,12 +20,11 @@ extension ArchiveReader {
 
   /// The next value; `nil`, with nothing passed, where the bytes end before it does.
   private mutating func readWhole() throws -> ArchiveValue? {
-    let start = (position, strings.count, definitions.count, depth, context.graph)
+    let (start, definitionCount, graph) = (here, definitions.count, context.graph)
     do { return try readValue() } catch let error as ArchiveError where error.code == .truncated {
-      position = start.0
-      strings.removeAll(from: start.1)
-      definitions.removeLast(definitions.count - start.2)
-      (depth, context.graph) = (start.3, start.4)
+      goBack(to: start)
+      definitions.removeLast(definitions.count - definitionCount)
+      context.graph = graph
       return nil
     }
   }

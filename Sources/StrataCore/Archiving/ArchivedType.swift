@@ -12,7 +12,7 @@ package struct ArchivedType {
       self.init(root)
       return
     }
-    self = Self.find(name[...], model, SchemaCatalog(of: model, subclasses), 0)
+    self = Self.find(name[...], model, SchemaCatalog(of: model, and: subclasses), 0)
   }
 
   private init(_ type: any Archivable.Type, name: String? = nil) {

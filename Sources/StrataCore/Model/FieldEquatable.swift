@@ -23,7 +23,7 @@ extension VersionedModel {
   /// Whether another model has the same type and equal values in every permanent field. Objects inside are compared by
   /// their permanent fields too, and transitory fields are ignored everywhere. An object is equal to itself.
   ///
-  /// NaN equals NaN. A model that cannot be encoded equals no other model.
+  /// NaN equals NaN of the same kind, as in ``ArchiveValue``. A model that cannot be encoded equals no other model.
   ///
   /// - Complexity: linear in the size of both.
   public func isEqual(to other: some VersionedModel) -> Bool {

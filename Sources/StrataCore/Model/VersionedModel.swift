@@ -177,36 +177,26 @@ extension VersionedModel {
     let schema = schema
     // In a separate function, so that the fast path for other models stays short.
     if schema.readsSpecially || reader.isObjectFrame { return try readSpecially(from: &reader) }
-    switch try reader.beginRecord(schema) {
-    case .fields:
-      try reader.enter()
-      do {
-        let model = try Self(fields: &reader)
-        reader.leave()
-        return model
-      } catch {
-        throw located(error, reader.failedField)
-      }
-    case .values(let shape):
-      return try make(from: reader.readValues(of: shape), in: reader.context)
-    case .other:
-      return try make(from: reader.readValue(), in: reader.context)
-    }
+    return try read(reader.beginRecord(schema), schema, from: &reader)
   }
 
   /// Reads objects, models inside objects, and models with hooks or rules.
   @inline(never)
   private static func readSpecially(from reader: inout ArchiveReader) throws -> Self {
+    let schema = schema
     if schema.isObject, let object = try reader.readReference(Self.self) { return object }
     // A value inside an object cannot be deferred. The object's field that holds it is deferred instead.
     let frame = (reader.isObjectFrame, reader.placeOffset)
     (reader.isObjectFrame, reader.placeOffset) = (false, 0)
     defer { (reader.isObjectFrame, reader.placeOffset) = frame }
-    return try read(reader.beginRecord(schema), from: &reader)
+    return try read(reader.beginRecord(schema), schema, from: &reader)
   }
 
   /// Reads the rest of a record, after its head.
-  package static func read(_ start: ArchiveReader.RecordStart, from reader: inout ArchiveReader) throws -> Self {
+  @inline(__always)
+  package static func read(
+    _ start: ArchiveReader.RecordStart, _ schema: ModelSchema, from reader: inout ArchiveReader
+  ) throws -> Self {
     switch start {
     case .fields:
       try reader.enter()
@@ -230,15 +220,20 @@ extension VersionedModel {
     let schema = Self.schema
     if schema.isEnumeration { return try makeCase(of: value, in: context) }
     if context.takesPlainObjects, case .object(let object) = value {
-      return try make(
-        dictionary: Dictionary(uniqueKeysWithValues: object.entries.map { ($0.key, $0.value) }), in: context)
+      let dictionary = Dictionary(object.entries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+      guard dictionary.count == object.count else {
+        throw ArchiveError(
+          .unknownKey, "two keys are spellings of one text; give only the key that the model declares",
+          typeName: schema.name)
+      }
+      return try make(dictionary: dictionary, in: context)
     }
     // A record in JSON comes from a transformer.
     guard case .record(let record) = value else {
       if context.source == .json { return try make(fromJSON: value, in: context) }
       throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
     }
-    return try make(from: record, schema, in: context)
+    return try make(from: record, in: context)
   }
 
   /// Upgrades a record and creates the model from it.
@@ -247,12 +242,6 @@ extension VersionedModel {
   ) throws -> Self {
     let schema = Self.schema
     if schema.isEnumeration { return try makeCase(of: .record(record), in: context) }
-    return try make(from: record, schema, in: context, isObjectFrame: isObjectFrame)
-  }
-
-  private static func make(
-    from record: ModelRecord, _ schema: ModelSchema, in context: DecodingContext, isObjectFrame: Bool = false
-  ) throws -> Self {
     if schema.isObject, !schema.isNamed(record.typeName),
       let subclass = subclass(named: record.typeName, in: context)
     {
@@ -261,8 +250,7 @@ extension VersionedModel {
       if let object = object as? Self { return object }
     }
     let (values, unknown) = try schema.upgradedFields(of: record, in: context)
-    var reader = ArchiveReader(values, unknownFields: unknown, context: context)
-    return try make(&reader, schema, isObjectFrame: isObjectFrame)
+    return try make(values, unknownFields: unknown, in: context, isObjectFrame: isObjectFrame)
   }
 
   /// Creates the model from the values of its fields.
@@ -271,12 +259,6 @@ extension VersionedModel {
     isObjectFrame: Bool = false
   ) throws -> Self {
     var reader = ArchiveReader(values, unknownFields: unknownFields, context: context)
-    return try make(&reader, schema, isObjectFrame: isObjectFrame)
-  }
-
-  private static func make(
-    _ reader: inout ArchiveReader, _ schema: ModelSchema, isObjectFrame: Bool
-  ) throws -> Self {
     reader.isObjectFrame = isObjectFrame
     var model: Self
     do { model = try Self(fields: &reader) } catch { throw located(error, reader.failedField) }

@@ -27,7 +27,8 @@ extension ReversibleTransformer where Input == String, Output == Date {
     format: String, locale: Locale = Locale(identifier: "en_US_POSIX"), timeZone: TimeZone = .gmt,
     calendar: Calendar = Calendar(identifier: .gregorian), defaultDate: Date? = nil
   ) -> Self {
-    let formatter = SharedFormatter {
+    // A formatter has state and is expensive to create, so threads share it.
+    let formatter = Mutex(
       StrictDateFormatter(format) { format in
         var calendar = calendar
         calendar.timeZone = timeZone
@@ -39,12 +40,11 @@ extension ReversibleTransformer where Input == String, Output == Date {
         formatter.isLenient = false
         formatter.defaultDate = defaultDate
         return formatter
-      }
-    }
+      })
     var transformer = text(
       "the text is not a date of the format \(format)",
-      { text in format.isEmpty ? nil : formatter { $0.date(from: text) } }
-    ) { date in formatter { $0.string(from: date) } }
+      { text in format.isEmpty ? nil : formatter.withLock { $0.date(from: text) } }
+    ) { date in formatter.withLock { $0.string(from: date) } }
     if format.isEmpty { transformer.problem = "a date format is empty" }
     return transformer
   }

@@ -10,16 +10,14 @@ extension ReversibleTransformer where Input == String, Output == Double {
   public static func number(
     style: NumberFormatter.Style = .decimal, locale: Locale = Locale(identifier: "en_US")
   ) -> Self {
-    let formatter = SharedFormatter {
-      let formatter = NumberFormatter()
-      formatter.numberStyle = style
-      formatter.locale = locale
-      return formatter
-    }
+    let numbers = NumberFormatter()
+    numbers.numberStyle = style
+    numbers.locale = locale
+    let formatter = Mutex(numbers)
     return text(
-      "the text is not a number of the format", { text in formatter { $0.number(from: text)?.doubleValue } }
+      "the text is not a number of the format", { text in formatter.withLock { $0.number(from: text)?.doubleValue } }
     ) { number in
-      guard let text = formatter({ $0.string(from: NSNumber(value: number)) }) else {
+      guard let text = formatter.withLock({ $0.string(from: NSNumber(value: number)) }) else {
         throw TransformError("the number has no text in the format", input: number)
       }
       return text

@@ -56,20 +56,15 @@ extension ValidationCheck where Value: Comparable & SendableMetatype {
 extension ValidationCheck where Value: BidirectionalCollection & SendableMetatype, Value.SubSequence == Substring {
   /// The whole text matches a regular expression.
   public static func matches(_ regex: sending Regex<some Any>) -> Self {
-    let pattern = Pattern(regex)
+    // A regular expression may contain code that is not safe to share.
+    let pattern = Mutex(regex)
     return Self { text in
-      if try !pattern.matches(text[...]) { throw InvalidValue("has the wrong form", code: .matches) }
+      let text = text[...]
+      if try pattern.withLock({ try $0.wholeMatch(in: text) == nil }) {
+        throw InvalidValue("has the wrong form", code: .matches)
+      }
     }
   }
-}
-
-/// A regular expression, used under a lock because it may contain code that is not safe to share.
-private final class Pattern<Output>: Sendable {
-  private let regex: Mutex<Regex<Output>>
-
-  init(_ regex: sending Regex<Output>) { self.regex = Mutex(regex) }
-
-  func matches(_ text: Substring) throws -> Bool { try regex.withLock { try $0.wholeMatch(in: text) != nil } }
 }
 
 /// A range as it is written in code.

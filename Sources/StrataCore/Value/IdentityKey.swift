@@ -48,18 +48,17 @@ extension IdentityKey {
 extension IdentityKey: CustomStringConvertible {
   /// The keys with `+` between them, as paths show them: `owner+name`. A `+` or a `\` in a key has a `\` before it.
   public var description: String {
-    guard keys.contains(where: { $0.contains { $0 == "+" || $0 == "\\" } }) else { return keys.joined(separator: "+") }
-    return keys.map { $0.replacing("\\", with: "\\\\").replacing("+", with: "\\+") }.joined(separator: "+")
+    keys.map { $0.escaping(["\\", "+"]) }.joined(separator: "+")
   }
 
   /// Parses keys in the form of ``description``; `nil` for an empty key.
   public init?(parsing text: String) {
     var keys = [""], isEscaped = false
-    for character in text {
-      if isEscaped || (character != "\\" && character != "+") {
-        keys[keys.count - 1].append(character)
+    for scalar in text.unicodeScalars {
+      if isEscaped || (scalar != "\\" && scalar != "+") {
+        keys[keys.count - 1].unicodeScalars.append(scalar)
         isEscaped = false
-      } else if character == "\\" {
+      } else if scalar == "\\" {
         isEscaped = true
       } else {
         keys.append("")
@@ -67,6 +66,19 @@ extension IdentityKey: CustomStringConvertible {
     }
     guard !isEscaped, !keys.contains("") else { return nil }
     self.init(keys)
+  }
+}
+
+extension String {
+  /// The text with a `\` before each of some characters.
+  func escaping(_ special: [Unicode.Scalar]) -> String {
+    guard unicodeScalars.contains(where: special.contains) else { return self }
+    var text = UnicodeScalarView()
+    for scalar in unicodeScalars {
+      if special.contains(scalar) { text.append("\\") }
+      text.append(scalar)
+    }
+    return String(text)
   }
 }
 

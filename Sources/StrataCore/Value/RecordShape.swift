@@ -17,10 +17,10 @@ package final class RecordShape: Sendable {
   private let changes = Mutex<[Change: RecordShape]>([:])
 
   private enum Change: Hashable {
-    case add(String)
+    case add(ExactKey)
     case remove(Int)
-    case rename(Int, String)
-    case version(String, Int?)
+    case rename(Int, ExactKey)
+    case version(ExactKey, Int?)
     case levels([ModelRecord.Superclass])
   }
 
@@ -125,7 +125,7 @@ package final class RecordShape: Sendable {
   }
 
   package func adding(_ key: String) -> RecordShape {
-    changed(.add(key)) { ($0.typeName, $0.modelVersion, $0.keys + [key]) }
+    changed(.add(ExactKey(key))) { ($0.typeName, $0.modelVersion, $0.keys + [key]) }
   }
 
   package func removing(at place: Int) -> RecordShape {
@@ -137,7 +137,7 @@ package final class RecordShape: Sendable {
   }
 
   package func renaming(at place: Int, to key: String) -> RecordShape {
-    changed(.rename(place, key)) { shape in
+    changed(.rename(place, ExactKey(key))) { shape in
       var keys = shape.keys
       keys[place] = key
       return (shape.typeName, shape.modelVersion, keys)
@@ -145,7 +145,7 @@ package final class RecordShape: Sendable {
   }
 
   package func named(_ typeName: String, version: Int?) -> RecordShape {
-    changed(.version(typeName, version)) { (typeName, version, $0.keys) }
+    changed(.version(ExactKey(typeName), version)) { (typeName, version, $0.keys) }
   }
 
   /// Returns the shape with more keys. Records of a kind share it, unless the keys are so many that adding them one by

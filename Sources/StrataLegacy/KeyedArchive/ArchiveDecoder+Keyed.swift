@@ -61,7 +61,7 @@ extension ArchiveDecoder {
     guard let root = archive.top[key] else {
       throw ArchiveError(.missingValue, "the keyed archive has no top key \(key)")
     }
-    let models = try KeyedModels(SchemaCatalog(of: type, subclasses), archive.classes)
+    let models = try KeyedModels(SchemaCatalog(of: type, and: subclasses), archive.classes)
     let context = DecodingContext(
       limits: limits, source: .keyedArchive, finishing: .gathering(validates: validates))
     context.subclasses = subclasses

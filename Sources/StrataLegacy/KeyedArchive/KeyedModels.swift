@@ -89,7 +89,7 @@ struct KeyedModels {
   mutating func record(_ record: ModelRecord, in context: DecodingContext) throws -> ModelRecord? {
     guard let schema = schema(of: record.typeName) else { return nil }
     let key = Self.representationKey
-    if let representation = record[key], !schema.isEnumeration, !schema.takenKeys.contains(key) {
+    if let representation = record[key], !schema.isEnumeration, !schema.takenKeys.contains(ExactKey(key)) {
       do { return try self.record(of: representation, schema, record.modelVersion, in: context) } catch {
         throw ArchiveError.at(.key(key), error).inType(schema.name)
       }

@@ -190,8 +190,7 @@ struct EntityCatalogBuilder {
 
   /// Refuses a type that contains objects of classes, whose identity a column cannot keep.
   private func checkValue(_ type: Any.Type) throws {
-    var catalog = SchemaCatalog()
-    (type as? any Archivable.Type)?._collectSchemas(into: &catalog)
+    let catalog = SchemaCatalog(of: type)
     guard catalog.objectTypes.isEmpty else {
       let names = catalog.objectTypes.keys.sorted().joined(separator: ", ")
       throw invalid(

@@ -33,7 +33,7 @@ struct UpgradeTypes: Sendable {
       if version > now { return .newer }
       if version < now { isOld = true }
     }
-    let catalog = SchemaCatalog(of: root, options.subclasses)
+    let catalog = SchemaCatalog(of: root, and: options.subclasses)
     for shape in content.shapes {
       let levels = shape.levels.map { ($0.typeName, Optional($0.modelVersion)) }
       for (name, version) in [(shape.typeName, shape.modelVersion)] + levels {

@@ -189,6 +189,21 @@ struct IdentityKeyTests {
       let policy = MergePolicy.byID(key, unlisted: .remove)
       #expect(MergePolicy(policy.description)?.description == policy.description)
     }
+    for name in ["a,keep", "a,b", "a)b(", "a|b", "|", "a\\,b", "(a).ifPresent", "\u{301}a", "+\u{301}", "a,\u{301}b"] {
+      for policy in [MergePolicy.byID(IdentityKey(name)), .byID([name, "b"], unlisted: .keep), .lastWriter(by: name)] {
+        for policy in [policy, policy.ifPresent, policy.orElse(.max), policy.orElse(.max).ifPresent] {
+          let again = MergePolicy(policy.description)
+          #expect(again?.description.utf8.elementsEqual(policy.description.utf8) == true, "\(policy)")
+          #expect(again?.claims == policy.claims, "\(policy)")
+        }
+      }
+      #expect(IdentityKey(parsing: IdentityKey([name, "b"]).description) == [name, "b"])
+    }
+    #expect(MergePolicy.byID(["a+b", "c"]).description == #"byID(a\+b+c)"#)
+    #expect(MergePolicy.byID("a,keep").description == #"byID(a\,keep)"#)
+    for text in ["lastWriter(a,b)", "lastWriter(a\\+b)", "byID(a\\)", "lastWriter(a\\)"] {
+      #expect(MergePolicy(text) == nil)
+    }
     for text in ["", "+", "a+", "a\\"] { #expect(IdentityKey(parsing: text) == nil) }
   }
 }

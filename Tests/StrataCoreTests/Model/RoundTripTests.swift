@@ -159,6 +159,39 @@ struct RoundTripTests {
     #expect(record["\u{E9}"] == 1 && record["e\u{301}"] == 2)
   }
 
+  @Test("Records of one shape each keep the spelling of an added or renamed key")
+  func spellingsOfChanges() {
+    let shape = ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 0)])
+    for keys in [["\u{E9}", "e\u{301}"], ["e\u{301}", "\u{E9}"]] {
+      for key in keys {
+        var added = shape, renamed = shape, named = shape
+        added[key] = 1
+        #expect(added[key] == 1 && added.keys.last.map { $0.utf8.elementsEqual(key.utf8) } == true)
+        renamed.rename("a", to: key)
+        #expect(renamed[key] == 0)
+        named.typeName = key
+        #expect(named.typeName.utf8.elementsEqual(key.utf8))
+      }
+    }
+  }
+
+  @Test("An unknown key that is another spelling of a model's key is kept")
+  func unknownSpellings() throws {
+    let record = ModelRecord(
+      typeName: "Spelled", modelVersion: 1, fields: [("\u{E9}", 1), ("e\u{301}", 2)])
+    let read = try ArchiveDecoder().decode(Spelled.self, from: ArchiveEncoder().encode(record))
+    #expect(read.value == 1 && read.unknownFields["e\u{301}"] == 2)
+    let again = try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(read))
+    #expect(again["\u{E9}"] == 1 && again["e\u{301}"] == 2)
+  }
+
+  @Test("Two spellings of one key are no dictionary of a model")
+  func spellingsOfADictionary() {
+    let inner: ArchiveValue = .object(
+      ArchiveObject([.init(key: "\u{E9}", value: 1), .init(key: "e\u{301}", value: 2)]))
+    #expect(throws: ArchiveError.self) { try SpelledHolder(dictionary: ["inner": inner]) }
+  }
+
   @Test("Names that would be read as versions are refused", arguments: [("T@3", nil), ("T", -1)] as [(String, Int?)])
   func marks(name: String, version: Int?) {
     let record = ModelRecord(
@@ -228,4 +261,23 @@ struct RoundTripTests {
     // Once written again, they are found again.
     #expect(try short.count - ArchiveEncoder().encodeBody(many + many.suffix(100)).count < 100 * 8)
   }
+}
+
+private struct Spelled: VersionedModel {
+  var value: Int
+  var unknownFields = UnknownFields()
+  static let schema = ModelSchema(
+    Spelled.self, name: "Spelled", version: 1, fields: [FieldInfo("\u{E9}", Int.self)], keepsUnknownFields: true)
+  init(fields reader: inout ArchiveReader) throws {
+    value = try reader.field(0)
+    unknownFields = reader.readUnknownFields()
+  }
+  func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, value) }
+  var archivedUnknownFields: UnknownFields { unknownFields }
+}
+
+private struct SpelledHolder: DescribedModel {
+  var inner: Spelled
+  static let fields = Fields(
+    SpelledHolder.self, version: 1, Field("inner", \.inner), make: { SpelledHolder(inner: $0) })
 }

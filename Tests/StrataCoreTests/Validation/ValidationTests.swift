@@ -340,6 +340,13 @@ private final class Meter: DescribedModel, Validating {
     .replace("level", \.level) { max(0, $0) }, .check("name", \.name, .nonEmpty))
 }
 
+private struct Doubled: DescribedModel, Validating {
+  var name: String
+  static let fields = Fields(
+    Doubled.self, version: 1, Field("name", \.name), Field("name", \.name), make: { name, _ in Doubled(name: name) })
+  static let validation = Validation<Doubled>(.check("name", \.name, .nonEmpty))
+}
+
 private struct Refused: DescribedModel, Validating {
   var name: String
   var stars: Int?
@@ -359,6 +366,12 @@ private struct Refused: DescribedModel, Validating {
 
 @Suite("What rules refused")
 struct RefusedValueTests {
+  @Test("A key that is declared twice is an error of the schema, when validating too")
+  func doubled() {
+    #expect { try Doubled(name: "a").validated() } throws: { ($0 as? ArchiveError)?.code == .invalidSchema }
+    #expect(!Doubled(name: "a").isValid)
+  }
+
   private func failures(_ text: String) throws -> [ValidationFailure] {
     let error = #expect(throws: ArchiveError.self) { try Refused(fromJSON: Data(text.utf8)) }
     #expect(error?.input as? ArchiveValue == error?.failures.first?.input as? ArchiveValue)

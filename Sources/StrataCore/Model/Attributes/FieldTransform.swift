@@ -10,66 +10,25 @@ package struct FieldTransform: Sendable {
   package let read: @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue
   package let write: (@Sendable (ArchiveValue) throws -> ArchiveValue)?
 
-  package init<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
+  package init<Input: SendableMetatype, Output: SendableMetatype>(
     _ transformer: ReversibleTransformer<Input, Output>
   ) {
-    self.init(transformer, Side<Input>(), Side<Output>())
+    self.init(transformer.forward, transformer.backward, problem: transformer.problem)
   }
 
-  package init<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
-    _ transformer: Transformer<Input, Output>
+  package init<Input: SendableMetatype, Output: SendableMetatype>(_ transformer: Transformer<Input, Output>) {
+    self.init(transformer, nil, problem: nil)
+  }
+
+  private init<Input: SendableMetatype, Output: SendableMetatype>(
+    _ forward: Transformer<Input, Output>, _ backward: Transformer<Output, Input>?, problem: String?
   ) {
-    self.init(transformer, nil, Side<Input>(), Side<Output>())
-  }
-
-  /// A transformer to a type that is only `Codable`.
-  package init<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
-    codable transformer: ReversibleTransformer<Input, Output>
-  ) {
-    self.init(transformer, Side<Input>(), Side<Output>(codable: ()))
-  }
-
-  package init<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
-    codable transformer: Transformer<Input, Output>
-  ) {
-    self.init(transformer, nil, Side<Input>(), Side<Output>(codable: ()))
-  }
-
-  init<Output: Archivable & SendableMetatype>(
-    paths transformer: ReversibleTransformer<[ValuePath: ArchiveValue], Output>
-  ) {
-    self.init(transformer, Side.paths, Side<Output>())
-  }
-
-  init<Output: Archivable & SendableMetatype>(paths transformer: Transformer<[ValuePath: ArchiveValue], Output>) {
-    self.init(transformer, nil, Side.paths, Side<Output>())
-  }
-
-  init<Output: Codable & SendableMetatype>(
-    codablePaths transformer: ReversibleTransformer<[ValuePath: ArchiveValue], Output>
-  ) {
-    self.init(transformer, Side.paths, Side<Output>(codable: ()))
-  }
-
-  init<Output: Codable & SendableMetatype>(codablePaths transformer: Transformer<[ValuePath: ArchiveValue], Output>) {
-    self.init(transformer, nil, Side.paths, Side<Output>(codable: ()))
-  }
-
-  private init<Input, Output>(
-    _ transformer: ReversibleTransformer<Input, Output>, _ input: Side<Input>, _ output: Side<Output>
-  ) {
-    self.init(transformer.forward, transformer.backward, input, output, problem: transformer.problem)
-  }
-
-  private init<Input, Output>(
-    _ forward: Transformer<Input, Output>, _ backward: Transformer<Output, Input>?, _ input: Side<Input>,
-    _ output: Side<Output>, problem: String? = nil
-  ) {
+    let input = Side<Input>(), output = Side<Output>()
     self.output = Output.self
-    takesNull = input.takesNull
+    takesNull = input.isPaths || TypeShape(of: Input.self).isOptional
     isUntyped = Output.self is ArchiveValue.Type
     self.problem = problem
-    let forward = output.isCodable ? forward : forward.unfinished
+    let forward = TypeShape.archivable(Output.self) == nil ? forward : forward.unfinished
     read = { value, context in try output.value(Self.apply(forward, to: input.make(value, context))) }
     guard let backward else {
       write = nil
@@ -96,54 +55,34 @@ package struct FieldTransform: Sendable {
 }
 
 /// The conversion between values and the input or output of a transformer.
-private struct Side<T>: Sendable {
-  let make: @Sendable (ArchiveValue, DecodingContext) throws -> T
-  let value: @Sendable (T) throws -> ArchiveValue
-  var takesNull = TypeShape(of: T.self).isOptional
-  var isCodable = false
-  var isPaths = false
+private struct Side<T: SendableMetatype>: Sendable {
+  /// Whether the values are those at several paths. Their value is an object whose keys are the spellings of the paths.
+  let isPaths = T.self == [ValuePath: ArchiveValue].self
 
-  init(
-    make: @escaping @Sendable (ArchiveValue, DecodingContext) throws -> T,
-    value: @escaping @Sendable (T) throws -> ArchiveValue
-  ) {
-    (self.make, self.value) = (make, value)
-  }
-}
-
-extension Side where T: Archivable & SendableMetatype {
-  init() {
-    self.init(make: { try T.make(from: $0, in: $1) }) { value in
-      // Plain types need no buffer.
-      switch value {
-      case let value as ArchiveValue: value
-      case let value as String: .string(value)
-      default: try value.archivedValue(includingExcluded: true)
-      }
-    }
-  }
-}
-
-extension Side where T: Codable & SendableMetatype {
-  init(codable: Void) {
-    self.init(
-      make: { try ValueCoding.make(T.self, from: $0, in: $1) }, value: { try ValueCoding.value(of: $0) })
-    isCodable = true
-  }
-}
-
-extension Side where T == [ValuePath: ArchiveValue] {
-  /// The values at several paths. Their value is an object whose keys are the spellings of the paths.
-  static var paths: Side {
-    var side = Side { value, _ in
+  func make(_ value: ArchiveValue, _ context: DecodingContext) throws -> T {
+    if isPaths {
       let entries = value.objectValue?.entries ?? []
-      return Dictionary(
+      let values = Dictionary(
         entries.map { (ValuePath(parsing: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
-    } value: { values in
+      if let values = values as? T { return values }
+    }
+    // In two steps, because nil would be any optional.
+    guard let any = try ValueCoding.make(any: T.self, from: value, in: context), let made = any as? T else {
+      throw ArchiveError(.invalidMapping, "the type \(T.self) of a transformer is neither Archivable nor Codable")
+    }
+    return made
+  }
+
+  func value(_ made: T) throws -> ArchiveValue {
+    if isPaths, let values = made as? [ValuePath: ArchiveValue] {
       let entries = values.map { ArchiveObject.Entry(key: $0.memberKey, value: $1) }
       return .object(ArchiveObject(entries.sorted { $0.key < $1.key }))
     }
-    (side.takesNull, side.isPaths) = (true, true)
-    return side
+    // Plain types need no buffer.
+    return switch made {
+    case let made as ArchiveValue: made
+    case let made as String: .string(made)
+    default: try ValueCoding.value(of: made)
+    }
   }
 }

@@ -66,95 +66,48 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// At a path, with a transformer between JSON and the field.
   ///
   /// The transformer's input is read as strictly as a field of that type. Null stays null and is not passed to the
-  /// transformer, unless its input is an optional. An absent value is never passed.
-  public static func path<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
+  /// transformer, unless its input is an optional. An absent value is never passed. Both types must be archivable or
+  /// `Codable`.
+  public static func path<Input: SendableMetatype, Output: SendableMetatype>(
     _ path: ValuePath, _ transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
     JSONField(.path(path), FieldTransform(transformer))
   }
 
   /// At a path, with a one-way transformer: the field is not written.
-  public static func path<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
+  public static func path<Input: SendableMetatype, Output: SendableMetatype>(
     _ path: ValuePath, _ transformer: Transformer<Input, Output>
   ) -> JSONField {
     JSONField(.path(path), FieldTransform(transformer))
   }
 
-  /// At a path, with a transformer to a type that is only `Codable`.
-  @_disfavoredOverload
-  public static func path<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
-    _ path: ValuePath, _ transformer: ReversibleTransformer<Input, Output>
-  ) -> JSONField {
-    JSONField(.path(path), FieldTransform(codable: transformer))
-  }
-
-  /// At a path, with a one-way transformer to a type that is only `Codable`: the field is not written.
-  @_disfavoredOverload
-  public static func path<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
-    _ path: ValuePath, _ transformer: Transformer<Input, Output>
-  ) -> JSONField {
-    JSONField(.path(path), FieldTransform(codable: transformer))
-  }
-
   /// At several paths, with a transformer that receives the values there. The dictionary has no entry for an absent
   /// path, and `.null` for a null.
-  public static func paths<Output: Archivable & SendableMetatype>(
+  public static func paths<Output: SendableMetatype>(
     _ paths: ValuePath..., by transformer: ReversibleTransformer<[ValuePath: ArchiveValue], Output>
   ) -> JSONField {
-    JSONField(.paths(paths), FieldTransform(paths: transformer))
+    JSONField(.paths(paths), FieldTransform(transformer))
   }
 
   /// At several paths, with a one-way transformer.
-  public static func paths<Output: Archivable & SendableMetatype>(
+  public static func paths<Output: SendableMetatype>(
     _ paths: ValuePath..., by transformer: Transformer<[ValuePath: ArchiveValue], Output>
   ) -> JSONField {
-    JSONField(.paths(paths), FieldTransform(paths: transformer))
-  }
-
-  /// At several paths, with a transformer to a type that is only `Codable`.
-  @_disfavoredOverload
-  public static func paths<Output: Codable & SendableMetatype>(
-    _ paths: ValuePath..., by transformer: ReversibleTransformer<[ValuePath: ArchiveValue], Output>
-  ) -> JSONField {
-    JSONField(.paths(paths), FieldTransform(codablePaths: transformer))
-  }
-
-  /// At several paths, with a one-way transformer to a type that is only `Codable`.
-  @_disfavoredOverload
-  public static func paths<Output: Codable & SendableMetatype>(
-    _ paths: ValuePath..., by transformer: Transformer<[ValuePath: ArchiveValue], Output>
-  ) -> JSONField {
-    JSONField(.paths(paths), FieldTransform(codablePaths: transformer))
+    JSONField(.paths(paths), FieldTransform(transformer))
   }
 
   /// The same path, with a transformer between JSON and the field.
-  public func transformed<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
+  public func transformed<Input: SendableMetatype, Output: SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
     with { $0.transform = FieldTransform(transformer) }
   }
 
   /// The same path, with a one-way transformer.
-  public func transformed<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
+  public func transformed<Input: SendableMetatype, Output: SendableMetatype>(
     by transformer: Transformer<Input, Output>
   ) -> JSONField {
     with { $0.transform = FieldTransform(transformer) }
-  }
-
-  /// The same path, with a transformer between JSON and a field whose type is only `Codable`.
-  @_disfavoredOverload
-  public func transformed<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
-    by transformer: ReversibleTransformer<Input, Output>
-  ) -> JSONField {
-    with { $0.transform = FieldTransform(codable: transformer) }
-  }
-
-  /// The same path, with a one-way transformer to a type that is only `Codable`.
-  @_disfavoredOverload
-  public func transformed<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
-    by transformer: Transformer<Input, Output>
-  ) -> JSONField {
-    with { $0.transform = FieldTransform(codable: transformer) }
   }
 
   // MARK: Which way

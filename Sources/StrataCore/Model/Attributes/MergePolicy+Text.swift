@@ -1,5 +1,6 @@
 extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
-  /// The policy in the form of reports and the command line: `serverWins`, `byID(id,keep)`, `lines|serverWins`.
+  /// The policy in the form of reports and the command line: `serverWins`, `byID(id,keep)`, `lines|serverWins`. A comma,
+  /// a parenthesis, a bar or a `\` in a key has a `\` before it.
   public var description: String {
     switch rule {
     case .automatic: "automatic"
@@ -8,7 +9,8 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     case .local: "localWins"
     case .keepLocal: "keepLocal"
     case .recursive: "recursive"
-    case .byID(let key, let unlisted): "byID(\(key)\(unlisted.map { ",\($0.rawValue)" } ?? ""))"
+    case .byID(let key, let unlisted):
+      "byID(\(key.description.escaping(Self.special))\(unlisted.map { ",\($0.rawValue)" } ?? ""))"
     case .maximum: "max"
     case .minimum: "min"
     case .sumOfDeltas: "sumOfDeltas"
@@ -16,7 +18,7 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     case .addWins: "addWins"
     case .append: "append"
     case .lines: "lines"
-    case .lastWriter(let key): "lastWriter(\(key))"
+    case .lastWriter(let key): "lastWriter(\(key.escaping(Self.special + ["\\"])))"
     case .ifPresent(let policy): policy.alternatives.count > 1 ? "(\(policy)).ifPresent" : "\(policy).ifPresent"
     case .orElse(let policy, let other): "\(policy)|\(other)"
     case .custom: "custom"
@@ -26,15 +28,8 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
 
   /// Parses a policy in the form of ``description``; `nil` for any other text. Custom code has no text.
   public init?(_ description: String) {
-    var depth = 0
-    let bar = description.firstIndex { character in
-      depth += character == "(" ? 1 : character == ")" ? -1 : 0
-      return character == "|" && depth == 0
-    }
-    if let bar {
-      guard let first = MergePolicy(String(description[..<bar])),
-        let other = MergePolicy(String(description[description.index(after: bar)...]))
-      else { return nil }
+    if let (first, other) = Self.split(description, at: "|") {
+      guard let first = MergePolicy(first), let other = MergePolicy(other) else { return nil }
       self = first.orElse(other)
       return
     }
@@ -45,16 +40,27 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
       self = policy.ifPresent
       return
     }
-    let name = String(description.prefix { $0 != "(" })
-    var arguments: [String]?
-    if name.count < description.count {
-      guard description.hasSuffix(")") else { return nil }
-      arguments = description.dropFirst(name.count + 1).dropLast().split(
-        separator: ",", omittingEmptySubsequences: false
-      ).map(String.init)
-    }
-    guard let policy = Self.named(name, arguments) else { return nil }
+    let scalars = description.unicodeScalars
+    let name = String(scalars.prefix { $0 != "(" })
+    let arguments = scalars.dropFirst(name.unicodeScalars.count)
+    guard arguments.isEmpty || arguments.last == ")",
+      let policy = Self.named(name, arguments.isEmpty ? nil : String(arguments.dropFirst().dropLast()))
+    else { return nil }
     self = policy
+  }
+
+  private static let special: [Unicode.Scalar] = [",", "(", ")", "|"]
+
+  /// The texts before and after the first separator that is outside parentheses and has no `\` before it.
+  private static func split(_ text: String, at separator: Unicode.Scalar) -> (String, String)? {
+    var (depth, isEscaped) = (0, false)
+    let place = text.unicodeScalars.firstIndex { scalar in
+      defer { isEscaped = scalar == "\\" && !isEscaped }
+      if isEscaped { return false }
+      depth += scalar == "(" ? 1 : scalar == ")" ? -1 : 0
+      return scalar == separator && depth == 0
+    }
+    return place.map { (String(text[..<$0]), String(text.unicodeScalars[$0...].dropFirst())) }
   }
 
   /// The forms of all policies that have a text, for messages.
@@ -70,18 +76,16 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     .append, .lines,
   ]
 
-  private static func named(_ name: String, _ arguments: [String]?) -> MergePolicy? {
-    switch (name, arguments) {
-    case ("byID", nil): .byID()
-    case (_, nil): plain.first { $0.description == name }
-    case ("byID", let arguments?) where arguments.count == 1: IdentityKey(parsing: arguments[0]).map { .byID($0) }
-    case ("byID", let arguments?) where arguments.count == 2:
-      IdentityKey(parsing: arguments[0]).flatMap { key in
-        Unlisted(rawValue: arguments[1]).map { .byID(key, unlisted: $0) }
-      }
-    case ("lastWriter", let arguments?) where arguments.count == 1 && !arguments[0].isEmpty:
-      .lastWriter(by: arguments[0])
-    default: nil
+  private static func named(_ name: String, _ arguments: String?) -> MergePolicy? {
+    guard let arguments else { return name == "byID" ? .byID() : plain.first { $0.description == name } }
+    let parts = split(arguments, at: ",")
+    let text = parts?.0 ?? arguments
+    guard let key = IdentityKey(parsing: name == "lastWriter" ? text.escaping(["+"]) : text) else { return nil }
+    switch (name, parts?.1) {
+    case ("byID", nil): return .byID(key)
+    case ("byID", let unlisted?): return Unlisted(rawValue: unlisted).map { .byID(key, unlisted: $0) }
+    case ("lastWriter", nil) where key.keys.count == 1: return .lastWriter(by: key.keys[0])
+    default: return nil
     }
   }
 }

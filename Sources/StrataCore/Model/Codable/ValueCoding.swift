@@ -1,18 +1,18 @@
 /// The bridge to `Codable`: any Codable type becomes a value, and a value any Codable type.
 package enum ValueCoding {
-  /// Returns the value of anything that can be encoded.
+  /// Returns the value of anything that can be encoded, with the excluded fields of the models inside.
   ///
   /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
   package static func value<T>(of value: T) throws -> ArchiveValue {
-    if let value = value as? any Archivable { return try value.archivedValue() }
-    return try encoded(value)
+    if let value = value as? any Archivable { return try value.archivedValue(includingExcluded: true) }
+    return try encoded(value, includingExcluded: true)
   }
 
-  fileprivate static func encoded<T>(_ value: T) throws -> ArchiveValue {
+  fileprivate static func encoded<T>(_ value: T, includingExcluded: Bool) throws -> ArchiveValue {
     guard let value = value as? any Encodable else {
       throw ArchiveError(.notEncodable, "the type \(T.self) is neither Archivable nor Encodable")
     }
-    return try ValueEncoder.value(of: value)
+    return try ValueEncoder.value(of: value, includingExcluded: includingExcluded)
   }
 
   /// Decodes a value as any type that can be decoded.
@@ -37,7 +37,7 @@ package enum ValueCoding {
   }
 
   /// Creates a value of any type; `nil` for a type that is neither archivable nor `Codable`.
-  private static func make(any type: Any.Type, from value: ArchiveValue, in context: DecodingContext) throws -> Any? {
+  static func make(any type: Any.Type, from value: ArchiveValue, in context: DecodingContext) throws -> Any? {
     if let type = TypeShape.archivable(type) { return try type.make(from: value, in: context) }
     return try (type as? any Decodable.Type).map { try decoded($0, from: value, in: context) }
   }
@@ -59,9 +59,9 @@ extension ArchiveWriter {
   ///
   /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
   package mutating func write<T>(codable value: T) throws {
-    if let value = value as? any Archivable { return try write(value.archivedValue()) }
-    let value = try ValueCoding.encoded(value)
-    try beginEncoded()
+    if let value = value as? any Archivable { return try value.write(to: &self) }
+    let value = try ValueCoding.encoded(value, includingExcluded: includesExcluded)
+    try begin(nil)
     try write(value)
     endValue()
   }

@@ -35,8 +35,8 @@ final class ValueEncoder: Encoder {
   /// Returns the value of anything that can be encoded.
   ///
   /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
-  static func value(of value: some Encodable) throws -> ArchiveValue {
-    let root = ValueEncoder(CodableTypes(), nil, in: nil)
+  static func value(of value: some Encodable, includingExcluded: Bool) throws -> ArchiveValue {
+    let root = ValueEncoder(CodableTypes(includesExcluded: includingExcluded), nil, in: nil)
     do { try root.encode(value) } catch {
       // Open encoders and their parents refer to each other.
       _ = root.finish()

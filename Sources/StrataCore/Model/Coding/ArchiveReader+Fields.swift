@@ -45,7 +45,7 @@ extension ArchiveReader {
   public mutating func field<T: Archivable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy
   ) throws -> T {
-    let start = position
+    let start = here
     do {
       return isPositional
         ? try T.read(from: &self) : try slot(place, makeDefault)
@@ -85,7 +85,7 @@ extension ArchiveReader {
   public mutating func field<T: Decodable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy = .fail
   ) throws -> T {
-    let start = position
+    let start = here
     do {
       return isPositional
         ? try readCodable()
@@ -229,9 +229,9 @@ extension ArchiveReader {
   /// The value of a field that was read in part; `nil` if the field was decoded before the model.
   @usableFromInline
   @inline(never)
-  mutating func wholeValue(_ place: Int, from start: Int) throws -> ArchiveValue? {
+  mutating func wholeValue(_ place: Int, from start: ReadingPlace) throws -> ArchiveValue? {
     if isPositional {
-      position = start
+      goBack(to: start)
       return try readValue()
     }
     let token = jsonPlace(ofField: place)

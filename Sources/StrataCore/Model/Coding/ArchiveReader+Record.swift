@@ -87,9 +87,7 @@ extension ArchiveReader {
     let shape = RecordShape(mark: mark, keys: keys)
     guard shape.keysAreUnique else { throw ArchiveError.damaged("a record definition has a key twice", at: start) }
     let number = Int(tag) - 57344
-    let definition = Definition(number: number, shape: shape, matching: nil)
-    context.note(shape)
-    return define(definition)
+    return define(Definition(number: number, shape: shape, matching: nil))
   }
 
   /// Adds a definition, or replaces the definition with the same number, and returns its index.

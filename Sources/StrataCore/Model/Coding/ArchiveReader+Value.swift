@@ -121,9 +121,7 @@ extension ArchiveReader {
       passKey(of: &map, from: start)
       return key
     }
-    if initial == 0xD8, bytes.byteCount &- position >= 2,
-      bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.stringReference)
-    {
+    if isTag(CBOR.Tag.stringReference) {
       position &+= 2
       let number = try readReferenceNumber()
       if let text = strings.text(number) {
@@ -177,9 +175,8 @@ extension ArchiveReader {
   /// Whether the key at this position can be a collection.
   private func keyIsCollection() throws -> Bool {
     let major = try peekByte() >> 5
-    guard major == CBOR.Major.tag else { return major == CBOR.Major.array || major == CBOR.Major.map }
-    return bytes.byteCount &- position < 2
-      || bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) != UInt8(CBOR.Tag.stringReference)
+    return major == CBOR.Major.array || major == CBOR.Major.map
+      || major == CBOR.Major.tag && !isTag(CBOR.Tag.stringReference)
   }
 
   private mutating func readTagged() throws -> ArchiveValue {
@@ -319,9 +316,7 @@ extension ArchiveReader {
   /// Reads a URL. A URL that was read before is not parsed again, because parsing is most of its cost.
   package mutating func readURL() throws -> URL {
     let start = position
-    guard bytes.byteCount &- position >= 2, try peekByte() == 0xD8,
-      bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.url)
-    else {
+    guard isTag(CBOR.Tag.url) else {
       let value = try readValue()
       guard case .url(let url) = value else {
         throw ArchiveError.mismatch(expected: "a URL", found: value.kind, at: start)

@@ -72,6 +72,22 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package var countLimit: Int { context.limits.count }
   package var lengthLimit: Int { context.limits.stringLength }
 
+  // MARK: Places
+
+  /// The place of the next value.
+  @usableFromInline var here: ReadingPlace {
+    ReadingPlace(
+      position: position, stringCount: strings.count, depth: depth, sharedCount: context.graph.sharedCount)
+  }
+
+  /// Returns to an earlier place, to read its value once more.
+  mutating func goBack(to place: ReadingPlace) {
+    (position, depth) = (place.position, place.depth)
+    // The next reading numbers the same strings and objects.
+    strings.removeAll(from: place.stringCount)
+    context.graph.sharedCount = place.sharedCount
+  }
+
   // MARK: Bytes
 
   @inline(__always)
@@ -86,6 +102,16 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package func peekByte() throws -> UInt8 {
     guard position < bytes.byteCount else { throw Self.endOfBytes(at: position) }
     return bytes.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
+  }
+
+  /// A byte at a position inside the bytes.
+  @inline(__always)
+  func byte(_ place: Int) -> UInt8 { bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) }
+
+  /// Whether a tag of two bytes is next.
+  @inline(__always)
+  func isTag(_ tag: UInt64) -> Bool {
+    bytes.byteCount &- position >= 2 && byte(position) == 0xD8 && byte(position &+ 1) == UInt8(truncatingIfNeeded: tag)
   }
 
   @inline(__always)
@@ -242,9 +268,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   /// The number of the string reference (tag 25) at this position.
   package mutating func readReference(expected: String) throws -> Int {
-    if bytes.byteCount &- position >= 2, try peekByte() == 0xD8,
-      bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.stringReference)
-    {
+    if isTag(CBOR.Tag.stringReference) {
       position &+= 2
       return try readReferenceNumber()
     }
@@ -342,4 +366,10 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     let found = try readKind()
     return ArchiveError.mismatch(expected: expected, found: found, at: start)
   }
+}
+
+/// A position in the bytes, with the state of the reader that reading on changes.
+@usableFromInline
+struct ReadingPlace {
+  let position, stringCount, depth, sharedCount: Int
 }

@@ -11,13 +11,7 @@ extension ArchiveWriter {
   /// Writes a field whose type is only `Codable`.
   @_disfavoredOverload
   public mutating func field<T: Encodable>(_ place: Int, _ value: T) throws {
-    do {
-      if let value = value as? any Archivable {
-        try value.write(to: &self)
-      } else {
-        try write(codable: value)
-      }
-    } catch {
+    do { try write(codable: value) } catch {
       fail(place)
       throw error
     }

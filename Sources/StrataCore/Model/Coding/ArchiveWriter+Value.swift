@@ -18,22 +18,26 @@ extension ArchiveWriter {
     case .date(let value): write(value)
     case .url(let value): write(value)
     case .uuid(let value): write(value)
-    case .array(let elements):
+    case .reference(let number): try writeReference(number)
+    case .record, .graph, .array, .set, .object, .map:
       try begin(value)
-      try enter()
+      try writeContent(of: value)
+      endValue()
+    }
+  }
+
+  private mutating func writeContent(of value: ArchiveValue) throws {
+    if case .record(let record) = value { return try write(record) }
+    if case .graph(let graph) = value { return try write(graph) }
+    try enter()
+    defer { leave() }
+    switch value {
+    case .array(let elements):
       beginArray(count: elements.count)
       try writeAll(elements)
-      leave()
-      endValue()
-    case .set(let elements):
-      try begin(value)
-      try enter()
-      try writeSet(elements)
-      leave()
-      endValue()
+    case .set(let elements): try writeSet(elements)
+    case .map(let entries): try writeMap(entries)
     case .object(let object):
-      try begin(value)
-      try enter()
       beginMap(count: object.count)
       // Through a span, an entry is borrowed instead of copied.
       try object.entries.withUnsafeBufferPointer { buffer in
@@ -45,36 +49,16 @@ extension ArchiveWriter {
           index &+= 1
         }
       }
-      leave()
-      endValue()
-    case .map(let entries):
-      try begin(value)
-      try enter()
-      try writeMap(entries)
-      leave()
-      endValue()
-    case .record(let record):
-      try begin(value)
-      try write(record)
-      endValue()
-    case .reference(let number): try writeReference(number)
-    case .graph(let graph):
-      try begin(value)
-      try write(graph)
-      endValue()
+    default: break
     }
   }
 
   /// Writes elements in the order of sets, each encoding once. Elements can have equal encodings if sets inside them
   /// differ only in their order.
   private mutating func writeSet(_ elements: [ArchiveValue]) throws {
-    if keepsOrder {
-      beginSet(count: elements.count)
-      return try writeAll(elements)
-    }
     let outer = orders
     defer { orders = outer }
-    if let known = outer?.sorted(elements) {
+    if let known = keepsOrder ? elements : outer?.sorted(elements) {
       beginSet(count: known.count)
       return try writeAll(known)
     }
@@ -97,17 +81,9 @@ extension ArchiveWriter {
   }
 
   private mutating func writeMap(_ entries: [ArchiveValue.MapEntry]) throws {
-    if keepsOrder {
-      beginMap(count: entries.count)
-      for entry in entries {
-        try write(entry.key)
-        try write(entry.value)
-      }
-      return
-    }
     let outer = orders
     defer { orders = outer }
-    if let known = outer?.sorted(entries) {
+    if let known = keepsOrder ? entries : outer?.sorted(entries) {
       beginMap(count: known.count)
       for entry in known {
         try write(entry.key)

@@ -319,30 +319,19 @@ public struct ArchiveWriter: ~Copyable {
 
   /// Begins a value that contains others. Each call needs its ``endValue()``.
   ///
+  /// - Parameter value: the value; `nil` if a Codable type encoded it. Its repetitions are not checked, because the type
+  ///   itself encoded each of them.
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if repeated parts make the output too large.
-  mutating func begin(_ value: ArchiveValue) throws {
-    if openValues == 0 { beginOutermost(value) }
+  mutating func begin(_ value: ArchiveValue?) throws {
+    if openValues == 0 {
+      outermost = value
+      output.begin(at: buffer.count)
+    }
     openValues &+= 1
     try output.check(buffer.count, of: outermost)
   }
 
-  /// Begins a value with others inside that a Codable type encoded. Each call needs its ``endValue()``.
-  ///
-  /// Repetitions are not checked, because the type itself encoded each of them.
-  ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if too much is written.
-  mutating func beginEncoded() throws {
-    if openValues == 0 { beginOutermost(nil) }
-    openValues &+= 1
-    try output.check(buffer.count, of: outermost)
-  }
-
-  private mutating func beginOutermost(_ value: ArchiveValue?) {
-    outermost = value
-    output.begin(at: buffer.count)
-  }
-
-  /// Ends a value begun with ``begin(_:)`` or ``beginEncoded()``.
+  /// Ends a value begun with ``begin(_:)``.
   mutating func endValue() {
     openValues &-= 1
     if openValues == 0 { outermost = nil }

@@ -1,15 +1,10 @@
 /// The order of sets and of keys: by the bytes of each element's own encoding (RFC 8949 §4.2.1).
 package enum CanonicalOrder {
   /// Returns the elements in order.
-  ///
-  /// - Parameters:
-  ///   - objects: the role of objects in the outer writer. Here they are ordered by their content, two levels deep.
-  ///   - graph: the objects of a graph without types, which are ordered by number.
   package static func sorted<T>(
-    _ elements: some Collection<T>, objects: ObjectRole? = nil, of graph: (first: Int, count: Int, written: Int)? = nil,
-    by write: (inout ArchiveWriter, T) throws -> Void
+    _ elements: some Collection<T>, by write: (inout ArchiveWriter, T) throws -> Void
   ) throws -> [T] {
-    try encoded(elements, objects: objects, of: graph, by: write).map(\.element)
+    try encoded(elements, by: write).map(\.element)
   }
 
   /// Throws if two sorted elements have the same encoding: a reader would see them as one.
@@ -44,7 +39,10 @@ package enum CanonicalOrder {
 
   /// Returns the elements in order, each with the bytes that determine it.
   ///
-  /// - Parameter inPlace: the objects that are being written in place.
+  /// - Parameters:
+  ///   - objects: the role of objects in the outer writer. Here they are ordered by their content, two levels deep.
+  ///   - inPlace: the objects that are being written in place.
+  ///   - graph: the objects of a graph without types, which are ordered by number.
   static func encoded<T>(
     _ elements: some Collection<T>, objects: ObjectRole? = nil, inPlace: ObjectsInPlace? = nil,
     of graph: (first: Int, count: Int, written: Int)? = nil, in orders: CanonicalOrders? = nil,

@@ -30,8 +30,6 @@ public final class DecodingContext {
   @exclusivity(unchecked) package var graph = GraphReading()
   /// Classes that may occur where one of their superclasses is expected.
   @exclusivity(unchecked) package var subclasses: [any VersionedModel.Type] = []
-  /// Every shape that was read, for tools.
-  @exclusivity(unchecked) package var shapes: [RecordShape]?
   /// Whether a decoded model has a merge base: the server's values.
   @exclusivity(unchecked) var hasMergeBase = false
   @exclusivity(unchecked) private var ownCaches: DecodingCaches?
@@ -55,14 +53,13 @@ public final class DecodingContext {
 
   package init(
     limits: ArchiveLimits = ArchiveLimits(), source: DecodingSource = .archive, includesExcluded: Bool = false,
-    notesShapes: Bool = false, finishing: Finishing = .atOnce(), budget: WorkBudget? = nil
+    finishing: Finishing = .atOnce(), budget: WorkBudget? = nil
   ) {
     self.limits = limits
     self.budget = budget ?? WorkBudget(limits)
     self.source = source
     self.includesExcluded = includesExcluded
     self.finishing = finishing
-    if notesShapes { shapes = [] }
   }
 
   /// A context for decoding models only to test whether they can be decoded.
@@ -126,9 +123,7 @@ public final class DecodingContext {
   /// The schemas of a model, of the models inside it and of their subclasses, looked up once for many objects.
   func catalog(of type: any VersionedModel.Type) -> SchemaCatalog {
     if let known = caches.catalogs[ObjectIdentifier(type)] { return known }
-    var catalog = SchemaCatalog()
-    type._collectSchemas(into: &catalog)
-    for subclass in subclasses { subclass._collectSchemas(into: &catalog) }
+    let catalog = SchemaCatalog(of: type, and: subclasses)
     caches.catalogs[ObjectIdentifier(type)] = catalog
     return catalog
   }
@@ -143,8 +138,6 @@ public final class DecodingContext {
 
   /// Whether values were written by hand: objects without a type, and arrays instead of sets.
   package var takesPlainObjects: Bool { source == .dictionary || source == .update }
-
-  package func note(_ shape: RecordShape) { shapes?.append(shape) }
 
   /// The indices of a schema's fields in records of a shape, computed once for many records; -1 for a field that they lack.
   ///
@@ -163,7 +156,9 @@ public final class DecodingContext {
       for (field, place) in zip(schema.fields, places) where place < 0 && field.archive == .always {
         report.addDefault(field.key, typeName: schema.name)
       }
-      for key in shape.keys where !schema.takenKeys.contains(key) { report.addUnusedKey(key, typeName: schema.name) }
+      for key in shape.keys where !schema.takenKeys.contains(ExactKey(key)) {
+        report.addUnusedKey(key, typeName: schema.name)
+      }
     }
     return places
   }
@@ -241,7 +236,7 @@ public struct DecodingReport: Sendable, Hashable {
   /// The upgrades in the order in which they occurred.
   public private(set) var upgrades: [Upgrade] = []
   /// Types whose objects had no model version. It counts as 0.
-  public var typesWithoutVersion: [String] { details.first?.typesWithoutVersion ?? [] }
+  public private(set) var typesWithoutVersion: [String] = []
 
   /// A key of a type that was read from an older version.
   public struct Key: Sendable, Hashable, CustomStringConvertible {
@@ -254,34 +249,22 @@ public struct DecodingReport: Sendable, Hashable {
     public var description: String { "\(typeName).\(key)" }
   }
 
-  /// Parts that most reports do not have.
-  private struct Details: Sendable, Hashable {
-    var typesWithoutVersion: [String] = []
-    var unusedKeys: [Key] = []
-    var defaultedKeys: [Key] = []
-    var idleOperations: [String] = []
-    var typesWithOtherFields: [String] = []
-  }
-
-  /// At most one element, so that a report without details is small.
-  private var details: [Details] = []
-
   /// Keys of older records that no field took after the steps, in the order in which they were first met. A model without
   /// ``UnknownFields`` drops their values.
-  public var unusedKeys: [Key] { details.first?.unusedKeys ?? [] }
+  public private(set) var unusedKeys: [Key] = []
   /// Fields that older records lacked after the steps, so that they took their defaults.
-  public var defaultedKeys: [Key] { details.first?.defaultedKeys ?? [] }
+  public private(set) var defaultedKeys: [Key] = []
   /// Operations of steps that found nothing to change, such as `Person 1 → 2: rename fullName to name`.
-  public var idleOperations: [String] { details.first?.idleOperations ?? [] }
+  public private(set) var idleOperations: [String] = []
   /// The type of the root, if the archive has its current version with other fields, or with the fields in another
   /// order. The version was probably not raised.
-  public var typesWithOtherFields: [String] { details.first?.typesWithOtherFields ?? [] }
+  public private(set) var typesWithOtherFields: [String] = []
 
   /// An empty report, for a decoder to fill.
   public init() {}
 
   /// Whether everything had the current versions.
-  public var isEmpty: Bool { upgrades.isEmpty && details.isEmpty }
+  public var isEmpty: Bool { self == DecodingReport() }
 
   package mutating func addUpgrade(of typeName: String, from: Int, to: Int) {
     add(Upgrade(typeName: typeName, fromVersion: from, toVersion: to, count: 1))
@@ -322,10 +305,9 @@ public struct DecodingReport: Sendable, Hashable {
   }
 
   /// Adds an element that is not present yet. A report has a bounded number of lines, whatever the bytes contain.
-  private mutating func add<T: Equatable>(_ element: T, _ list: WritableKeyPath<Details, [T]>) {
-    if details.isEmpty { details.append(Details()) }
-    let known = details[0][keyPath: list]
-    if known.count < 1000, !known.contains(element) { details[0][keyPath: list].append(element) }
+  private mutating func add<T: Equatable>(_ element: T, _ list: WritableKeyPath<Self, [T]>) {
+    let known = self[keyPath: list]
+    if known.count < 1000, !known.contains(element) { self[keyPath: list].append(element) }
   }
 
   /// Lines for the log of a debug build: keys that were dropped, defaults, and types with other fields.

@@ -114,7 +114,6 @@ extension ArchiveReader {
     let keyCount = known.shape.keys.count
     try context.budget.spend(values: 2 &* keyCount &+ 5 &+ WorkBudget.values(ofDefinition: keyCount))
     try context.budget.spend(weight: 2 &* WorkBudget.ofCollection &+ numbered &* WorkBudget.ofText)
-    context.note(known.shape)
   }
 
   /// The end of a reference to a text in its shortest form; `nil` for anything else.
@@ -134,6 +133,4 @@ extension ArchiveReader {
     else { return nil }
     return end
   }
-
-  private func byte(_ place: Int) -> UInt8 { bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) }
 }

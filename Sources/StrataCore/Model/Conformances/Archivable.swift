@@ -119,9 +119,9 @@ public struct SchemaCatalog: Sendable {
   /// A catalogue without models.
   public init() {}
 
-  /// The models that a value of a type may contain, and those of subclasses that may be among them.
-  package init(of type: any Archivable.Type, _ subclasses: [any VersionedModel.Type] = []) {
-    type._collectSchemas(into: &self)
+  /// The schemas of a type, of the models inside it and of classes that may occur in it.
+  package init(of type: Any.Type, and subclasses: [any VersionedModel.Type] = []) {
+    TypeShape.archivable(type)?._collectSchemas(into: &self)
     for subclass in subclasses { subclass._collectSchemas(into: &self) }
   }
 
@@ -157,9 +157,7 @@ public struct SchemaCatalog: Sendable {
   static func objectTypes(
     of root: any Archivable.Type, and subclasses: [any VersionedModel.Type]
   ) throws -> [String: any VersionedModel.Type] {
-    var catalog = SchemaCatalog()
-    root._collectSchemas(into: &catalog)
-    for subclass in subclasses { subclass._collectSchemas(into: &catalog) }
+    let catalog = SchemaCatalog(of: root, and: subclasses)
     for name in catalog.ambiguousNames.sorted() where catalog.objectTypes[name] != nil {
       _ = try catalog.schema(named: name)
     }

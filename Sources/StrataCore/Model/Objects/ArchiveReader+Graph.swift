@@ -56,15 +56,13 @@ extension ArchiveReader {
   /// Passes the head of a graph and returns the number of objects that follow; `nil`, with nothing passed, without a
   /// graph.
   private mutating func beginGraph() throws -> Int? {
-    guard bytes.byteCount &- position >= 4, try peekByte() == 0xD8,
-      bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.genericObject),
-      bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 2, as: UInt8.self) == 0x83
-    else { return nil }
-    let start = (position, strings.count)
+    guard bytes.byteCount &- position >= 4, isTag(CBOR.Tag.genericObject), byte(position &+ 2) == 0x83 else {
+      return nil
+    }
+    let start = here
     position &+= 3
     guard try readString() == CBOR.Generic.graph else {
-      position = start.0
-      strings.removeAll(from: start.1)
+      goBack(to: start)
       return nil
     }
     return try readArrayCount()
@@ -102,22 +100,20 @@ extension ArchiveReader {
     isObjectFrame = true
     defer { isObjectFrame = false }
     let schema = M.schema
-    context.graph.record = (schema, position, strings.count, depth)
+    context.graph.record = (schema, here)
     let start = definitions[place].matching == ObjectIdentifier(schema) ? .fields : match(place, schema)
-    return try M.read(start, from: &self)
+    return try M.read(start, schema, from: &self)
   }
 
   /// Returns the object of the reference at this position; `nil`, with nothing passed, if there is no reference.
   package mutating func readReference<T: Archivable>(_ type: T.Type) throws -> T? {
-    guard let objects = context.objects, try peekByte() == 0xD8, bytes.byteCount &- position >= 2 else { return nil }
-    switch UInt64(bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self)) {
-    case CBOR.Tag.sharedReference, CBOR.Tag.genericObject:
-      guard case .reference(let number) = try readValue() else {
-        throw ArchiveError.mismatch(expected: "an object of \(T.self)", found: "another value", at: position)
-      }
-      return try objects.object(number, as: T.self, in: context)
-    default: return nil
+    guard let objects = context.objects, isTag(CBOR.Tag.sharedReference) || isTag(CBOR.Tag.genericObject) else {
+      return nil
     }
+    guard case .reference(let number) = try readValue() else {
+      throw ArchiveError.mismatch(expected: "an object of \(T.self)", found: "another value", at: position)
+    }
+    return try objects.object(number, as: T.self, in: context)
   }
 
   /// The number of an object within its own graph. Its tag was passed.
@@ -208,9 +204,8 @@ extension ArchiveReader {
     guard let record = context.graph.record else {
       throw ArchiveError.damaged("a field waits for an object outside of a graph", at: position)
     }
-    position = record.position
-    strings.removeAll(from: record.strings)
-    depth = record.depth + 1
+    goBack(to: record.place)
+    depth += 1
     let mark = context.budget.mark
     for field in record.schema.fields[..<place] where field.archive != .excluded { _ = try readValue() }
     let value = try readValue()
@@ -235,7 +230,7 @@ package struct GraphReading {
   /// The numbers of objects outside the body, for example those that a decomposed object refers to.
   var elsewhere: Range<Int>?
   /// The object that is being read, and the position of its fields.
-  var record: (schema: ModelSchema, position: Int, strings: Int, depth: Int)?
+  var record: (schema: ModelSchema, place: ReadingPlace)?
 }
 
 /// The placeholder in a field until the objects that it refers to exist.

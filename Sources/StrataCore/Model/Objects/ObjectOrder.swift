@@ -1,14 +1,12 @@
 /// The objects of a graph in the order of an archive: each after the objects that it refers to, except in cycles. So a
 /// reader has created an object before anything needs it, and long lists need no recursion.
 package final class ObjectOrder {
-  private enum Mode { case finding, writing }
-
   /// The objects, by number.
   package private(set) var objects: [any VersionedModel] = []
   private var numbers: [ObjectIdentifier: Int] = [:]
   /// The objects that the last written value refers to.
   private var found: [any VersionedModel] = []
-  private var mode = Mode.finding
+  private(set) var isFinding = true
   /// The number of objects that are already written.
   private var written = 0
   /// The number of the first object, in a body that contains other graphs before this one.
@@ -54,20 +52,18 @@ package final class ObjectOrder {
       for child in found.reversed() where numbers[child.identity] == nil { steps.append(Step(object: child)) }
     }
     found = []
-    mode = .writing
+    isFinding = false
   }
 
   /// Writes a reference to an object: tag 29 if the object is already written, otherwise a forward reference.
   func write(_ object: some VersionedModel, to writer: inout ArchiveWriter) {
-    guard mode == .writing else {
+    if isFinding {
       found.append(object)
       return writer.writeNull()
     }
     guard let number = numbers[object.identity] else { return writer.writeNull() }
     writer.writeObjectReference(first + number, isWritten: number < written)
   }
-
-  var isFinding: Bool { mode == .finding }
 
   /// Writes the objects.
   func writeAll(to writer: inout ArchiveWriter) throws {

@@ -10,8 +10,9 @@ extension FieldCoding where Value: Archivable & SendableMetatype {
   ) {
     read =
       switch (archive, makeDefault) {
-      case (_, nil): { try $1.field($0) }
+      case (.excluded, nil): { try $1.excludedField($0, default: ArchiveReader.absent()) }
       case (.excluded, let makeDefault?): { try $1.excludedField($0, default: makeDefault()) }
+      case (_, nil): { try $1.field($0) }
       case (_, let makeDefault?): { try $1.field($0, default: makeDefault(), unknown: unknown) }
       }
     write =
@@ -30,8 +31,9 @@ extension FieldCoding where Value: Codable & SendableMetatype {
   ) {
     read =
       switch (archive, makeDefault) {
-      case (_, nil): { try $1.field($0) }
+      case (.excluded, nil): { try $1.excludedField($0, default: ArchiveReader.absent()) }
       case (.excluded, let makeDefault?): { try $1.excludedField($0, default: makeDefault()) }
+      case (_, nil): { try $1.field($0) }
       case (_, let makeDefault?): { try $1.field($0, default: makeDefault(), unknown: unknown) }
       }
     write =

@@ -18,7 +18,7 @@ public final class ModelSchema: Sendable {
   package let cases: [CaseInfo]
   package let archivedKeys: [String]
   /// The keys and former keys of the fields.
-  package let takenKeys: Set<String>
+  package let takenKeys: Set<ExactKey>
   package let allKeys: [String]
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
@@ -119,7 +119,8 @@ public final class ModelSchema: Sendable {
     finishesModels = decodingHook != nil || validationHook != nil || libraryField != nil
     readsSpecially = isObject || finishesModels
     allKeys = fields.map(\.key)
-    takenKeys = Set(fields.flatMap { [$0.key] + $0.formerly })
+    let keys = fields.flatMap { [$0.key] + $0.formerly }
+    takenKeys = Set(keys.map { ExactKey($0) })
     archivedKeys = fields.filter { $0.archive != .excluded }.map(\.key)
     let levels = superclasses.map { ModelRecord.Superclass(typeName: $0.name, modelVersion: $0.modelVersion) }
     archivedShape = RecordShape(
@@ -134,12 +135,13 @@ public final class ModelSchema: Sendable {
     self.type = type
     problem =
       Self.problem(name, version, fields, cases)
+      ?? (hook == nil ? Self.problem(ofExcluded: fields, typeName: name) : nil)
       ?? superclass.flatMap { Self.problem(ofSuperclass: $0, typeName: name) }
       ?? Self.problem(ofInherited: migration, superclasses.first, typeName: name)
       ?? self.migration?.problem(upTo: version, typeName: name)
       ?? (hook == nil && !keepsUnknownFields
         ? self.migration?.problem(
-          ofTargets: takenKeys.union(cases.flatMap { [$0.name] + $0.formerly }), typeName: name) : nil)
+          ofTargets: Set(keys + cases.flatMap { [$0.name] + $0.formerly }), typeName: name) : nil)
     guard cases.isEmpty, problem == nil else { return }
     archivedDefinition = LeadingDefinition(of: archivedShape, readBy: ObjectIdentifier(self))
     fullDefinition =
@@ -170,6 +172,15 @@ public final class ModelSchema: Sendable {
       .invalidSchema,
       "the superclass \(superclass) inherits its description from \(superclass.schema.name) and has none of its own; give it "
         + "@Model(version:superclass:), or a schema", typeName: typeName)
+  }
+
+  /// The error for an excluded field that has no value after reading an archive.
+  private static func problem(ofExcluded fields: [FieldInfo], typeName: String) -> ArchiveError? {
+    guard let field = fields.first(where: { $0.archive == .excluded && !$0.isOptional }) else { return nil }
+    return ArchiveError(
+      .invalidSchema,
+      "archives exclude \(field.key), so it has no value after reading one; give it a default, or make it an optional",
+      path: [.key(field.key)], typeName: typeName)
   }
 
   private static func problem(
@@ -271,19 +282,11 @@ public final class ModelSchema: Sendable {
   package func caseName(_ key: String) -> String? { caseShapes[key] != nil ? key : formerCases[key] }
 
   /// Whether the model is a class or may hold instances of one, at any depth.
-  package var holdsObjects: Bool { answer(to: objectsAnswer) { !$0.objectTypes.isEmpty } }
-
-  /// Returns the answer to a question about the model and everything that it may contain.
   ///
   /// Computed at the first call and not in the initializer, because models that contain each other are created in any order.
-  func answer(to known: borrowing AtomicWord, _ find: (SchemaCatalog) -> Bool) -> Bool {
-    let answer = known.load()
-    guard answer == 0 else { return answer == 2 }
-    var catalog = SchemaCatalog()
-    TypeShape.archivable(type)?._collectSchemas(into: &catalog)
-    let found = find(catalog)
-    known.store(found ? 2 : 1)
-    return found
+  package var holdsObjects: Bool {
+    if objectsAnswer.load() == 0 { objectsAnswer.store(SchemaCatalog(of: type).objectTypes.isEmpty ? 1 : 2) }
+    return objectsAnswer.load() == 2
   }
 
   /// A number that changes with the name, the version or the keys: a 64-bit FNV-1a hash of their text, which is the same on all platforms.

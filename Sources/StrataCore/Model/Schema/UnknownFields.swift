@@ -22,8 +22,8 @@ public struct UnknownFields: Sendable, Hashable {
   /// The key of an unknown field in a record, where it cannot be confused with one of the model's keys.
   ///
   /// - Parameter taken: the keys of the model, including former ones.
-  package static func archivedKey(_ key: String, besides taken: Set<String>) -> String {
-    guard taken.contains(key) || key.unicodeScalars.first == mark else { return key }
+  package static func archivedKey(_ key: String, besides taken: Set<ExactKey>) -> String {
+    guard taken.contains(ExactKey(key)) || key.unicodeScalars.first == mark else { return key }
     return String(mark) + key
   }
 

@@ -61,7 +61,8 @@ extension ModelSchema {
 
   /// The version of a record for a field: the version of the class that declares the field.
   private func version(of place: Int, in record: ModelRecord) -> Int {
-    for schema in superclasses where place >= fields.count - schema.fields.count {
+    // The fields of a superclass include those of the classes above it, so the farthest one is first.
+    for schema in superclasses.reversed() where place >= fields.count - schema.fields.count {
       if let level = record.shape.levels.first(where: { schema.isNamed($0.typeName) }) { return level.modelVersion }
     }
     return record.modelVersion ?? 0
@@ -114,7 +115,7 @@ extension ModelSchema {
     UnknownFields(
       ArchiveObject(
         uniqueEntries: record.object.entries.compactMap { entry in
-          if takenKeys.contains(entry.key) { return nil }
+          if takenKeys.contains(ExactKey(entry.key)) { return nil }
           return ArchiveObject.Entry(key: UnknownFields.key(ofArchived: entry.key), value: entry.value)
         }))
   }

@@ -26,7 +26,7 @@ final class ValidationPlan<M: Validating>: Sendable {
     }
     return failures.map { failure in
       guard failure.path.count == 1, failure.input == nil, let value = failure.key.flatMap({ record[$0] }),
-        !value.holdsReference
+        !value.hasReferences
       else { return failure }
       return failure.about(value)
     }
@@ -45,6 +45,8 @@ final class ValidationPlan<M: Validating>: Sendable {
   private func ordered() throws -> [Validation<M>.Rule] {
     if let known = rules.withLock({ $0 }) { return known }
     let schema = M.schema
+    // A key that is declared twice has no place.
+    try schema.check()
     let places = Dictionary(uniqueKeysWithValues: schema.allKeys.enumerated().map { ($1, $0) })
     let given = M.validation.rules.map { $0.converted(to: M.self) }
     for case let key? in given.map(\.key) where places[key] == nil {
@@ -58,19 +60,5 @@ final class ValidationPlan<M: Validating>: Sendable {
       .sorted { ($0.place, $0.number) < ($1.place, $1.number) }.map(\.rule)
     rules.withLock { $0 = sorted }
     return sorted
-  }
-}
-
-extension ArchiveValue {
-  /// Whether this value contains a model.
-  fileprivate var holdsReference: Bool {
-    switch self {
-    case .reference: return true
-    case .map(let entries): return entries.contains { $0.key.holdsReference || $0.value.holdsReference }
-    default:
-      var holds = false
-      forEachStep { value, _ in holds = holds || value.holdsReference }
-      return holds
-    }
   }
 }

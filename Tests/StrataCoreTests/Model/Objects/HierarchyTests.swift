@@ -125,6 +125,31 @@ struct HierarchyTests {
     #expect(try Stamp(of: ArchiveUpgrader(Sticker.self).upgrade(data)).modelVersion == 2)
   }
 
+  @Model(version: 1)
+  class Level1 {
+    var a = ""
+    init() {}
+  }
+  @Model(version: 2, superclass: Level1.self)
+  class Level2: Level1 {
+    var b = ""
+    override init() { super.init() }
+  }
+  @Model(version: 3, superclass: Level2.self)
+  final class Level3: Level2, KeyMigrating {
+    var c = ""
+    override init() { super.init() }
+    static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue? {
+      .string("\(key)\(modelVersion)")
+    }
+  }
+
+  @Test("A hook gets the version of the class that declares the field, however far above")
+  func versionsOfLevels() throws {
+    let level = try archived(Level3())
+    #expect([level.c, level.b, level.a] == ["c3", "b2", "a1"])
+  }
+
   @Test("An object that nothing refers to any more does no harm")
   func unreferenced() throws {
     var (graph, _) = try graph()
