@@ -103,6 +103,39 @@ struct MergeArchiveTests {
     Run("merge", "--local", path, "--server", bad).expectFailure(code: 2, "bad.json: ", "stops[0].at", "date")
   }
 
+  @Test("the stamp counts the elements of a merged dictionary and set")
+  func counts() throws {
+    let path = scratch.path("counted")
+    try ArchiveEncoder().encode(["a": 1, "b": 2, "c": 3]).write(to: URL(fileURLWithPath: path))
+    let json = try scratch.file("more.json", #"{"d": 4}"#)
+    let run = Run("merge", "--local", path, "--server", json, "-o", scratch.path("merged"))
+    #expect(run.code == 0, "\(run.error)")
+    let data = try scratch.data("merged")
+    #expect(try ArchiveDecoder().decode([String: Int].self, from: data).count == 4)
+    #expect(try Stamp(of: data).count == 4)
+  }
+
+  @Test("JSON numbers and texts that do not fit the archive's types are neither rounded to infinity nor rewritten")
+  func unfitting() throws {
+    let local = ModelRecord(
+      typeName: "Page", modelVersion: 1,
+      fields: [
+        ("ratio", .float(1)), ("url", .url(try #require(URL(string: "https://a.b/x")))), ("data", .data(Data([1]))),
+      ])
+    let path = scratch.path("page")
+    try ArchiveEncoder().encode(local).write(to: URL(fileURLWithPath: path))
+    for (json, key) in [
+      (#"{"url": "https://a.b/x y"}"#, "url"), (#"{"data": "===="}"#, "data"), (#"{"data": "AAE=="}"#, "data"),
+    ] {
+      let bad = try scratch.file("bad.json", json)
+      Run("merge", "--local", path, "--server", bad).expectFailure(code: 2, "bad.json: ", key)
+    }
+    let large = try scratch.file("large.json", #"{"ratio": 1e300}"#)
+    let run = Run("merge", "--local", path, "--server", large, "-o", scratch.path("merged"))
+    #expect(run.code == 0, "\(run.error)")
+    #expect(try ArchiveDecoder().decodeValue(from: scratch.data("merged"))["ratio"] == .double(1e300))
+  }
+
   @Test("an archive that is merged into JSON becomes JSON, unless the output says otherwise")
   func archiveIntoJSON() throws {
     let json = try scratch.file("l.json", #"{"id": 1, "note": "n"}"#)

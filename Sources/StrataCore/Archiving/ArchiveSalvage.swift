@@ -41,8 +41,11 @@ public enum ArchiveSalvage {
   /// - Complexity: linear in the size of the file. Memory holds a member at a time.
   public static func salvage(_ input: URL, to output: URL, limits: ArchiveLimits = ArchiveLimits()) throws -> Report {
     let own = try OpenFile(reading: input).status()
-    if let other = try AtomicFile.target(of: OpenFile.path(of: output)).status, other.isOfSameFile(as: own) {
-      throw ArchiveError(.fileSystem, "a file cannot be salvaged into itself; name another one to write")
+    let path = try OpenFile.path(of: output)
+    for path in [path, path + unprovenSuffix] {
+      if let other = try AtomicFile.target(of: path).status, other.isOfSameFile(as: own) {
+        throw ArchiveError(.fileSystem, "\(path) is the file to be salvaged; name another one to write")
+      }
     }
     // Where the first header is damaged, members of a stream may follow; an archive of one value has nothing else.
     var isSingle = false
@@ -52,10 +55,12 @@ public enum ArchiveSalvage {
     return try isSingle ? salvageValue(input, output, limits) : salvageStream(input, output, limits)
   }
 
+  private static let unprovenSuffix = ".unproven"
+
   private static func salvageStream(_ input: URL, _ output: URL, _ limits: ArchiveLimits) throws -> Report {
     var members = try StreamMembers(of: input, limits: limits, damage: .skips)
     let proven = SalvagedStream(at: output)
-    let unproven = SalvagedStream(at: URL(fileURLWithPath: try OpenFile.path(of: output) + ".unproven"))
+    let unproven = SalvagedStream(at: URL(fileURLWithPath: try OpenFile.path(of: output) + unprovenSuffix))
     let context = DecodingContext(limits: limits)
     func count(_ stamp: Stamp, _ body: [UInt8], _ size: Int) throws -> Int {
       guard stamp.kind == .member else { return 0 }
@@ -114,9 +119,10 @@ public enum ArchiveSalvage {
       try reader.beginBody()
       let (found, isWhole) = try reader.readCutValue()
       guard let value = found.value else { throw error }
-      // What a record lacks, its fingerprint would claim.
+      // The fingerprint and the count describe the value as a whole.
       var known = stamp
       if !isWhole { known.fingerprint = 0 }
+      known.setCount(of: value)
       try write(value, known, output, limits)
       return Report(stamp: stamp, modelCount: 1, cutPath: found.path, isComplete: isWhole)
     }

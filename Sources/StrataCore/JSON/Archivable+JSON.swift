@@ -164,16 +164,20 @@ extension VersionedModel {
     }
     let places = try plan.keys.places(in: element, of: plan)
     var reader = ArchiveReader(json: element, places: places, context: context)
+    var others: [ArchiveValue?] = []
     if let keys = plan.otherKeys, !keys.isEmpty {
-      do { reader.values = try plan.read(.object(element.members(keys)), in: context).fieldValues } catch {
-        throw element.located(error)
-      }
+      do {
+        let slots = try plan.read(.object(element.members(keys)), in: context)
+        (reader.values, others) = (slots.fieldValues, slots.values)
+      } catch { throw element.located(error) }
     }
     var model: Self
     do { model = try Self(fields: &reader) } catch {
       let failed = reader.failedField
       let place = places.indices.contains(failed) ? places[failed] : -1
-      let isNull = place >= 0 && element.element(at: place).isNull
+      let isNull =
+        place >= 0
+        ? element.element(at: place).isNull : others.indices.contains(failed) && others[failed]?.isNull == true
       throw element.located(plan.locate(error, failed, input: isNull ? ArchiveValue.null : nil))
     }
     if schema.finishesModels { try finish(&model, in: context) }

@@ -91,8 +91,8 @@ extension EntityCatalog {
     case .through(let pairs, let order, _):
       let pairTable = tables[pairs.table]
       // Positions are in the table of pairs; any other order is a column of the entities.
-      var sorting = table.order(order)
-      if case .kept(let slot)? = order { sorting = "p.\(pairTable.quoted(slot)), \(table.order(nil))" }
+      let sorting =
+        if case .kept(let slot)? = order { "p.\(pairTable.quoted(slot)), \(table.order(nil))" } else { table.order(order) }
       let columns = pairTable.columns.indices.map { "p.\(pairTable.quoted($0))" }.joined(separator: ", ")
       try table.forEachTuple(tuples, db) { values, arguments in
         let sql = """

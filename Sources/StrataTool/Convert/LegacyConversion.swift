@@ -14,6 +14,13 @@ struct LegacyConversion: Sendable {
   /// The limits on the work for one file.
   var limits = ArchiveLimits()
 
+  /// Archives are padded so that readers with the default limits open them, whatever the limits of this conversion.
+  private var encoder: ArchiveEncoder {
+    var limits = limits
+    limits.maxWorkPerByte = ArchiveLimits().maxWorkPerByte
+    return ArchiveEncoder(limits: limits)
+  }
+
   /// The options in one line, without the limits. Equal for conversions with the same result.
   var text: String {
     get throws {
@@ -35,10 +42,10 @@ struct LegacyConversion: Sendable {
       }
       guard let type else {
         if modelVersion != nil { throw Self.versionAlone }
-        return try ArchiveEncoder(limits: limits).encode(value)
+        return try encoder.encode(value)
       }
       guard case .object(let object) = value else { throw Self.noRoot(value.kind) }
-      return try ArchiveEncoder(limits: limits).encode(
+      return try encoder.encode(
         ModelRecord(typeName: type, modelVersion: modelVersion, object: object))
     case .keyed(let keyed, _):
       var graph = ObjectGraph(objects: keyed.graph.objects, root: try root(of: keyed))
@@ -69,10 +76,10 @@ struct LegacyConversion: Sendable {
     }
     if type != nil || modelVersion != nil { try mark(&graph) }
     guard !graph.objects.isEmpty else {
-      if case .record(let record) = graph.root { return try ArchiveEncoder(limits: limits).encode(record) }
-      return try ArchiveEncoder(limits: limits).encode(graph.root)
+      if case .record(let record) = graph.root { return try encoder.encode(record) }
+      return try encoder.encode(graph.root)
     }
-    return try ArchiveEncoder(limits: limits).archive(Self.stamp(of: graph)) { try $0.write(graph) }
+    return try encoder.archive(Self.stamp(of: graph)) { try $0.write(graph) }
   }
 
   /// Sets the type and version of the root.

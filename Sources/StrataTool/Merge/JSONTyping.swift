@@ -54,14 +54,7 @@ struct JSONTyping {
     case (.map(let examples), .object(let object)):
       let keys = Self.keys(of: object, like: examples)
       return try map(zip(keys, object.entries).map { .array([$0, $1.value]) }, like: examples, isStrict) ?? json
-    case (_, .string(let text)): return try scalar(text, like: example, isStrict) ?? json
-    case (.double, .int(let number)): return Double(exactly: number).map { .double($0) } ?? json
-    case (.float, .int(let number)): return Float(exactly: number).map { .float($0) } ?? json
-    case (.float, .double(let number)): return .float(Float(number))
-    case (.decimal, .int(let number)): return .decimal(Decimal(number))
-    case (.decimal, .double(let number)):
-      return Decimal(string: number.description, locale: nil).map { .decimal($0) } ?? json
-    default: return json
+    default: return try scalar(json, like: example, isStrict)
     }
   }
 
@@ -125,20 +118,35 @@ struct JSONTyping {
     return .map(try CanonicalOrder.sorted(entries) { try $0.write($1.key) })
   }
 
-  /// Parses a string as the example's type; `nil` if the string stays as it is.
-  private func scalar(_ text: String, like example: ArchiveValue, _ isStrict: Bool) throws -> ArchiveValue? {
-    let value: ArchiveValue?
-    switch example {
-    case .date: value = ISO8601.date(from: text).map { .date($0) }
-    case .url: value = URL(string: text).map { .url($0) }
-    case .uuid: value = UUID(uuidString: text).map { .uuid($0) }
-    case .data: value = Data(base64Encoded: text).map { .data($0) }
-    default: return nil
+  /// Reads a number or a string as a field of the example's type does; a value that does not fit stays as it is.
+  private func scalar(_ json: ArchiveValue, like example: ArchiveValue, _ isStrict: Bool) throws -> ArchiveValue {
+    // An error means that the value does not fit.
+    func made<T: Archivable>(_ wrap: (T) -> ArchiveValue) -> ArchiveValue? {
+      (try? T.make(from: json, in: DecodingContext(source: .json))).map(wrap)
     }
-    guard value != nil || !isStrict else {
+    let value: ArchiveValue? =
+      switch example {
+      case .double: made(ArchiveValue.double)
+      case .float: made(ArchiveValue.float)
+      case .decimal: made(ArchiveValue.decimal)
+      case .date: made(ArchiveValue.date)
+      case .url: made(ArchiveValue.url)
+      case .uuid: made(ArchiveValue.uuid)
+      case .data: made(ArchiveValue.data)
+      default: json
+      }
+    if value == nil, isStrict, Self.isText(example), case .string = json {
       throw ArchiveError.mismatch(expected: "\(example.kind), as the local archive has it,", found: "other text")
     }
-    return value
+    return value ?? json
+  }
+
+  /// Whether values of this kind are text in JSON.
+  private static func isText(_ value: ArchiveValue) -> Bool {
+    switch value {
+    case .date, .url, .uuid, .data: true
+    default: false
+    }
   }
 
   /// An example for all values; `nil` if they are of different kinds, or all null.

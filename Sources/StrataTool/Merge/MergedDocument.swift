@@ -41,7 +41,7 @@ struct MergedDocument {
   private func archive(_ stamp: Stamp) throws -> Data {
     var stamp = stamp
     guard stamp.kind == .single else { return try stream(stamp) }
-    if case .array(let elements) = value, stamp.typeName.hasPrefix("[") { stamp.count = UInt64(elements.count) }
+    stamp.setCount(of: value)
     return try ArchiveEncoder().archive(stamp) { try $0.write(objects.graph(value)) }
   }
 

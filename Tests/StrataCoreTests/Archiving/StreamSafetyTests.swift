@@ -352,6 +352,39 @@ struct SalvageTests {
     }
   }
 
+  @Test("What is rescued of a cut array or dictionary has its own count")
+  func countsOfContainers() throws {
+    try SessionStream.with { stream in
+      let output = stream.folder.appending(path: "rescued.strata")
+      func check<T: Archivable>(_ value: T, _ count: (T) -> Int) throws {
+        let bytes = try ArchiveEncoder(compression: .none).encode(value)
+        try bytes.prefix(bytes.count / 4).write(to: stream.url)
+        let report = try ArchiveSalvage.salvage(stream.url, to: output)
+        let rescued = try Data(contentsOf: output)
+        let found = try ArchiveDecoder().decode(T.self, from: rescued)
+        #expect(!report.isComplete && (1..<1000).contains(count(found)))
+        #expect(try Stamp(of: rescued).count == UInt64(count(found)))
+      }
+      try check(Array(0..<1000)) { $0.count }
+      try check((0..<1000).map { "text \($0)" }) { $0.count }
+      try check(Dictionary(uniqueKeysWithValues: (0..<1000).map { ("key \($0)", $0) })) { $0.count }
+    }
+  }
+
+  @Test("An archive is not salvaged into the file of its unproven members, nor into itself")
+  func unprovenInput() throws {
+    try SessionStream.with { stream in
+      let input = stream.folder.appending(path: "out.unproven")
+      let bytes = Data("no archive at all".utf8)
+      try bytes.write(to: input)
+      for output in [stream.folder.appending(path: "out"), input] {
+        let error = #expect(throws: ArchiveError.self) { try ArchiveSalvage.salvage(input, to: output) }
+        #expect(error?.code == .fileSystem && error?.reason.contains("name another one") == true)
+      }
+      #expect(try Data(contentsOf: input) == bytes)
+    }
+  }
+
   @Test("X-32: of an archive that breaks off, what is complete before the break")
   func values() throws {
     try SessionStream.with { stream in

@@ -58,7 +58,7 @@ private struct Annexed: DescribedModel, Equatable {
     Annexed.self, version: 1, Field("note", \.note, default: 0),
     Field("extra", \.extra, json: "meta.extra", default: 0),
     Field("spare", \.spare, json: .path("meta.spare").missing("none"), default: 0),
-    Field("loose", \.loose, json: .path("loose").lenient(.numericString), default: 0),
+    Field("loose", \.loose, json: .path("loose").null(.fail), default: 0),
     Field("mark", \.mark, json: .path("marks.first").missing(1), default: Mark(isNull: false)),
     make: { Annexed(note: $0, extra: $1, spare: $2, loose: $3, mark: $4) })
 }

@@ -30,9 +30,9 @@ private struct Counting: CustomConsumingRegexComponent {
 struct SharedObjectConcurrencyTests {
   @Test("X-1, P-8: one task at a time uses a formatter")
   func formatter() async {
-    let formatter = SharedFormatter { Turnstile() }
-    await hundredTasks(share: formatter, rounds: 5) { formatter, _ in _ = formatter { $0.pass() } }
-    #expect(formatter { $0.pass() } == 501)
+    let formatter = Mutex(Turnstile())
+    await hundredTasks(share: formatter, rounds: 5) { formatter, _ in _ = formatter.withLock { $0.pass() } }
+    #expect(formatter.withLock { $0.pass() } == 501)
   }
 
   @Test("X-1: one task at a time uses a regular expression, which may hold code with a state")
