@@ -92,7 +92,9 @@ extension EntityCatalog {
       let pairTable = tables[pairs.table]
       // Positions are in the table of pairs; any other order is a column of the entities.
       let sorting =
-        if case .kept(let slot)? = order { "p.\(pairTable.quoted(slot)), \(table.order(nil))" } else { table.order(order) }
+        if case .kept(let slot)? = order { "p.\(pairTable.quoted(slot)), \(table.order(nil))" } else {
+          table.order(order)
+        }
       let columns = pairTable.columns.indices.map { "p.\(pairTable.quoted($0))" }.joined(separator: ", ")
       try table.forEachTuple(tuples, db) { values, arguments in
         let sql = """

@@ -309,7 +309,7 @@ struct EntityColumnTests {
       return entityError(.notReadable) { try entities.fetchAll(Paint.all(), in: db) }
     }
     let text = try #require(error).description
-    #expect(!text.contains("purple") && text.contains("paint.tone") && text.contains("Codable"), "\(text)")
+    #expect(!text.contains("purple") && text.contains("paint.tone") && text.contains("Name"), "\(text)")
     let cause = DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "purple"))
     let errors: [any Error] = [
       EntityError(.notReadable, "no", underlying: cause),
