@@ -236,7 +236,7 @@ public struct DecodingReport: Sendable, Hashable {
   /// The upgrades in the order in which they occurred.
   public private(set) var upgrades: [Upgrade] = []
   /// Types whose objects had no model version. It counts as 0.
-  public private(set) var typesWithoutVersion: [String] = []
+  public var typesWithoutVersion: [String] { details.first?.typesWithoutVersion ?? [] }
 
   /// A key of a type that was read from an older version.
   public struct Key: Sendable, Hashable, CustomStringConvertible {
@@ -249,22 +249,34 @@ public struct DecodingReport: Sendable, Hashable {
     public var description: String { "\(typeName).\(key)" }
   }
 
+  /// Parts that most reports do not have.
+  private struct Details: Sendable, Hashable {
+    var typesWithoutVersion: [String] = []
+    var unusedKeys: [Key] = []
+    var defaultedKeys: [Key] = []
+    var idleOperations: [String] = []
+    var typesWithOtherFields: [String] = []
+  }
+
+  /// At most one element, so that a report without details is small.
+  private var details: [Details] = []
+
   /// Keys of older records that no field took after the steps, in the order in which they were first met. A model without
   /// ``UnknownFields`` drops their values.
-  public private(set) var unusedKeys: [Key] = []
+  public var unusedKeys: [Key] { details.first?.unusedKeys ?? [] }
   /// Fields that older records lacked after the steps, so that they took their defaults.
-  public private(set) var defaultedKeys: [Key] = []
+  public var defaultedKeys: [Key] { details.first?.defaultedKeys ?? [] }
   /// Operations of steps that found nothing to change, such as `Person 1 → 2: rename fullName to name`.
-  public private(set) var idleOperations: [String] = []
+  public var idleOperations: [String] { details.first?.idleOperations ?? [] }
   /// The type of the root, if the archive has its current version with other fields, or with the fields in another
   /// order. The version was probably not raised.
-  public private(set) var typesWithOtherFields: [String] = []
+  public var typesWithOtherFields: [String] { details.first?.typesWithOtherFields ?? [] }
 
   /// An empty report, for a decoder to fill.
   public init() {}
 
   /// Whether everything had the current versions.
-  public var isEmpty: Bool { self == DecodingReport() }
+  public var isEmpty: Bool { upgrades.isEmpty && details.isEmpty }
 
   package mutating func addUpgrade(of typeName: String, from: Int, to: Int) {
     add(Upgrade(typeName: typeName, fromVersion: from, toVersion: to, count: 1))
@@ -305,9 +317,10 @@ public struct DecodingReport: Sendable, Hashable {
   }
 
   /// Adds an element that is not present yet. A report has a bounded number of lines, whatever the bytes contain.
-  private mutating func add<T: Equatable>(_ element: T, _ list: WritableKeyPath<Self, [T]>) {
-    let known = self[keyPath: list]
-    if known.count < 1000, !known.contains(element) { self[keyPath: list].append(element) }
+  private mutating func add<T: Equatable>(_ element: T, _ list: WritableKeyPath<Details, [T]>) {
+    if details.isEmpty { details.append(Details()) }
+    let known = details[0][keyPath: list]
+    if known.count < 1000, !known.contains(element) { details[0][keyPath: list].append(element) }
   }
 
   /// Lines for the log of a debug build: keys that were dropped, defaults, and types with other fields.
