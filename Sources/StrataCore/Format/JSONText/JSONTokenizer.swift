@@ -164,7 +164,15 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
   /// Scans `true`, `false` or `null`.
   ///
   /// - Parameter letters: the word, as a little-endian integer.
+  @inline(__always)
   private func word(_ letters: UInt64, length: Int, _ start: Int) throws(ArchiveError) -> Int {
+    if end &- start >= 8, word(start) &<< UInt64(64 &- 8 &* length) == letters &<< UInt64(64 &- 8 &* length) {
+      return start &+ length
+    }
+    return try slowWord(letters, length: length, start)
+  }
+
+  private func slowWord(_ letters: UInt64, length: Int, _ start: Int) throws(ArchiveError) -> Int {
     for place in 0..<length {
       guard byte(start + place) == UInt8(truncatingIfNeeded: letters >> UInt64(8 * place)) else {
         throw failure(
