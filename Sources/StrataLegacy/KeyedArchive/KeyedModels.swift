@@ -8,7 +8,17 @@ struct KeyedModels {
     let indices: [Int]
   }
 
+  /// What is known of the records of a shape.
+  private struct Kind {
+    let shape: RecordShape
+    let schema: ModelSchema?
+    /// Whether the records hold their fields under ``representationKey``.
+    let hasRepresentation: Bool
+  }
+
   private var schemas: [String: ModelSchema] = [:]
+  /// The kind of the last record. Objects of one class often follow each other.
+  private var last: Kind?
   /// The shapes of records with the names of their models and without nulls.
   private var shapes: [Nulls: RecordShape] = [:]
   /// The class models, by name.
@@ -53,6 +63,17 @@ struct KeyedModels {
     schema(named: typeName) ?? classes[typeName]?.hints.lazy.compactMap { self.schema(named: $0) }.first
   }
 
+  private mutating func kind(of record: ModelRecord) -> Kind {
+    if let last, last.shape === record.shape { return last }
+    let schema = schema(of: record.typeName), key = ExactKey(Self.representationKey)
+    let kind = Kind(
+      shape: record.shape, schema: schema,
+      hasRepresentation: schema.map { !$0.isEnumeration && !$0.takenKeys.contains(key) } ?? false
+        && record.keys.contains(key.text))
+    last = kind
+    return kind
+  }
+
   private func schema(named name: String) -> ModelSchema? {
     if let schema = schemas[name] { return schema }
     // Key-value observing gives an object a subclass that exists only at run time.
@@ -78,8 +99,8 @@ struct KeyedModels {
   }
 
   /// - Throws: `ArchiveError` with the code `newerModel` if a newer version of its model wrote the record.
-  func refuseNewer(_ record: ModelRecord) throws {
-    guard let version = record.modelVersion, let schema = schema(of: record.typeName), version > schema.modelVersion
+  mutating func refuseNewer(_ record: ModelRecord) throws {
+    guard let version = record.modelVersion, let schema = kind(of: record).schema, version > schema.modelVersion
     else { return }
     throw ArchiveError.newer(version, schema)
   }
@@ -87,9 +108,10 @@ struct KeyedModels {
   /// A record with the name of its model and without nulls: a key that holds nil leaves the field at its default. `nil`
   /// if there is no model.
   mutating func record(_ record: ModelRecord, in context: DecodingContext) throws -> ModelRecord? {
-    guard let schema = schema(of: record.typeName) else { return nil }
+    let kind = kind(of: record)
+    guard let schema = kind.schema else { return nil }
     let key = Self.representationKey
-    if let representation = record[key], !schema.isEnumeration, !schema.takenKeys.contains(ExactKey(key)) {
+    if kind.hasRepresentation, let representation = record[key] {
       do { return try self.record(of: representation, schema, record.modelVersion, in: context) } catch {
         throw ArchiveError.at(.key(key), error).inType(schema.name)
       }
