@@ -6,7 +6,7 @@ extension ValuePath {
     }
   }
 
-  /// Whether the path leads to several values.
+  /// Whether the path can match several values.
   var readsEach: Bool { components.contains { $0.step == nil } }
 
   /// Returns the value at the path; `nil` if it is absent, and null if a value along the path is null. A step into

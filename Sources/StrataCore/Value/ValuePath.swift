@@ -97,7 +97,7 @@ extension ValuePath.Component {
 
   package var isKey: Bool { if case .key = self { true } else { false } }
 
-  /// What to write if only keys and indices have a meaning; `nil` for these.
+  /// The remedy if only keys and indices are allowed here; `nil` for a key or an index.
   package var remedy: String? {
     switch self {
     case .key, .index: nil

@@ -8,7 +8,7 @@ struct KeyedModels {
     let indices: [Int]
   }
 
-  /// What is known of the records of a shape.
+  /// The model for the records of a shape.
   private struct Kind {
     let shape: RecordShape
     let schema: ModelSchema?

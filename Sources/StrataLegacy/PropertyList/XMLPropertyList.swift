@@ -81,7 +81,7 @@ struct XMLPropertyList: ~Escapable {
     }
   }
 
-  /// Adds the object that a text stands for, without the white space around it.
+  /// Parses a text without the white space around it, and adds the object.
   private mutating func add(
     _ tag: XMLTokenizer.Tag, _ error: String, _ make: (Substring.UTF8View) -> PropertyList.Object?
   ) throws {

@@ -62,7 +62,7 @@ struct ReadRecords: Sendable {
 extension MappedEntity {
   /// Whether a record's JSON has an id.
   fileprivate func hasID(_ json: ArchiveValue) -> Bool {
-    // A path that leads through another kind of value leads to no id.
+    // Reading throws if a value along the path is not an object. Such a record has no id there.
     adapter.places(ofField: idKey)?.read.contains { (try? $0.value(in: json))?.map { !$0.isNull } ?? false } ?? false
   }
 
