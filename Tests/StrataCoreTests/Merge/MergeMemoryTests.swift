@@ -4,6 +4,27 @@ import StrataTestSupport
 import Testing
 
 @Suite("MergeMemory") struct MergeMemoryTests {
+  @Test("A conflict in an excluded field of an object that is shared is not archived", arguments: [false, true])
+  func excludedFieldOfASharedObject(isRoot: Bool) throws {
+    func vault(_ secret: String, _ name: String) -> SecretVault {
+      let keeper = SecretKeeper(7, secret, name)
+      return SecretVault(isRoot ? nil : keeper, [keeper, SecretKeeper(8, secret, name)])
+    }
+    let local = vault("known", "a")
+    try local.mergeValues(from: vault("known", "a"))
+    for keeper in local.keepers { (keeper.secret, keeper.name) = ("my secret", "mine") }
+    let report = try local.mergeValues(from: vault("their secret", "theirs"))
+    #expect(report.conflicts.count == 4 && local.mergeConflicts.count == 4)
+    let data = try ArchiveEncoder(compression: .none).encode(local)
+    for text in ["my secret", "their secret", "known"] { #expect(data.range(of: Data(text.utf8)) == nil, "\(text)") }
+    // Conflicts in other fields are archived.
+    let read = try ArchiveDecoder().decode(SecretVault.self, from: data)
+    #expect(
+      read.mergeConflicts.map(\.path.description) == [
+        isRoot ? "keepers[id=7].name" : "lead.name", "keepers[id=8].name",
+      ])
+  }
+
   // MARK: Conflicts of an older version
 
   /// Objects that refer to each other are no tree.
@@ -257,6 +278,30 @@ private struct ItemBox: DescribedModel {
   static let fields = Fields(
     ItemBox.self, name: "MemoryItemBox", version: 1, Field("items", \.items, merge: .byID(), default: []),
     make: { ItemBox(items: $0) })
+}
+
+private final class SecretKeeper: DescribedModel {
+  let id: Int
+  var secret: String
+  var name: String
+  init(_ id: Int, _ secret: String, _ name: String) { (self.id, self.secret, self.name) = (id, secret, name) }
+  static let fields = Fields(
+    SecretKeeper.self, name: "MemoryKeeper", version: 1, Field("id", \.id),
+    Field("secret", \.secret, archive: .excluded, default: ""), Field("name", \.name),
+    make: { SecretKeeper($0, $1, $2) })
+}
+
+private final class SecretVault: DescribedModel {
+  var lead: SecretKeeper?
+  var keepers: [SecretKeeper]
+  var merging: MergeState
+  init(_ lead: SecretKeeper?, _ keepers: [SecretKeeper], _ merging: MergeState = MergeState()) {
+    (self.lead, self.keepers, self.merging) = (lead, keepers, merging)
+  }
+  static let fields = Fields(
+    SecretVault.self, name: "MemoryVault", version: 1, Field("lead", \.lead),
+    Field("keepers", \.keepers, merge: .byID(), default: []), Field("merging", \.merging, default: MergeState()),
+    make: { SecretVault($0, $1, $2) })
 }
 
 private final class Crew1: DescribedModel {

@@ -107,17 +107,36 @@ extension MergeState: Archivable {
 
   /// Whether a path has a field that archives leave out. If the base does not show the type, the key alone decides.
   private func isExcluded(_ path: ValuePath) -> Bool {
+    guard !excludedKeys.isEmpty else { return false }
     var value = base.map { ArchiveValue.record($0) }
     for step in path.components {
       guard case .key(let key) = step else {
-        value = value?.arrayValue?.first { $0.recordValue != nil } ?? value?.mapEntries?.first?.value
+        value = element(step, of: value)
         continue
       }
       let keys = value?.recordValue.map { excludedKeys[$0.typeName] ?? [] } ?? excludedKeys.values.flatMap(\.self)
       if value?.objectValue == nil, keys.contains(key) { return true }
-      value = value?[key]
+      value = opened(value?[key])
     }
     return false
+  }
+
+  /// The element of a remembered container that a step of a path names.
+  private func element(_ step: ValuePath.Component, of value: ArchiveValue?) -> ArchiveValue? {
+    switch step {
+    case .element(let key, let id): value?.arrayValue?.lazy.map(opened).first { $0?[key] == id } ?? nil
+    case .index(let index):
+      value?.arrayValue.flatMap { $0.indices.contains(index) ? opened($0[index]) : nil }
+    case .value(let content): opened(value?.mapEntries?.first { $0.key == content }?.value ?? content)
+    case .key, .anyKey, .anyElement: nil
+    }
+  }
+
+  /// The record of an object that is stored separately, for a reference to it; any other value as it is.
+  private func opened(_ value: ArchiveValue?) -> ArchiveValue? {
+    guard let record = value?.recordValue, record.typeName == Self.referenceName else { return value }
+    guard let number = record["number"]?.intValue, number > 0 else { return base.map { .record($0) } }
+    return objects.indices.contains(number - 1) ? .record(objects[number - 1]) : nil
   }
 
   var value: ArchiveValue {
