@@ -173,6 +173,30 @@ struct QueryPlanTests {
     }
   }
 
+  @Test("Reading a relation through a table of pairs reads the index of the pairs only")
+  func pairPlans() throws {
+    let traced = try Traced()
+    try traced.queue.write { db in
+      try worldTables(db)
+      try db.execute(
+        sql: """
+          DROP TABLE teamBadge;
+          CREATE TABLE teamBadge (
+            id INTEGER PRIMARY KEY, teamID INTEGER NOT NULL REFERENCES team(id),
+            badgeID INTEGER NOT NULL REFERENCES badge(id), note TEXT, UNIQUE (teamID, badgeID));
+          INSERT INTO team (id, name) VALUES (1, 'a');
+          """)
+    }
+    let entities = try EntityStore(traced.queue, Team.self)
+    let plans = try traced.plans(naming: ["\"teamBadge\" AS"]) {
+      try traced.queue.read { db in _ = try entities.fetchAll(Team.filter(key: 1), in: db) }
+    }
+    #expect(!plans.isEmpty)
+    for (sql, plan) in plans {
+      #expect(plan.contains { $0.hasPrefix("SEARCH p USING COVERING INDEX") }, "\(plan): \(sql)")
+    }
+  }
+
   // MARK: Growth
 
   /// The hundreds of SQLite's instructions that `body` runs in a store with a number of keys.

@@ -29,7 +29,8 @@ extension StoreProcessTests {
       switch work {
       case .upgrade:
         let saved = try store.write { transaction in
-          try (0..<20).map {
+          // The first history takes more than one transaction of the upgrade.
+          try (0..<(number == 0 ? 700 : 20)).map {
             try transaction.save(OldPoint(name: "\(number)", x: number, y: $0), as: "\(key)/\(number)", note: "\($0)")
           }
         }

@@ -105,11 +105,11 @@ final class StoreChecker {
   /// Runs a part of the check. Damage that prevents it from continuing is a finding.
   private func part(_ name: String, _ body: () throws -> Void) throws {
     try work.check()
-    try tell(.file, "\(name) could not be checked: ", body)
+    try reporting(.file, "\(name) could not be checked: ", body)
   }
 
-  /// Runs `body`. Damage is a finding.
-  private func tell(_ kind: StoreFinding.Kind, _ what: String, _ body: () throws -> Void) throws {
+  /// Runs `body` and reports damage as a finding.
+  private func reporting(_ kind: StoreFinding.Kind, _ what: String, _ body: () throws -> Void) throws {
     do { try body() } catch  where StoreError.isDamage(error, transaction.db) {
       findings.add(StoreFinding(kind, what + StoreFinding.problem(error)))
     }
@@ -218,7 +218,9 @@ final class StoreChecker {
   private func checkDefinitions() throws {
     try part("the definitions") {
       for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(tables.definitions)") {
-        try tell(.definition, "definition \(id), which revisions refer to: ") { _ = try transaction.readDefinition(id) }
+        try reporting(.definition, "definition \(id), which revisions refer to: ") {
+          _ = try transaction.readDefinition(id)
+        }
       }
     }
   }
@@ -253,7 +255,7 @@ final class StoreChecker {
     ) { row in
       try work.check()
       let id: Int64 = try row.column(0), isUsed: Bool = try row.column(2)
-      try tell(.content, "content \(id), which revisions share: ") {
+      try reporting(.content, "content \(id), which revisions share: ") {
         let hash: Data = try row.column(1)
         guard try SHA256.digest(of: transaction.blob(id).bytes) == [UInt8](hash) else {
           throw StoreError(.damaged, "the bytes are not those of its digest")

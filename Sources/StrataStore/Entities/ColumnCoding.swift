@@ -277,18 +277,27 @@ struct ColumnCoding: Sendable {
     switch stored.storage {
     case .double(let number): number
     case .int64(let number): Double(exactly: number)
-    // A column of text has the infinite numbers in the spelling of Swift.
-    case .string("inf"): .infinity
-    case .string("-inf"): -.infinity
-    case .string(let text): Double(withoutLossOf: .string(text))
+    // Swift prints the first spelling, SQLite the second one.
+    case .string("inf"), .string("Inf"): .infinity
+    case .string("-inf"), .string("-Inf"): -.infinity
+    case .string(let text): Double(withoutLossOf: .string(text)) ?? nearest(to: text)
     default: nil
     }
+  }
+
+  /// The double nearest to a number with a point or an exponent, which SQLite reads as a double too. `nil` for all other text, and for
+  /// a number that is too large or too small for a double.
+  private static func nearest(to text: String) -> Double? {
+    guard text.utf8.contains(where: { ".eE".utf8.contains($0) }), ExactNumber(spelledAs: text) != nil,
+      let number = Double(text), number.isFinite, number != 0
+    else { return nil }
+    return number
   }
 
   private static func date(_ stored: DatabaseValue, _ form: EntityColumn.DateForm) -> Date? {
     if case .string(let text) = stored.storage {
       if let date = date(text) { return date }
-      // Only these forms write digits to a column of text. In other columns such digits are a date in an unknown form.
+      // Only these forms store numbers in a TEXT column. With any other form, digits such as `20260101` are ambiguous.
       guard form == .secondsSince1970 || form == .millisecondsSince1970 else { return nil }
     }
     guard let number = double(stored), number.isFinite else { return nil }
@@ -302,7 +311,8 @@ struct ColumnCoding: Sendable {
     var bytes = Array(text.utf8)
     guard bytes.count >= 16 else { return nil }
     if bytes[10] == UInt8(ascii: " ") { bytes[10] = UInt8(ascii: "T") }
-    if bytes.count == 16 || bytes[16] != UInt8(ascii: ":") { bytes.insert(contentsOf: ":00".utf8, at: 16) }
+    // Seconds may be absent only before a time zone or at the end: `10:20.5` is a fraction of a minute, which SQLite refuses.
+    if bytes.count == 16 || "+-Zz".utf8.contains(bytes[16]) { bytes.insert(contentsOf: ":00".utf8, at: 16) }
     let hasOffset = [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(bytes[bytes.count - 6])
     if !hasOffset, bytes.last.map({ $0 | 0x20 }) != UInt8(ascii: "z") { bytes.append(UInt8(ascii: "Z")) }
     return ISO8601.date(from: bytes.bytes)

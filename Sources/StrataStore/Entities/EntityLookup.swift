@@ -78,10 +78,13 @@ extension EntityCatalog {
   ///
   /// - Parameters:
   ///   - keys: the values of ``EntityType/Relation/slot`` in the rows with the relation.
+  ///   - withPairs: whether the columns of the table of pairs are read too. An index on the two foreign keys covers the query only
+  ///     without them.
   ///   - body: called with the index of the key, and a row. The columns of the row from 1 on are those of the entity's table, then
   ///     those of the table of pairs.
   func forEachLink(
-    _ relation: EntityType.Relation, _ keys: [DatabaseValue], _ db: Database, _ body: (Int, StatementRow) throws -> Void
+    _ relation: EntityType.Relation, _ keys: [DatabaseValue], _ db: Database, withPairs: Bool = false,
+    _ body: (Int, StatementRow) throws -> Void
   ) throws {
     let table = table(of: relation.target), tuples = keys.map { [$0] }
     switch relation.kind {
@@ -95,10 +98,10 @@ extension EntityCatalog {
         if case .kept(let slot)? = order { "p.\(pairTable.quoted(slot)), \(table.order(nil))" } else {
           table.order(order)
         }
-      let columns = pairTable.columns.indices.map { "p.\(pairTable.quoted($0))" }.joined(separator: ", ")
+      let columns = withPairs ? pairTable.columns.indices.map { ", p.\(pairTable.quoted($0))" }.joined() : ""
       try table.forEachTuple(tuples, db) { values, arguments in
         let sql = """
-          SELECT v.column1, \(table.selection), \(columns) FROM \(values) AS v \
+          SELECT v.column1, \(table.selection)\(columns) FROM \(values) AS v \
           CROSS JOIN \(pairTable.quotedName) AS p ON p.\(pairTable.quoted(pairs.from)) = v.column2 \
           CROSS JOIN \(table.quotedName) AS t ON t.\(table.quoted(pairs.toReferenced)) = p.\(pairTable.quoted(pairs.to)) \
           ORDER BY v.column1, \(sorting)

@@ -45,7 +45,7 @@ final class EntityTargets {
     let target = catalog.types[relation.target].table, table = catalog.tables[target]
     let asking = places.filter { !(writer.rows[$0.row].original?[relation.slot].isNull ?? true) }
     let keys = asking.map { writer.rows[$0.row].original?[relation.slot] ?? .null }
-    try catalog.forEachLink(relation, keys, writer.db) { index, row in
+    try catalog.forEachLink(relation, keys, writer.db, withPairs: true) { index, row in
       known[asking[index]]?.append(
         try writer.row(table.values(row, from: 1), table: target, type: relation.target))
       guard case .through(let pairs, _, _) = relation.kind else { return }

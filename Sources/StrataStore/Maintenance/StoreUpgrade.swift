@@ -106,7 +106,8 @@ extension SnapshotStore {
   ///   - progress: called after each transaction, on any thread.
   /// - Throws: ``StoreError`` with the code `readOnly`, `busy`, `full`, `damaged`; `CancellationError` if the task was
   ///   cancelled. Finished transactions are kept.
-  /// - Complexity: linear in the number of revisions. Memory holds at most 8 MiB of revisions, and one more.
+  /// - Complexity: linear in the number of revisions. Memory holds the old and the new bytes of at most 8 MiB of revisions, of one
+  ///   more, and of one value per core.
   @discardableResult
   public func upgrade(
     _ types: [any (Archivable & SendableMetatype).Type], retryFailed: Bool = false,

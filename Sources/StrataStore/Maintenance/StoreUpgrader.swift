@@ -3,8 +3,8 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Upgrades the old revisions of a store in the order of their keys and numbers. Each is rewritten together with its direct deltas, of
-/// which there are few, so that every revision can be read after each transaction.
+/// Upgrades the old revisions of a store in the order of their keys and numbers. Each is rewritten together with its direct deltas, so
+/// that every revision can be read after each transaction.
 struct StoreUpgrader {
   /// The numbers of rows and bytes after which a batch of revisions is written. The last revision may exceed them.
   private static let rows = 512, bytes = 8 << 20
@@ -70,7 +70,7 @@ struct StoreUpgrader {
 
   /// An old revision.
   private struct Old: Sendable {
-    let id: Int64, key: Int64, seq: Int64
+    let id: Int64, key: Int64, seq: Int64, definition: Int64
     let name: String
     /// Its content, or the error of reading it.
     let read: Result<StoredContent, any Error>
@@ -117,18 +117,19 @@ struct StoreUpgrader {
     let found = try StatementRow.all(
       of: transaction.statement(
         """
-        SELECT r.id, r.key, r.seq, (SELECT name FROM \(tables.keys) WHERE id = r.key) FROM \(tables.revisions) r
+        SELECT r.id, r.key, r.seq, r.definition, (SELECT name FROM \(tables.keys) WHERE id = r.key)
+        FROM \(tables.revisions) r
         WHERE (r.key, r.seq) > (?, ?) AND r.definition IN (\(list)) \(failed) ORDER BY r.key, r.seq LIMIT \(Self.rows)
         """), [last.key, last.seq]
     ) { row in
       (
         id: try row.column(0) as Int64, key: try row.column(1) as Int64, seq: try row.column(2) as Int64,
-        name: try row.nullable(3) ?? ""
+        definition: try row.column(3) as Int64, name: try row.nullable(4) ?? ""
       )
     }
     var batch: [Old] = []
     var bytes = 0
-    for (id, key, seq, name) in found where bytes < Self.bytes {
+    for (id, key, seq, definition, name) in found where bytes < Self.bytes {
       let read = try transaction.result {
         guard let row = try transaction.revision(id), var content = try transaction.content(of: row) else {
           throw transaction.missingRow(seq)
@@ -137,7 +138,7 @@ struct StoreUpgrader {
         content.key = name
         return content
       }
-      batch.append(Old(id: id, key: key, seq: seq, name: name, read: read))
+      batch.append(Old(id: id, key: key, seq: seq, definition: definition, name: name, read: read))
     }
     return batch
   }
@@ -170,26 +171,32 @@ struct StoreUpgrader {
   private func write(
     _ old: Old, _ upgraded: Upgraded, _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction
   ) throws {
+    // Skips a revision that was pruned or upgraded meanwhile. Storing a revision anew keeps its content and its definition.
+    let current = try Int64.fetchOne(
+      transaction.statement("SELECT definition FROM \(transaction.tables.revisions) WHERE id = ?"), arguments: [old.id])
+    guard current == old.definition else { return }
     let content: StoredContent, encoded: EncodedRow
     do { (content, encoded) = try upgraded.get() } catch { return try setAside(old, error, &report, transaction) }
-    // Skips a revision that was pruned meanwhile, or upgraded by another process. Storing a revision anew keeps its content.
-    guard var row = try transaction.revision(old.id), row.definition == content.definition.id else { return }
+    guard var row = try transaction.revision(old.id) else { throw transaction.missingRow(old.seq) }
     let definition = try transaction.definition(
       with: Definition.Content(of: encoded, countsElements: encoded.stamp.hasCollectionName))
     let isChanged = definition.id != row.definition || encoded.bytes != content.bytes
-    // All is read before anything is changed.
-    let deltas: [(row: StoredRow, bytes: [UInt8], inflations: Int)]
-    do { deltas = try isChanged ? transaction.deltas(of: row.id) : [] } catch
-      where StoreError.isDamage(error, transaction.db)
-    {
+    let deltas = try isChanged ? transaction.deltas(of: row.id) : []
+    let before = row
+    var base: [UInt8] = []
+    transaction.inflations = 0
+    do {
+      if !deltas.isEmpty { base = try transaction.plainBytes(of: row) }
+      // All deltas are read before anything is changed, and again when they are rewritten, so that only one is in memory at a time.
+      for id in deltas { _ = try transaction.delta(id, of: before, base) }
+    } catch  where StoreError.isDamage(error, transaction.db) {
       let reason = "a later revision, which is stored as what differs from this one, cannot be read"
       return try setAside(old, StoreError(.damaged, reason), &report, transaction)
     }
     try transaction.execute("DELETE FROM \(transaction.tables.failures) WHERE revision = ?", [row.id])
     guard isChanged else { return report.unchanged += 1 }
-    // Deltas of its deltas are not stored anew, and must not take more inflations. So neither may this revision nor its deltas.
-    let most = deltas.first.map { $0.inflations - ($0.row.isDeflated ? 1 : 0) } ?? .max
-    let base = try row.form == .delta ? row.base.flatMap { try transaction.revision($0) } : nil
+    // The deltas of its deltas stay as they are, so neither this revision nor its deltas may take more inflations than before.
+    let inflations = transaction.inflations
     let unused = Set(try transaction.removePieces(of: row.id) + (row.blob.map { [$0] } ?? []))
     try transaction.addPieces(encoded.parts.contents, to: row.id)
     let head = try Int64.fetchOne(
@@ -199,11 +206,15 @@ struct StoreUpgrader {
     transaction.count(definition.id, revisions: 1, heads: heads)
     row.definition = definition.id
     let bytes = Array(encoded.bytes[definition.prefix.count...])
-    row = try transaction.storing(bytes, in: row, from: base, inflations: most)
+    row = try transaction.storing(
+      bytes, in: row, from: before.form == .delta ? before.base.flatMap { try transaction.revision($0) } : nil,
+      inflations: deltas.isEmpty ? .max : inflations)
     try transaction.update(row)
-    for delta in deltas {
+    for id in deltas {
+      let delta = try transaction.delta(id, of: before, base)
       try transaction.update(
-        transaction.storing(delta.bytes, in: delta.row, from: row, inflations: delta.inflations))
+        transaction.storing(
+          delta.bytes, in: delta.row, from: row, inflations: inflations + (delta.row.isDeflated ? 1 : 0)))
     }
     for blob in unused.sorted() { try transaction.removeUnused(blob) }
     report.upgraded += 1

@@ -72,16 +72,16 @@ extension StoreTransaction {
 
   /// Stores the content of a revision anew, as a delta of a base if that saves space.
   ///
-  /// - Parameter most: the most inflations for which the delta may be deflated, if that is less than the revision's own limit.
+  /// - Parameter most: the most inflations for opening the row, if that is less than the revision's own limit.
   func storing(
     _ bytes: [UInt8], in row: StoredRow, from base: StoredRow?, inflations most: Int = .max
   ) throws -> StoredRow {
     guard let base, let delta = try delta(of: bytes, row, from: base, inflations: most) else {
-      return try storing(bytes, in: row)
+      return try storing(bytes, in: row, inflations: most)
     }
     // So short a delta certainly saves space, so the whole form need not be tried.
     if bytes.count > RowParts.longestInPlace, delta.count <= bytes.count / 8 { return row.with(delta, of: base) }
-    let whole = try storing(bytes, in: row)
+    let whole = try storing(bytes, in: row, inflations: most)
     guard try saves(delta, whole, bytes) else { return whole }
     if let blob = whole.blob { try removeUnused(blob) }
     return row.with(delta, of: base)

@@ -173,18 +173,19 @@ extension StoreTransaction {
     return head.isEmpty ? bytes : head + bytes
   }
 
-  private func damagedRow(_ row: StoredRow) -> StoreError {
+  func damagedRow(_ row: StoredRow) -> StoreError {
     StoreError(
       .damaged, "a row lacks what its content is made of; check the store, then salvage it", revision: Int(row.seq))
   }
 
   /// Stores content without its head in a row, in place or as a blob.
   ///
+  /// - Parameter most: the most inflations for opening the row. A blob takes one, so with 0 the row stays in place, however long it is.
   /// - Returns: the row with its form, and its content or its blob.
-  func storing(_ bytes: [UInt8], in row: StoredRow) throws -> StoredRow {
+  func storing(_ bytes: [UInt8], in row: StoredRow, inflations most: Int = .max) throws -> StoredRow {
     var row = row
     (row.base, row.content, row.blob) = (nil, nil, nil)
-    if bytes.count > RowParts.longestInPlace {
+    if bytes.count > RowParts.longestInPlace, most > 0 {
       row.form = .blob
       row.blob = try makeBlob(Data(bytes), digest: SHA256.digest(of: bytes.bytes))
     } else {

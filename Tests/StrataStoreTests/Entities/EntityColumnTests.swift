@@ -207,6 +207,7 @@ struct EntityColumnTests {
     try check(Int.self, ["x", 1.5, Data(), null, "1.0"])
     try check(UInt8.self, [256, -1])
     try check(Double.self, ["x", Data(), null, "nan", "0x10", "1e400", "1e-400", "9007199254740993", "1.5x", "1,5"])
+    try check(Double.self, ["", " ", ".", "12abc", "12 EUR", "0x1p3", "1e", "1.5e400", "0.5e-400", "infinity "])
     try check(Float.self, [0.1, 1e300])
     try check(String.self, [1, 1.5, Data(), null])
     try check(
@@ -215,7 +216,8 @@ struct EntityColumnTests {
         "yesterday", Data(), null, "20260101", "2026", "inf", "nan", Double.infinity, "10:00", "2026-01-01x",
         "2026-02-31", "2026-02-31 10:00", "2026-02-31 10:00:00", "2026-13-01", "2026-01-01 25:00",
         "2026-01-01 24:00:00",
-        "2026-01-01 10:60", "2026-01-01T10:00+2:00", "2026-01-01 10:00:00.", "2026-01-01 ",
+        "2026-01-01 10:60", "2026-01-01T10:00+2:00", "2026-01-01 10:00:00.", "2026-01-01 ", "2026-01-01 10:20.5",
+        "2026-01-01T10:20.5Z", "2026-01-01 10:20.5+01:00", "2026-01-01 10:2030", "2026-01-01 10:20 30",
       ])
     try check(UUID.self, ["x", 1, Data([1]), null])
     try check(
@@ -229,7 +231,7 @@ struct EntityColumnTests {
     try check([Int].self, [Data([1]), "x", null])
   }
 
-  @Test("dates are read in all the forms that SQLite has, and decimals with all of their digits")
+  @Test("dates are read in all forms of SQLite, decimals with all of their digits, and doubles with any number of them")
   func spellings() throws {
     let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value TEXT)") }
     func value<T: Archivable & Sendable & Equatable>(_ type: T.Type, _ text: String) throws -> T? {
@@ -256,6 +258,11 @@ struct EntityColumnTests {
     for (text, number) in decimals { #expect(try value(Decimal.self, text) == number, "\(text)") }
     let doubles: [(String, Double)] = [
       ("inf", .infinity), ("-inf", -Double.infinity), ("1e3", 1000), ("+0.10", 0.1), ("7", 7),
+      // SQLite's own spellings.
+      ("Inf", .infinity), ("-Inf", -Double.infinity),
+      // More digits than the shortest spelling has, as C's `%.17g` prints them.
+      ("0.10000000000000001", 0.1), ("-0.30000000000000004441", -(0.1 + 0.2)), ("3.14159265358979323846", .pi),
+      ("9.9999999999999992e+22", 1e23), ("9007199254740993.0", 0x1p53), ("0.00e5", 0),
     ]
     for (text, number) in doubles {
       #expect(try value(Double.self, text) == number, "\(text)")
