@@ -102,20 +102,27 @@ extension ArchiveDecoder {
     let table = ObjectTable(types: models.objectTypes, first: 0, count: order.count)
     table.placing = context.budget
     context.objects = table
+    // The size of each placed entry with all entries placed in it; 0 for entries that stay references.
+    var placedSizes = [Int](repeating: 0, count: order.count)
     for number in order {
-      guard case .record(let record) = graph.objects[number] else {
-        table.append(renumbered(graph.objects[number]))
+      let value = renumbered(graph.objects[number])
+      guard case .record(let record) = value else {
+        table.append(value)
         continue
       }
       try located(number) {
-        let known = try models.record(record, in: context)
-        let value = renumbered(.record(known ?? record))
+        let known = try models.record(record, in: context) { try table.place($0, in: context) { $0 } }
+        let value = ArchiveValue.record(known ?? record)
         if let type = known.flatMap({ table.type(of: $0.shape) }) {
           table.append(try table.place(value, in: context) { try object(type, of: $0, in: context) })
-        } else {
-          // An unknown object that is shared has an identity, or would multiply.
-          table.append(value, isPlaced: known != nil || uses[number] == 1)
+          return
         }
+        var size = value.size
+        value.forEachReference { if placedSizes.indices.contains($0) { size += placedSizes[$0] } }
+        let largestShared = known == nil ? Self.largestSharedUnknown : Self.largestSharedKnown
+        let isPlaced = uses[number] == 1 || size <= largestShared
+        if isPlaced { placedSizes[indices[number]] = min(size, Self.largestSize) }
+        table.append(value, isPlaced: isPlaced)
       }
     }
     let root = try table.place(renumbered(graph.root), in: context) { try T.make(from: $0, in: context) }
@@ -123,6 +130,13 @@ extension ArchiveDecoder {
     try table.finish(in: context) { ObjectPath.find($0, from: root) }
     return root
   }
+
+  // Copies of a shared object could multiply, so a large one stays a reference. A small one costs at most as many values
+  // for each reference as ``ArchiveLimits/maxWorkPerByte`` allows for a byte. A model is copied anyway where it is read.
+  private static var largestSharedUnknown: Int { 64 }
+  private static var largestSharedKnown: Int { 1 << 16 }
+  /// Sizes beyond this are not told apart, so that adding them does not overflow.
+  private static var largestSize: Int { 1 << 30 }
 
   private func object(
     _ type: any VersionedModel.Type, of value: ArchiveValue, in context: DecodingContext

@@ -33,7 +33,7 @@ extension FoundationRecord {
         add(location, count, attributes[index])
         location += count
       }
-      // Runs cannot hold attributes that none of them has.
+      // Attributes that no run uses would be lost.
       guard !sizes.contains(0) else { return fields }
     case (nil, let attributes?): add(0, length, attributes)
     case (nil, nil): break
@@ -149,10 +149,12 @@ extension FoundationRecord {
     let parts = parts(of: "NSValue").filter { record[$0] != nil }
     guard parts.count == 1, let value = record[parts[0]] else { return nil }
     guard let kind = texts.first(where: { $0.name == parts[0] }) else {
-      guard value.holds(["location", "length"]), let location = value["location"], let length = value["length"] else {
-        return nil
-      }
-      return [("NS.special", 4), ("NS.rangeval.location", location), ("NS.rangeval.length", length)]
+      guard value.holds(["location", "length"]), let location = value["location"]?.intValue,
+        let length = value["length"]?.intValue
+      else { return nil }
+      return [
+        ("NS.special", 4), ("NS.rangeval.location", .integer(location)), ("NS.rangeval.length", .integer(length)),
+      ]
     }
     let numbers = kind.parts.compactMap { value[$0]?.doubleValue?.description }
     guard value.holds(kind.parts), numbers.count == kind.parts.count else { return nil }
@@ -211,6 +213,6 @@ extension FoundationRecord {
 }
 
 extension ArchiveValue {
-  /// Whether it is an object with these keys and no others. Another key would be lost in the encoding of its class.
+  /// Whether it is an object with these keys and no others. The class's encoding has no place for other keys.
   fileprivate func holds(_ keys: [String]) -> Bool { objectValue.map { Set($0.keys) == Set(keys) } ?? false }
 }

@@ -51,7 +51,7 @@ extension FoundationValue {
     }
     // A sign without digits is NaN.
     guard length > 0 || !isNegative else { return .decimal(.nan) }
-    var mantissa = WideMagnitude.zero
+    var mantissa = WideInteger.Magnitude.zero
     for digit in (0..<length).reversed() {
       let (first, second) = (UInt64(bytes[2 * digit]), UInt64(bytes[2 * digit + 1]))
       mantissa = mantissa.appending(bits: isBig ? first << 8 | second : second << 8 | first, count: 16)

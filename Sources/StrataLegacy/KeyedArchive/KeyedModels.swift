@@ -17,8 +17,12 @@ struct KeyedModels {
   }
 
   private var schemas: [String: ModelSchema] = [:]
+  /// The models found for class names of the archive.
+  private var found: [String: ModelSchema?] = [:]
   /// The kind of the last record. Objects of one class often follow each other.
   private var last: Kind?
+  /// The kind of each shape. The graph holds the shapes too, so this takes no more memory than they do.
+  private var kinds: [ObjectIdentifier: Kind] = [:]
   /// The shapes of records with the names of their models and without nulls.
   private var shapes: [Nulls: RecordShape] = [:]
   /// The class models, by name.
@@ -59,26 +63,40 @@ struct KeyedModels {
   ///
   /// The class name is looked up first, then the archive's hints in order, as in Foundation. Superclasses do not count:
   /// an object of a subclass is not decoded as its superclass.
-  private func schema(of typeName: String) -> ModelSchema? {
-    schema(named: typeName) ?? classes[typeName]?.hints.lazy.compactMap { self.schema(named: $0) }.first
+  private mutating func schema(of typeName: String) -> ModelSchema? {
+    // Each object of a hostile file can have a shape of its own, and many long hints.
+    if let known = found[typeName] { return known }
+    var schema = schema(named: typeName)
+    for hint in classes[typeName]?.hints ?? [] where schema == nil { schema = self.schema(named: hint) }
+    found.updateValue(schema, forKey: typeName)
+    return schema
   }
 
   private mutating func kind(of record: ModelRecord) -> Kind {
-    if let last, last.shape === record.shape { return last }
-    let schema = schema(of: record.typeName), key = ExactKey(Self.representationKey)
-    let kind = Kind(
-      shape: record.shape, schema: schema,
-      hasRepresentation: schema.map { !$0.isEnumeration && !$0.takenKeys.contains(key) } ?? false
-        && record.keys.contains(key.text))
+    let shape = record.shape
+    if let last, last.shape === shape { return last }
+    let kind = kinds[ObjectIdentifier(shape)] ?? newKind(of: shape)
+    kinds[ObjectIdentifier(shape)] = kind
     last = kind
     return kind
+  }
+
+  private mutating func newKind(of shape: RecordShape) -> Kind {
+    let key = Self.representationKey
+    guard let schema = schema(of: shape.typeName) else {
+      return Kind(shape: shape, schema: nil, hasRepresentation: false)
+    }
+    let takesKey = schema.isEnumeration || schema.takenKeys.contains(ExactKey(key))
+    return Kind(shape: shape, schema: schema, hasRepresentation: !takesKey && shape.place(of: key) != nil)
   }
 
   private func schema(named name: String) -> ModelSchema? {
     if let schema = schemas[name] { return schema }
     // Key-value observing gives an object a subclass that exists only at run time.
-    if name.hasPrefix(Self.observedPrefix) { return schema(named: String(name.dropFirst(Self.observedPrefix.count))) }
-    return Self.swiftName(name).flatMap { schemas[$0] }
+    var rest = name[...]
+    while rest.hasPrefix(Self.observedPrefix) { rest = rest.dropFirst(Self.observedPrefix.count) }
+    let name = String(rest)
+    return schemas[name] ?? Self.swiftName(name).flatMap { schemas[$0] }
   }
 
   private static let observedPrefix = "NSKVONotifying_"
@@ -107,12 +125,17 @@ struct KeyedModels {
 
   /// A record with the name of its model and without nulls: a key that holds nil leaves the field at its default. `nil`
   /// if there is no model.
-  mutating func record(_ record: ModelRecord, in context: DecodingContext) throws -> ModelRecord? {
+  ///
+  /// - Parameter place: replaces references in an external representation by the values that they refer to, because
+  ///   ``LegacyModel/record(fromExternalRepresentation:version:)`` cannot follow them.
+  mutating func record(
+    _ record: ModelRecord, in context: DecodingContext, placing place: (ArchiveValue) throws -> ArchiveValue
+  ) throws -> ModelRecord? {
     let kind = kind(of: record)
     guard let schema = kind.schema else { return nil }
     let key = Self.representationKey
     if kind.hasRepresentation, let representation = record[key] {
-      do { return try self.record(of: representation, schema, record.modelVersion, in: context) } catch {
+      do { return try self.record(of: place(representation), schema, record.modelVersion, in: context) } catch {
         throw ArchiveError.at(.key(key), error).inType(schema.name)
       }
     }

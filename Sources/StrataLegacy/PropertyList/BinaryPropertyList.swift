@@ -106,7 +106,7 @@ struct BinaryPropertyList: ~Escapable {
   func integer(at offset: Int) -> WideInteger {
     let low = Int(marker(at: offset) & 0xF)
     guard low == 4 else { return WideInteger(Int64(bitPattern: unsigned(at: offset &+ 1, size: 1 &<< low))) }
-    return WideInteger(twosComplement: WideMagnitude(high: word(at: offset &+ 1), low: word(at: offset &+ 9)))
+    return WideInteger(twosComplement: WideInteger.Magnitude(high: word(at: offset &+ 1), low: word(at: offset &+ 9)))
   }
 
   func double(at offset: Int) -> Double { Double(bitPattern: word(at: offset &+ 1)) }

@@ -152,15 +152,17 @@ enum XMLScalars {
     var digits = isNegative || text.first == UInt8(ascii: "+") ? text.dropFirst() : text
     let isHexadecimal = digits.starts(with: "0x".utf8) || digits.starts(with: "0X".utf8)
     if isHexadecimal { digits = digits.dropFirst(2) }
-    guard let magnitude = isHexadecimal ? hexadecimal(digits) : WideMagnitude(digits: digits) else { return nil }
+    guard let magnitude = isHexadecimal ? hexadecimal(digits) : WideInteger.Magnitude(digits: digits) else {
+      return nil
+    }
     let integer = WideInteger(isNegative: isNegative, magnitude: magnitude)
     return integer.twosComplement == nil ? nil : integer
   }
 
-  private static func hexadecimal(_ digits: Substring.UTF8View) -> WideMagnitude? {
+  private static func hexadecimal(_ digits: Substring.UTF8View) -> WideInteger.Magnitude? {
     let significant = digits.drop { $0 == UInt8(ascii: "0") }
     guard !digits.isEmpty, significant.count <= 32 else { return nil }
-    var magnitude = WideMagnitude.zero
+    var magnitude = WideInteger.Magnitude.zero
     for digit in significant {
       guard let value = Character(UnicodeScalar(digit)).hexDigitValue else { return nil }
       magnitude = magnitude.appending(bits: UInt64(value), count: 4)

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import StrataCore
 
 /// Sends requests with the configured headers and authorization, and retries them if that can help.
 final class HTTPClient: Sendable {

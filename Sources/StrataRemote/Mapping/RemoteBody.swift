@@ -12,7 +12,8 @@ struct RemoteBody: Sendable {
   /// Parses a body: a list, an object with the records under the entity's key (`task`, `tasks`), or any other object as
   /// one record.
   ///
-  /// An object with an id of its own is the record if the entity reads that key itself, or if one record was requested.
+  /// An object that has an id is the record itself if the model reads the key (`tasks`, `task`), or if one record was
+  /// requested and the object has other fields of the model. An envelope may have an id of its own.
   ///
   /// - Parameter isOne: whether one record was requested.
   /// - Throws: ``RemoteError`` with the code `invalidBody` if it is empty, not JSON, or neither a list nor an object.
@@ -29,12 +30,15 @@ struct RemoteBody: Sendable {
       let form = entity.decoder == nil ? "JSON that can be read" : "what the decoder of the configuration reads"
       throw RemoteError(.invalidBody, "the answer is not \(form)", entity: entity.name, underlying: error)
     }
-    let keys = entity.mapper.bodyKeys
-    let hasID = entity.hasID(value)
-    func content(_ key: String) -> ArchiveValue? { hasID && (isOne || entity.reads(key)) ? nil : value[key] }
     switch value {
     case .array(let records): (self.records, isList) = (records, true)
     case .object:
+      let keys = entity.mapper.bodyKeys
+      let hasID = entity.has(entity.idKey, in: value)
+      let isRecord =
+        isOne && hasID
+        && entity.type.schema.fields.contains { $0.key != entity.idKey && entity.has($0.key, in: value) }
+      func content(_ key: String) -> ArchiveValue? { isRecord || hasID && entity.reads(key) ? nil : value[key] }
       if case .array(let records)? = content(keys.many) {
         (self.records, isList) = (records, true)
       } else if case .object(let record)? = content(keys.one) {
@@ -60,10 +64,10 @@ struct ReadRecords: Sendable {
 }
 
 extension MappedEntity {
-  /// Whether a record's JSON has an id.
-  fileprivate func hasID(_ json: ArchiveValue) -> Bool {
-    // Reading throws if a value along the path is not an object. Such a record has no id there.
-    adapter.places(ofField: idKey)?.read.contains { (try? $0.value(in: json))?.map { !$0.isNull } ?? false } ?? false
+  /// Whether a record's JSON has a property, and not as null.
+  fileprivate func has(_ key: String, in json: ArchiveValue) -> Bool {
+    // Reading throws if a value along the path is not an object. Such a record does not have the property there.
+    adapter.places(ofField: key)?.read.contains { (try? $0.value(in: json))?.map { !$0.isNull } ?? false } ?? false
   }
 
   /// Whether a property is read from a key of the record's JSON.

@@ -48,7 +48,7 @@ extension AnswerWriter {
   mutating func delete(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     do {
       var count = 0
-      let id = try entity.row(record, db)?[entity.id.slot]
+      let id = try entity.id(of: record, db)
       try db.inSavepoint {
         count = try entity.delete(record, db)
         return .commit

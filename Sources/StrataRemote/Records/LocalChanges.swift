@@ -137,12 +137,12 @@ struct LocalChanges {
 }
 
 extension Database {
-  /// Whether a query that is compiled once finds rows.
+  /// Whether a query returns any rows. The statement is cached.
   func exists(_ sql: String, _ arguments: StatementArguments = []) throws -> Bool {
     try Bool.fetchOne(cachedStatement(sql: "SELECT EXISTS (\(sql))"), arguments: arguments) ?? false
   }
 
-  /// The values of two columns, the first of them by the second.
+  /// The rows of a query with two columns, as a dictionary from the first to the second. The statement is cached.
   func pairs(_ sql: String, _ arguments: StatementArguments) throws -> [String: DatabaseValue] {
     let rows = try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
     return Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }) { first, _ in first }

@@ -22,16 +22,25 @@ extension MappedEntity {
     }
   }
 
-  /// Forgets what the server sent of a record.
+  /// Deletes a record's validators and the number of its last merged answer.
   func forget(_ record: DatabaseValue, _ db: Database) throws {
     try db.execute(cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [name, record])
   }
 
   /// The primary key of the record with this server id; `nil` if there is none.
+  ///
+  /// A text id also matches a numeric column, because SQLite converts it by the column's affinity.
   func record(withID id: DatabaseValue, _ db: Database) throws -> DatabaseValue? {
     let (key, column) = (keyColumn.quotedDatabaseIdentifier, idColumn.quotedDatabaseIdentifier)
     return try DatabaseValue.fetchOne(
       db.cachedStatement(sql: "SELECT \(key) FROM \(quotedTable) WHERE \(column) = ?"), arguments: [id])
+  }
+
+  /// The server id of a record; `nil` if there is no such record.
+  func id(of record: DatabaseValue, _ db: Database) throws -> DatabaseValue? {
+    let (key, column) = (keyColumn.quotedDatabaseIdentifier, idColumn.quotedDatabaseIdentifier)
+    return try DatabaseValue.fetchOne(
+      db.cachedStatement(sql: "SELECT \(column) FROM \(quotedTable) WHERE \(key) = ?"), arguments: [record])
   }
 }
 

@@ -141,9 +141,10 @@ struct Refreshing: Sendable {
     return answer
   }
 
-  /// Sends a request, on the condition that the answer is another one than a known copy.
+  /// Sends a request, which is conditional if there is a known copy.
   ///
-  /// - Returns: `nil` if a 304 does not confirm the known copy, so that a full request is needed.
+  /// - Returns: `nil` if the server answers 304 and that does not confirm a known copy, so that a full request is
+  ///   needed.
   private func answer(to request: HTTPRequest, since known: HTTPCopy?) async throws -> Answer? {
     var conditional = request
     for field in known?.conditions.fields ?? [] { conditional.headers[field.name] = field.value }

@@ -196,11 +196,12 @@ struct ChangeRequest {
 
   /// Whether a referenced record is new and not at the server yet.
   private func waits(for fields: [MappedEntity.Field], _ row: [DatabaseValue]) throws -> Bool {
+    let changes = try LocalChanges(db)
     for field in fields {
       guard let number = field.target, let target = catalog.entity(ofType: number), !row[field.slot].isNull else {
         continue
       }
-      if try LocalChanges(db).kind(target, row[field.slot]) == .insert { return true }
+      if try changes.kind(target, row[field.slot]) == .insert { return true }
     }
     return false
   }

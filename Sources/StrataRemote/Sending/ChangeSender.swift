@@ -307,7 +307,7 @@ struct ChangeSender: Sendable {
     }
   }
 
-  /// Tells of a change, which names its entity.
+  /// Sends an event about a change.
   func tell(_ kind: RemoteEvent.Kind, _ change: RemoteChange) {
     session.tell(kind, entity: change.entity, account: account)
   }

@@ -173,6 +173,7 @@ struct FoundationClassesTests {
       ("NSValue", ["point": ["x": 1.0, "y": 2.0], "range": "none"]),
       ("NSValue", ["size": ["width": 1.0, "height": 2.0, "depth": 3.0]]),
       ("NSValue", ["range": ["location": 1, "length": 2, "more": 3]]),
+      ("NSValue", ["range": ["location": "1", "length": 2]]),
     ] as [(String, ArchiveObject)])
   func changed(_ type: String, _ fields: ArchiveObject) throws {
     let record = ModelRecord(typeName: type, modelVersion: nil, object: fields)

@@ -4,7 +4,7 @@ import StrataLegacy
 import StrataTestSupport
 import Testing
 
-@Suite("Keyed archives: bytes, and the table of objects that they become")
+@Suite("Keyed archives: bytes, and their property lists written again")
 struct KeyedBytesTests {
   /// A form with every kind of value.
   private static func form(_ number: Int, children: [Form] = []) throws -> Form {
@@ -34,7 +34,7 @@ struct KeyedBytesTests {
     ]
   }
 
-  @Test("Both give the same models") func same() throws {
+  @Test("A property list that is read and written again gives the same models") func same() throws {
     for data in try Self.archives() {
       #expect(try ArchiveDecoder().decode([Form].self, fromKeyed: data).count == 6)
       try KeyedTrial.compareTable([Form].self, data)
@@ -196,10 +196,32 @@ struct KeyedBytesTests {
     ("NSNull", [["$class": .uid(2), "n": .uid(3)], .type("Form"), ["$class": .uid(4)], .type("NSNull")]),
   ]
 
-  @Test("What is unusual gives the same models or error", arguments: unusual.indices) func strange(place: Int) throws {
+  @Test(
+    "An unusual archive gives the same models or error after its property list is written again",
+    arguments: unusual.indices)
+  func strange(place: Int) throws {
     let data = try PropertyListWriter().write(Plist.keyed(Self.unusual[place].1).table)
     try KeyedTrial.compareTable(Form.self, data)
     try KeyedTrial.compareTable(ArchiveValue.self, data)
+  }
+
+  @Test("Equal models in sets, and as keys, stay apart")
+  func equalMembers() throws {
+    for (name, expected) in [
+      ("a set of equal models", #"[Form(n: "a"), Form(n: "a")]"#),
+      ("a counted set of equal models", #"[Form(n: "a"): 2, Form(n: "a"): 3]"#),
+      ("a set of lists of equal models", #"[[Form(n: "a")], [Form(n: "a")]]"#),
+      (
+        "models in a list, and then in a set with their equals",
+        #"[Form(n: "a"), Form(n: "a"), Form(n: "a"), Form(n: "a"), [Form(n: "a"), Form(n: "a")]]"#
+      ),
+      ("a dictionary with equal models as keys", #"[Form(n: "a"): 1, Form(n: "a"): 2]"#),
+      ("a model where any value may stand", #"Form(n: "a")"#),
+    ] {
+      let objects = try #require(Self.unusual.first { $0.0 == name }?.1)
+      let data = try PropertyListWriter().write(Plist.keyed(objects).table)
+      #expect(try ArchiveDecoder().decode(Form.self, fromKeyed: data).more.description == expected, "\(name)")
+    }
   }
 
   @Test("Enums with values come back, wherever they are") func enums() throws {

@@ -100,7 +100,8 @@ struct KeyedDecodingTests {
   @Test(
     "A-18: an observed object's class is its own, and a hint of the archive may stand for an unknown class",
     arguments: [
-      ("NSKVONotifying_App.User", []), ("NSKVONotifying__TtC3App4User", []), ("Gone", ["Other", "App.User"]),
+      ("NSKVONotifying_App.User", []), ("NSKVONotifying__TtC3App4User", []),
+      (String(repeating: "NSKVONotifying_", count: 100_000) + "App.User", []), ("Gone", ["Other", "App.User"]),
       ("Gone", ["_TtC3App4User"]), ("App.User", ["Team"]),
     ] as [(String, [String])])
   func otherNames(_ name: String, _ hints: [String]) throws {
@@ -223,6 +224,51 @@ struct KeyedDecodingTests {
     #expect(try ArchiveDecoder().decode(LegacyGang.self, fromKeyed: KeyedArchive(data)) == expected)
   }
 
+  @Test("Steps and hooks read an object that many models share", arguments: ["App.User", "Gone"])
+  func sharedInside(_ lead: String) throws {
+    for type in ["Crew", "Gang"] {
+      let objects: [Plist] = [
+        [.uid(2), .uid(3)], ["$class": .uid(4), "lead": .uid(5)], ["$class": .uid(4), "lead": .uid(5)], .type(type),
+        ["$class": .uid(6), "MTLModelVersion": 1, "name": "Ada"], .type(lead),
+      ]
+      let data = try PropertyListWriter().write(Plist.keyed(objects).table)
+      let names =
+        type == "Crew"
+        ? try ArchiveDecoder().decode([LegacyCrew].self, fromKeyed: data).map(\.leadName)
+        : try ArchiveDecoder().decode([LegacyGang].self, fromKeyed: data).map(\.leadName)
+      #expect(names == ["Ada", "Ada"], "\(type)")
+    }
+  }
+
+  /// A model with one inside, whose hook reads the name of the one inside.
+  private struct Folder: DescribedModel, KeyMigrating {
+    var name: String
+    var inner: [Folder]
+    static let fields = Fields(
+      Folder.self, name: "Folder", version: 1, Field("name", \.name, default: "none"),
+      Field("inner", \.inner, default: []),
+      make: { Folder(name: $0, inner: $1) })
+
+    static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue? {
+      guard key == "name" else { return record[key] }
+      return record["inner"]?.arrayValue?.first?["name"] ?? record[key]
+    }
+  }
+
+  @Test("Hooks read other models at any depth")
+  func deepHooks() throws {
+    let count = 100
+    var objects: [Plist] = [.type("Folder")]
+    objects += (0..<count).map { ["$class": .uid(1), "name": "outer", "inner": [.uid(UInt64($0 + 3))]] }
+    objects.append(["$class": .uid(1), "name": "last"])
+    let data = try PropertyListWriter().write(Plist.keyed(objects, top: ["root": .uid(2)]).table)
+    var folder: Folder? = try ArchiveDecoder().decode(Folder.self, fromKeyed: data)
+    // The name of the one inside, before its own hook.
+    var names: [String] = []
+    while let next = folder { (folder, names) = (next.inner.first, names + [next.name]) }
+    #expect(names == Array(repeating: "outer", count: count - 1) + ["last", "last"])
+  }
+
   @Test("Structures that nest too deep end with an error", arguments: [600, 16_000])
   func deepValues(_ count: Int) throws {
     var objects: [Plist] = (0..<count).map { ["$class": .uid(1), "c": [.uid(UInt64($0 + 3))]] }
@@ -286,6 +332,18 @@ struct KeyedDecodingTests {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "MTLModelVersion": 0, "externalRepresentation": ["count": 3]], Self.userType)
     #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyUser(name: "nobody", count: 3))
+  }
+
+  @Test("AO-1: a model's own hook reads another object in the old form", arguments: [1, 2], ["App.User", "Gone"])
+  func externalObject(uses: Int, type: String) throws {
+    let archive = try KeyedArchive(
+      .array(.init(repeating: .uid(2), count: uses)),
+      ["$class": .uid(3), "externalRepresentation": ["author": .uid(4)]], .type("Note"),
+      ["$class": .uid(5), "MTLModelVersion": 1, "name": "Ada"], .type(type))
+    let note = LegacyNote(text: "ADA")
+    #expect(
+      try ArchiveDecoder().decode([LegacyNote].self, fromKeyed: archive)
+        == Array(repeating: note, count: uses))
   }
 
   @Test("AO-2: a model that is no legacy model reads the old form too")

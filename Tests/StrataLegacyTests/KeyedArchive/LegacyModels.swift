@@ -62,7 +62,9 @@ struct LegacyNote: DescribedModel, LegacyModel, Migratable, Equatable {
     })
 
   static func record(fromExternalRepresentation object: ArchiveObject, version: Int) throws -> ModelRecord {
-    ModelRecord(typeName: "LegacyNote", modelVersion: max(version, 1), fields: [("title", object["t"] ?? "none")])
+    ModelRecord(
+      typeName: "LegacyNote", modelVersion: max(version, 1),
+      fields: [("title", object["t"] ?? object["author"]?["name"] ?? "none")])
   }
 }
 

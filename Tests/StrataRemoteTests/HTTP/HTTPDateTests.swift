@@ -41,10 +41,17 @@ struct HTTPDateTests {
   }
 
   @Test func everyDayOfFourCenturiesComesBack() {
-    for day in stride(from: -146_097, to: 146_097, by: 1) {
+    let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    for day in stride(from: -73_048, to: 73_049, by: 1) {
       let (year, month, ofMonth) = ISO8601.civil(fromDays: day)
-      guard ISO8601.days(fromYear: year, month: month, day: ofMonth) == day else {
-        Issue.record("day \(day) is \(year)-\(month)-\(ofMonth)")
+      let text =
+        "\(weekdays[(day + 7 * 146_097) % 7]), \(twoDigits(ofMonth)) \(months[month - 1]) \(year) 00:00:00 GMT"
+      guard ISO8601.days(fromYear: year, month: month, day: ofMonth) == day,
+        HTTPDate(text)?.date == Date(timeIntervalSince1970: Double(day) * 86_400)
+      else {
+        Issue.record("day \(day) is \(text)")
         return
       }
     }

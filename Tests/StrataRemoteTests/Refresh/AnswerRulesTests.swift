@@ -85,6 +85,15 @@ struct AnswerRulesTests {
     #expect(try await club.team()?.members.map(\.id) == ["m"])
   }
 
+  @Test("One record is found in an envelope with an id of its own")
+  func envelopeWithID() async throws {
+    let desk = try await Desk { request, _ in
+      request.answered(#"{"id": "request 5", "todo": {"id": "7", "title": "seven"}}"#)
+    }
+    try await desk.remote.refresh(Todo.self, .one("7"))
+    #expect(try await desk.ids() == ["7"])
+  }
+
   @Test("A failed refresh is told, and thrown by fetch after what is kept")
   func failuresAreTold() async throws {
     let desk = try await Desk { request, _ in request.answered(status: 500) }

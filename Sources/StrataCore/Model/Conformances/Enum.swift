@@ -60,6 +60,9 @@ extension VersionedModel {
   /// Creates an enum from the record of a case.
   package static func makeCase(of value: ArchiveValue, in context: DecodingContext) throws -> Self {
     try schema.check()
+    let objects = context.objects
+    try objects?.enterRecord(in: context)
+    defer { objects?.leaveRecord() }
     var record: ModelRecord
     // The path of the associated values in JSON.
     var place: (path: [ArchiveError.PathComponent], isWhole: Bool)?

@@ -1,10 +1,12 @@
 enum ObjectComparison {
+  private struct Pair: Hashable { let left, right: ObjectIdentifier }
+
   /// Compares two graphs of objects from two objects on. They are equal if their permanent fields are equal and if
   /// references at the same position refer to equal objects.
   ///
   /// Pairs of objects are queued and compared once, so that cycles end and long lists need no recursion.
   static func areEqual(_ left: any VersionedModel, _ right: any VersionedModel) throws -> Bool {
-    var seen = Set<[ObjectIdentifier]>()
+    var seen = Set<Pair>()
     var waiting = [(left, right)]
     while let (left, right) = waiting.popLast() {
       guard type(of: left) == type(of: right) else { return false }
@@ -15,8 +17,8 @@ enum ObjectComparison {
       }
       for (one, other) in zip(own.flatMap(\.value.references), others.flatMap(\.value.references)) {
         let (left, right) = (lefts.objects[one], rights.objects[other])
-        let pair = [left.identity, right.identity]
-        if pair[0] != pair[1], seen.insert(pair).inserted { waiting.append((left, right)) }
+        let pair = Pair(left: left.identity, right: right.identity)
+        if pair.left != pair.right, seen.insert(pair).inserted { waiting.append((left, right)) }
       }
     }
     return true
@@ -24,7 +26,8 @@ enum ObjectComparison {
 }
 
 extension ArchiveValue {
-  /// The value with equal references. Containers of references are arrays, because the order of the references counts.
+  /// Returns the value with every reference replaced by the same placeholder. A set, object or map that contains
+  /// references becomes an array, so that their order is compared.
   fileprivate var levelled: ArchiveValue {
     guard hasReferences else { return self }
     return switch self {

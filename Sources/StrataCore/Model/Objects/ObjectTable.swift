@@ -2,9 +2,9 @@
 package final class ObjectTable {
   package enum Entry {
     case object(any VersionedModel)
-    /// An object whose class is not registered. It is decoded at each reference.
+    /// A value, which is decoded at each reference: an object whose class is no registered class model.
     ///
-    /// `isPlaced` is whether it replaces references to it before models are decoded.
+    /// If `isPlaced`, references to it are replaced by the value before models are decoded.
     case value(ArchiveValue, isPlaced: Bool)
   }
 
@@ -37,9 +37,13 @@ package final class ObjectTable {
   /// The budget for substituted values, if values replace the references to them before models are decoded, so that steps
   /// and hooks find records where an archive of this library has them.
   package var placing: WorkBudget?
-  /// The number of values that were substituted for references, and the nesting of such substitutions.
+  /// The number of values that were substituted for references.
   @exclusivity(unchecked) private var expansions = 0
+  /// The nesting of values that are decoded at references.
   @exclusivity(unchecked) private var depth = 0
+  /// The nesting of the records that are being decoded, if ``placing`` is set. Values in place count here, and only if
+  /// they are decoded.
+  @exclusivity(unchecked) private var openRecords = 0
 
   package init(types: [String: any VersionedModel.Type], first: Int, count: Int) {
     self.types = types
@@ -119,39 +123,45 @@ package final class ObjectTable {
     }
   }
 
-  /// Calls `body` with a value in which placed entries replace the references to them, and counts their nesting.
+  /// Counts a record that is about to be decoded. Each call that does not throw needs its ``leaveRecord()``.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if values replace references and records nest too deeply.
+  ///   Values in place come from many objects, so the reader of the file did not count their nesting.
+  func enterRecord(in context: DecodingContext) throws {
+    guard placing != nil else { return }
+    guard openRecords < context.limits.depth else { throw ArchiveError.tooDeep(context.limits.depth) }
+    openRecords += 1
+  }
+
+  func leaveRecord() { if placing != nil { openRecords -= 1 } }
+
+  /// Calls `body` with a value in which placed entries replace the references to them.
   ///
   /// - Parameter bound: the number of the value. A reference to this or a later number is part of a cycle, and stays.
   package func place<R>(
     _ value: ArchiveValue, below bound: Int = .max, in context: DecodingContext, _ body: (ArchiveValue) throws -> R
   ) throws -> R {
-    var height = 0
-    let room = min(Self.deepest, context.limits.depth - depth - 1)
-    let value = placing == nil ? value : try placed(in: value, below: bound, room: room, nesting: 1, &height)
-    depth += height + 1
-    defer { depth -= height + 1 }
+    depth += 1
+    defer { depth -= 1 }
     guard depth <= context.limits.depth else { throw ArchiveError.tooDeep(context.limits.depth) }
-    return try body(value)
+    guard placing != nil, value.hasReferences else { return try body(value) }
+    return try body(placed(in: value, below: bound, room: context.limits.depth - openRecords - 1))
   }
 
-  /// - Parameters:
-  ///   - room: the maximum number of levels of values. References further inside stay.
-  ///   - nesting: the nesting of substitutions. `height` becomes its maximum.
-  private func placed(
-    in value: ArchiveValue, below bound: Int, room: Int, nesting: Int, _ height: inout Int
-  ) throws -> ArchiveValue {
+  /// - Parameter room: the maximum number of levels of values. References further inside stay.
+  private func placed(in value: ArchiveValue, below bound: Int, room: Int) throws -> ArchiveValue {
     func element(_ value: ArchiveValue) throws -> ArchiveValue {
       guard case .reference(let number) = value else {
-        return try placed(in: value, below: bound, room: room - 1, nesting: nesting, &height)
+        return value.holdsValues ? try placed(in: value, below: bound, room: room - 1) : value
       }
       guard number < bound, entries.indices.contains(number), case .value(let found, true) = entries[number] else {
         return value
       }
       try expand(sizes[number])
-      height = max(height, nesting)
-      return try placed(in: found, below: number, room: room - 1, nesting: nesting + 1, &height)
+      // Checked once for each entry and not at each level, which would take time in proportion to the depth.
+      return found.hasReferences ? try placed(in: found, below: number, room: room - 1) : found
     }
-    guard room > 0, value.hasReferences else { return value }
+    guard room > 0 else { return value }
     switch value {
     // Members of a set and keys of a map stay references, because two models may be equal.
     case .set, .graph: return value
