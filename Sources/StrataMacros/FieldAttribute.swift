@@ -29,7 +29,7 @@ struct FieldAttribute {
     for argument in Self.arguments(of: node) {
       label = argument.label?.text ?? label
       let value = argument.expression.trimmed
-      /// The name that is given, if it is one of the choices.
+      /// Returns the given name. Reports an error if it is not one of the choices.
       func choice(_ choices: String) -> String? {
         let name = value.as(MemberAccessExprSyntax.self)?.declName.baseName.text
         if let name, choices.split(whereSeparator: { " ,".contains($0) }).contains(".\(name)") { return name }

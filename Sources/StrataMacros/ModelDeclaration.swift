@@ -157,7 +157,7 @@ struct ModelDeclaration {
     object.inheritanceClause?.inheritedTypes.first.map { names([$0.type]) == ["NSObject"] } ?? false
   }
 
-  /// The first inherited type, if it must be a protocol.
+  /// The first inherited type, if it must be a protocol; `nil` for `NSObject`.
   private static func protocolOnly(
     _ object: ClassDeclSyntax, _ given: ExprSyntax?, _ lines: SourceLines?
   ) -> (type: TypeSyntax, place: SourcePlace?)? {

@@ -121,6 +121,10 @@ struct Mistake: Sendable {
     ("struct A<each T> {}", "2:10 a model cannot have a parameter pack"),
     ("enum A {}", "2:6 an enum without cases has no values to archive"),
     (
+      "enum A {\n#if DEBUG\n#if os(Linux)\ncase a\n#endif\n#endif\ncase b\n}",
+      "5:1 @Model does not see cases inside #if; move the condition out of the enum"
+    ),
+    (
       "enum State: String { case open }",
       "1:1 an enum with raw values is archived by its raw value; write 'enum State: String, Archivable' instead of "
         + "@Model"

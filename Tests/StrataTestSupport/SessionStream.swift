@@ -39,7 +39,7 @@ package struct SessionStream {
     }
   }
 
-  package func read(_ damage: StreamDamage = .fails) throws -> (models: [Address], gaps: [StreamGap]) {
+  package func read(_ damage: StreamGap.Handling = .fails) throws -> (models: [Address], gaps: [StreamGap]) {
     var iterator = ArchiveSequence(Address.self, from: url, damage: damage).makeAsyncIterator()
     var models: [Address] = []
     while let model = try iterator.next() { models.append(model) }

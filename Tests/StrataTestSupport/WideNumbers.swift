@@ -2,7 +2,7 @@ package import StrataCore
 
 // The numbers of the standard library, which the package itself cannot use on older platforms.
 
-extension WideMagnitude {
+extension WideInteger.Magnitude {
   package init(_ number: UInt128) { self.init(high: UInt64(number >> 64), low: UInt64(truncatingIfNeeded: number)) }
 
   package var number: UInt128 { UInt128(high) << 64 | UInt128(low) }
@@ -10,12 +10,12 @@ extension WideMagnitude {
 
 extension WideInteger {
   package init(isNegative: Bool, magnitude: UInt128) {
-    self.init(isNegative: isNegative, magnitude: WideMagnitude(magnitude))
+    self.init(isNegative: isNegative, magnitude: WideInteger.Magnitude(magnitude))
   }
 }
 
 extension DecimalParts {
   package init(isNegative: Bool, mantissa: UInt128, exponent: Int) {
-    self.init(isNegative: isNegative, mantissa: WideMagnitude(mantissa), exponent: exponent)
+    self.init(isNegative: isNegative, mantissa: WideInteger.Magnitude(mantissa), exponent: exponent)
   }
 }

@@ -22,4 +22,28 @@ struct LimitTests {
     Run("convert", list, "-o", "-", "--max-bytes", "3").expectFailure("more bytes", "expandedBytes")
     #expect(Run("convert", list, "-o", "-", "--max-bytes", "10000").code == 0)
   }
+
+  @Test("What convert writes with higher limits, readers with the default limits open")
+  func convertedOpens() throws {
+    let scratch = try Scratch()
+    // A binary property list: an array of references to object 1, which is true.
+    let count = 4_300_000
+    var data = Data("bplist00".utf8)
+    func append(_ bytes: [UInt8]) { data.append(contentsOf: bytes) }
+    func append(_ number: Int, size: Int) {
+      append((0..<size).map { UInt8(truncatingIfNeeded: number >> (8 * (size - 1 - $0))) })
+    }
+    append([0xAF, 0x12])
+    append(count, size: 4)
+    append(Array(repeating: 1, count: count))
+    append([0x09])
+    let offsets = data.count
+    append(8, size: 4)
+    append(offsets - 1, size: 4)
+    append([0, 0, 0, 0, 0, 0, 4, 1])
+    for number in [2, 0, offsets] { append(number, size: 8) }
+    let list = try scratch.file("many.plist", data), archive = scratch.path("many.strata")
+    #expect(Run("convert", list, "-o", archive, "--max-values", "100000000").code == 0)
+    #expect(Run("verify", archive).code == 0)
+  }
 }

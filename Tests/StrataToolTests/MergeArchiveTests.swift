@@ -105,14 +105,19 @@ struct MergeArchiveTests {
 
   @Test("the stamp counts the elements of a merged dictionary and set")
   func counts() throws {
-    let path = scratch.path("counted")
-    try ArchiveEncoder().encode(["a": 1, "b": 2, "c": 3]).write(to: URL(fileURLWithPath: path))
-    let json = try scratch.file("more.json", #"{"d": 4}"#)
-    let run = Run("merge", "--local", path, "--server", json, "-o", scratch.path("merged"))
-    #expect(run.code == 0, "\(run.error)")
-    let data = try scratch.data("merged")
-    #expect(try ArchiveDecoder().decode([String: Int].self, from: data).count == 4)
-    #expect(try Stamp(of: data).count == 4)
+    func merged<T: Archivable>(_ value: T, _ server: String) throws -> (T, count: UInt64) {
+      let path = scratch.path("counted"), json = try scratch.file("more.json", server)
+      try ArchiveEncoder().encode(value).write(to: URL(fileURLWithPath: path))
+      let run = Run("merge", "--local", path, "--server", json, "-o", scratch.path("merged"))
+      #expect(run.code == 0, "\(run.error)")
+      let data = try scratch.data("merged")
+      return (try ArchiveDecoder().decode(from: data), try Stamp(of: data).count)
+    }
+    #expect(try merged(["a": 1, "b": 2, "c": 3], #"{"d": 4}"#) == (["a": 1, "b": 2, "c": 3, "d": 4], 4))
+    #expect(try merged([1, 2] as Set, "[1, 2, 3]") == ([1, 2, 3], 3))
+    #expect(try merged([1, 2], "[1, 2, 3]") == ([1, 2, 3], 3))
+    // An optional is one value.
+    #expect(try merged([1, 2] as [Int]?, "[1, 2, 3]") == ([1, 2, 3], 1))
   }
 
   @Test("JSON numbers and texts that do not fit the archive's types are neither rounded to infinity nor rewritten")

@@ -119,7 +119,7 @@ public enum ArchiveSalvage {
       try reader.beginBody()
       let (found, isWhole) = try reader.readCutValue()
       guard let value = found.value else { throw error }
-      // The fingerprint and the count describe the value as a whole.
+      // The fingerprint and the count of the stamp are those of the complete value.
       var known = stamp
       if !isWhole { known.fingerprint = 0 }
       known.setCount(of: value)

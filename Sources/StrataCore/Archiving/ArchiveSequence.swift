@@ -24,7 +24,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
   private let limits: ArchiveLimits
   private let validates: Bool
   private let subclasses: [any VersionedModel.Type]
-  private let damage: StreamDamage
+  private let damage: StreamGap.Handling
   private let threads: Int
 
   /// The models of a file. It is opened with the first model.
@@ -40,7 +40,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
   ///     reader's thread does all the work, and only when it asks for a model.
   public init(
     _ type: Element.Type = Element.self, from url: URL, limits: ArchiveLimits = ArchiveLimits(),
-    validates: Bool = true, subclasses: [any VersionedModel.Type] = [], damage: StreamDamage = .fails,
+    validates: Bool = true, subclasses: [any VersionedModel.Type] = [], damage: StreamGap.Handling = .fails,
     threads: Int = ProcessInfo.processInfo.activeProcessorCount
   ) {
     self.threads = threads
@@ -76,14 +76,14 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
   public struct Iterator: AsyncIteratorProtocol {
     private let url: URL
     private let decoder: ArchiveDecoder
-    private let damage: StreamDamage
+    private let damage: StreamGap.Handling
     private let threads: Int
     private var source: Source?
     private var batch: [Element] = []
     private var place = 0
     private var isFinished = false
 
-    init(url: URL, decoder: ArchiveDecoder, damage: StreamDamage, threads: Int) {
+    init(url: URL, decoder: ArchiveDecoder, damage: StreamGap.Handling, threads: Int) {
       self.threads = threads
       self.url = url
       self.decoder = decoder
@@ -128,7 +128,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
     var report: DecodingReport { decoding.report }
     var gaps: [StreamGap] { members.gaps }
 
-    init(_ url: URL, _ decoder: ArchiveDecoder, _ damage: StreamDamage, threads: Int) throws {
+    init(_ url: URL, _ decoder: ArchiveDecoder, _ damage: StreamGap.Handling, threads: Int) throws {
       members = try StreamMembers(of: url, limits: decoder.limits, damage: damage)
       decoding = MemberDecoding(members.file, decoder, threads: threads)
       members.source = decoding

@@ -29,15 +29,12 @@ package struct ArchivedType {
     // First, since the name of a model may look like that of a container.
     if root.schema.isNamed(String(name)) || depth == deepest { return ArchivedType(root) }
     if let type = catalog.objectTypes[String(name)], type.isSubtype(of: root) { return ArchivedType(type) }
-    func inside(_ name: Substring) -> ArchivedType { find(name, root, catalog, depth + 1) }
-    if name.hasSuffix("?") { return inside(name.dropLast()).optional }
-    if name.hasPrefix("Set<"), name.hasSuffix(">") {
-      return inside(name.dropFirst(4).dropLast()).set ?? ArchivedType(root)
-    }
-    guard name.hasPrefix("["), name.hasSuffix("]") else { return ArchivedType(root) }
-    let content = name.dropFirst().dropLast()
-    guard let end = endOfKey(content) else { return inside(content).array }
-    return inside(content[end...].dropFirst(2)).dictionary(keys: content[..<end])
+    guard let content = Self.element(of: name) else { return ArchivedType(root) }
+    let element = find(content, root, catalog, depth + 1)
+    if name.hasSuffix("?") { return element.optional }
+    if name.hasPrefix("Set<") { return element.set ?? ArchivedType(root) }
+    let keysAndValues = name.dropFirst().dropLast()
+    return endOfKey(keysAndValues).map { element.dictionary(keys: keysAndValues[..<$0]) } ?? element.array
   }
 
   /// The name of the element type in the name of a collection or an optional; `nil` for any other name.

@@ -1,8 +1,9 @@
 extension Stamp {
   /// Sets the count for another value of the same type: the number of elements of an array, a set or a dictionary.
   package mutating func setCount(of value: ArchiveValue) {
-    // Only containers count anything except 1.
-    guard typeName.hasPrefix("[") || typeName.hasPrefix("Set<") || count != 1 else { return }
+    // Only collections count anything except 1, and an optional isn't one.
+    let isCollection = !typeName.hasSuffix("?") && ArchivedType.element(of: typeName[...]) != nil
+    guard isCollection || count != 1 else { return }
     let root = if case .graph(let graph) = value { graph.root } else { value }
     switch root {
     case .array(let elements), .set(let elements): count = UInt64(elements.count)

@@ -47,7 +47,7 @@ package struct StreamMembers: ~Copyable {
   let file: SharedReader
   /// Reads members ahead; `nil` where they are read in their turn.
   var source: (any MemberSource)?
-  private let damage: StreamDamage
+  private let damage: StreamGap.Handling
   private var order = StreamOrder()
   /// What was passed over so far.
   package private(set) var gaps: [StreamGap] = []
@@ -82,11 +82,11 @@ package struct StreamMembers: ~Copyable {
   package private(set) var offset: Int
 
   /// Opens a file.
-  package init(of url: URL, limits: ArchiveLimits = ArchiveLimits(), damage: StreamDamage = .fails) throws {
+  package init(of url: URL, limits: ArchiveLimits = ArchiveLimits(), damage: StreamGap.Handling = .fails) throws {
     self.init(try MemberReader(url: url, limits: limits), damage)
   }
 
-  init(_ reader: consuming MemberReader, _ damage: StreamDamage) {
+  init(_ reader: consuming MemberReader, _ damage: StreamGap.Handling) {
     offset = reader.offset
     file = SharedReader(reader)
     self.damage = damage

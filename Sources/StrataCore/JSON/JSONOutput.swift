@@ -170,7 +170,7 @@ struct JSONOutput: ~Copyable, JSONSink {
     // From 2^53 on and below 10^-4, the description has an exponent.
     guard number.magnitude >= 1e-4, let digits = number.shortestDigits else { return buffer.append(number.description) }
     if number < 0 { buffer.append(UInt8(ascii: "-")) }
-    buffer.append(WideMagnitude(digits.significand), power: digits.power)
+    buffer.append(WideInteger.Magnitude(digits.significand), power: digits.power)
     if digits.power >= 0 { buffer.append(".0" as StaticString) }
   }
 

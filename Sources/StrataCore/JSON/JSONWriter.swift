@@ -55,13 +55,7 @@ public struct JSONWriter: Sendable {
   /// - Complexity: linear in the size of the text; with ``sortsKeys`` also in its depth.
   @_disfavoredOverload
   public func write<T: Archivable>(_ value: T) throws -> Data {
-    try text(
-      of: value,
-      JSONWriting {
-        var catalog = SchemaCatalog()
-        T._collectSchemas(into: &catalog)
-        return catalog
-      })
+    try text(of: value, JSONWriting { SchemaCatalog(of: T.self) })
   }
 
   func text<T: Archivable>(of value: T, _ writing: JSONWriting) throws -> Data {

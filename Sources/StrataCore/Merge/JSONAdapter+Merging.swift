@@ -46,7 +46,7 @@ extension JSONAdapter where Root: VersionedModel {
   /// mappings.
   ///
   /// - Parameters:
-  ///   - source: the source of the merge.
+  ///   - source: a JSON document, a model, an archive or a record. JSON is read by this adapter's mappings.
   ///   - root: the model, which is unchanged if an error is thrown.
   ///   - base: the server's state that the local edits started from; by default the base that the model remembers.
   ///   - options: the options of this merge.

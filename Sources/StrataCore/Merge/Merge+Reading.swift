@@ -73,6 +73,7 @@ extension Merge {
   private mutating func read(archive value: ArchiveValue) throws {
     switch value {
     case .record, .graph: break
+    case .array where TypeShape.model(snapshot.type) == nil: break
     default: throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind)
     }
     server = try part(value, in: .mergedArchive)
@@ -86,7 +87,8 @@ extension Merge {
     incoming.removesAbsentKeys = true
     guard context.json === JSONReading.standard else {
       throw ArchiveError(
-        .mergeFailed, "an adapter reads documents; apply the patch to its document, and merge the result as .json",
+        .mergeFailed,
+        "an adapter cannot merge a patch; apply the patch to the server's document, and merge the result with .json(…)",
         typeName: schema.name)
     }
     guard let origin = try (base as? any VersionedModel)?.dynamicModel ?? remembered() ?? model?.dynamicModel else {

@@ -72,7 +72,7 @@ extension MergeCommit.Finished {
   ) -> [MergeReport.Entry] {
     zip(after.keys, after.values).compactMap { key, value in
       let old = before[key]
-      guard old != value, key != stateKey else { return nil }
+      guard !old.isEqual(to: value), key != stateKey else { return nil }
       return MergeReport.Entry(
         path: path(steps + [.key(key)]), outcome: .merged, rule: "the model's own code", base: nil,
         local: old?.mapReferences { _ in .null }, server: nil, result: value.mapReferences { _ in .null })

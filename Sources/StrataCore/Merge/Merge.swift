@@ -200,18 +200,18 @@ struct Merge {
     let holdsUpdates = outcome.linking.updates.contains { $0.number != snapshot.rootNumber }
     guard let before = try graph.fields(of: snapshot.root), let after = commit.rootFields(finished) else {
       report.isChangedInside =
-        snapshot.root != outcome.linking.root || !finished.isEmpty || holdsUpdates && !changedInside.isEmpty
+        !snapshot.root.isEqual(to: outcome.linking.root) || !finished.isEmpty || holdsUpdates && !changedInside.isEmpty
       return report
     }
     let keysInside = holdsUpdates ? Set(changedInside.compactMap(\.path.firstKey)) : []
     report.changes = schema.fields.compactMap { field in
       let (old, new) = (before[field.key], after[field.key])
-      return old == new && !keysInside.contains(field.key) || field.key == snapshot.stateKey
+      return old.isEqual(to: new) && !keysInside.contains(field.key) || field.key == snapshot.stateKey
         ? nil : MergeReport.Change(key: field.key, old: old, new: new)
     }
     // Values that are not fields: the case of an enum, and keys that the model does not declare.
     let others = Set(before.keys + after.keys).subtracting(schema.allKeys)
-    report.isChangedInside = others.contains { before[$0] != after[$0] }
+    report.isChangedInside = others.contains { !before[$0].isEqual(to: after[$0]) }
     return report
   }
 

@@ -47,7 +47,7 @@ struct MergeCommit {
     var result: Root?
     do {
       for update in linking.updates
-      where update.number != rootNumber || mustAdopt || update.record != update.before {
+      where update.number != rootNumber || mustAdopt || !update.record.isEqual(to: update.before) {
         undo.append((update.number, update.before))
         do { try set(update, update.record, in: .unfinishedMerge) } catch {
           throw located(error, update.number, model)
@@ -66,7 +66,7 @@ struct MergeCommit {
           do {
             let after = try finish(update, in: context)
             // For a new object, there is nothing to compare with.
-            if after != update.record, linking.isLocal(update.number) {
+            if !after.isEqual(to: update.record), linking.isLocal(update.number) {
               finished.append(Finished(number: update.number, before: update.record, after: after))
             }
           } catch { throw located(error, update.number, result ?? model) }
@@ -78,7 +78,7 @@ struct MergeCommit {
         }
         try context.checkFailures(of: result ?? model)
       }
-      if let result, mustAdopt || !finished.isEmpty || linking.root != root { try adopt(&model, result) }
+      if let result, mustAdopt || !finished.isEmpty || !linking.root.isEqual(to: root) { try adopt(&model, result) }
       return finished
     } catch {
       // Restores the old fields of all objects that took new ones.
@@ -110,7 +110,7 @@ struct MergeCommit {
       let made = try graph.make(M.self, update.record, in: context)
       let after = try made.shallowRecord(graph.referenced)
       try checkConstants(of: M.schema, update.before, after)
-      guard update.number != rootNumber || mustAdopt || after != update.before else { return after }
+      guard update.number != rootNumber || mustAdopt || !after.isEqual(to: update.before) else { return after }
       var object = object
       try object.adoptFields(of: made)
       return after
@@ -153,7 +153,7 @@ struct MergeCommit {
       let model = try graph.make(M.self, fields, in: context)
       let after = context.finishesModels ? try model.shallowRecord(graph.referenced) : fields
       try checkConstants(of: M.schema, before, after)
-      return (model, after == fields ? [] : [Finished(number: nil, before: fields, after: after)])
+      return (model, after.isEqual(to: fields) ? [] : [Finished(number: nil, before: fields, after: after)])
     } catch { throw Self.failure(error, M.schema) }
   }
 

@@ -12,7 +12,8 @@ public struct MergeOptions: Sendable {
 
   /// The policy of every field; `nil` for the fields' own policies.
   public var policy: MergePolicy?
-  /// Policies for paths and patterns of paths, which override all others. If several match, the last one wins.
+  /// Policies for paths and patterns of paths, which override all others. If several match, the last one wins. A path
+  /// with an index is an error with the code `invalidSchema`.
   public var policies: [(path: ValuePath, policy: MergePolicy)] = []
   /// The result of conflicts.
   public var conflicts: ConflictHandling = .keepLocal
@@ -38,5 +39,18 @@ public struct MergeOptions: Sendable {
     self.unlisted = unlisted
     self.keys = keys
     self.validates = validates
+  }
+
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` for a policy whose path has an index. An element has another
+  ///   index on each side.
+  func check() throws {
+    for (path, _) in policies {
+      for case .index(let index) in path.components {
+        throw ArchiveError(
+          .invalidSchema,
+          "the policy for \(path) names the index \(index), which can be another element on each side; name an element by "
+            + "its identity, as in the path of a report, or all with [*]")
+      }
+    }
   }
 }

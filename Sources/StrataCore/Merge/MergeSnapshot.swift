@@ -25,9 +25,7 @@ struct MergeSnapshot {
     } else {
       (rootNumber, type, self.schema) = (nil, Swift.type(of: model), schema)
     }
-    var catalog = SchemaCatalog()
-    type._collectSchemas(into: &catalog)
-    self.catalog = catalog
+    catalog = SchemaCatalog(of: type)
   }
 
   init<Model: VersionedModel>(_ model: Model) throws { try self.init(model, Model.schema) }

@@ -37,6 +37,7 @@ public struct Merger: Sendable {
   public func merge(_ server: ArchiveValue, into local: ArchiveValue, base: ArchiveValue? = nil) throws -> (
     value: ArchiveValue, report: MergeReport
   ) {
+    try options.check()
     let context = DecodingContext(finishing: .never)
     let upgrader = ValueUpgrader(catalog: catalog)
     func upgraded(_ value: ArchiveValue) throws -> ArchiveValue { try upgrader.upgrade(value.asTree(), context) }

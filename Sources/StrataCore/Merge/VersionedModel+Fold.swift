@@ -24,6 +24,7 @@ extension VersionedModel {
   private func checkedSchema(_ options: MergeOptions) throws -> ModelSchema {
     let schema = Swift.type(of: dynamicModel).schema
     try schema.check()
+    try options.check()
     try schema.checkKeys(options.keys ?? [])
     return schema
   }

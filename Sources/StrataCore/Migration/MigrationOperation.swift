@@ -89,6 +89,11 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
       guard let value = try ArchiveValue.record(record).value(at: path.stepsOfRecord()) else {
         return try record.lacks(path, isComplete: isComplete)
       }
+      let source = try path.stepsOfRecord()
+      if case .index? = source.last, path != newPath, try newPath.stepsOfRecord().starts(with: source.dropLast()) {
+        throw ArchiveError(
+          .migrationFailed, "an element cannot be moved within its own array, whose indices change; use a closure")
+      }
       if !overwrites, path != newPath, try ArchiveValue.record(record).value(at: newPath.stepsOfRecord()) != nil {
         throw Self.occupied("\(path)", "\(newPath)")
       }

@@ -220,11 +220,11 @@ extension VersionedModel {
     let schema = Self.schema
     if schema.isEnumeration { return try makeCase(of: value, in: context) }
     if context.takesPlainObjects, case .object(let object) = value {
-      let dictionary = Dictionary(object.entries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
-      guard dictionary.count == object.count else {
+      var dictionary: [String: ArchiveValue] = [:]
+      for entry in object.entries where dictionary.updateValue(entry.value, forKey: entry.key) != nil {
         throw ArchiveError(
-          .unknownKey, "two keys are spellings of one text; give only the key that the model declares",
-          typeName: schema.name)
+          .unknownKey, "the key \(entry.key) is there in two spellings; give only that of the model",
+          path: [.key(entry.key)], typeName: schema.name)
       }
       return try make(dictionary: dictionary, in: context)
     }
@@ -249,6 +249,9 @@ extension VersionedModel {
       let object = try subclass.make(from: record, in: context, isObjectFrame: isObjectFrame)
       if let object = object as? Self { return object }
     }
+    let objects = context.objects
+    try objects?.enterRecord(in: context)
+    defer { objects?.leaveRecord() }
     let (values, unknown) = try schema.upgradedFields(of: record, in: context)
     return try make(values, unknownFields: unknown, in: context, isObjectFrame: isObjectFrame)
   }

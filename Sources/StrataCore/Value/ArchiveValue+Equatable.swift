@@ -14,7 +14,7 @@ extension ArchiveValue: Hashable {
   /// Compares two values without nested collections; `nil` if both have nested collections at the same position.
   private static func areEqualFlat(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool? {
     switch (left, right) {
-    case (.array(let one), .array(let other)): areEqualFlat(one, other)
+    case (.array(let one), .array(let other)), (.set(let one), .set(let other)): areEqualFlat(one, other)
     case (.record(let one), .record(let other)) where one.shape === other.shape: areEqualFlat(one.values, other.values)
     default: nil
     }
@@ -57,10 +57,11 @@ extension ArchiveValue {
   ///
   /// - Parameters:
   ///   - areEqual: compares two values of which at least one holds no others.
-  ///   - members: converts the members of sets with references for the comparison. Their order in an archive depends on
-  ///     the objects, so it does not count here.
+  ///   - hasOrder: whether the members of sets with references are compared in their order.
+  ///   - members: converts these members for a comparison in any order.
   static func areEqual(
     _ left: ArchiveValue, _ right: ArchiveValue, _ areEqual: (ArchiveValue, ArchiveValue) -> Bool,
+    hasOrder: Bool = true,
     members: (ArchiveValue) -> ArchiveValue = { $0 }
   ) -> Bool {
     var waiting: [(ArchiveValue, ArchiveValue)] = []
@@ -87,12 +88,15 @@ extension ArchiveValue {
         places.place(of: entry.key, near: number).map { mayBeEqual(entry.value, right[$0].value) } ?? false
       }
     }
+    func counts(_ elements: [ArchiveValue]) -> [ArchiveValue: Int] {
+      elements.reduce(into: [:]) { $0[members($1), default: 0] += 1 }
+    }
     guard mayBeEqual(left, right) else { return false }
     while let (left, right) = waiting.popLast() {
       let isEqual =
         switch (left, right) {
-        case (.set(let one), .set(let other)) where left.hasReferences:
-          one.count == other.count && Set(one.map(members)) == Set(other.map(members))
+        case (.set(let one), .set(let other)) where !hasOrder && !one.isStored(like: other) && left.hasReferences:
+          counts(one) == counts(other)
         case (.array(let one), .array(let other)), (.set(let one), .set(let other)):
           one.isStored(like: other)
             || one.count == other.count

@@ -78,11 +78,7 @@ private struct ValueHashing {
     case .uuid(let uuid): hasher.combine(.uuid, uuid)
     case .reference(let number): hasher.combine(.reference, number)
     case .array(let elements): hasher.combine(.array, hash(elements) { $0.add($1, to: &$2) })
-    case .set(let members):
-      // The members of equal sets are in the same order, except for references.
-      let sum = known(members) { $0.sum(members) { ("", $0) } }
-      hasher.combine(.set, members.count)
-      hasher.combine(sum)
+    case .set(let elements): hasher.combine(.set, hash(elements) { $0.add($1, to: &$2) })
     case .map(let entries):
       let entries = hash(entries) {
         $0.add($1.key, to: &$2)

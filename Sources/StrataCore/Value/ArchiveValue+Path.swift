@@ -13,16 +13,20 @@ extension ArchiveValue {
 
   /// Sets the value at a path, or removes it if `newValue` is `nil`.
   ///
-  /// Null or absent values along the path become objects, or arrays if an index follows. An array is filled with nulls up
-  /// to an index. Removing an absent value changes nothing.
+  /// Null or absent values along the path become objects, or arrays if an index follows. An array is filled with up to
+  /// 65,535 nulls before an index. Removing an absent value changes nothing.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value along the path is neither null nor has keys or
-  ///   indices, as the path needs them, or if the path is the root or has other components. The value is then unchanged.
+  ///   indices, as the path needs them, if an index is negative or too far behind the end of its array, or if the path
+  ///   is the root or has other components. The value is then unchanged.
   ///   The setter of `value[path]` stops the program instead: use it if the shape is known.
   /// - Complexity: linear in the entries of the objects along the path.
   public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
     try set(newValue, at: path.steps()[...])
   }
+
+  /// The most nulls that are added to an array before a new element.
+  private static let mostNulls = 65_535
 
   // MARK: Steps
 
@@ -75,6 +79,13 @@ extension ArchiveValue {
       let made = try make(self, step)
       guard made.takes(step) else { throw made.mismatch(step) }
       self = made
+    }
+    if newValue != nil, case .index(let index) = step, case .array(let elements) = self,
+      !(0...elements.count + Self.mostNulls).contains(index)
+    {
+      if let before { self = before }
+      throw ArchiveError(
+        .typeMismatch, "the index \(index) is negative, or more than \(Self.mostNulls) behind the end of the array")
     }
     let rest = steps.dropFirst()
     guard !rest.isEmpty else { return self[existing: step] = newValue }

@@ -3,7 +3,7 @@ package import Foundation
 /// A decimal taken apart: ±mantissa × 10^exponent.
 package struct DecimalParts {
   package let isNegative: Bool
-  package let mantissa: WideMagnitude
+  package let mantissa: WideInteger.Magnitude
   package let exponent: Int
 
   /// The parts of a finite decimal, with a mantissa that does not end in zeros; `nil` for one that is not a number.
@@ -20,7 +20,7 @@ package struct DecimalParts {
       ).normalized
   }
 
-  package init(isNegative: Bool, mantissa: WideMagnitude, exponent: Int) {
+  package init(isNegative: Bool, mantissa: WideInteger.Magnitude, exponent: Int) {
     self.isNegative = isNegative
     self.mantissa = mantissa
     self.exponent = exponent
@@ -38,7 +38,7 @@ package struct DecimalParts {
 
   /// Mantissa and exponent with the zeros at the end that bring the exponent into a byte, as far as that can be: 1e128 is
   /// 10e127.
-  package var withinRange: (mantissa: WideMagnitude, exponent: Int) {
+  package var withinRange: (mantissa: WideInteger.Magnitude, exponent: Int) {
     var (mantissa, exponent) = (mantissa, exponent)
     while exponent > 127, let larger = mantissa.multiplied(by: 10) { (mantissa, exponent) = (larger, exponent - 1) }
     while exponent < -128, mantissa != .zero {
@@ -93,7 +93,7 @@ private struct DecimalMemory {
       (false, 0, 10, 127),
     ]
     return samples.allSatisfy { isNegative, high, low, exponent in
-      let mantissa = WideMagnitude(high: high, low: low)
+      let mantissa = WideInteger.Magnitude(high: high, low: low)
       let parts = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: exponent)
       let made = Self(parts)
       guard let decimal = parts.decimalOfText else { return false }
@@ -122,14 +122,14 @@ private struct DecimalMemory {
   var isNegative: Bool { flags & Self.negative != 0 }
 
   /// The digits that count: those after the length may be anything.
-  var mantissa: WideMagnitude {
+  var mantissa: WideInteger.Magnitude {
     // Of 64 bits those in the lowest `count` digits of 16 bits.
     func first(_ count: Int, _ high: UInt32, _ low: UInt32) -> UInt64 {
       let bits = UInt64(high) << 32 | UInt64(low)
       return count >= 4 ? bits : bits & (1 << UInt64(16 * max(count, 0)) - 1)
     }
     let length = Int(flags >> Self.lengthShift & 0xF)
-    return WideMagnitude(high: first(length - 4, digits.3, digits.2), low: first(length, digits.1, digits.0))
+    return WideInteger.Magnitude(high: first(length - 4, digits.3, digits.2), low: first(length, digits.1, digits.0))
   }
 }
 
@@ -141,7 +141,7 @@ extension DecimalParts {
     let digits = text.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ".") }
     let places = text.firstIndex(of: UInt8(ascii: ".")).map { text.distance(from: $0, to: text.endIndex) - 1 } ?? 0
     let significant = digits.reversed().drop { $0 == UInt8(ascii: "0") }.reversed()
-    guard let mantissa = WideMagnitude(digits: [UInt8(ascii: "0")] + significant) else { return nil }
+    guard let mantissa = WideInteger.Magnitude(digits: [UInt8(ascii: "0")] + significant) else { return nil }
     self.init(
       isNegative: decimal < 0, mantissa: mantissa,
       exponent: mantissa == .zero ? 0 : digits.count - significant.count - places)

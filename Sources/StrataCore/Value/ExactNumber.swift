@@ -64,7 +64,7 @@ package struct ExactNumber: Comparable {
       power <= 39
     else { return nil }
     let zeros = Array(repeating: UInt8(ascii: "0"), count: power - digits.count)
-    guard let magnitude = WideMagnitude(digits: digits + zeros) else { return nil }
+    guard let magnitude = WideInteger.Magnitude(digits: digits + zeros) else { return nil }
     return ArchiveValue(WideInteger(isNegative: kind == .negative, magnitude: magnitude))
   }
 
@@ -72,7 +72,7 @@ package struct ExactNumber: Comparable {
   package var decimal: Decimal? {
     guard kind != .zero else { return 0 }
     guard kind == .positive || kind == .negative, let power = power.exactly(Int.self), -200...200 ~= power,
-      let mantissa = WideMagnitude(digits: digits)
+      let mantissa = WideInteger.Magnitude(digits: digits)
     else { return nil }
     return DecimalParts(isNegative: kind == .negative, mantissa: mantissa, exponent: power - digits.count).decimal
   }

@@ -21,7 +21,7 @@ package final class RecordShape: Sendable {
     case remove(Int)
     case rename(Int, ExactKey)
     case version(ExactKey, Int?)
-    case levels([ModelRecord.Superclass])
+    case levels(names: [ExactKey], versions: [Int])
   }
 
   private init(
@@ -121,7 +121,7 @@ package final class RecordShape: Sendable {
 
   /// Returns a shape with only these keys, or the shape itself if they are all of its keys.
   package func limited(to keys: [String]) -> RecordShape {
-    keys == self.keys ? self : RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels)
+    hasKeys(keys) ? self : RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels)
   }
 
   package func adding(_ key: String) -> RecordShape {
@@ -156,7 +156,8 @@ package final class RecordShape: Sendable {
   }
 
   package func withSuperclasses(_ levels: [ModelRecord.Superclass]) -> RecordShape {
-    changed(.levels(levels), levels) { ($0.typeName, $0.modelVersion, $0.keys) }
+    let change = Change.levels(names: levels.map { ExactKey($0.typeName) }, versions: levels.map(\.modelVersion))
+    return changed(change, levels) { ($0.typeName, $0.modelVersion, $0.keys) }
   }
 
   private func changed(
@@ -182,8 +183,10 @@ extension RecordShape: Hashable {
     typeName == other.typeName && modelVersion == other.modelVersion && levels == other.levels
   }
 
-  package func hasSameKeys(as other: RecordShape) -> Bool {
-    keys.count == other.keys.count && zip(keys, other.keys).allSatisfy { ExactKey.isSame($0, $1) }
+  package func hasSameKeys(as other: RecordShape) -> Bool { hasKeys(other.keys) }
+
+  private func hasKeys(_ others: [String]) -> Bool {
+    keys.count == others.count && zip(keys, others).allSatisfy { ExactKey.isSame($0, $1) }
   }
 
   package func hash(into hasher: inout Hasher) {

@@ -5,7 +5,7 @@ import Foundation
 package struct ValueDigest: Hashable {
   fileprivate var first: Int
   fileprivate var second: Int
-  /// Whether the value contains NaN, and so does not equal itself.
+  /// Whether the value contains NaN. A set may hold several such values.
   fileprivate(set) var hasNaN: Bool
 }
 

@@ -3,7 +3,9 @@
 /// In the dotted spelling, a dot separates two keys. `[2]` is the third element of an array, `*` any key and `[*]` any
 /// element. `.` is the root, the value itself, and the empty text is the empty key. A `\` before a dot, a bracket, a
 /// star, an equals sign, a quotation mark or a backslash makes it a part of the key. A key that is spelled `""` is empty.
-/// Brackets are parts of a key if they contain anything except digits or one star, or if the key goes on after them.
+/// Brackets are parts of a key if they contain anything except digits or one star, or if the key goes on after them. So
+/// `[id=3]` is only written, in the paths of reports. To name such an element, take the path of a report's entry, or
+/// `ValuePath([.key("labels"), .element(key: "id", id: 3)])`.
 ///
 /// A path with `*` or `[*]` is a pattern, which matches several paths.
 public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
@@ -103,7 +105,7 @@ extension ValuePath.Component {
     case .key, .index: nil
     case .anyKey: "* is any key; write \\* for a key that is named *"
     case .anyElement: "[*] is every element; write an index, or \\[*] for a key"
-    case .element, .value: "an element has an identity or content here; write its index"
+    case .element, .value: "this step names an element by its identity or content; write its index"
     }
   }
 
@@ -251,9 +253,7 @@ extension ValuePath {
 
 extension ValuePath.Component {
   fileprivate func text(escaping special: String) -> String {
-    func escaped(_ key: String) -> String {
-      key.unicodeScalars.map { special.unicodeScalars.contains($0) ? "\\\($0)" : String($0) }.joined()
-    }
+    func escaped(_ key: String) -> String { key.escaping(Array(special.unicodeScalars)) }
     return switch self {
     case .key(let key): key == "*" || key == "\"\"" ? "\\" + key : escaped(key)
     case .index(let index): "[\(index)]"

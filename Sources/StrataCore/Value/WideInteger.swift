@@ -3,10 +3,10 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
   /// Whether it is less than zero.
   public let isNegative: Bool
   /// Its distance from zero.
-  public let magnitude: WideMagnitude
+  public let magnitude: WideInteger.Magnitude
 
   /// An integer; zero is never negative.
-  public init(isNegative: Bool, magnitude: WideMagnitude) {
+  public init(isNegative: Bool, magnitude: WideInteger.Magnitude) {
     self.isNegative = isNegative && magnitude != .zero
     self.magnitude = magnitude
   }
@@ -21,18 +21,18 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
     precondition(magnitude.bitWidth <= 128 || magnitude >> 128 == 0, "the integer has more than 128 bits")
     self.init(
       isNegative: integer < 0,
-      magnitude: WideMagnitude(
+      magnitude: WideInteger.Magnitude(
         high: UInt64(truncatingIfNeeded: magnitude >> 64), low: UInt64(truncatingIfNeeded: magnitude)))
   }
 
   /// Creates an integer from its two's complement.
-  package init(twosComplement bits: WideMagnitude) {
+  package init(twosComplement bits: WideInteger.Magnitude) {
     let isNegative = bits.high >> 63 == 1
     self.init(isNegative: isNegative, magnitude: isNegative ? bits.negated : bits)
   }
 
   /// The integer in two's complement; `nil` if that takes more than 128 bits.
-  package var twosComplement: WideMagnitude? {
+  package var twosComplement: WideInteger.Magnitude? {
     let bits = isNegative ? magnitude.negated : magnitude
     return (bits.high >> 63 == 1) == isNegative ? bits : nil
   }
@@ -44,14 +44,14 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
     let high = UInt64(magnitude / 0x1p64)
     self.init(
       isNegative: number < 0,
-      magnitude: WideMagnitude(high: high, low: UInt64(magnitude - Double(high) * 0x1p64)))
+      magnitude: WideInteger.Magnitude(high: high, low: UInt64(magnitude - Double(high) * 0x1p64)))
   }
 
   /// Parses decimal digits in ASCII with an optional sign; `nil` for any other text, and beyond 128 bits.
   package init?(_ text: some StringProtocol) {
     let isNegative = text.utf8.first == UInt8(ascii: "-")
     let isSigned = isNegative || text.utf8.first == UInt8(ascii: "+")
-    guard let magnitude = WideMagnitude(digits: text.utf8.dropFirst(isSigned ? 1 : 0)) else { return nil }
+    guard let magnitude = WideInteger.Magnitude(digits: text.utf8.dropFirst(isSigned ? 1 : 0)) else { return nil }
     self.init(isNegative: isNegative, magnitude: magnitude)
   }
 
@@ -77,113 +77,115 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
   public var description: String { (isNegative ? "-" : "") + magnitude.description }
 }
 
-/// 128 bits without a sign, in two halves. The `UInt128` of the standard library needs macOS 15 and iOS 18.
-public struct WideMagnitude: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// The upper 64 bits.
-  public let high: UInt64
-  /// The lower 64 bits.
-  public let low: UInt64
+extension WideInteger {
+  /// 128 bits without a sign, in two halves. The `UInt128` of the standard library needs macOS 15 and iOS 18.
+  public struct Magnitude: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// The upper 64 bits.
+    public let high: UInt64
+    /// The lower 64 bits.
+    public let low: UInt64
 
-  /// Creates a number from two halves.
-  public init(high: UInt64, low: UInt64) {
-    self.high = high
-    self.low = low
-  }
+    /// Creates a number from two halves.
+    public init(high: UInt64, low: UInt64) {
+      self.high = high
+      self.low = low
+    }
 
-  package init(_ low: UInt64) { self.init(high: 0, low: low) }
+    package init(_ low: UInt64) { self.init(high: 0, low: low) }
 
-  package static let zero = WideMagnitude(0)
+    package static let zero = Magnitude(0)
 
-  /// Parses decimal digits in ASCII; `nil` beyond 128 bits, without digits, and for any other character.
-  package init?(digits: some Sequence<UInt8>) {
-    var number = WideMagnitude.zero
-    var isEmpty = true
-    for digit in digits {
-      guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= digit, let longer = number.appending(digit: digit & 0xF) else {
-        return nil
+    /// Parses decimal digits in ASCII; `nil` beyond 128 bits, without digits, and for any other character.
+    package init?(digits: some Sequence<UInt8>) {
+      var number = Magnitude.zero
+      var isEmpty = true
+      for digit in digits {
+        guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= digit, let longer = number.appending(digit: digit & 0xF) else {
+          return nil
+        }
+        number = longer
+        isEmpty = false
       }
-      number = longer
-      isEmpty = false
+      if isEmpty { return nil }
+      self = number
     }
-    if isEmpty { return nil }
-    self = number
-  }
 
-  /// Ten times the number and a digit; `nil` beyond 128 bits.
-  package func appending(digit: UInt8) -> WideMagnitude? { multiplied(by: 10)?.adding(UInt64(digit)) }
+    /// Ten times the number and a digit; `nil` beyond 128 bits.
+    package func appending(digit: UInt8) -> Magnitude? { multiplied(by: 10)?.adding(UInt64(digit)) }
 
-  /// Shifts the bits to the left and fills in other bits on the right. Bits beyond 128 are dropped.
-  ///
-  /// - Parameter count: from 1 to 63.
-  package func appending(bits: UInt64, count: UInt64) -> WideMagnitude {
-    WideMagnitude(high: high << count | low >> (64 - count), low: low << count | bits)
-  }
-
-  /// The product; `nil` beyond 128 bits.
-  package func multiplied(by factor: UInt64) -> WideMagnitude? {
-    let (carry, low) = low.multipliedFullWidth(by: factor)
-    let (product, overflows) = high.multipliedReportingOverflow(by: factor)
-    let (high, carries) = product.addingReportingOverflow(carry)
-    return overflows || carries ? nil : WideMagnitude(high: high, low: low)
-  }
-
-  /// The sum; `nil` beyond 128 bits.
-  package func adding(_ other: UInt64) -> WideMagnitude? {
-    let (low, carries) = low.addingReportingOverflow(other)
-    guard carries else { return WideMagnitude(high: high, low: low) }
-    return high < .max ? WideMagnitude(high: high + 1, low: low) : nil
-  }
-
-  /// The product with a power of ten; `nil` beyond 128 bits.
-  package func scaled(byPowerOfTen power: Int) -> WideMagnitude? {
-    var product = self
-    for _ in 0..<power {
-      guard let larger = product.multiplied(by: 10) else { return nil }
-      product = larger
+    /// Shifts the bits to the left and fills in other bits on the right. Bits beyond 128 are dropped.
+    ///
+    /// - Parameter count: from 1 to 63.
+    package func appending(bits: UInt64, count: UInt64) -> Magnitude {
+      Magnitude(high: high << count | low >> (64 - count), low: low << count | bits)
     }
-    return product
-  }
 
-  /// The number less one. The number is not zero.
-  package var predecessor: WideMagnitude { WideMagnitude(high: low == 0 ? high - 1 : high, low: low &- 1) }
+    /// The product; `nil` beyond 128 bits.
+    package func multiplied(by factor: UInt64) -> Magnitude? {
+      let (carry, low) = low.multipliedFullWidth(by: factor)
+      let (product, overflows) = high.multipliedReportingOverflow(by: factor)
+      let (high, carries) = product.addingReportingOverflow(carry)
+      return overflows || carries ? nil : Magnitude(high: high, low: low)
+    }
 
-  /// 2^128 less the number, or zero for zero.
-  package var negated: WideMagnitude { WideMagnitude(high: low == 0 ? 0 &- high : ~high, low: 0 &- low) }
+    /// The sum; `nil` beyond 128 bits.
+    package func adding(_ other: UInt64) -> Magnitude? {
+      let (low, carries) = low.addingReportingOverflow(other)
+      guard carries else { return Magnitude(high: high, low: low) }
+      return high < .max ? Magnitude(high: high + 1, low: low) : nil
+    }
 
-  package func quotientAndRemainder(dividingBy divisor: UInt64) -> (quotient: WideMagnitude, remainder: UInt64) {
-    let (high, rest) = high.quotientAndRemainder(dividingBy: divisor)
-    let (low, remainder) = divisor.dividingFullWidth((rest, low))
-    return (WideMagnitude(high: high, low: low), remainder)
-  }
+    /// The product with a power of ten; `nil` beyond 128 bits.
+    package func scaled(byPowerOfTen power: Int) -> Magnitude? {
+      var product = self
+      for _ in 0..<power {
+        guard let larger = product.multiplied(by: 10) else { return nil }
+        product = larger
+      }
+      return product
+    }
 
-  /// The bytes, the highest first.
-  package var bigEndian: (high: UInt64, low: UInt64) { (high.bigEndian, low.bigEndian) }
+    /// The number less one. The number is not zero.
+    package var predecessor: Magnitude { Magnitude(high: low == 0 ? high - 1 : high, low: low &- 1) }
 
-  /// The sum modulo 2^128.
-  package static func &+ (left: WideMagnitude, right: WideMagnitude) -> WideMagnitude {
-    let (low, carries) = left.low.addingReportingOverflow(right.low)
-    return WideMagnitude(high: left.high &+ right.high &+ (carries ? 1 : 0), low: low)
-  }
+    /// 2^128 less the number, or zero for zero.
+    package var negated: Magnitude { Magnitude(high: low == 0 ? 0 &- high : ~high, low: 0 &- low) }
 
-  package var leadingZeroBitCount: Int { high == 0 ? 64 + low.leadingZeroBitCount : high.leadingZeroBitCount }
-  package var trailingZeroBitCount: Int { low == 0 ? 64 + high.trailingZeroBitCount : low.trailingZeroBitCount }
+    package func quotientAndRemainder(dividingBy divisor: UInt64) -> (quotient: Magnitude, remainder: UInt64) {
+      let (high, rest) = high.quotientAndRemainder(dividingBy: divisor)
+      let (low, remainder) = divisor.dividingFullWidth((rest, low))
+      return (Magnitude(high: high, low: low), remainder)
+    }
 
-  public static func < (left: WideMagnitude, right: WideMagnitude) -> Bool {
-    left.high == right.high ? left.low < right.low : left.high < right.high
-  }
+    /// The bytes, the highest first.
+    package var bigEndian: (high: UInt64, low: UInt64) { (high.bigEndian, low.bigEndian) }
 
-  /// The decimal digits.
-  public var description: String {
-    guard high > 0 else { return String(low) }
-    let (upper, lower) = quotientAndRemainder(dividingBy: 10_000_000_000_000_000_000)
-    let digits = String(lower)
-    return upper.description + String(repeating: "0", count: 19 - digits.count) + digits
+    /// The sum modulo 2^128.
+    package static func &+ (left: Magnitude, right: Magnitude) -> Magnitude {
+      let (low, carries) = left.low.addingReportingOverflow(right.low)
+      return Magnitude(high: left.high &+ right.high &+ (carries ? 1 : 0), low: low)
+    }
+
+    package var leadingZeroBitCount: Int { high == 0 ? 64 + low.leadingZeroBitCount : high.leadingZeroBitCount }
+    package var trailingZeroBitCount: Int { low == 0 ? 64 + high.trailingZeroBitCount : low.trailingZeroBitCount }
+
+    public static func < (left: Magnitude, right: Magnitude) -> Bool {
+      left.high == right.high ? left.low < right.low : left.high < right.high
+    }
+
+    /// The decimal digits.
+    public var description: String {
+      guard high > 0 else { return String(low) }
+      let (upper, lower) = quotientAndRemainder(dividingBy: 10_000_000_000_000_000_000)
+      let digits = String(lower)
+      return upper.description + String(repeating: "0", count: 19 - digits.count) + digits
+    }
   }
 }
 
 extension Double {
   /// The number, if a double holds it exactly.
-  package init?(exactly magnitude: WideMagnitude) {
+  package init?(exactly magnitude: WideInteger.Magnitude) {
     let significantBits = 128 - magnitude.leadingZeroBitCount - magnitude.trailingZeroBitCount
     guard significantBits <= 53 else { return nil }
     self = Double(magnitude.high) * 0x1p64 + Double(magnitude.low)

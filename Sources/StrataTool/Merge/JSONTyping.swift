@@ -7,6 +7,8 @@ struct JSONTyping {
   private var fields: [String: [String: ArchiveValue]] = [:]
   /// Whether a string that does not parse as the archive's type is an error. Otherwise it stays a string.
   let isStrict: Bool
+  /// The context for the scalars of all documents.
+  private let context = DecodingContext(source: .json)
 
   /// - Parameter examples: values of archives that contain no graphs.
   init(examples: [ArchiveValue], isStrict: Bool) {
@@ -122,7 +124,7 @@ struct JSONTyping {
   private func scalar(_ json: ArchiveValue, like example: ArchiveValue, _ isStrict: Bool) throws -> ArchiveValue {
     // An error means that the value does not fit.
     func made<T: Archivable>(_ wrap: (T) -> ArchiveValue) -> ArchiveValue? {
-      (try? T.make(from: json, in: DecodingContext(source: .json))).map(wrap)
+      (try? T.make(from: json, in: context)).map(wrap)
     }
     let value: ArchiveValue? =
       switch example {

@@ -56,11 +56,11 @@ struct BlobStream {
 }
 
 extension SessionStream {
-  fileprivate func blobs(_ damage: StreamDamage = .fails) throws -> [StreamBlob] {
+  fileprivate func blobs(_ damage: StreamGap.Handling = .fails) throws -> [StreamBlob] {
     try Self.blobs(at: url, damage)
   }
 
-  fileprivate static func blobs(at url: URL, _ damage: StreamDamage = .fails) throws -> [StreamBlob] {
+  fileprivate static func blobs(at url: URL, _ damage: StreamGap.Handling = .fails) throws -> [StreamBlob] {
     var iterator = ArchiveSequence(StreamBlob.self, from: url, damage: damage).makeAsyncIterator()
     var models: [StreamBlob] = []
     while let model = try iterator.next() { models.append(model) }

@@ -43,7 +43,8 @@ private struct Witness: Archivable {
   }
 
   private static func read<T: Archivable & SendableMetatype>(
-    _ type: T.Type, _ url: URL, threads: Int, _ damage: StreamDamage = .fails, limits: ArchiveLimits = ArchiveLimits()
+    _ type: T.Type, _ url: URL, threads: Int, _ damage: StreamGap.Handling = .fails,
+    limits: ArchiveLimits = ArchiveLimits()
   ) -> Outcome {
     var iterator = ArchiveSequence(type, from: url, limits: limits, damage: damage, threads: threads)
       .makeAsyncIterator()
@@ -142,7 +143,7 @@ private struct Witness: Archivable {
       try withFolder { folder in
         let url = folder.appending(path: "stream")
         try Data(bytes).write(to: url)
-        for damage in [StreamDamage.fails, .skips] {
+        for damage in [StreamGap.Handling.fails, .skips] {
           let expected = Self.read(Person.self, url, threads: 1, damage)
           errors += expected.error == nil ? 0 : 1
           gaps += expected.gaps.count

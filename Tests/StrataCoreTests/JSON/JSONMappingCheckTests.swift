@@ -66,7 +66,7 @@ struct JSONMappingCheckTests {
       ])
     #expect(
       reasons(["text": .path(ValuePath([.key("a"), .element(key: "id", id: 3)]))]) == [
-        "the path a[id=3] is no path in JSON: an element has an identity or content here; write its index"
+        "the path a[id=3] is no path in JSON: this step names an element by its identity or content; write its index"
       ])
     #expect(reasons(["count": "\\*", "text": .readOnly("a[*].b")]) == [])
     let error = #expect(throws: ArchiveError.self) {

@@ -40,6 +40,19 @@ private struct Holder: DescribedModel, Equatable {
 
 @Suite("Merging lists as a whole")
 struct ListMergeTests {
+  @Test("An archive of a list merges into a list of values, and a patch is refused")
+  func archives() throws {
+    func item(_ id: Int, _ name: String) -> Item {
+      Item(id: id, name: name, stars: 1, tags: [], part: nil, local: "")
+    }
+    var list = [item(1, "a")]
+    list[0].local = "here"
+    try list.merge(.archive(ArchiveEncoder().encode([item(1, "b"), item(2, "c")])))
+    #expect(list.map(\.name) == ["b", "c"] && list[0].local == "here")
+    let error = #expect(throws: ArchiveError.self) { try list.merge(.patch(JSONPatch([.remove(ValuePath())]))) }
+    #expect(error?.code == .mergeFailed && list.count == 2)
+  }
+
   @Test("A list merges as the same list in a model does, with and without a base", .tags(.long))
   func asInModels() throws {
     let seed = UInt64.random(in: 0 ... .max)

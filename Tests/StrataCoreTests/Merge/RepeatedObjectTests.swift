@@ -196,12 +196,23 @@ struct RepeatedObjectTests {
       .model(server), base: crew(), options: MergeOptions(policies: ["captain.name": .localWins]))
     #expect(other.captain?.name == "mine" && other.sailors[1].name == "theirs")
     #expect(report.conflicts.isEmpty)
-    for path in ["sailors[1].name", ValuePath([.key("sailors"), .element(key: "id", id: 2), .key("name")])] {
-      let third = crew()
-      for sailor in third.sailors { sailor.name = "mine" }
-      try third.merge(
-        .model(server), base: crew(), options: MergeOptions(policy: .serverWins, policies: [path: .localWins]))
-      #expect(third.sailors.map(\.name) == ["theirs", "mine"], "\(path)")
+    let third = crew(), path = ValuePath([.key("sailors"), .element(key: "id", id: 2), .key("name")])
+    for sailor in third.sailors { sailor.name = "mine" }
+    server.sailors.reverse()
+    try third.merge(
+      .model(server), base: crew(), options: MergeOptions(policy: .serverWins, policies: [path: .localWins]))
+    #expect(Set(third.sailors.map { "\($0.id) \($0.name)" }) == ["1 theirs", "2 mine"])
+    let byIndex = MergeOptions(policies: ["sailors[1].name": .localWins])
+    for merge in [
+      { try third.merge(.model(server), options: byIndex) },
+      { try Merger(options: byIndex).merge(["sailors": []], into: ["sailors": []]).report },
+      {
+        var sailors = third.sailors
+        return try sailors.mergeValues(from: [], options: byIndex)
+      },
+    ] as [() throws -> MergeReport] {
+      let error = #expect(throws: ArchiveError.self) { _ = try merge() }
+      #expect(error?.code == .invalidSchema && error?.reason.contains("[*]") == true)
     }
   }
 

@@ -136,6 +136,14 @@ struct MigrationTests {
     let old = record(1, ["at": [.null, 8.5], "tags": [["n": 1], ["n": 2]], "place": [:]])
     let new = record(2, ["at": [0], "tags": [["n": "1", "on": true]], "place": ["lng": 8.5]])
     #expect(try plan.upgrade(old, isComplete: true) == new)
+    for (path, newPath) in [("at[0]", "at[1]"), ("at[0]", "at[1].x"), ("tags[0]", "tags[3]")]
+      as [(ValuePath, ValuePath)]
+    {
+      let plan = MigrationPlan(.step(from: 1, to: 2, .move(path, to: newPath, overwriting: true)))
+      let error = #expect(throws: ArchiveError.self) { try plan.upgrade(old, isComplete: true) }
+      let cause = error?.underlyingError as? ArchiveError
+      #expect(error?.code == .migrationFailed && cause?.reason.contains("within its own array") == true)
+    }
     let lacking = #expect(throws: ArchiveError.self) {
       try plan.upgrade(record(1, ["at": [.null], "tags": [], "place": [:]]), isComplete: true)
     }

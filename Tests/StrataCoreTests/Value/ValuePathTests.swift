@@ -90,6 +90,13 @@ struct ValuePathTests {
     try value.set(nil, at: "a[0]")
     #expect(value == ["a": [["b": 3]], "c": [.null, 4]])
     let before = value
+    for index in [-1, 2 + 65_536, .max] {
+      for path in [[.key("c"), .index(index)], [.key("c"), .index(index), .key("x")]] as [[ValuePath.Component]] {
+        let error = #expect(throws: ArchiveError.self) { try value.set(9, at: ValuePath(path)) }
+        #expect(error?.code == .typeMismatch && error?.reason.hasPrefix("the index \(index) is negative") == true)
+        #expect(value == before && value[ValuePath(path)] == nil)
+      }
+    }
     for (path, reason) in [
       ("a.*", "the path a.* does not name one value; * is any key; write \\* for a key that is named *"),
       ("a[*].b", "the path a[*].b does not name one value; [*] is every element; write an index, or \\[*] for a key"),

@@ -22,10 +22,10 @@ struct WideIntegerTests {
   func magnitudes() throws {
     var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
     for number in Self.numbers(&random) {
-      let magnitude = WideMagnitude(number)
+      let magnitude = WideInteger.Magnitude(number)
       #expect(magnitude.number == number)
       #expect(magnitude.description == number.description)
-      #expect(WideMagnitude(digits: number.description.utf8) == magnitude)
+      #expect(WideInteger.Magnitude(digits: number.description.utf8) == magnitude)
       #expect(magnitude.leadingZeroBitCount == number.leadingZeroBitCount)
       #expect(magnitude.trailingZeroBitCount == number.trailingZeroBitCount)
       #expect(magnitude.negated.number == 0 &- number)
@@ -41,9 +41,9 @@ struct WideIntegerTests {
         let (sum, carries) = number.addingReportingOverflow(UInt128(factor))
         #expect(magnitude.adding(factor)?.number == (carries ? nil : sum), "\(number) + \(factor)")
         #expect(
-          (magnitude &+ WideMagnitude(high: factor, low: factor)).number == number
+          (magnitude &+ WideInteger.Magnitude(high: factor, low: factor)).number == number
             &+ (UInt128(factor) << 64 | UInt128(factor)))
-        #expect((magnitude < WideMagnitude(factor)) == (number < UInt128(factor)))
+        #expect((magnitude < WideInteger.Magnitude(factor)) == (number < UInt128(factor)))
         guard factor > 0 else { continue }
         let (quotient, remainder) = magnitude.quotientAndRemainder(dividingBy: factor)
         #expect(quotient.number == number / UInt128(factor) && UInt128(remainder) == number % UInt128(factor))
@@ -53,9 +53,9 @@ struct WideIntegerTests {
 
   @Test("Digits beyond 128 bits, no digits and other characters are refused")
   func refusedDigits() {
-    #expect(WideMagnitude(digits: "340282366920938463463374607431768211455".utf8)?.number == .max)
+    #expect(WideInteger.Magnitude(digits: "340282366920938463463374607431768211455".utf8)?.number == .max)
     for text in ["340282366920938463463374607431768211456", "", "1a", "-1", "+1", " 1", "1 ", "１"] {
-      #expect(WideMagnitude(digits: text.utf8) == nil, "\(text)")
+      #expect(WideInteger.Magnitude(digits: text.utf8) == nil, "\(text)")
     }
     for text in ["", "-", "+", "--1", "+-1", "1.0"] { #expect(WideInteger(text) == nil, "\(text)") }
   }
@@ -90,7 +90,7 @@ struct WideIntegerTests {
           continue
         }
         #expect(integer.twosComplement?.number == UInt128(bitPattern: signed))
-        #expect(WideInteger(twosComplement: WideMagnitude(UInt128(bitPattern: signed))) == integer)
+        #expect(WideInteger(twosComplement: WideInteger.Magnitude(UInt128(bitPattern: signed))) == integer)
         #expect(WideInteger(signed) == integer)
         for other in [Int128.min, -1, 0, 1, .max] { #expect((integer < WideInteger(other)) == (signed < other)) }
       }

@@ -13,7 +13,6 @@ package import Foundation
 ///
 /// A writer holds the lock of its temporary file until it is done. A file that is not locked was left behind by a
 /// killed writer, and the next writer of the same file removes it.
-/// killed, and the next writer of the same file removes it.
 package struct TemporaryFiles {
   /// The number of numbered names for the writers of one file. Further writers take random names, which are not removed after a crash.
   private static let most = 16

@@ -1,6 +1,6 @@
 extension ByteBuffer {
   /// Appends significand × 10^power in digits without an exponent. The text has a point only if the power is negative.
-  mutating func append(_ significand: WideMagnitude, power: Int) {
+  mutating func append(_ significand: WideInteger.Magnitude, power: Int) {
     let places = max(-power, 0)
     if significand.high == 0 {
       append(decimal: significand.low, length: max(Self.digitCount(significand.low), places + 1))

@@ -123,7 +123,6 @@ private struct JSONValueBuilder {
     }
     return place
   }
-
 }
 
 /// A cache of keys. Most objects of a document have the keys of another one, and long keys need heap storage.

@@ -214,9 +214,9 @@ public struct JSONElement: ~Escapable {
   }
 
   func place(ofIndex index: Int) -> Int? {
-    guard token.kind == .array else { return nil }
-    var place = place &+ 1
-    for _ in 0..<index where place < token.next { place = self.place(after: place) }
+    guard token.kind == .array, index >= 0 else { return nil }
+    var (place, rest) = (place &+ 1, index)
+    while rest > 0, place < token.next { (place, rest) = (self.place(after: place), rest - 1) }
     return place < token.next ? place : nil
   }
 }

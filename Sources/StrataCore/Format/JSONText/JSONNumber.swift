@@ -6,7 +6,7 @@ import Foundation
 struct JSONNumber {
   var isNegative = false
   /// The digits, where 128 bits hold them.
-  private(set) var significand = WideMagnitude.zero
+  private(set) var significand = WideInteger.Magnitude.zero
   private(set) var isTooLong = false
   /// How many digits there are from the first to the last that is not zero.
   private(set) var digits = 0
@@ -39,7 +39,7 @@ struct JSONNumber {
     power = -max(places, 0)
     if digits <= 19 {
       while digits > 0, small % 10 == 0 { (small, digits, power) = (small / 10, digits &- 1, power &+ 1) }
-      significand = WideMagnitude(small)
+      significand = WideInteger.Magnitude(small)
     } else {
       readLong(bytes.extracting(start..<place))
     }
@@ -68,7 +68,7 @@ struct JSONNumber {
     while text.last == UInt8(ascii: "0") { text.removeLast() }
     digits = text.count
     power += written - digits
-    let known = WideMagnitude(digits: text)
+    let known = WideInteger.Magnitude(digits: text)
     (significand, isTooLong) = (known ?? .zero, known == nil)
   }
 
@@ -154,7 +154,7 @@ extension ArchiveValue {
 
 extension JSONNumber {
   /// The whole number without its sign, where 128 bits hold it.
-  var magnitude: WideMagnitude? {
+  var magnitude: WideInteger.Magnitude? {
     guard !isTooLong, power >= 0, digits + power <= 39 else { return nil }
     return significand.scaled(byPowerOfTen: power)
   }

@@ -51,6 +51,9 @@ public struct Discriminator: Sendable {
 
   /// The reasons why this place cannot hold a tag.
   var problems: [String] {
+    if let path, path.components.isEmpty {
+      return ["the tag is one text, but the path \(path) is the whole document; name a key"]
+    }
     if let path, path.readsEach { return ["the tag is one text, but the path \(path) matches several values"] }
     if case .beside(let key, let content) = place, key == content {
       return ["the tag and the content have one key, \(key); give them two"]

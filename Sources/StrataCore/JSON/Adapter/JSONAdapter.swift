@@ -18,7 +18,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   /// The treatment of keys that no field reads, in all models inside.
   public let unknownKeys: JSONUnknownKeys
   private(set) var plans: [ObjectIdentifier: JSONPlan] = [:]
-  private(set) var catalog = SchemaCatalog()
+  private(set) var catalog: SchemaCatalog
 
   /// Creates an adapter from the declarations of the models.
   ///
@@ -26,7 +26,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   ///   models inside. ``ArchiveError/all`` has every one of them.
   public init(_ type: Root.Type = Root.self, unknownKeys: JSONUnknownKeys = .ignore) throws {
     self.unknownKeys = unknownKeys
-    type._collectSchemas(into: &catalog)
+    catalog = SchemaCatalog(of: type)
     try check()
   }
 
@@ -38,7 +38,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     _ type: Root.Type = Root.self, convention: JSONConvention, unknownKeys: JSONUnknownKeys = .ignore
   ) throws {
     self.unknownKeys = unknownKeys
-    type._collectSchemas(into: &catalog)
+    catalog = SchemaCatalog(of: type)
     for schema in catalog.schemas where !schema.isEnumeration {
       plans[ObjectIdentifier(schema)] = JSONPlan(schema, mapping: schema.mapping(convention.json))
     }
@@ -53,7 +53,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     self.unknownKeys = unknownKeys
     let schema = Root.schema
     plans[ObjectIdentifier(schema)] = JSONPlan(schema, mapping: mapping.fields)
-    Root._collectSchemas(into: &catalog)
+    catalog = SchemaCatalog(of: Root.self)
     try check()
   }
 

@@ -18,7 +18,7 @@ public struct JSONCluster<Result>: Sendable {
     case fallback(String)
     /// Arrays skip the document. Outside of an array, reading throws.
     ///
-    /// If a cluster inside this one does not know its tag, arrays skip the document only if both clusters skip.
+    /// If a cluster inside this one does not know its tag, arrays skip the document only if all clusters around it skip.
     case skip
   }
 
@@ -83,7 +83,7 @@ public struct JSONCluster<Result>: Sendable {
     }
     return try elements.results { element in
       let decoded = try decode(element, [])
-      if case .failure = decoded, case .skip = unknown, onInvalid == nil { return nil }
+      if case .failure = decoded, onInvalid == nil { return nil }
       return try decoded.get()
     } failed: { error in
       guard let onInvalid else { throw error }
@@ -110,16 +110,21 @@ public struct JSONCluster<Result>: Sendable {
       let parts = try discriminator.parts(of: object)
       guard let variant = try variant(parts.tag?.tagText) else {
         let error = unknownTag(json)
-        if case .skip = unknown { return .failure(error) }
-        throw error
+        return try passed(.failure(error))
       }
-      if variant.readsDocument { return try variant.decode(json, seen) }
+      if variant.readsDocument { return try passed(variant.decode(json, seen)) }
       path = parts.path
       guard let content = parts.content else {
         throw ArchiveError(.missingValue, "the content beside the tag is absent")
       }
-      return try variant.decode(content, seen)
+      return try passed(variant.decode(content, seen))
     } catch { throw ArchiveError.wrap(error).prefixed(by: path) }
+  }
+
+  /// Throws the error of an unknown tag, here or in a cluster inside, unless this cluster skips such documents.
+  private func passed(_ decoded: Decoded) throws -> Decoded {
+    if case .failure(let error) = decoded { guard case .skip = unknown else { throw error } }
+    return decoded
   }
 
   /// The variant for a tag; `nil` for an unknown tag.

@@ -6,7 +6,7 @@ final class JSONHeld: Sendable {
   private let isWhole: Bool
 
   convenience init(_ paths: [ValuePath]) {
-    self.init(JSONPathTree.nodes(paths), isWhole: false)
+    self.init(JSONPathTree.nodes(paths), isWhole: paths.contains { $0.components.isEmpty })
   }
 
   private init(_ nodes: [JSONPathTree], isWhole: Bool) {

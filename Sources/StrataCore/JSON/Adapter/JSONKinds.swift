@@ -22,9 +22,7 @@ struct JSONKinds: Sendable {
     var problems = discriminator.problems
     var classes: [String: any VersionedModel.Type]?
     if let type, schema.isObject {
-      var catalog = SchemaCatalog()
-      type._collectSchemas(into: &catalog)
-      classes = catalog.objectTypes.filter { $0.value.isSubtype(of: type) }
+      classes = SchemaCatalog(of: type).objectTypes.filter { $0.value.isSubtype(of: type) }
       if discriminator.key == nil { problems.append("a class has its tag among its fields; use .internal(…)") }
     }
     let known = classes?.keys.sorted() ?? schema.cases.map(\.name)

@@ -70,7 +70,8 @@ extension JSONPlan {
       case .array(let elements)?:
         add(
           [.index(elements.firstIndex { !$0.isNull } ?? elements.count - 1)],
-          "no field reads all of this element, and only members of an object are captured; map it, or ignore unknown keys"
+          "this element of the root array has parts that no field reads, and only members of an object can be captured; "
+            + "map them, or ignore unknown keys"
         )
       default: break
       }
@@ -80,7 +81,8 @@ extension JSONPlan {
     slots.errors += errors
   }
 
-  /// The errors of values that block the paths of fields that are only written. Such values cannot be captured.
+  /// The errors of values at which a write-only field needs an object or an array. Writing would replace them, so they
+  /// cannot be captured.
   private func uncapturable(in json: ArchiveValue) -> [(place: Int, error: ArchiveError)] {
     entries.filter { $0.json.isWritten && !$0.json.isRead }.flatMap { entry in
       entry.writtenPaths.compactMap { path in

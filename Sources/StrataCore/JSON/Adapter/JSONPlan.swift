@@ -36,7 +36,7 @@ package final class JSONPlan: Sendable {
     /// The paths of keys from which the field is also read, but to which it is not written.
     var furtherPaths: [ValuePath] {
       guard case .firstOf(let paths) = source else { return [] }
-      return paths.dropFirst().filter { $0.components.allSatisfy(\.isKey) }
+      return paths.dropFirst().filter { !$0.components.isEmpty && $0.components.allSatisfy(\.isKey) }
     }
 
     /// The part of a written value for one of the paths; `nil` if there is none.

@@ -64,7 +64,7 @@ enum JSONPlanCheck {
     }
     for path in entry.paths {
       if path.isMisspelled {
-        reasons.append("the path \(path) has an empty key; take a dot away, or give the steps one by one")
+        reasons.append("the path \(path) has an empty key; remove a dot, or write \"\" for an empty key")
       }
       if let problem = path.problem { reasons.append(problem) }
     }

@@ -1,15 +1,22 @@
 extension ArchiveValue {
-  /// Whether two values with references are the same. NaN is the same as any other NaN, because the sides of a merge
-  /// may have it in different types.
+  /// Whether two values are equal, with the members of sets with references in any order. Their order in an archive
+  /// depends on the fields of the objects.
+  func isEqual(to other: ArchiveValue) -> Bool {
+    Self.areEqual(self, other, Self.areEqualScalars, hasOrder: false)
+  }
+
+  /// Whether values of two sides of a merge are equal. NaN equals any NaN, because the sides may have it in different
+  /// types.
   ///
   /// - Parameter canonical: returns the same number for all references to one object.
   func isEqual(to other: ArchiveValue, _ canonical: (Int) -> Int) -> Bool {
-    Self.areEqual(self, other) { one, other in
+    func areEqual(_ one: ArchiveValue, _ other: ArchiveValue) -> Bool {
       guard case (.reference(let left), .reference(let right)) = (one, other) else {
         return Self.areEqualScalars(one, other) || one.isNotANumber && other.isNotANumber
       }
       return left == right || canonical(left) == canonical(right)
-    } members: {
+    }
+    return Self.areEqual(self, other, areEqual, hasOrder: false) {
       $0.hasReferences ? $0.withoutReferences(canonical) : $0
     }
   }
@@ -25,5 +32,16 @@ extension ArchiveValue {
     case .array, .object, .map, .record: return mapInside { $0.withoutReferences(canonical) }
     default: return self
     }
+  }
+}
+
+extension ModelRecord {
+  func isEqual(to other: ModelRecord) -> Bool { ArchiveValue.record(self).isEqual(to: .record(other)) }
+}
+
+extension ArchiveValue? {
+  func isEqual(to other: ArchiveValue?) -> Bool {
+    guard let self, let other else { return self == nil && other == nil }
+    return self.isEqual(to: other)
   }
 }

@@ -38,7 +38,10 @@ struct PartText {
     case (.dictionary(_, let type), .object):
       var keys = Set<ExactKey>()
       try element.forEachMember { key, value in
-        guard keys.insert(ExactKey(key)).inserted else { throw Self.duplicate(value) }
+        guard keys.insert(ExactKey(key)).inserted else {
+          throw ArchiveError(
+            .invalidJSON, "a duplicate key in an object; each may be there once", byteOffset: value.byteOffset)
+        }
         try check(value, type, classes)
       }
     case (.model, _), (.array, _), (.dictionary, _), (.set, _), (.scalar, _), (.untyped, _), (.rawValue, _),
@@ -62,9 +65,5 @@ struct PartText {
     }
     // Fields that are not mapped to a single key: the value under the first key of their paths is read as a whole.
     if !others.isEmpty { _ = try object.members(others) }
-  }
-
-  private static func duplicate(_ value: JSONElement) -> ArchiveError {
-    ArchiveError(.invalidJSON, "a duplicate key in an object; each may be there once", byteOffset: value.byteOffset)
   }
 }

@@ -33,8 +33,9 @@ extension Array where Element: VersionedModel {
   ///
   ///     let report = try issues.merge(.json(body), by: "number")
   ///
-  /// - Parameter source: a JSON array, ``MergeSource/json(_:)-(Data)``, or an archive of an array.
-  /// - Throws: as `merge(_:base:options:)` of a model; `typeMismatch` if the source is not an array.
+  /// - Parameter source: a JSON array, or an archive of an array.
+  /// - Throws: as `merge(_:base:options:)` of a model; `typeMismatch` if the source is not an array, and `mergeFailed` for
+  ///   a patch, which changes a model.
   @discardableResult
   public mutating func merge(
     _ source: MergeSource, by key: IdentityKey? = nil, unlisted: Unlisted = .removeUnlessEdited,
@@ -46,6 +47,7 @@ extension Array where Element: VersionedModel {
   private static func identityKey(_ key: IdentityKey?, _ options: MergeOptions) throws -> IdentityKey {
     let key = key ?? Element.schema.identityKey ?? "id"
     try Element.schema.check()
+    try options.check()
     try Element.schema.checkKeys(key.keys + (options.keys.map { _ in ["(the keys of one model)"] } ?? []))
     return key
   }

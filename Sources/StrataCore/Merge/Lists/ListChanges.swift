@@ -30,7 +30,7 @@ struct ListChanges {
     let choices = zip(keys(of: merged), merged).map { key, element -> Choice in
       if case .reference(let number) = element { return .object(number) }
       let index = indices[key]
-      if let index, element == local[index] { return .local(index) }
+      if let index, element.isEqual(to: local[index]) { return .local(index) }
       return .made(element.recordValue ?? ModelRecord(typeName: "", modelVersion: nil), into: index)
     }
     rest = (0, choices)
@@ -65,7 +65,7 @@ extension Array where Element: VersionedModel {
       let element = try graph.make(Element.self, fields, in: context)
       guard runsHooks, context.finishesModels else { return element }
       let after = try element.shallowRecord(graph.referenced)
-      if after != fields {
+      if !after.isEqual(to: fields) {
         let step = ValuePath.Component.element(key: key, id: after[key] ?? .null)
         finished.append(.init(number: nil, steps: [step], before: fields, after: after))
       }

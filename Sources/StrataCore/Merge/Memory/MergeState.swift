@@ -96,7 +96,8 @@ extension MergeState: Archivable {
     state.excludedKeys = [:]
     state.base = base.map(plain)
     state.objects = objects.map(plain)
-    state.conflicts = conflicts.filter { !isExcluded($0.path) }.map { conflict in
+    var lists = Lists()
+    state.conflicts = conflicts.filter { !isExcluded($0.path, &lists) }.map { conflict in
       MergeReport.Entry(
         path: conflict.path, outcome: conflict.outcome, rule: conflict.rule, base: plain(conflict.base),
         local: plain(conflict.local), server: plain(conflict.server), result: plain(conflict.result),
@@ -106,12 +107,11 @@ extension MergeState: Archivable {
   }
 
   /// Whether a path has a field that archives leave out. If the base does not show the type, the key alone decides.
-  private func isExcluded(_ path: ValuePath) -> Bool {
-    guard !excludedKeys.isEmpty else { return false }
+  private func isExcluded(_ path: ValuePath, _ lists: inout Lists) -> Bool {
     var value = base.map { ArchiveValue.record($0) }
     for step in path.components {
       guard case .key(let key) = step else {
-        value = element(step, of: value)
+        value = element(step, of: value, &lists)
         continue
       }
       let keys = value?.recordValue.map { excludedKeys[$0.typeName] ?? [] } ?? excludedKeys.values.flatMap(\.self)
@@ -121,14 +121,28 @@ extension MergeState: Archivable {
     return false
   }
 
-  /// The element of a remembered container that a step of a path names.
-  private func element(_ step: ValuePath.Component, of value: ArchiveValue?) -> ArchiveValue? {
+  /// The elements of remembered lists by their identities.
+  private typealias Lists = [StorageIdentity: [ValuePath.Component: ArchiveValue]]
+
+  /// The element of a remembered container that a step of a path names, or else the first model in it.
+  private func element(
+    _ step: ValuePath.Component, of value: ArchiveValue?, _ lists: inout Lists
+  ) -> ArchiveValue? {
     switch step {
-    case .element(let key, let id): value?.arrayValue?.lazy.map(opened).first { $0?[key] == id } ?? nil
+    case .element(let key, _):
+      guard let elements = value?.arrayValue else { return nil }
+      let list = StorageIdentity(elements)
+      if lists[list] == nil {
+        let known = elements.compactMap { element in
+          opened(element).flatMap { model in model[key].map { (ValuePath.Component.element(key: key, id: $0), model) } }
+        }
+        lists[list] = Dictionary(known, uniquingKeysWith: { first, _ in first })
+      }
+      return lists[list]?[step] ?? elements.lazy.compactMap(opened).first { $0.recordValue != nil }
     case .index(let index):
-      value?.arrayValue.flatMap { $0.indices.contains(index) ? opened($0[index]) : nil }
-    case .value(let content): opened(value?.mapEntries?.first { $0.key == content }?.value ?? content)
-    case .key, .anyKey, .anyElement: nil
+      return value?.arrayValue.flatMap { $0.indices.contains(index) ? opened($0[index]) : nil }
+    case .value(let content): return opened(value?.mapEntries?.first { $0.key == content }?.value ?? content)
+    case .key, .anyKey, .anyElement: return nil
     }
   }
 

@@ -3,7 +3,8 @@ public import Foundation
 /// JSON Patch (RFC 6902): a list of operations that are applied to a document one after the other.
 public struct JSONPatch: Sendable, Hashable {
   /// One change of a document. The location that an operation names must exist, except for the target of `add`. A path has
-  /// keys and indices, and a key of digits is an index in an array.
+  /// keys and indices, and a key of digits is an index in an array. JSON has no indices: a parsed patch has keys of digits
+  /// in their place.
   public enum Operation: Sendable, Hashable {
     /// Adds a value: under a key, or before an index of an array; `-` is the end of the array.
     case add(ValuePath, ArchiveValue)
@@ -194,7 +195,7 @@ extension JSONPatch.Operation {
     case .copy(let from, let to): try tree.copy(tokens(from), to: tokens(to))
     case .test(let path, let value):
       guard try tree.isEqual(tokens(path), to: value) else {
-        throw ArchiveError(.mergeFailed, "a test failed: the value there is another one")
+        throw ArchiveError(.mergeFailed, "a test failed: the value at the path differs")
       }
     }
   }

@@ -57,7 +57,7 @@ extension ValueMerger {
           first = (own, merged, start..<notes.count)
         }
       }
-      guard merged != local else { continue }
+      guard !merged.isEqual(to: local) else { continue }
       let before = updates.updateValue(merged, forKey: number)
       if try isReplacedForItsConstants(number, entity, matching) {
         replaced.insert(entity)
@@ -334,11 +334,11 @@ extension ValueMerger {
         case .object(let object):
           waiting += object.entries.filter { first.matches(.key($0.key)) }.map { ($0.value, rest) }
         case .array(let elements), .set(let elements):
-          for (index, element) in elements.enumerated() {
+          for element in elements {
             let isNamed =
-              if case .element(let key, let id) = first {
-                try graph.opened(element)[key] == id
-              } else { first.matches(.index(index)) }
+              if case .element(let key, let id) = first { try graph.opened(element)[key] == id } else {
+                first == .anyElement
+              }
             if isNamed { waiting.append((element, rest)) }
           }
         case .map(let entries):

@@ -6,6 +6,7 @@ package struct FieldTransform: Sendable {
   package let takesNull: Bool
   /// Whether the transformer converts between two forms of JSON, so that the field reads the output as JSON.
   let isUntyped: Bool
+  /// The reason why no field can use the transformer; `nil` if there is none.
   package let problem: String?
   package let read: @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue
   package let write: (@Sendable (ArchiveValue) throws -> ArchiveValue)?
@@ -27,7 +28,7 @@ package struct FieldTransform: Sendable {
     self.output = Output.self
     takesNull = input.isPaths || TypeShape(of: Input.self).isOptional
     isUntyped = Output.self is ArchiveValue.Type
-    self.problem = problem
+    self.problem = problem ?? input.problem(isWritten: backward != nil)
     let forward = TypeShape.archivable(Output.self) == nil ? forward : forward.unfinished
     read = { value, context in try output.value(Self.apply(forward, to: input.make(value, context))) }
     guard let backward else {
@@ -58,6 +59,36 @@ package struct FieldTransform: Sendable {
 private struct Side<T: SendableMetatype>: Sendable {
   /// Whether the values are those at several paths. Their value is an object whose keys are the spellings of the paths.
   let isPaths = T.self == [ValuePath: ArchiveValue].self
+  private let coding: Coding
+
+  /// The conformance that creates values, looked up once.
+  private enum Coding {
+    case archivable(any (Archivable & SendableMetatype).Type)
+    case decodable(any (Decodable & SendableMetatype).Type)
+    /// A conformance that is isolated to an actor is looked up for each value. Most types of this kind have none.
+    case other
+  }
+
+  init() {
+    if let type = TypeShape.sharedArchivable(T.self) {
+      coding = .archivable(type)
+    } else if TypeShape.archivable(T.self) == nil, let type = T.self as? any (Decodable & SendableMetatype).Type {
+      coding = .decodable(type)
+    } else {
+      coding = .other
+    }
+  }
+
+  /// The reason why values cannot be created or written; `nil` if they can.
+  ///
+  /// - Parameter isWritten: whether values are also written.
+  func problem(isWritten: Bool) -> String? {
+    if isPaths || TypeShape.archivable(T.self) != nil { return nil }
+    if T.self is any Decodable.Type, !isWritten || T.self is any Encodable.Type { return nil }
+    return Self.unknownType
+  }
+
+  private static var unknownType: String { "the type \(T.self) of a transformer is neither Archivable nor Codable" }
 
   func make(_ value: ArchiveValue, _ context: DecodingContext) throws -> T {
     if isPaths {
@@ -66,11 +97,21 @@ private struct Side<T: SendableMetatype>: Sendable {
         entries.map { (ValuePath(parsing: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
       if let values = values as? T { return values }
     }
-    // In two steps, because nil would be any optional.
-    guard let any = try ValueCoding.make(any: T.self, from: value, in: context), let made = any as? T else {
-      throw ArchiveError(.invalidMapping, "the type \(T.self) of a transformer is neither Archivable nor Codable")
-    }
+    let made: T? =
+      switch coding {
+      case .archivable(let type): try Self.make(type, from: value, in: context)
+      case .decodable(let type): try ValueCoding.decoded(type, from: value, in: context) as? T
+      case .other: try ValueCoding.make(any: T.self, from: value, in: context).flatMap { $0 as? T }
+      }
+    guard let made else { throw ArchiveError(.invalidMapping, Self.unknownType) }
     return made
+  }
+
+  /// - Parameter type: the type itself.
+  private static func make<A: Archivable>(
+    _ type: A.Type, from value: ArchiveValue, in context: DecodingContext
+  ) throws -> T? {
+    try A.make(from: value, in: context) as? T
   }
 
   func value(_ made: T) throws -> ArchiveValue {
@@ -79,10 +120,17 @@ private struct Side<T: SendableMetatype>: Sendable {
       return .object(ArchiveObject(entries.sorted { $0.key < $1.key }))
     }
     // Plain types need no buffer.
-    return switch made {
-    case let made as ArchiveValue: made
-    case let made as String: .string(made)
-    default: try ValueCoding.value(of: made)
+    switch made {
+    case let made as ArchiveValue: return made
+    case let made as String: return .string(made)
+    default: break
     }
+    if case .archivable(let type) = coding, let value = try Self.value(of: made, as: type) { return value }
+    return try ValueCoding.value(of: made)
+  }
+
+  /// - Parameter type: the type itself.
+  private static func value<A: Archivable>(of made: T, as type: A.Type) throws -> ArchiveValue? {
+    try (made as? A)?.archivedValue(includingExcluded: true)
   }
 }

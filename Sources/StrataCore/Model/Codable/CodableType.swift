@@ -3,24 +3,23 @@ import Foundation
 /// The conformances of a type. Looking up those of a generic type can take longer than encoding a value of it.
 final class CodableType {
   let archivable: (any Archivable.Type)?
-  /// Whether the models inside are written with their excluded fields.
-  private let includesExcluded: Bool
   private let direct: (any DirectValue.Type)?
   let hashed: (any HashOrdered.Type)?
   /// The number of entries that the last value encoded.
   @exclusivity(unchecked) var entryCount = 0
 
-  init(_ type: Any.Type, includesExcluded: Bool) {
-    self.includesExcluded = includesExcluded
+  init(_ type: Any.Type) {
     archivable = TypeShape.archivable(type)
     direct = archivable == nil ? nil : type as? any DirectValue.Type
     hashed = archivable == nil ? type as? any HashOrdered.Type : nil
   }
 
   /// The archived value; `nil` if the type has to encode itself.
-  func value<T>(of value: T) throws -> ArchiveValue? {
+  ///
+  /// - Parameter includingExcluded: whether the models inside are written with their excluded fields.
+  func value<T>(of value: T, includingExcluded: Bool) throws -> ArchiveValue? {
     if let direct, let made = Self.value(of: value, as: direct) { return made }
-    return archivable == nil ? nil : try (value as? any Archivable)?.archivedValue(includingExcluded: includesExcluded)
+    return archivable == nil ? nil : try (value as? any Archivable)?.archivedValue(includingExcluded: includingExcluded)
   }
 
   private static func value<T, D: DirectValue>(of value: T, as type: D.Type) -> ArchiveValue? {
@@ -34,7 +33,8 @@ final class CodableTypes {
   @exclusivity(unchecked) private var types: [ObjectIdentifier: CodableType] = [:]
   /// Whether containers were nested too deeply.
   var isTooDeep = false
-  private let includesExcluded: Bool
+  /// Whether an encoding writes the excluded fields of models.
+  let includesExcluded: Bool
 
   init(includesExcluded: Bool = false) { self.includesExcluded = includesExcluded }
 
@@ -43,7 +43,7 @@ final class CodableTypes {
 
   @inline(never)
   private func add(_ type: Any.Type) -> CodableType {
-    let found = CodableType(type, includesExcluded: includesExcluded)
+    let found = CodableType(type)
     types[ObjectIdentifier(type)] = found
     return found
   }

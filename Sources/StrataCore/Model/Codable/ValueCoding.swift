@@ -25,7 +25,8 @@ package enum ValueCoding {
     return try decoded(type, from: value, in: context)
   }
 
-  private static func decoded<T: Decodable>(
+  /// Decodes a value as a type that is only `Codable`.
+  static func decoded<T: Decodable>(
     _ type: T.Type, from value: ArchiveValue, in context: DecodingContext
   ) throws -> T {
     do { return try ValueDecoder(value, in: context).make(type) } catch { throw ArchiveError(decoding: error) }
@@ -44,13 +45,15 @@ package enum ValueCoding {
 
   /// Decodes a value as the type of a field, and encodes it again. References refer to the objects in `referenced`.
   static func typed(
-    _ value: ArchiveValue, as type: Any.Type, _ referenced: ReferencedObjects, in context: DecodingContext
+    _ value: ArchiveValue, as type: Any.Type, _ referenced: ReferencedObjects, in context: DecodingContext,
+    includingExcluded: Bool = true
   ) throws -> ArchiveValue {
     guard let type = TypeShape.archivable(type) else {
-      return try make(any: type, from: value, in: context).map { try self.value(of: $0) } ?? value
+      guard let made = try make(any: type, from: value, in: context) else { return value }
+      return try encoded(made, includingExcluded: includingExcluded)
     }
     return try type.make(from: value, in: context).archivedValue(
-      includingExcluded: true, role: .referenced(referenced))
+      includingExcluded: includingExcluded, role: .referenced(referenced))
   }
 }
 

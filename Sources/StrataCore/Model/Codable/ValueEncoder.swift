@@ -104,7 +104,7 @@ final class ValueEncoder: Encoder {
     let index = entries.count - 1
     // An object of a subclass can be archivable when its superclass is not.
     let type = types[Swift.type(of: value)]
-    if let known = try type.value(of: value) {
+    if let known = try type.value(of: value, includingExcluded: types.includesExcluded) {
       if entries.indices.contains(index) { entries[index].value = known }
       return
     }
@@ -142,7 +142,10 @@ final class ValueEncoder: Encoder {
   private func encode<T: Encodable>(_ value: T) throws {
     try checkDepth(depth)
     let type = types[Swift.type(of: value)]
-    if let known = try type.value(of: value) { set(known) } else { try encode(value, type) }
+    guard let known = try type.value(of: value, includingExcluded: types.includesExcluded) else {
+      return try encode(value, type)
+    }
+    set(known)
   }
 
   /// Lets a value encode itself in this place.

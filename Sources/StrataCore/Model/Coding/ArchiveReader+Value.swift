@@ -14,10 +14,8 @@ extension ArchiveReader {
     case CBOR.Major.negative:
       let argument = try readArgument(initial)
       guard argument <= UInt64(Int64.max) else {
-        return try context.shared(
-          WideInteger(
-            isNegative: true, magnitude: argument < .max ? WideMagnitude(argument + 1) : WideMagnitude(high: 1, low: 0))
-        )
+        let magnitude = WideInteger.Magnitude(argument).adding(1) ?? .zero
+        return try context.shared(WideInteger(isNegative: true, magnitude: magnitude))
       }
       return .int(~Int64(argument))
     case CBOR.Major.bytes:
@@ -380,7 +378,7 @@ extension ArchiveReader {
     guard data.count <= 16 else {
       throw ArchiveError.damaged("an integer of more than 128 bits", at: start)
     }
-    let bits = data.reduce(WideMagnitude.zero) { $0.appending(bits: UInt64($1), count: 8) }
+    let bits = data.reduce(WideInteger.Magnitude.zero) { $0.appending(bits: UInt64($1), count: 8) }
     guard let magnitude = bits.adding(isNegative ? 1 : 0) else {
       throw ArchiveError.damaged("an integer of more than 128 bits", at: start)
     }
@@ -405,9 +403,9 @@ extension ArchiveReader {
     guard exponent > -1000 else { throw damage() }
     let mantissa: WideInteger
     if let plain = try readPlainInteger() {
-      let argument = WideMagnitude(plain.argument)
+      let argument = WideInteger.Magnitude(plain.argument)
       mantissa = WideInteger(
-        isNegative: plain.isNegative, magnitude: plain.isNegative ? argument &+ WideMagnitude(1) : argument)
+        isNegative: plain.isNegative, magnitude: plain.isNegative ? argument &+ WideInteger.Magnitude(1) : argument)
     } else {
       let initial = try readByte()
       let tag = initial >> 5 == CBOR.Major.tag ? try readArgument(initial) : 0

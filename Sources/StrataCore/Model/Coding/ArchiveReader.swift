@@ -368,7 +368,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   }
 }
 
-/// A position in the bytes, with the state of the reader that reading on changes.
+/// A position in the bytes, with the reader's state at that position.
 @usableFromInline
 struct ReadingPlace {
   let position, stringCount, depth, sharedCount: Int

@@ -5,7 +5,7 @@ extension Duration: Archivable {
   public static var typeShape: TypeShape { TypeShape(.scalar(.decimal)) }
 
   public func write(to writer: inout ArchiveWriter) throws {
-    let attoseconds = WideInteger(twosComplement: WideMagnitude(high: UInt64(bitPattern: _high), low: _low))
+    let attoseconds = WideInteger(twosComplement: WideInteger.Magnitude(high: UInt64(bitPattern: _high), low: _low))
     let parts = DecimalParts(isNegative: attoseconds.isNegative, mantissa: attoseconds.magnitude, exponent: -18)
     // A decimal has a mantissa of 128 bits.
     guard let seconds = parts.decimal else { throw ArchiveError(.notEncodable, "a decimal does not hold the duration") }
@@ -34,7 +34,7 @@ extension Duration: Archivable {
 
 extension DecimalParts {
   /// The number times 10^18 in two's complement; `nil` if it is not an integer or has more than 127 bits.
-  fileprivate var attoseconds: WideMagnitude? {
+  fileprivate var attoseconds: WideInteger.Magnitude? {
     guard mantissa != .zero else { return .zero }
     guard exponent >= -18, exponent <= 38 else { return nil }
     return mantissa.scaled(byPowerOfTen: exponent + 18)

@@ -174,12 +174,12 @@ public final class ModelSchema: Sendable {
         + "@Model(version:superclass:), or a schema", typeName: typeName)
   }
 
-  /// The error for an excluded field that has no value after reading an archive.
+  /// The error for an excluded field that has no value after decoding an archive.
   private static func problem(ofExcluded fields: [FieldInfo], typeName: String) -> ArchiveError? {
     guard let field = fields.first(where: { $0.archive == .excluded && !$0.isOptional }) else { return nil }
     return ArchiveError(
       .invalidSchema,
-      "archives exclude \(field.key), so it has no value after reading one; give it a default, or make it an optional",
+      "archives exclude \(field.key), so it has no value after decoding; give it a default, or make it optional",
       path: [.key(field.key)], typeName: typeName)
   }
 

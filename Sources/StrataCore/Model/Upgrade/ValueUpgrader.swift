@@ -23,9 +23,10 @@ struct ValueUpgrader {
       guard var value = values[index] else { continue }
       // A hook may return any form that the field can read.
       if schema.hook != nil, TypeShape.archivable(field.type)?._rootSchema == nil {
-        do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
-          as ArchiveError where field.acceptsUnknownCase(error)
-        {
+        do {
+          value = try ValueCoding.typed(
+            value, as: field.type, ReferencedObjects(), in: context, includingExcluded: false)
+        } catch let error as ArchiveError where field.acceptsUnknownCase(error) {
           // Reading the merged value leaves the case out.
         } catch {
           throw ArchiveError.at(.key(field.key), error).inType(schema.name)

@@ -148,6 +148,11 @@ struct AdapterReadingTests {
       ]
     )
     #expect(archiveError { try adapter.decode(document, at: "data.none") }?.code == .missingValue)
+    for index in [-1, 5, .max] {
+      let path = ValuePath([.key("list"), .index(index)]), text = Data(#"{"list": [1, 2]}"#.utf8)
+      #expect(archiveError { try adapter.decode(text, at: path) }?.code == .missingValue)
+      #expect(archiveError { try adapter.decode(JSONReader().read(text), at: path) }?.code == .missingValue)
+    }
     #expect(archiveError { try adapter.decode(document, at: "data.items.x") }?.code == .typeMismatch)
     #expect(try JSONAdapter<Exact>(["number": .readOnly("[1]")]).decode(json("[5, 6]")).number == 6)
   }

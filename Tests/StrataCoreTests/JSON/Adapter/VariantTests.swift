@@ -168,6 +168,16 @@ struct VariantTests {
     #expect(archiveError { try cluster(.skip, .fail).decodeArray(document) }?.codingPath == [.index(2)])
     #expect(archiveError { try cluster(.fail, .skip).decodeArray(document) }?.codingPath == [.index(1)])
     #expect(try cluster(.skip, .fallback("circle")).decodeArray(document).count == 3)
+    // Each of three clusters is asked.
+    let wrapped = try json(#"[{"outer": "in", "type": "round", "kind": "oval"}, {"outer": "in", "type": "blob"}]"#)
+    for unknown in [JSONCluster<any Shape>.Unknown.skip, .fail] {
+      let inner = try cluster(unknown, .skip)
+      let outer = try JSONCluster<any Shape>(by: .key("outer"), unknown: .skip, .cluster("in", inner))
+      switch unknown {
+      case .skip: #expect(try outer.decodeArray(wrapped).count == 1)
+      default: #expect(archiveError { try outer.decodeArray(wrapped) }?.code == .unknownCase)
+      }
+    }
   }
 
   @Test("What a cluster of a cluster writes is read again, whatever the places of the two tags")

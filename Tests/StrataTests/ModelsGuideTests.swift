@@ -1,0 +1,42 @@
+import Foundation
+import Strata
+import StrataTestSupport
+import Testing
+
+// The model of Docs/Models.md. A test compares it with the page.
+
+// Models:begin
+enum Stage: String, Archivable { case todo, doing, done }
+
+@Model(version: 1)
+struct Card: FieldHashable {
+  let id: Int
+  @Field(unknown: .useDefault) var stage = Stage.todo  // "paused", from a newer program, is read as todo
+  @Field(storage: .transitory) var isSelected = false  // two cards that differ in this are equal
+  var unknownFields = UnknownFields()  // keys of a newer program are written again
+}
+// Models:end
+
+@Suite("The guide to models")
+struct ModelsGuideTests {
+  @Test("The model of the page is this one")
+  func example() throws {
+    let program = try #require(Repository.examples("Models").first)
+    #expect(try Repository.text("Docs/Models.md").contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))
+  }
+
+  @Test("It does what its comments say")
+  func card() throws {
+    let newer = ModelRecord(
+      typeName: "Card", modelVersion: 1, fields: [("id", 1), ("stage", "paused"), ("color", "red")])
+    var card = try ArchiveDecoder().decode(Card.self, from: ArchiveEncoder().encode(newer))
+    #expect(card.stage == .todo && card.unknownFields["color"] == "red")
+    let again = try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(card))
+    #expect(again["color"] == "red")
+    let copy = card
+    card.isSelected = true
+    #expect(card == copy && card.hashValue == copy.hashValue)
+    card.stage = .done
+    #expect(card != copy)
+  }
+}
