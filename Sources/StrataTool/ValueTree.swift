@@ -3,43 +3,64 @@ internal import StrataCore
 
 /// The tree of a value with one line per field, limited in width, depth and number of elements.
 struct ValueTree {
+  private struct Step {
+    var label = ""
+    /// `nil` for the line that counts the omitted values, whose number is `more`.
+    var value: ArchiveValue?
+    var more = 0
+    let level: Int
+  }
+
   let width: Int
   let depth: Int
   let elements: Int
-  let isColoured: Bool
+  var isColoured = false
   private(set) var lines: [String] = []
 
-  init(width: Int, depth: Int, elements: Int, isColoured: Bool = false) {
-    self.width = width
-    self.depth = depth
-    self.elements = elements
-    self.isColoured = isColoured
-  }
-
-  mutating func add(_ value: ArchiveValue) { add(value, label: "", level: 0) }
+  mutating func add(_ value: ArchiveValue) { add([("", value)]) }
 
   /// Adds the first models of a stream that has `count` models.
   mutating func add(elements values: [ArchiveValue], of count: Int) {
     lines.append("stream of \(count.counted("model"))")
-    for (place, value) in values.enumerated() { add(value, label: "[\(place)] ", level: 1) }
-    if values.count < count { note(count - values.count, level: 1) }
+    add(values.enumerated().map { ("[\($0)] ", $1) }, more: count - values.count, level: 1)
   }
 
-  private mutating func add(_ value: ArchiveValue, label: String, level: Int) {
-    let children = value.children
-    append(
-      TreeLine(margin: 2 * level, label: label, value: value.summary(mostCharacters: max(width, 20)), ink: value.ink))
-    guard level < depth else { return }
-    for child in children.prefix(elements) { add(child.value, label: child.label, level: level + 1) }
-    if children.count > elements { note(children.count - elements, level: level + 1) }
-  }
-
-  private mutating func note(_ count: Int, level: Int) {
-    append(TreeLine(margin: 2 * level, value: "… \(count.grouped) more", ink: .dim))
-  }
-
-  private mutating func append(_ line: TreeLine) {
-    lines.append(line.text(width: width, isColoured: isColoured))
+  /// Adds labeled values. An object of `graph` is shown at its first occurrence, with its number. Later occurrences are
+  /// an arrow and the number.
+  ///
+  /// - Parameter more: the number of values that were left out.
+  mutating func add(
+    _ top: [(label: String, value: ArchiveValue)], more: Int = 0, level: Int = 0, in graph: GraphOrder? = nil
+  ) {
+    var shown = Set<Int>()
+    // A stack: the next step is the last one.
+    var steps: [Step] = []
+    func push(_ values: some BidirectionalCollection<(label: String, value: ArchiveValue)>, _ more: Int, _ level: Int) {
+      if more > 0 { steps.append(Step(more: more, level: level)) }
+      steps += values.reversed().map { Step(label: $0.label, value: $0.value, level: level) }
+    }
+    push(top, more, level)
+    while let step = steps.popLast() {
+      var line = TreeLine(margin: min(2 * step.level, width), label: step.label, ink: .dim)
+      defer { lines.append(line.text(width: width, isColoured: isColoured)) }
+      guard var value = step.value else {
+        line.value = "… \(step.more.grouped) more"
+        continue
+      }
+      if let graph, case .reference(let place) = value {
+        let number = graph.number(of: place) ?? -1
+        guard graph.objects.indices.contains(place), shown.insert(place).inserted else {
+          line.value = "→ #\(number)"
+          continue
+        }
+        value = graph.objects[place]
+        line.label += "#\(number) " + (graph.odd.contains(place) ? "(odd) " : "")
+      }
+      (line.value, line.ink) = (value.summary(mostCharacters: max(width, 20)), value.ink)
+      guard step.level < depth else { continue }
+      let children = value.children
+      push(children.prefix(elements), children.count - elements, step.level + 1)
+    }
   }
 }
 
@@ -48,19 +69,10 @@ extension ArchiveValue {
   func summary(mostCharacters: Int) -> String {
     switch self {
     case .null: "null"
-    case .bool(let value): value ? "true" : "false"
-    case .int(let value): String(value)
-    case .uint(let value): String(value)
-    case .wideInteger(let value): value.description
-    case .float(let value): value.description
-    case .double(let value): value.description
-    case .decimal(let value): value.description
-    case .number(let value): value.text
     case .string(let value): "\"" + value.cut(to: mostCharacters).onOneLine + "\""
     case .data(let value): "data of \(value.count.counted("byte"))"
-    case .date(let value): ISO8601.string(from: value) ?? "\(value.timeIntervalSince1970) seconds since 1970"
-    case .url(let value): value.absoluteString.onOneLine
-    case .uuid(let value): value.uuidString
+    case .date(let value): scalarText ?? "\(value.timeIntervalSince1970) seconds since 1970"
+    case .bool, .int, .uint, .wideInteger, .float, .double, .decimal, .number, .url, .uuid: (scalarText ?? "").onOneLine
     case .array(let value): "array of \(value.count.counted("element"))"
     case .set(let value): "set of \(value.count.counted("element"))"
     case .object(let value): "object of \(value.count.counted("key"))"

@@ -88,9 +88,10 @@ struct LegacyDocument {
       ]
     }
     let graph = graph
-    let tree = graph.lines(width: width, depth: depth, elements: elements, isColoured: isColoured)
+    var tree = ValueTree(width: width, depth: depth, elements: elements, isColoured: isColoured)
+    tree.add(graph.top.map { ($0.key.isEmpty ? "" : $0.key.onOneLine + ": ", $0.value) }, in: graph)
     let odd = Self.lines(of: oddities(graph), mostLines: max(elements, 20))
-    return rows.map { Self.row($0.0, $0.1, width, isColoured) } + [""] + tree + odd.map { $0.cut(to: width) }
+    return rows.map { Self.row($0.0, $0.1, width, isColoured) } + [""] + tree.lines + odd.map { $0.cut(to: width) }
   }
 
   private static func lines(of oddities: [(object: Int, reason: String)], mostLines: Int) -> [String] {
