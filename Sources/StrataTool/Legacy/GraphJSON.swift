@@ -5,22 +5,15 @@ internal import StrataCore
 ///
 /// Open containers are on a list instead of the call stack, and text is passed to the sink in pieces.
 struct GraphJSON {
-  /// The content of a member of the document.
-  enum Part {
-    case value(ArchiveValue)
-    /// The top values of the graph, by their keys.
-    case top
-  }
-
   private struct Frame {
     let keys: [String]?
     let values: [ArchiveValue]
     /// Whether the values alternate between keys and values.
     let isPairs: Bool
     let end: String
-    var next = 0
     /// Whether text precedes the first value.
-    var hasHead = false
+    let hasHead: Bool
+    var next = 0
   }
 
   /// The maximum indentation. Each level adds two spaces up to this.
@@ -38,25 +31,9 @@ struct GraphJSON {
     shown = Array(repeating: false, count: order.objects.count)
   }
 
-  /// Writes an object with the given members, and a line feed.
-  mutating func write(_ members: [(key: String, part: Part)]) throws {
-    append("{")
-    for (place, member) in members.enumerated() {
-      append(place == 0 ? "\n  " : ",\n  ")
-      append(quoted: member.key)
-      append(": ")
-      switch member.part {
-      case .value(let value): append(value)
-      case .top:
-        open(keys: order.top.map(\.key), order.top.map(\.value), "{", "}")
-      }
-      try finishFrames()
-    }
-    append("\n}\n")
-    try flush()
-  }
-
-  private mutating func finishFrames() throws {
+  /// Writes a document, and a line feed.
+  mutating func write(_ document: ArchiveObject) throws {
+    append(.object(document))
     while let last = frames.indices.last {
       if text.count > 1 << 16 { try flush() }
       let frame = frames[last]
@@ -71,15 +48,16 @@ struct GraphJSON {
       breakLine()
       frames[last].next += frame.isPairs ? 2 : 1
       if frame.isPairs {
-        open(nil, [frame.values[place], frame.values[place + 1]], "[", "]")
+        open([frame.values[place], frame.values[place + 1]], "[", "]")
       } else {
         if let keys = frame.keys {
-          append(quoted: Self.escaped(keys[place]))
-          append(": ")
+          append(ScalarText.quoted(Self.escaped(keys[place])) + ": ")
         }
         append(frame.values[place])
       }
     }
+    append("\n")
+    try flush()
   }
 
   /// Escapes a key of the data: a leading `$` is doubled, because keys with a single one belong to this format.
@@ -97,74 +75,54 @@ struct GraphJSON {
     let mark = number.map { "\"$id\": \($0)" }
     switch value {
     case .null: append(mark.map { "{\($0), \"$value\": null}" } ?? "null")
-    case .bool(let bool): append(bool ? "true" : "false")
-    case .int(let integer): append(String(integer))
-    case .uint(let integer): append(String(integer))
-    case .wideInteger(let integer): append(integer.description)
+    case .bool, .int, .uint, .wideInteger, .number: append(value.scalarText ?? "")
     case .float(let real): append(ScalarText.real(Double(real)))
     case .double(let real): append(ScalarText.real(real))
     case .decimal(let decimal): append(tag: "decimal", ScalarText.decimal(decimal))
-    case .number(let number): append(number.text)
-    case .string(let string): append(quoted: string)
+    case .string(let string): append(ScalarText.quoted(string))
     case .data(let data): append(tag: "data", data.base64EncodedString())
-    case .date(let date):
-      append("{\"$date\": ")
-      append(ScalarText.date(date))
-      append("}")
+    case .date(let date): append("{\"$date\": \(ScalarText.date(date))}")
     case .url(let url): append(tag: "url", url.absoluteString)
     case .uuid(let uuid): append(tag: "uuid", uuid.uuidString)
     case .array(let elements):
       if let mark {
-        open(nil, elements, "{\(mark), \"$array\": [", "]}")
+        open(elements, "{\(mark), \"$array\": [", "]}")
       } else {
-        open(nil, elements, "[", "]")
+        open(elements, "[", "]")
       }
-    case .set(let elements): open(nil, elements, "{\(mark.map { $0 + ", " } ?? "")\"$set\": [", "]}")
+    case .set(let elements): open(elements, "{\(mark.map { $0 + ", " } ?? "")\"$set\": [", "]}")
     case .map(let pairs):
-      open(
-        nil, pairs.flatMap { [$0.key, $0.value] }, "{\(mark.map { $0 + ", " } ?? "")\"$map\": [", "]}", isPairs: true)
+      open(pairs.flatMap { [$0.key, $0.value] }, "{\(mark.map { $0 + ", " } ?? "")\"$map\": [", "]}", isPairs: true)
     case .object(let object):
-      open(keys: object.keys, object.entries.map(\.value), "{", "}", head: mark)
+      open(object.entries.map(\.value), "{", "}", keys: object.keys, head: mark)
     case .record(let record):
       var head = mark.map { $0 + ", " } ?? ""
       head += "\"$class\": " + ScalarText.quoted(record.typeName)
       if let version = record.modelVersion { head += ", \"$version\": \(version)" }
-      open(keys: record.keys, record.fields.map(\.value), "{", "}", head: head)
+      open(record.fields.map(\.value), "{", "}", keys: record.keys, head: head)
     case .reference, .graph: append("null")
     }
   }
 
   private mutating func open(
-    keys: [String], _ values: [ArchiveValue], _ start: String, _ end: String, head: String? = nil
+    _ values: [ArchiveValue], _ start: String, _ end: String, keys: [String]? = nil, head: String? = nil,
+    isPairs: Bool = false
   ) {
-    append(start)
-    if let head { append(head) }
+    append(start + (head ?? ""))
     guard !values.isEmpty else { return append(end) }
-    frames.append(Frame(keys: keys, values: values, isPairs: false, end: end, hasHead: head != nil))
-  }
-
-  private mutating func open(
-    _ keys: [String]?, _ values: [ArchiveValue], _ start: String, _ end: String, isPairs: Bool = false
-  ) {
-    append(start)
-    guard !values.isEmpty else { return append(end) }
-    frames.append(Frame(keys: keys, values: values, isPairs: isPairs, end: end))
+    frames.append(Frame(keys: keys, values: values, isPairs: isPairs, end: end, hasHead: head != nil))
   }
 
   private mutating func breakLine() {
     text.append(UInt8(ascii: "\n"))
     // Without a maximum, a long linked list would be mostly indentation.
     text.append(
-      contentsOf: repeatElement(UInt8(ascii: " "), count: min(2 * (frames.count + 1), Self.widestMargin)))
+      contentsOf: repeatElement(UInt8(ascii: " "), count: min(2 * frames.count, Self.widestMargin)))
   }
 
   private mutating func append(tag: String, _ string: String) {
-    append("{\"$\(tag)\": ")
-    append(quoted: string)
-    append("}")
+    append("{\"$\(tag)\": \(ScalarText.quoted(string))}")
   }
-
-  private mutating func append(quoted string: String) { append(ScalarText.quoted(string)) }
 
   private mutating func append(_ string: String) { text.append(contentsOf: string.utf8) }
 

@@ -28,10 +28,11 @@ struct LegacyDocument {
     }
   }
 
+  private var form: String { isBinary ? "binary" : "XML" }
+
   /// The format of the file, in words.
   var kind: String {
-    let form = isBinary ? "binary" : "XML"
-    return switch content {
+    switch content {
     case .keyed: "keyed archive, \(form)"
     case .plain: "property list, \(form)"
     }
@@ -130,43 +131,28 @@ struct LegacyDocument {
   /// Writes the document of Docs/Tool.md, piece by piece.
   func writeJSON(to sink: @escaping (Data) throws -> Void) throws {
     let graph = graph
-    var json = GraphJSON(graph, sink)
-    var members: [(key: String, part: GraphJSON.Part)]
+    var document: ArchiveObject
     switch content {
     case .keyed(let archive, let census):
-      members = [
-        ("format", .value("keyed archive")), ("form", .value(isBinary ? "binary" : "XML")),
-        ("archiver", .value(.string(archive.archiver))), ("version", .value(.integer(archive.version))),
-        ("objects", .value(.integer(census.objectCount))),
-        (
-          "classes",
-          .value(
-            .array(
-              census.classes.map {
-                [
-                  "name": .string($0.name), "chain": .array($0.chain.map { .string($0) }),
-                  "objects": .integer($0.count),
-                ]
-              }))
-        ),
-        ("top", .top),
+      document = [
+        "format": "keyed archive", "form": .string(form), "archiver": .string(archive.archiver),
+        "version": .integer(archive.version), "objects": .integer(census.objectCount),
+        "classes": .array(
+          census.classes.map {
+            [
+              "name": .string($0.name), "chain": .array($0.chain.map { .string($0) }), "objects": .integer($0.count),
+            ]
+          }),
+        "top": .object(ArchiveObject(graph.top.map { .init(key: $0.key, value: $0.value) })),
       ]
     case .plain(let value, _):
-      members = [
-        ("format", .value("property list")), ("form", .value(isBinary ? "binary" : "XML")),
-        ("value", .value(value)),
-      ]
+      document = ["format": "property list", "form": .string(form), "value": value]
     }
     let oddities = oddities(graph)
     if !oddities.isEmpty {
-      members.append(
-        (
-          "odd",
-          .value(
-            .array(
-              oddities.map { ["object": .integer($0.object), "reason": .string($0.reason)] }))
-        ))
+      document["odd"] = .array(oddities.map { ["object": .integer($0.object), "reason": .string($0.reason)] })
     }
-    try json.write(members)
+    var json = GraphJSON(graph, sink)
+    try json.write(document)
   }
 }

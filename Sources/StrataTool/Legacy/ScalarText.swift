@@ -14,18 +14,10 @@ enum ScalarText {
   /// All digits, without an exponent and without insignificant zeros.
   static func decimal(_ value: Decimal) -> String {
     guard let parts = DecimalParts(value) else { return "nan" }
-    var digits = parts.mantissa.description
-    if parts.mantissa == .zero { return "0" }
-    if parts.exponent >= 0 {
-      digits += String(repeating: "0", count: parts.exponent)
-    } else {
-      let places = -parts.exponent
-      if digits.count <= places { digits = String(repeating: "0", count: places - digits.count + 1) + digits }
-      var fraction = digits.suffix(places)
-      while fraction.last == "0" { fraction.removeLast() }
-      digits = digits.dropLast(places) + (fraction.isEmpty ? "" : "." + fraction)
-    }
-    return (parts.isNegative ? "-" : "") + digits
+    var text = ByteBuffer(minimumCapacity: 64)
+    if parts.isNegative { text.append(UInt8(ascii: "-")) }
+    text.append(parts.mantissa, power: parts.exponent)
+    return text.withBytes { ByteBuffer.validString($0) }
   }
 
   /// The date in UTC, with every decimal place of its number of seconds since 2001. Outside the years 0 to 9999, that
@@ -60,27 +52,9 @@ enum ScalarText {
   }
 
   /// A JSON string (RFC 8259, section 7). Only quotes, backslashes and control characters are escaped.
-  static func quoted(_ string: some StringProtocol) -> String {
-    var text = "\""
-    text.reserveCapacity(string.utf8.count + 2)
-    if string.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
-      text += string
-    } else {
-      for scalar in string.unicodeScalars {
-        switch scalar {
-        case "\"": text += "\\\""
-        case "\\": text += "\\\\"
-        case "\u{8}": text += "\\b"
-        case "\t": text += "\\t"
-        case "\n": text += "\\n"
-        case "\u{C}": text += "\\f"
-        case "\r": text += "\\r"
-        case "\u{0}"..."\u{1F}":
-          text += (scalar.value < 0x10 ? "\\u000" : "\\u00") + String(scalar.value, radix: 16)
-        default: text.unicodeScalars.append(scalar)
-        }
-      }
-    }
-    return text + "\""
+  static func quoted(_ string: String) -> String {
+    var text = ByteBuffer(minimumCapacity: 64)
+    ByteBuffer.withUTF8(of: string) { text.append(jsonString: $0.bytes) }
+    return text.withBytes { ByteBuffer.validString($0) }
   }
 }

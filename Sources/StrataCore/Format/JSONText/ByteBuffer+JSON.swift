@@ -1,6 +1,6 @@
 extension ByteBuffer {
   /// Appends significand × 10^power in digits without an exponent. The text has a point only if the power is negative.
-  mutating func append(_ significand: WideInteger.Magnitude, power: Int) {
+  package mutating func append(_ significand: WideInteger.Magnitude, power: Int) {
     let places = max(-power, 0)
     if significand.high == 0 {
       append(decimal: significand.low, length: max(Self.digitCount(significand.low), places + 1))
@@ -14,7 +14,7 @@ extension ByteBuffer {
   }
 
   /// A string in quotes, with the escapes that JSON asks for (RFC 8259, section 7).
-  mutating func append(jsonString bytes: RawSpan) {
+  package mutating func append(jsonString bytes: RawSpan) {
     append(UInt8(ascii: "\""))
     var written = 0
     var place = 0
