@@ -158,37 +158,12 @@ struct BinaryPropertyList: ~Escapable {
       guard offset >= UInt64(Self.headerSize), offset < UInt64(table) else {
         throw ArchiveError.damaged("the table of offsets names an offset outside the objects", at: entry)
       }
-      let size = checkShort(Int(offset), limits.stringLength)
-      rest.partialValue -= try size > 0 ? size : check(Int(offset), limits) - Int(offset)
+      rest.partialValue -= try check(Int(offset), limits) - Int(offset)
       guard rest.partialValue >= 0 else {
         throw ArchiveError.damaged(
           "the objects overlap; together they claim more than \(Self.overlap) times the file", at: entry)
       }
     }
-  }
-
-  /// The size of a UID, a short ASCII text, a number or a boolean, which are most objects of an archive. 0 for any
-  /// other object, and for a damaged one.
-  @inline(__always)
-  private mutating func checkShort(_ offset: Int, _ stringLength: Int) -> Int {
-    let marker = marker(at: offset)
-    let length = Int(marker & 0xF)
-    if marker >> 4 == 0x8 { return length < 8 && length &+ 1 < table &- offset ? length &+ 2 : 0 }
-    if marker < 0x30 {
-      if marker == 0x08 || marker == 0x09 { return 1 }
-      guard marker >= 0x10, marker <= 0x13 || marker == 0x22 || marker == 0x23 else { return 0 }
-      let size = 1 &<< length
-      return size < table &- offset ? size &+ 1 : 0
-    }
-    guard marker >> 4 == 0x5, length < 0xF, length > 0, length < table &- offset, length <= stringLength else {
-      return 0
-    }
-    // Two words, which may overlap, cover all bytes: one from the start, and one up to the end.
-    let first = unsigned(at: offset &+ 1, size: min(length, 8))
-    let last = length > 8 ? word(at: offset &+ length &- 7) : 0
-    guard (first | last) & 0x8080_8080_8080_8080 == 0 else { return 0 }
-    textSize &+= length
-    return length &+ 1
   }
 
   /// Checks an object, and returns its end.
@@ -197,7 +172,7 @@ struct BinaryPropertyList: ~Escapable {
     let low = Int(marker & 0xF)
     switch marker >> 4 {
     // A fill byte is null, too.
-    case 0x0 where [0x0, 0x8, 0x9, 0xF].contains(low): return offset + 1
+    case 0x0 where low == 0 || low == 8 || low == 9 || low == 0xF: return offset + 1
     case 0x1 where low <= 4: return try end(1 << low, after: offset)
     case 0x1: throw ArchiveError.damaged("an integer has more than 16 bytes", at: offset)
     case 0x2 where low == 2 || low == 3: return try end(1 << low, after: offset)
