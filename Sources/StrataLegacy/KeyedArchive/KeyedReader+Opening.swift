@@ -109,30 +109,20 @@ extension KeyedReader {
     if indices.count < first + count { indices += repeatElement(0, count: indices.count + count) }
     if openedKeys.count < count { openedKeys += repeatElement(0, count: count) }
     keyNumbers.read(table.list, at: start, count: count, into: &openedKeys)
-    // Most dictionaries have the same keys as the last one of their size.
-    let recent = count & (Self.recentCount - 1)
-    if let known = recentLayouts[recent],
-      let classEntry = known.find(openedKeys, count: count, in: &indices, from: first)
-    {
-      indexCount = first + count
-      return (known, classEntry)
-    }
-    let keys = ContiguousArray(openedKeys[..<count])
+    let keys = openedKeys[..<count]
     let slot = Self.slot(of: keys)
     if let known = layouts[slot], let classEntry = known.find(openedKeys, count: count, in: &indices, from: first) {
-      recentLayouts[recent] = known
       indexCount = first + count
       return (known, classEntry)
     }
-    let layout = try KeyedLayout(keys, keys: keyNumbers.keys)
+    let layout = try KeyedLayout(ContiguousArray(keys), keys: keyNumbers.keys)
     layouts[slot] = layout
-    recentLayouts[recent] = layout
     indexCount = first + count
     return (layout, layout.find(openedKeys, count: count, in: &indices, from: first) ?? -1)
   }
 
   /// The slot for a layout, independent of the order of its keys.
-  private static func slot(of numbers: ContiguousArray<Int32>) -> Int {
+  private static func slot(of numbers: ArraySlice<Int32>) -> Int {
     var hash = UInt64(numbers.count)
     for number in numbers {
       // Sums do not depend on the order.

@@ -78,9 +78,6 @@ struct KeyedReader: ~Copyable, ~Escapable {
   var openedKeys: ContiguousArray<Int32> = []
   /// Layouts by a hash of their keys.
   var layouts = [KeyedLayout?](repeating: nil, count: 256)
-  /// The last layout for a number of keys, modulo ``recentCount``.
-  var recentLayouts = [KeyedLayout?](repeating: nil, count: recentCount)
-  static let recentCount = 32
   var nested: KeyedNesting?
   let digests: ValueDigests
   /// Shared with nested archives.
