@@ -134,26 +134,11 @@ struct KeyedReader: ~Copyable, ~Escapable {
   private mutating func fill(_ frame: inout Frame) throws {
     // A frame is large, so a new one is written in place instead of being returned.
     var child = Frame.empty
-    var grandchild = Frame.empty
     while true {
       if try fillUntilFrame(&frame, opening: &child) {
-        // Fast path: most objects have no child that needs a frame, and are not pushed onto the list.
-        let hasGrandchild: Bool
-        do { hasGrandchild = try fillUntilFrame(&child, opening: &grandchild) } catch {
-          frames.append(frame)
-          frame = child
-          throw error
-        }
-        guard hasGrandchild else {
-          let made = try finish(&child)
-          add(made, to: &frame)
-          continue
-        }
         frames.append(frame)
-        frames.append(child)
-        frame = grandchild
         // An array that two frames hold would be copied by the next append.
-        (child, grandchild) = (.empty, .empty)
+        (frame, child) = (child, .empty)
       } else {
         guard !frames.isEmpty else { return }
         let made = try finish(&frame)
