@@ -1,13 +1,5 @@
 package import Foundation
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// The reader of standard output has closed the pipe.
 struct BrokenPipe: Error {}
 

@@ -1,14 +1,6 @@
 internal import Foundation
 internal import StrataCore
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// The files of a folder and its subfolders, in the order of their names' bytes.
 ///
 /// Symbolic links are not followed, so no folder is walked twice or endlessly.

@@ -1,14 +1,6 @@
 internal import Foundation
 internal import StrataCore
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// Resolves symbolic links in paths.
 enum RealPath {
   /// The maximum number of links to follow. More count as a cycle.

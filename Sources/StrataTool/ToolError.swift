@@ -1,14 +1,6 @@
 internal import Foundation
 internal import StrataCore
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// A failure with a message for the user.
 struct ToolError: Error {
   let message: String

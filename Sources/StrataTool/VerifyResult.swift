@@ -1,12 +1,5 @@
+internal import Foundation
 internal import StrataCore
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// The result of `verify` for one file.
 struct VerifyResult {

@@ -2,14 +2,6 @@
 
 package import Foundation
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// A buffer of bytes that grows at its end.
 ///
 /// An array checks uniqueness and capacity for each appended element. Writing an archive appends a few bytes millions

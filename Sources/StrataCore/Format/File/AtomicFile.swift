@@ -1,13 +1,5 @@
 package import Foundation
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// Replaces files so that every reader, even after a power failure, sees all of the old content or all of the new.
 package enum AtomicFile {
   /// The maximum number of links to follow. More count as a cycle.

@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// The bytes that a recovering writer cuts off a stream, in a file next to it.
 struct CutBytes {
   private static let step = 1 << 20

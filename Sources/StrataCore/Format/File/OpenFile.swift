@@ -1,13 +1,5 @@
 package import Foundation
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// An open file of the operating system. It is closed when this value is destroyed, if not before.
 ///
 /// Every failure is an ``ArchiveError`` with the code `fileSystem`. Its reason names the file, the operation and the

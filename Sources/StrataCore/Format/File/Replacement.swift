@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// A new file next to the old one, which it will replace.
 struct Replacement: ~Copyable {
   /// Open and locked until it has replaced the old file.

@@ -1,13 +1,5 @@
 package import Foundation
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// The temporary files and folders of the writers of one file, in the folder of that file. Their name is `.strata-`, a
 /// checksum of the file's name in 16 hexadecimal digits, `-`, a number, `.tmp`.
 ///
