@@ -10,15 +10,12 @@ package enum AtomicFile {
   /// - Returns: the status of the new file, even if another writer has replaced it since.
   @discardableResult
   package static func write(_ bytes: RawSpan, to url: URL) throws -> FileStatus {
-    // A span cannot be captured, so the steps of `replace` are repeated here.
-    let replacement = try Replacement(of: url)
-    let status: FileStatus
-    do {
-      try replacement.temporary.file.writeAll(bytes)
-      status = try replacement.temporary.file.status()
-    } catch { throw replacement.abandon(error) }
-    try replacement.commit()
-    return status
+    try bytes.withUnsafeBytes { bytes in
+      try replace(url) { file in
+        try file.writeAll(bytes.bytes)
+        return try file.status()
+      }
+    }
   }
 
   /// Replaces the content of the file at `url`. See ``replace(_:writing:)``.
@@ -46,7 +43,7 @@ package enum AtomicFile {
     }
     guard try move(made, toNew: path) else { return false }
     do { try folder.synchronize() } catch {
-      _ = SystemCall.make(.unlink) { unlink(path) }
+      OpenFile.remove(path)
       throw error
     }
     return true
@@ -63,7 +60,7 @@ package enum AtomicFile {
   static func move(_ made: String, toNew path: String) throws -> Bool {
     // Unlike a rename, a link fails if another writer was faster.
     guard SystemCall.make(.link, { link(made, path) }) != 0 else {
-      _ = SystemCall.make(.unlink) { unlink(made) }
+      OpenFile.remove(made)
       return true
     }
     if errno == EEXIST { return false }
@@ -86,10 +83,13 @@ package enum AtomicFile {
   /// - Throws: The errors of `writing`, or ``ArchiveError`` with the code `fileSystem`. The old file is then unchanged,
   ///   and nothing else is left behind. The one exception is a folder that cannot be synchronized after the
   ///   replacement: the new content is in place, but may not survive a power failure.
-  package static func replace(_ url: URL, writing: (borrowing OpenFile) throws -> Void) throws {
+  /// - Returns: the result of `writing`.
+  package static func replace<R>(_ url: URL, writing: (borrowing OpenFile) throws -> R) throws -> R {
     let replacement = try Replacement(of: url)
-    do { try writing(replacement.temporary.file) } catch { throw replacement.abandon(error) }
+    let result: R
+    do { result = try writing(replacement.temporary.file) } catch { throw replacement.abandon(error) }
     try replacement.commit()
+    return result
   }
 
   /// Removes the temporary files that killed writers of the file left behind.

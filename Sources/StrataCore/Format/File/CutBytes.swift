@@ -37,5 +37,5 @@ struct CutBytes {
     number == 1 ? target + ".cut" : "\(target).cut-\(number)"
   }
 
-  func remove() { _ = SystemCall.make(.unlink) { unlink(path) } }
+  func remove() { OpenFile.remove(path) }
 }

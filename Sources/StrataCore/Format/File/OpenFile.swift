@@ -10,78 +10,54 @@ package struct OpenFile: ~Copyable {
   private let path: String
 
   deinit {
-    if descriptor >= 0 { Self.closed(descriptor) }
+    if descriptor >= 0 { close(descriptor) }
   }
 
   // MARK: Opening
 
   /// Opens a file for reading. Throws for a folder.
   package init(reading url: URL) throws {
-    let path = try Self.path(of: url)
-    let descriptor = try Self.opened(path, named: path, to: "read", O_RDONLY)
+    let file = try OpenFile(url, to: "read", O_RDONLY)
     // A folder can be opened, and only reading it would fail.
-    var status = stat()
-    guard SystemCall.make(.status, { fstat(descriptor, &status) }) == 0 else {
-      let number = errno
-      Self.closed(descriptor)
-      throw Self.failure("read", path, number)
-    }
-    guard !FileStatus(status).isFolder else {
-      Self.closed(descriptor)
-      throw Self.failure("read", path, EISDIR)
-    }
-    self.descriptor = descriptor
-    self.path = path
+    guard try !file.status().isFolder else { throw Self.failure("read", file.path, EISDIR) }
+    self = file
   }
 
   /// Opens a file or a folder, but not a link, for locking.
   init(locking path: String, named name: String) throws {
-    descriptor = try Self.opened(path, named: name, to: "write", O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-    self.path = name
+    try self.init(path, named: name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   }
 
   /// Opens an existing file for writing from its beginning, which is not atomic.
-  package init(writing url: URL) throws {
-    let path = try Self.path(of: url)
-    descriptor = try Self.opened(path, named: path, to: "write", O_WRONLY)
-    self.path = path
-  }
+  package init(writing url: URL) throws { try self.init(url, O_WRONLY) }
 
   /// Opens an existing file for reading, and for writing at its end.
-  init(appending url: URL) throws {
-    let path = try Self.path(of: url)
-    descriptor = try Self.opened(path, named: path, to: "write", O_RDWR | O_APPEND)
-    self.path = path
-  }
+  init(appending url: URL) throws { try self.init(url, O_RDWR | O_APPEND) }
 
   /// Opens or creates a file for reading, and for writing at its end. Throws for a link.
-  package init(growing url: URL) throws {
-    let path = try Self.path(of: url)
-    descriptor = try Self.opened(path, named: path, to: "write", O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o666)
-    self.path = path
-  }
+  package init(growing url: URL) throws { try self.init(url, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW) }
 
   /// Creates a file for writing at its end. Throws if the path exists. The umask of the process restricts
   /// `permissions`.
   /// - Parameter name: The path for error messages.
   init(creating path: String, named name: String, permissions: UInt32) throws {
-    descriptor = try Self.opened(
-      path, named: name, to: "write", O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, permissions)
-    self.path = name
+    try self.init(path, named: name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, permissions)
   }
 
   /// Opens a folder for synchronizing.
-  init(folder path: String, named name: String) throws {
-    descriptor = try Self.opened(path, named: name, to: "write", O_RDONLY | O_DIRECTORY)
-    self.path = name
+  init(folder path: String, named name: String) throws { try self.init(path, named: name, O_RDONLY | O_DIRECTORY) }
+
+  private init(_ url: URL, to operation: String = "write", _ flags: CInt) throws {
+    let path = try Self.path(of: url)
+    try self.init(path, named: path, to: operation, flags)
   }
 
-  private static func opened(
-    _ path: String, named name: String, to operation: String, _ flags: CInt, _ permissions: UInt32 = 0
-  ) throws -> CInt {
+  private init(
+    _ path: String, named name: String, to operation: String = "write", _ flags: CInt, _ permissions: UInt32 = 0o666
+  ) throws {
     let descriptor = SystemCall.make(.open) { open(path, flags | O_CLOEXEC, mode_t(permissions)) }
-    guard descriptor >= 0 else { throw failure(operation, name) }
-    return descriptor
+    guard descriptor >= 0 else { throw Self.failure(operation, name) }
+    self.init(descriptor: descriptor, path: name)
   }
 
   // MARK: Reading
@@ -111,12 +87,7 @@ package struct OpenFile: ~Copyable {
     var bytes = [UInt8](repeating: 0, count: max(0, count))
     var filled = 0
     while filled < bytes.count {
-      let step = bytes.withUnsafeMutableBytes { buffer in
-        SystemCall.make(.read, count: buffer.count - filled) {
-          pread(descriptor, buffer.baseAddress?.advanced(by: filled), $0, off_t(offset + filled))
-        }
-      }
-      guard step >= 0 else { throw Self.failure("read", path) }
+      let step = try readSome(into: &bytes, from: filled, at: offset + filled)
       if step == 0 { break }
       filled += step
     }
@@ -259,6 +230,6 @@ package struct OpenFile: ~Copyable {
       underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) })
   }
 
-  /// Closes a descriptor and ignores errors.
-  private static func closed(_ descriptor: CInt) { _ = close(descriptor) }
+  /// Removes a file, and ignores errors.
+  static func remove(_ path: String) { _ = SystemCall.make(.unlink) { unlink(path) } }
 }

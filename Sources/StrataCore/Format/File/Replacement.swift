@@ -27,7 +27,7 @@ struct Replacement: ~Copyable {
     do {
       if let existing { try temporary.file.adopt(existing) }
     } catch {
-      _ = SystemCall.make(.unlink) { unlink(temporary.path) }
+      OpenFile.remove(temporary.path)
       throw error
     }
     self.folder = folder
@@ -46,7 +46,7 @@ struct Replacement: ~Copyable {
 
   /// Removes the new file and returns `error`, so that a caller needs only one line.
   func abandon(_ error: any Error) -> any Error {
-    _ = SystemCall.make(.unlink) { unlink(temporary.path) }
+    OpenFile.remove(temporary.path)
     return error
   }
 

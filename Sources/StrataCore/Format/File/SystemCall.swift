@@ -20,19 +20,7 @@ package enum SystemCall: String, Sendable, CaseIterable {
   ///
   /// - Returns: the system's result; −1 if the call failed, with the reason in `errno`.
   static func make<Result: SignedInteger>(_ call: SystemCall, _ body: () -> Result) -> Result {
-    while true {
-      let result: Result
-      if case .fails(let number)? = interceptor?(call) {
-        // A close that fails has still closed the descriptor.
-        if call == .close { _ = body() }
-        errno = number
-        result = -1
-      } else {
-        result = body()
-      }
-      // An interrupted close must not be repeated: the descriptor is closed already.
-      if result != -1 || errno != EINTR || call == .close { return result }
-    }
+    make(call, count: 1) { _ in body() }
   }
 
   /// Makes a call that returns a pointer, and repeats it if a signal interrupted it.
@@ -47,17 +35,19 @@ package enum SystemCall: String, Sendable, CaseIterable {
   }
 
   /// Makes a call that transfers at most a number of bytes, and repeats it if a signal interrupted it.
-  static func make(_ call: SystemCall, count: Int, _ body: (Int) -> Int) -> Int {
+  static func make<Result: SignedInteger>(_ call: SystemCall, count: Int, _ body: (Int) -> Result) -> Result {
     while true {
-      let result: Int
-      switch interceptor?(call) ?? .proceeds {
-      case .fails(let number):
+      let outcome = interceptor?(call) ?? .proceeds
+      var result: Result = -1
+      if case .fails(let number) = outcome {
+        // A close that fails has still closed the descriptor.
+        if call == .close { _ = body(count) }
         errno = number
-        result = -1
-      case .isShort: result = body(min(count, 1))
-      case .proceeds: result = body(count)
+      } else {
+        result = body(outcome == .isShort ? min(count, 1) : count)
       }
-      if result != -1 || errno != EINTR { return result }
+      // An interrupted close must not be repeated: the descriptor is closed already.
+      if result != -1 || errno != EINTR || call == .close { return result }
     }
   }
 }

@@ -94,14 +94,14 @@ package struct TemporaryFiles {
       let there = try? FileStatus(ofPath: path), there.isOfSameFile(as: status)
     else { return }
     if status.isFolder { return Self.removeFolder(path) }
-    _ = SystemCall.make(.unlink) { unlink(path) }
+    OpenFile.remove(path)
   }
 
   /// Removes a folder and the files in it. A subfolder is not the library's, so both are kept.
   private static func removeFolder(_ path: String) {
     // A folder that cannot be listed is kept, and the next writer tries again.
     for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
-      _ = SystemCall.make(.unlink) { unlink(path + "/" + name) }
+      OpenFile.remove(path + "/" + name)
     }
     _ = SystemCall.make(.unlink) { rmdir(path) }
   }
