@@ -185,10 +185,10 @@ extension ModelSchema {
     guard [.missingValue, .typeMismatch, .unknownCase].contains(error.code), hasOtherFields(than: stamp) else {
       return error
     }
-    return error.changed(
-      reason: error.reason
-        + "; the archive has version \(modelVersion) of \(name) too, with other fields: raise the version of the model and add a step"
-    )
+    return error.changed {
+      $0.reason +=
+        "; the archive has version \(modelVersion) of \(name) too, with other fields: raise the version of the model and add a step"
+    }
   }
 }
 
@@ -200,7 +200,7 @@ extension ArchiveError {
     if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }
     // An untyped value has no name of its own.
     guard isMismatch, stamp.typeName != name, stamp.typeName != ArchiveValue._archiveTypeName else { return self }
-    return changed(reason: "found an archive of \(stamp.typeName) where \(name) is expected")
+    return changed { $0.reason = "found an archive of \(stamp.typeName) where \(name) is expected" }
   }
 
   package static func newer(_ found: Int, _ schema: ModelSchema) -> ArchiveError {

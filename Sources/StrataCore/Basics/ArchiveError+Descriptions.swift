@@ -15,7 +15,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     if let underlyingError, !(code == .fileSystem && underlyingError is POSIXError) {
       text += ": \(Self.wording(of: underlyingError))"
     }
-    for other in details.extra?.others ?? [] { text += "; \(other)" }
+    for other in details.others { text += "; \(other)" }
     return text
   }
 

@@ -71,16 +71,23 @@ public struct ArchiveError: Error, Sendable {
 
   struct Details: Sendable {
     let code: Code
-    let reason: String
-    let path: [PathComponent]
-    let typeName: String?
+    var reason: String
+    var path: [PathComponent]
+    var typeName: String?
     let foundVersion: Int?
     let supportedVersion: Int?
     let limit: ArchiveLimits.Limit?
-    let byteOffset: Int?
+    var byteOffset: Int?
     let underlying: (any Error)?
-    let failures: [ValidationFailure]
-    let extra: Extra?
+    var failures: [ValidationFailure]
+    /// The path in JSON; `nil` if it is the same as the coding path.
+    var jsonPath: [PathComponent]?
+    /// The rejected value.
+    var input: (any Sendable)?
+    /// The errors that were collected with this one.
+    var others: [ArchiveError] = []
+    /// The name of the file that was being read.
+    var fileName: String?
   }
 
   /// Keeps the fields off the stack, so that throwing functions stay cheap.
@@ -97,14 +104,16 @@ public struct ArchiveError: Error, Sendable {
     _ code: Code, _ reason: String, path: [PathComponent] = [], typeName: String? = nil,
     foundVersion: Int? = nil, supportedVersion: Int? = nil, limit: ArchiveLimits.Limit? = nil,
     byteOffset: Int? = nil, underlying: (any Error)? = nil, failures: [ValidationFailure] = [],
-    extra: Extra? = nil
+    jsonPath: [PathComponent]? = nil, input: (any Sendable)? = nil
   ) {
-    storage = Storage(
+    self.init(
       Details(
         code: code, reason: reason, path: path, typeName: typeName, foundVersion: foundVersion,
         supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlying,
-        failures: failures, extra: extra))
+        failures: failures, jsonPath: jsonPath, input: input))
   }
+
+  private init(_ details: Details) { storage = Storage(details) }
 
   /// The kind of failure.
   public var code: Code { details.code }
@@ -133,30 +142,29 @@ public struct ArchiveError: Error, Sendable {
 }
 
 extension ArchiveError {
-  /// Returns the error with some parts replaced. A part that is `nil` stays the same.
-  package func changed(
-    reason: String? = nil, path: [PathComponent]? = nil, typeName: String? = nil, byteOffset: Int? = nil,
-    failures: [ValidationFailure]? = nil, extra: Extra? = nil
-  ) -> ArchiveError {
-    ArchiveError(
-      code, reason ?? self.reason, path: path ?? codingPath, typeName: typeName ?? self.typeName,
-      foundVersion: foundVersion, supportedVersion: supportedVersion, limit: limit,
-      byteOffset: byteOffset ?? self.byteOffset, underlying: underlyingError, failures: failures ?? self.failures,
-      extra: extra ?? details.extra)
+  /// Returns a changed copy of the error.
+  func changed(_ change: (inout Details) -> Void) -> ArchiveError {
+    var details = details
+    change(&details)
+    return ArchiveError(details)
   }
 
   /// The same error with one more step in front of its path.
   ///
   /// - Parameter json: the steps to the same place in JSON, if they differ.
   package func prefixed(by component: PathComponent, json: [PathComponent]? = nil) -> ArchiveError {
-    changed(
-      path: [component] + codingPath, failures: failures.map { $0.prefixed(by: [component]) },
-      extra: prefixedExtra(component, json))
+    let steps = json ?? [component]
+    return changed {
+      if $0.jsonPath != nil || steps != [component] { $0.jsonPath = steps + jsonPath }
+      $0.path.insert(component, at: 0)
+      $0.failures = failures.map { $0.prefixed(by: [component]) }
+      $0.others = $0.others.map { $0.prefixed(by: component, json: json) }
+    }
   }
 
   /// The same error with the type that was being read, unless the error already has one.
   package func inType(_ name: String) -> ArchiveError {
-    typeName == nil ? changed(typeName: name) : self
+    typeName == nil ? changed { $0.typeName = name } : self
   }
 }
 

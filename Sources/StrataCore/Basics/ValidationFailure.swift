@@ -51,6 +51,6 @@ extension ArchiveError {
       }
     return ArchiveError(
       .invalid, reason, path: path, typeName: failures.first?.typeName, underlying: failures.first?.error,
-      failures: failures, extra: failures.first?.input.map { Extra(input: $0) })
+      failures: failures, input: failures.first?.input)
   }
 }

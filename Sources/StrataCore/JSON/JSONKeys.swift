@@ -130,7 +130,7 @@ struct JSONKeys: Sendable {
     let entry = plan.entries.first { $0.keyPath?.components.starts(with: path) ?? false }
     return ArchiveError(
       code, reason, path: entry.map { [.key($0.field.key)] } ?? [], typeName: plan.typeName,
-      byteOffset: object.tokens[place.place].offset, extra: .init(jsonPath: ValuePath(path).errorPath))
+      byteOffset: object.tokens[place.place].offset, jsonPath: ValuePath(path).errorPath)
   }
 
   /// Builds the tables.

@@ -44,7 +44,7 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
         throw ArchiveError(
           .migrationFailed, "the step from version \(fromVersion) to \(toVersion) failed to \(operation.failure)",
           path: known?.codingPath ?? [], typeName: record.typeName, foundVersion: fromVersion,
-          supportedVersion: toVersion, underlying: known?.changed(path: []) ?? error)
+          supportedVersion: toVersion, underlying: known?.changed { $0.path = [] } ?? error)
       }
     }
     record.modelVersion = toVersion

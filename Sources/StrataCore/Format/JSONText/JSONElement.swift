@@ -190,7 +190,7 @@ public struct JSONElement: ~Escapable {
     let known = ArchiveError.wrap(error)
     guard known.byteOffset == nil else { return known }
     let place = place(along: known.jsonPath)
-    let located = known.changed(byteOffset: tokens[place].offset)
+    let located = known.changed { $0.byteOffset = tokens[place].offset }
     switch known.code {
     case .typeMismatch, .unknownCase, .rejected:
       return known.input == nil ? located.about(element(at: place).refused) : located

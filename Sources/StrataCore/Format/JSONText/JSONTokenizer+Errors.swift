@@ -87,6 +87,6 @@ extension ArchiveError {
       start = place + 1
     }
     let place = "line \(line), column \(byteOffset - start + 1) (in bytes)"
-    return changed(reason: "\(place): \(reason)")
+    return changed { $0.reason = "\(place): \(reason)" }
   }
 }

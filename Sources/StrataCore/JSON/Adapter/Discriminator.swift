@@ -98,7 +98,7 @@ public struct Discriminator: Sendable {
     guard case .string(let text) = tag else {
       throw ArchiveError(
         .typeMismatch, "found \(tag.kind) where the tag of \(kind) is expected", path: components,
-        extra: .init(input: tag))
+        input: tag)
     }
     return text
   }

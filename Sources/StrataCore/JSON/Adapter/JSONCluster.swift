@@ -134,13 +134,13 @@ public struct JSONCluster<Result>: Sendable {
     for name in names { if let variant = variants.first(where: { $0.tag == name }) { return variant } }
     guard tag == nil else { return nil }
     throw ArchiveError(
-      .missingValue, "the document has no tag that names its kind", extra: .init(jsonPath: discriminator.components))
+      .missingValue, "the document has no tag that names its kind", jsonPath: discriminator.components)
   }
 
   private func unknownTag(_ json: ArchiveValue) -> ArchiveError {
     ArchiveError(
       .unknownCase, "the tag of the document is none of \(variants.map(\.tag).joined(separator: ", "))",
-      extra: .init(jsonPath: discriminator.components, input: json))
+      jsonPath: discriminator.components, input: json)
   }
 
   /// The clusters with this one; `nil` if they form a cycle. A cluster that is created for each document has a new identity.

@@ -68,7 +68,7 @@ struct JSONKinds: Sendable {
       throw ArchiveError(
         .unknownCase, "the tag of the class is none of \(names.keys.sorted().joined(separator: ", "))",
         path: [.key(key)],
-        extra: .init(input: value))
+        input: value)
     }
     var rest = object
     if reading.plan(of: type.schema).held.rest(of: .init(key: key, value: value)) != nil { rest[key] = nil }

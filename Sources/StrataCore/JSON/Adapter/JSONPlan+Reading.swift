@@ -90,7 +90,7 @@ extension JSONPlan {
           let error = ArchiveError.wrap(error)
           let remedy =
             "; the field is written inside this value, so it cannot be captured; map it, or ignore unknown keys"
-          return (entry.place, error.changed(reason: error.reason + remedy))
+          return (entry.place, error.changed { $0.reason += remedy })
         }
         return nil
       }
@@ -137,7 +137,7 @@ extension JSONPlan {
     do { return try path.value(in: json) } catch {
       throw ArchiveError(
         error.code, error.reason, path: [.key(entry.field.key)], typeName: typeName,
-        extra: .init(jsonPath: error.codingPath, input: error.input))
+        jsonPath: error.codingPath, input: error.input)
     }
   }
 

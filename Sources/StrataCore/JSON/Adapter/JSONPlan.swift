@@ -59,7 +59,7 @@ package final class JSONPlan: Sendable {
       guard error.code == .typeMismatch, error.codingPath.isEmpty, !isNullable, json.transform == nil,
         json.nullPolicy == .fail, case .null? = input as? ArchiveValue
       else { return error }
-      return error.changed(reason: nullReason)
+      return error.changed { $0.reason = nullReason }
     }
 
     /// Why null is not a value of the field, and the remedy.

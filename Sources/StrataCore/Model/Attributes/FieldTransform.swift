@@ -50,7 +50,7 @@ package struct FieldTransform: Sendable {
     do throws(TransformError) { return try transformer.transform(input) } catch {
       throw ArchiveError(
         .rejected, error.reason, path: error.path, underlying: error,
-        extra: .init(input: error.input))
+        input: error.input)
     }
   }
 }
