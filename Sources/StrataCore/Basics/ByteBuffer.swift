@@ -161,9 +161,7 @@ package struct ByteBuffer: ~Copyable {
 
   /// Whether the buffer holds exactly these bytes.
   borrowing func holds(_ bytes: RawSpan) -> Bool {
-    bytes.withUnsafeBytes { other in
-      other.count == count && Self.holds(UnsafeRawBufferPointer(start: base, count: count), other)
-    }
+    UnsafeRawBufferPointer(start: base, count: count).bytes.holdsSameBytes(as: bytes)
   }
 
   borrowing func array(from start: Int) -> [UInt8] {
@@ -198,15 +196,8 @@ package struct ByteBuffer: ~Copyable {
   /// Whether the buffer holds these bytes at `start`.
   @inline(__always)
   package borrowing func holds(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Bool {
-    guard let other = bytes.baseAddress else { return bytes.isEmpty }
     guard start >= 0, count &- start >= bytes.count else { return false }
-    return Self.equal(UnsafeRawPointer(base) + start, other, bytes.count)
-  }
-
-  @inline(__always)
-  private static func equal(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ length: Int) -> Bool {
-    UnsafeRawBufferPointer(start: left, count: length).bytes.holdsSameBytes(
-      as: UnsafeRawBufferPointer(start: right, count: length).bytes)
+    return UnsafeRawBufferPointer(start: base + start, count: bytes.count).bytes.holdsSameBytes(as: bytes.bytes)
   }
 
   @inline(__always)
@@ -258,8 +249,8 @@ package struct ByteBuffer: ~Copyable {
   package static func string(_ bytes: UnsafeRawBufferPointer) -> String? {
     let string = String(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
     if isASCII(bytes) { return string }
-    let isSame = string.utf8.withContiguousStorageIfAvailable { utf8 in
-      utf8.count == bytes.count && holds(UnsafeRawBufferPointer(utf8), bytes)
+    let isSame = string.utf8.withContiguousStorageIfAvailable {
+      UnsafeRawBufferPointer($0).bytes.holdsSameBytes(as: bytes.bytes)
     }
     return isSame ?? string.utf8.elementsEqual(bytes) ? string : nil
   }
@@ -285,13 +276,6 @@ package struct ByteBuffer: ~Copyable {
   @inline(__always)
   package static func validString(_ bytes: RawSpan) -> String {
     bytes.withUnsafeBytes { String(decoding: $0.assumingMemoryBound(to: UInt8.self), as: UTF8.self) }
-  }
-
-  /// Whether two buffers of the same length hold the same bytes.
-  @inline(__always)
-  private static func holds(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-    guard let first = left.baseAddress, let second = right.baseAddress else { return true }
-    return equal(first, second, left.count)
   }
 
   /// Calls `body` with the UTF-8 bytes of a string, without a copy if the string is native.
