@@ -39,17 +39,18 @@ package final class WorkBudget {
   ///
   /// The free work is added once, so that many small members cannot do more than one large file.
   package func begin(fileSize: Int) {
-    let values = knowsFile ? min(max(0, self.values), Self.freeValues) : Self.freeValues
-    let bytes = knowsFile ? min(max(0, self.bytes), Self.freeBytes) : Self.freeBytes
-    let steps = knowsFile ? min(max(0, self.steps), Self.freeSteps) : Self.freeSteps
     let ratio = max(1, limits.maxWorkPerByte)
-    let allowed = Self.sum(values, Self.product(fileSize, ratio))
-    self.values = min(max(0, limits.values), allowed)
-    weightsBeyond = allowed - self.values
-    self.bytes = min(max(0, limits.expandedBytes), Self.sum(bytes, Self.product(fileSize, Self.bytes(forRatio: ratio))))
-    self.steps = min(max(0, limits.steps), Self.sum(steps, Self.product(fileSize, Self.bytes(forRatio: ratio))))
+    func allowed(_ rest: Int, _ free: Int, perByte: Int) -> Int {
+      Self.sum(knowsFile ? min(max(0, rest), free) : free, Self.product(fileSize, perByte))
+    }
+    let allowedValues = allowed(values, Self.freeValues, perByte: ratio)
+    values = min(max(0, limits.values), allowedValues)
+    weightsBeyond = allowedValues - values
+    let perByte = Self.bytes(forRatio: ratio)
+    bytes = min(max(0, limits.expandedBytes), allowed(bytes, Self.freeBytes, perByte: perByte))
+    steps = min(max(0, limits.steps), allowed(steps, Self.freeSteps, perByte: perByte))
     knowsFile = true
-    begun = (self.values, self.bytes, self.steps, weightsBeyond)
+    begun = (values, bytes, steps, weightsBeyond)
     leastWeights = .max
   }
 
