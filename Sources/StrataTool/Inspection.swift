@@ -20,7 +20,8 @@ struct Inspection {
     var census = TypeCensus()
     let walk = try file.walk(limits: limits) { _, values in
       for value in values { census.add(value) }
-      kept += values.prefix(max(0, mostValues - kept.count).clampedToOne(isFirst: kept.isEmpty))
+      // An archive of one value always shows it.
+      kept += values.prefix(max(kept.isEmpty ? 1 : 0, mostValues - kept.count))
     }
     guard let first = walk.first else { throw ToolError("\(path): the file is empty") }
     stamp = first
@@ -80,7 +81,7 @@ struct Inspection {
   }
 
   var json: ArchiveValue {
-    var stampValue: ArchiveValue = [
+    var stampValue: ArchiveObject = [
       "format": .integer(stamp.formatVersion),
       "kind": .string("\(stamp.kind)"),
       "type": .string(stamp.typeName),
@@ -90,13 +91,8 @@ struct Inspection {
       "plainSize": total.map { .integer($0.plainSize) } ?? .null,
       "fileSize": .integer(fileSize),
     ]
-    if let total, fileSize > 0, case .object(var object) = stampValue {
-      object["ratio"] = .double(Double(total.plainSize) / Double(fileSize))
-      stampValue = .object(object)
-    }
-    var result = ArchiveObject([
-      ArchiveObject.Entry(key: "file", value: .string(path)), ArchiveObject.Entry(key: "stamp", value: stampValue),
-    ])
+    if let total, fileSize > 0 { stampValue["ratio"] = .double(Double(total.plainSize) / Double(fileSize)) }
+    var result: ArchiveObject = ["file": .string(path), "stamp": .object(stampValue)]
     if let types {
       result["types"] = .array(
         types.map {
@@ -114,31 +110,18 @@ struct Inspection {
   }
 }
 
-extension Int {
-  /// Allows at least one value, so that an archive of one value always shows it.
-  fileprivate func clampedToOne(isFirst: Bool) -> Int { isFirst ? Swift.max(self, 1) : self }
-}
-
 extension ArchiveValue {
   /// The value in a form that JSON can represent, with records as `{"record": "Issue@3", "fields": {…}}`.
   fileprivate var describedForJSON: ArchiveValue {
     switch self {
     case .record(let record):
-      let fields = record.fields.map { ArchiveObject.Entry(key: $0.key, value: $0.value.describedForJSON) }
-      return ["record": .string(record.shape.mark), "fields": .object(ArchiveObject(fields))]
-    case .object(let object):
-      return .object(ArchiveObject(object.entries.map { .init(key: $0.key, value: $0.value.describedForJSON) }))
-    case .array(let elements): return .array(elements.map(\.describedForJSON))
-    case .set(let elements): return .set(elements.map(\.describedForJSON))
-    case .map(let entries):
-      return .map(
-        entries.map { MapEntry(key: $0.key.describedForJSON, value: $0.value.describedForJSON) })
+      return ["record": .string(record.shape.mark), "fields": ArchiveValue.object(record.object).describedForJSON]
     case .reference(let number): return ["reference": .integer(number)]
     case .graph(let graph):
       return ["objects": .array(graph.objects.map(\.describedForJSON)), "root": graph.root.describedForJSON]
     case .double(let number) where !number.isFinite: return .string(number.description)
     case .float(let number) where !number.isFinite: return .string(number.description)
-    default: return self
+    default: return mapInside(\.describedForJSON)
     }
   }
 }
