@@ -78,6 +78,9 @@ package struct Console {
 
   func line(_ text: String = "") throws { try write(Data((text + "\n").utf8)) }
 
+  /// Prints lines in one piece. Prints nothing if there are none.
+  func lines(_ lines: [String]) throws { if !lines.isEmpty { try line(lines.joined(separator: "\n")) } }
+
   /// Prints an error to standard error.
   func errorLine(_ text: String) { tell(text, .red) }
 

@@ -52,10 +52,9 @@ struct InspectCommand: ToolCommand {
       if json {
         try document.writeJSON(to: console.write)
       } else {
-        try show(
+        try console.lines(
           document.lines(
-            of: named.name, width: console.lineWidth, depth: depth, elements: elements, isColoured: console.isColoured),
-          console)
+            of: named.name, width: console.lineWidth, depth: depth, elements: elements, isColoured: console.isColoured))
       }
     case .other(let found):
       throw ToolError(named.name, InputFile.unknown(found))
@@ -64,11 +63,7 @@ struct InspectCommand: ToolCommand {
   }
 
   private func show(_ inspection: Inspection, _ console: Console) throws {
-    if json {
-      var data = try ToolError.at(file) { try JSONWriter(isPretty: true).write(inspection.json) }
-      data.append(UInt8(ascii: "\n"))
-      return try console.write(data)
-    }
+    if json { return try console.write(ToolError.at(file) { try inspection.json.jsonText() }) }
     var lines = inspection.lines(width: console.lineWidth, isColoured: console.isColoured)
     if let values = inspection.values {
       var tree = ValueTree(
@@ -80,10 +75,6 @@ struct InspectCommand: ToolCommand {
       }
       lines += [""] + tree.lines
     }
-    try show(lines, console)
-  }
-
-  private func show(_ lines: [String], _ console: Console) throws {
-    try console.write(Data((lines.joined(separator: "\n") + "\n").utf8))
+    try console.lines(lines)
   }
 }

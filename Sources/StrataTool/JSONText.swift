@@ -36,3 +36,10 @@ struct JSONText {
     data.append(UInt8(ascii: "]"))
   }
 }
+
+extension ArchiveValue {
+  /// The value as JSON, with a line feed at the end.
+  func jsonText(isPretty: Bool = true) throws -> Data {
+    try JSONWriter(isPretty: isPretty).write(self) + Data("\n".utf8)
+  }
+}

@@ -38,9 +38,9 @@ struct VerifyCommand: ToolCommand {
     }
     console.clearProgress()
     if json {
-      try console.write(JSONWriter(isPretty: true).write(report.json(isQuiet: quiet)) + Data("\n".utf8))
+      try console.write(report.json(isQuiet: quiet).jsonText())
     } else {
-      for line in report.lines(isQuiet: quiet, console.paint) { try console.line(line) }
+      try console.lines(report.lines(isQuiet: quiet, console.paint))
     }
     return report.hasFailed ? 1 : 0
   }

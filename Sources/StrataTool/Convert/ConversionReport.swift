@@ -21,7 +21,7 @@ struct ConversionReport {
 
   /// The report as tab-separated values, or else as JSON.
   func data(isTabSeparated: Bool) throws -> Data {
-    isTabSeparated ? tabSeparated : try JSONWriter(isPretty: true).write(json) + Data("\n".utf8)
+    isTabSeparated ? tabSeparated : try json.jsonText()
   }
 
   private var json: ArchiveValue {

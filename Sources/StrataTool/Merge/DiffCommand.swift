@@ -56,11 +56,10 @@ struct DiffCommand: ToolCommand {
       let value: ArchiveValue = [
         "notes": .array(comparison.notes.map { .string($0) }), "changes": .array(changes.map(\.json)),
       ]
-      try printJSON(value, console)
+      try console.write(value.jsonText())
     } else {
       let text = DifferenceText(width: console.width, showsValues: values)
-      let lines = comparison.notes.map(\.onOneLine) + changes.map { text.line($0) }
-      if !lines.isEmpty { try console.write(Data((lines.joined(separator: "\n") + "\n").utf8)) }
+      try console.lines(comparison.notes.map(\.onOneLine) + changes.map { text.line($0) })
     }
     return comparison.notes.isEmpty && changes.isEmpty ? 0 : 1
   }
@@ -75,7 +74,7 @@ struct DiffCommand: ToolCommand {
     let before = try ToolError.at(old.name) { try values.old.asJSON() }
     let after = try ToolError.at(new.name) { try values.new.asJSON() }
     if patch {
-      try printJSON(JSONPatch(from: before, to: after).json, console)
+      try console.write(JSONPatch(from: before, to: after).json.jsonText())
     } else {
       let patch = JSONMergePatch.patch(from: before, to: after)
       let rest = ValueDifference(from: JSONMergePatch.apply(patch, to: before), to: after, elementsBy: by).changes
@@ -83,12 +82,8 @@ struct DiffCommand: ToolCommand {
         let paths = rest.prefix(5).map(\.path.description).joined(separator: ", ") + (rest.count > 5 ? " …" : "")
         throw ToolError("a merge patch cannot say that a key holds null, as at \(paths) in \(new.name); --patch can")
       }
-      try printJSON(patch, console)
+      try console.write(patch.jsonText())
     }
     return before == after ? 0 : 1
-  }
-
-  private func printJSON(_ value: ArchiveValue, _ console: Console) throws {
-    try console.write(JSONWriter(isPretty: true).write(value) + Data("\n".utf8))
   }
 }

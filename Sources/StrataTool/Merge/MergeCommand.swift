@@ -130,10 +130,8 @@ struct MergeCommand: ToolCommand {
       try document.data(as: form)
     }
     if data.first == 0x1F { try DataFile(output).refuseTerminal(console) }
-    let account = try self.report.map { _ in
-      try JSONWriter(isPretty: true).write(report.json(showsValues: values))
-    }
-    try write(fails ? nil : data, account.map { $0 + Data("\n".utf8) }, console) { try tell(report, fails, console) }
+    let account = try self.report.map { _ in try report.json(showsValues: values).jsonText() }
+    try write(fails ? nil : data, account, console) { try tell(report, fails, console) }
     return report.conflicts.isEmpty || conflicts == .local || conflicts == .server ? 0 : 1
   }
 

@@ -26,15 +26,9 @@ struct MergedDocument {
     case (.archive(let stamp), nil), (.archive(let stamp), .strata): return try archive(stamp)
     case (_, .strata):
       return try ArchiveEncoder().archive(Stamp(typeName: ArchiveValue._archiveTypeName)) { try $0.write(value) }
-    case (.json(let isPretty), _): return try text(isPretty: isPretty)
-    case (_, .json), (.propertyList, nil): return try text(isPretty: true)
+    case (.json(let isPretty), _): return try value.jsonText(isPretty: isPretty)
+    case (_, .json), (.propertyList, nil): return try value.jsonText()
     }
-  }
-
-  private func text(isPretty: Bool) throws -> Data {
-    var data = try JSONWriter(isPretty: isPretty).write(value)
-    data.append(UInt8(ascii: "\n"))
-    return data
   }
 
   /// An archive with the type and version of the local one.

@@ -69,14 +69,11 @@ struct StoreFile: ParsableArguments {
     throws
   {
     if json { return try show(document(), console) }
-    let lines = lines()
-    if !lines.isEmpty { try console.write(Data((lines.joined(separator: "\n") + "\n").utf8)) }
+    try console.lines(lines())
   }
 
   func show(_ document: ArchiveValue, _ console: Console) throws {
-    var data = try ToolError.at(path) { try JSONWriter(isPretty: true).write(document) }
-    data.append(UInt8(ascii: "\n"))
-    try console.write(data)
+    try console.write(ToolError.at(path) { try document.jsonText() })
   }
 }
 
