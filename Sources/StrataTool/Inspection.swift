@@ -85,10 +85,10 @@ struct Inspection {
       "format": .integer(stamp.formatVersion),
       "kind": .string("\(stamp.kind)"),
       "type": .string(stamp.typeName),
-      "modelVersion": stamp.modelVersion.map { .integer($0) } ?? .null,
+      "modelVersion": .orNull(stamp.modelVersion),
       "fingerprint": .string(hexadecimal(stamp.fingerprint)),
-      "count": total.map { .integer($0.count) } ?? .null,
-      "plainSize": total.map { .integer($0.plainSize) } ?? .null,
+      "count": .orNull(total?.count),
+      "plainSize": .orNull(total?.plainSize),
       "fileSize": .integer(fileSize),
     ]
     if let total, fileSize > 0 { stampValue["ratio"] = .double(Double(total.plainSize) / Double(fileSize)) }
@@ -97,7 +97,7 @@ struct Inspection {
       result["types"] = .array(
         types.map {
           [
-            "type": .string($0.type), "modelVersion": $0.version.map { .integer($0) } ?? .null,
+            "type": .string($0.type), "modelVersion": .orNull($0.version),
             "count": .integer($0.count),
           ]
         })

@@ -86,7 +86,7 @@ struct VerifyResult {
       object["kind"] = .string(content.kind)
       if let type = content.type {
         object["type"] = .string(type)
-        object["modelVersion"] = content.modelVersion.map { .integer($0) } ?? .null
+        object["modelVersion"] = .orNull(content.modelVersion)
       }
       object["count"] = .integer(content.count)
       object["size"] = .integer(content.size)

@@ -70,7 +70,7 @@ final class ConversionJournal {
       "file": .string(entry.file), "size": .integer(entry.size),
       "modified": .integer(entry.modified),
       "outputSize": .integer(entry.outputSize),
-      "checksum": entry.checksum.map { .integer($0) } ?? .null,
+      "checksum": .orNull(entry.checksum),
       "conversion": .string(entry.conversion),
     ])
     line.append(UInt8(ascii: "\n"))

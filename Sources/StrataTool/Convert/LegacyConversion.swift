@@ -26,8 +26,8 @@ struct LegacyConversion: Sendable {
     get throws {
       let names = newNames.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
       let parts: [ArchiveValue] = [
-        type.map { .string($0) } ?? .null, modelVersion.map { .integer($0) } ?? .null,
-        key.map { .string($0) } ?? .null,
+        .orNull(type), .orNull(modelVersion),
+        .orNull(key),
         .array(names.flatMap { [.string($0.key), .string($0.value)] }),
       ]
       return String(decoding: try JSONWriter().write(.array(parts)), as: UTF8.self)

@@ -49,8 +49,8 @@ extension StoreFinding {
   /// The finding as JSON. Every key is always present.
   var json: ArchiveValue {
     [
-      "kind": .string(kind.rawValue), "key": key.map { .string($0) } ?? .null,
-      "revision": revision.map { .integer($0) } ?? .null, "sequence": sequence.map { .integer($0) } ?? .null,
+      "kind": .string(kind.rawValue), "key": .orNull(key),
+      "revision": .orNull(revision), "sequence": .orNull(sequence),
       "problem": .string(problem), "advice": .string(advice),
     ]
   }

@@ -26,8 +26,8 @@ struct StoreImportReport {
     /// Every key is always present.
     fileprivate var json: ArchiveValue {
       [
-        "file": .string(file), "outcome": .string(outcome.rawValue), "key": key.map { .string($0) } ?? .null,
-        "revision": revision.map { .integer($0) } ?? .null, "message": message.map { .string($0) } ?? .null,
+        "file": .string(file), "outcome": .string(outcome.rawValue), "key": .orNull(key),
+        "revision": .orNull(revision), "message": .orNull(message),
       ]
     }
   }

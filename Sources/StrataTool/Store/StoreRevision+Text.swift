@@ -11,15 +11,13 @@ extension StoreRevision {
   }
 
   private var entries: [ArchiveObject.Entry] {
-    func text(_ text: String?) -> ArchiveValue { text.map { .string($0) } ?? .null }
-    func optional(_ number: Int?) -> ArchiveValue { number.map { .integer($0) } ?? .null }
-    return [
+    [
       .init(key: "key", value: .string(key)), .init(key: "revision", value: .integer(number)),
       .init(key: "sequence", value: .integer(sequence)),
       .init(key: "time", value: .string(timeText)),
-      .init(key: "action", value: .string(String(describing: action))), .init(key: "origin", value: optional(origin)),
-      .init(key: "author", value: text(author)), .init(key: "note", value: text(note)),
-      .init(key: "type", value: text(typeName)), .init(key: "modelVersion", value: optional(modelVersion)),
+      .init(key: "action", value: .string(String(describing: action))), .init(key: "origin", value: .orNull(origin)),
+      .init(key: "author", value: .orNull(author)), .init(key: "note", value: .orNull(note)),
+      .init(key: "type", value: .orNull(typeName)), .init(key: "modelVersion", value: .orNull(modelVersion)),
     ]
   }
 

@@ -22,7 +22,7 @@ struct StoreStatusCommand: ToolCommand {
   private func json(_ status: StoreStatus) -> ArchiveValue {
     let types = status.types.map { type -> ArchiveValue in
       [
-        "type": .string(type.typeName), "modelVersion": type.modelVersion.map { .integer($0) } ?? .null,
+        "type": .string(type.typeName), "modelVersion": .orNull(type.modelVersion),
         "revisions": .integer(type.revisions), "keys": .integer(type.heads),
       ]
     }
@@ -32,7 +32,7 @@ struct StoreStatusCommand: ToolCommand {
       "failedUpgrades": .integer(status.failedUpgrades), "format": .integer(status.format),
       "minimumReader": .integer(status.minimumReader), "minimumWriter": .integer(status.minimumWriter),
       "fileSize": .integer(status.fileSize), "freeBytes": .integer(status.freeBytes),
-      "journalSize": status.journalSize.map { .integer($0) } ?? .null,
+      "journalSize": .orNull(status.journalSize),
       "journalReaders": status.journalReaders.map { .array($0.map { .integer($0) }) } ?? .null,
     ]
   }

@@ -30,7 +30,7 @@ struct StoreUpgradeCommand: ToolCommand {
       [
         "store": .string(store.path), "dryRun": .bool(dryRun), "formatBefore": .integer(before.format),
         "format": .integer(status.format), "models": .array(models.models.map(\.json)),
-        "old": .integer(models.old), "swift": models.swift.map { .string($0) } ?? .null,
+        "old": .integer(models.old), "swift": .orNull(models.swift),
       ], lines(before, status, models), console)
     return 0
   }
