@@ -43,12 +43,6 @@ struct DataFile {
     try ToolError.at(path) { try AtomicFile.replace(url, writing: writing) }
   }
 
-  /// Reads the file as JSON.
-  func readJSON(_ console: Console, takesDuplicateKeys: Bool = false) throws -> (value: ArchiveValue, size: Int) {
-    let data = try read(console)
-    return (try document(in: data, takesDuplicateKeys: takesDuplicateKeys), data.count)
-  }
-
   /// Parses the bytes of the file as JSON.
   ///
   /// - Parameter takesDuplicateKeys: whether the last value of a duplicate key counts. By default a duplicate key is an

@@ -27,7 +27,7 @@ struct EncodeCommand: ToolCommand {
   func run(on console: Console) throws -> Int32 {
     try DataFile(output).refuseTerminal(console)
     let file = DataFile(input)
-    let document = try file.readJSON(console, takesDuplicateKeys: duplicateKeys == .last).value
+    let document = try file.document(in: file.read(console), takesDuplicateKeys: duplicateKeys == .last)
     let archive = try ToolError.at(input) { try record.archive(of: document, file) }
     try DataFile(output).write(archive, console)
     return 0

@@ -86,6 +86,9 @@ struct InputFile {
     return "an unknown format that begins with the bytes " + bytes.joined(separator: " ")
   }
 
+  /// Returns whether a file of another format may be JSON. Braces and parentheses begin OpenStep property lists, too.
+  static func mayBeJSON(_ found: String) -> Bool { found == "JSON" || found == "text" || found.contains("OpenStep") }
+
   /// Whether the file has no bytes.
   var isEmpty: Bool {
     get throws { try ToolError.at(path) { try content?.isEmpty ?? (OpenFile(reading: url).status().size == 0) } }

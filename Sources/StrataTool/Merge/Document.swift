@@ -39,17 +39,12 @@ struct Document {
         try ArchiveDecoder().decodeValue(from: LegacyConversion().archive(document))
       }
     case .other(let found):
-      guard found == "JSON" || found == "text" || found.contains("OpenStep") else {
+      guard InputFile.mayBeJSON(found) else {
         throw ToolError(
           "\(name): found \(found) where an archive, a JSON document, a keyed archive or a property list is expected")
       }
       let data = try input.data()
-      (form, value) = try ToolError.at(path) {
-        var reader = JSONReader()
-        // Picking one of two values would be a guess, and would lose the other.
-        reader.duplicateKeys = .refuse
-        return (.json(isPretty: Self.hasLines(data)), try reader.read(data))
-      }
+      (form, value) = (.json(isPretty: Self.hasLines(data)), try file.document(in: data))
     }
   }
 

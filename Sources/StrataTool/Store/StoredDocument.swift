@@ -19,10 +19,13 @@ struct StoredDocument {
     case .propertyList:
       throw ToolError("\(file.name): is a property list; strata convert makes an archive of it, which can be saved")
     case .other(let found):
-      guard Self.mayBeJSON(found) else {
+      guard InputFile.mayBeJSON(found) else {
         throw ToolError("\(file.name): found \(found) where an archive or a JSON document is expected")
       }
-      archive = try Self.archive(ofJSON: input.data(), file, record)
+      let document = try file.document(in: input.data())
+      archive = try ToolError.at(file.path) {
+        try record?.archive(of: document, file) ?? ArchiveEncoder().encode(document)
+      }
     }
   }
 
@@ -33,22 +36,8 @@ struct StoredDocument {
     case .propertyList: return (nil, "a property list; strata convert makes an archive of it")
     case .other(let found):
       // Any text may be JSON, so the file extension decides unless the first character does.
-      guard found == "JSON" || Self.mayBeJSON(found) && path.hasSuffix(".json") else { return (nil, found) }
+      guard found == "JSON" || InputFile.mayBeJSON(found) && path.hasSuffix(".json") else { return (nil, found) }
     }
     return (try StoredDocument(DataFile(path), nil, console), "")
-  }
-
-  private static func mayBeJSON(_ found: String) -> Bool {
-    found == "JSON" || found == "text" || found.contains("OpenStep")
-  }
-
-  private static func archive(ofJSON data: Data, _ file: DataFile, _ record: RecordOptions?) throws -> Data {
-    try ToolError.at(file.path) {
-      var reader = JSONReader()
-      // Picking one of two values would be a guess, and would lose the other.
-      reader.duplicateKeys = .refuse
-      let document = try reader.read(data)
-      return try record?.archive(of: document, file) ?? ArchiveEncoder().encode(document)
-    }
   }
 }
