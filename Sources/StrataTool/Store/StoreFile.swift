@@ -91,3 +91,19 @@ struct StoreNote: ParsableArguments {
   @Option(help: "Why, for the history.")
   var note: String?
 }
+
+/// A change of one key.
+struct StoreChange: ParsableArguments {
+  @OptionGroup var store: StoreFile
+
+  @OptionGroup var key: StoreKey
+
+  @OptionGroup var who: StoreNote
+
+  /// Makes the change in a transaction, and prints the new revision.
+  func run(on console: Console, _ make: (StoreTransaction) throws -> StoreRevision) throws -> Int32 {
+    let revision = try store.use(.writes) { try $0.write(make) }
+    try store.show(revision.json, [revision.line], console)
+    return 0
+  }
+}

@@ -11,17 +11,9 @@ struct StoreRedoCommand: ToolCommand {
         strata store redo models.store issue/7
       """)
 
-  @OptionGroup var store: StoreFile
-
-  @OptionGroup var key: StoreKey
-
-  @OptionGroup var who: StoreNote
+  @OptionGroup var change: StoreChange
 
   func run(on console: Console) throws -> Int32 {
-    let revision = try store.use(.writes) { store in
-      try store.write { try $0.redo(key.name, author: who.author, note: who.note) }
-    }
-    try store.show(revision.json, [revision.line], console)
-    return 0
+    try change.run(on: console) { try $0.redo(change.key.name, author: change.who.author, note: change.who.note) }
   }
 }

@@ -11,20 +11,14 @@ struct StoreRestoreCommand: ToolCommand {
         strata store restore models.store issue/7 2
       """)
 
-  @OptionGroup var store: StoreFile
-
-  @OptionGroup var key: StoreKey
+  @OptionGroup var change: StoreChange
 
   @Argument(help: "Which one: \(StorePointArgument.help).")
   var point: StorePointArgument
 
-  @OptionGroup var who: StoreNote
-
   func run(on console: Console) throws -> Int32 {
-    let revision = try store.use(.writes) { store in
-      try store.write { try $0.restore(key.name, to: point.point, author: who.author, note: who.note) }
+    try change.run(on: console) {
+      try $0.restore(change.key.name, to: point.point, author: change.who.author, note: change.who.note)
     }
-    try store.show(revision.json, [revision.line], console)
-    return 0
   }
 }
