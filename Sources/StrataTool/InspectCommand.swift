@@ -23,18 +23,10 @@ struct InspectCommand: ToolCommand {
   @Flag(help: "Read the stamp of an archive only; nothing is inflated.")
   var stamp = false
 
-  @Option(help: "Levels of the tree.")
-  var depth = 4
-
-  @Option(help: "Elements of each array or object of the tree.")
-  var elements = 20
+  @OptionGroup var treeOptions: TreeOptions
 
   @OptionGroup(title: "Limits")
   var limits: LimitOptions
-
-  func validate() throws {
-    if depth < 0 || elements < 0 { throw ValidationError("--depth and --elements are 0 or more.") }
-  }
 
   func run(on console: Console) throws -> Int32 {
     let named = DataFile(file)
@@ -46,7 +38,7 @@ struct InspectCommand: ToolCommand {
     let input = try InputFile(named, console)
     switch input.kind {
     case .archive:
-      try show(Inspection(input, mostValues: json ? .max : elements, limits: limits.limits), console)
+      try show(Inspection(input, mostValues: json ? .max : treeOptions.elements, limits: limits.limits), console)
     case .propertyList(let isBinary):
       let document = try input.legacyDocument(isBinary: isBinary, limits: limits.limits, leniently: true)
       if json {
@@ -54,7 +46,8 @@ struct InspectCommand: ToolCommand {
       } else {
         try console.lines(
           document.lines(
-            of: named.name, width: console.lineWidth, depth: depth, elements: elements, isColoured: console.isColoured))
+            of: named.name, width: console.lineWidth, depth: treeOptions.depth, elements: treeOptions.elements,
+            isColoured: console.isColoured))
       }
     case .other(let found):
       throw ToolError(named.name, InputFile.unknown(found))
@@ -67,7 +60,8 @@ struct InspectCommand: ToolCommand {
     var lines = inspection.lines(width: console.lineWidth, isColoured: console.isColoured)
     if let values = inspection.values {
       var tree = ValueTree(
-        width: console.lineWidth, depth: depth, elements: elements, isColoured: console.isColoured)
+        width: console.lineWidth, depth: treeOptions.depth, elements: treeOptions.elements,
+        isColoured: console.isColoured)
       if inspection.stamp.kind == .single {
         for value in values { tree.add(value) }
       } else {

@@ -23,13 +23,7 @@ struct DiffCommand: ToolCommand {
   @Argument(help: "The file after.", completion: .file())
   var new: String
 
-  @Option(
-    help: "The key that identifies the elements of lists; several keys with + between them.",
-    transform: IdentityKey.parse)
-  var by: IdentityKey = "id"
-
-  @Flag(help: "Show values, cut to the width of the terminal; JSON always has them.")
-  var values = false
+  @OptionGroup var options: DifferenceOptions
 
   @Flag(help: "Print the differences as JSON, with their values.")
   var json = false
@@ -50,18 +44,9 @@ struct DiffCommand: ToolCommand {
   func run(on console: Console) throws -> Int32 {
     let (old, new) = (try Document(old, console), try Document(new, console))
     if patch || mergePatch { return try printPatch(old, new, console) }
-    let comparison = try Comparison(old, new)
-    let changes = ValueDifference(from: comparison.old, to: comparison.new, elementsBy: by).changes
-    if json {
-      let value: ArchiveValue = [
-        "notes": .array(comparison.notes.map { .string($0) }), "changes": .array(changes.map(\.json)),
-      ]
-      try console.write(value.jsonText())
-    } else {
-      let text = DifferenceText(width: console.width, showsValues: values)
-      try console.lines(comparison.notes.map(\.onOneLine) + changes.map { text.line($0) })
-    }
-    return comparison.notes.isEmpty && changes.isEmpty ? 0 : 1
+    let (differences, lines) = try options.compare(old, new, width: console.width)
+    if json { try console.write(ArchiveValue.object(differences).jsonText()) } else { try console.lines(lines) }
+    return lines.isEmpty ? 0 : 1
   }
 
   /// Patches apply to JSON, so they are computed from the JSON form of both files.
@@ -77,7 +62,8 @@ struct DiffCommand: ToolCommand {
       try console.write(JSONPatch(from: before, to: after).json.jsonText())
     } else {
       let patch = JSONMergePatch.patch(from: before, to: after)
-      let rest = ValueDifference(from: JSONMergePatch.apply(patch, to: before), to: after, elementsBy: by).changes
+      let rest = ValueDifference(from: JSONMergePatch.apply(patch, to: before), to: after, elementsBy: options.by)
+        .changes
       guard rest.isEmpty else {
         let paths = rest.prefix(5).map(\.path.description).joined(separator: ", ") + (rest.count > 5 ? " …" : "")
         throw ToolError("a merge patch cannot say that a key holds null, as at \(paths) in \(new.name); --patch can")

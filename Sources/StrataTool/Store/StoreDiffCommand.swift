@@ -26,16 +26,7 @@ struct StoreDiffCommand: ToolCommand {
   @Argument(help: "The revision after.")
   var new = StorePointArgument.latest
 
-  @Option(
-    help: "The key that identifies the elements of lists; several keys with + between them.",
-    transform: IdentityKey.parse)
-  var by: IdentityKey = "id"
-
-  @Flag(help: "Show values, cut to the width of the terminal; JSON always has them.")
-  var values = false
-
-  func validate() throws {
-  }
+  @OptionGroup var options: DifferenceOptions
 
   func run(on console: Console) throws -> Int32 {
     let (before, after) = try store.use(.reads) { store in
@@ -56,15 +47,12 @@ struct StoreDiffCommand: ToolCommand {
         return (try state(.revision(before.number)), after)
       }
     }
-    let comparison = try Comparison(before.document, after.document)
-    let changes = ValueDifference(from: comparison.old, to: comparison.new, elementsBy: by).changes
-    let text = DifferenceText(width: console.width, showsValues: values)
-    try store.show(
-      [
-        "key": .string(key.name), "old": before.revision.json, "new": after.revision.json,
-        "notes": .array(comparison.notes.map { .string($0) }), "changes": .array(changes.map(\.json)),
-      ], comparison.notes.map(\.onOneLine) + changes.map { text.line($0) }, console)
-    return comparison.notes.isEmpty && changes.isEmpty ? 0 : 1
+    let (differences, lines) = try options.compare(before.document, after.document, width: console.width)
+    let revisions: ArchiveObject = [
+      "key": .string(key.name), "old": before.revision.json, "new": after.revision.json,
+    ]
+    try store.show(.object(ArchiveObject(revisions.entries + differences.entries)), lines, console)
+    return lines.isEmpty ? 0 : 1
   }
 
   private typealias State = (revision: StoreRevision, document: Document)

@@ -18,15 +18,7 @@ struct StoreShowCommand: ToolCommand {
   @Option(help: ArgumentHelp("Which revision: \(StorePointArgument.help).", valueName: "point"))
   var revision = StorePointArgument.latest
 
-  @Option(help: "Levels of the tree.")
-  var depth = 4
-
-  @Option(help: "Elements of each array or object of the tree.")
-  var elements = 20
-
-  func validate() throws {
-    if depth < 0 || elements < 0 { throw ValidationError("--depth and --elements are 0 or more.") }
-  }
+  @OptionGroup var treeOptions: TreeOptions
 
   func run(on console: Console) throws -> Int32 {
     let (found, value) = try store.use(.reads) { store in
@@ -44,7 +36,7 @@ struct StoreShowCommand: ToolCommand {
     if store.json {
       try store.show(found.json(adding: [("value", value)]), console)
     } else {
-      var tree = ValueTree(width: console.width, depth: depth, elements: elements)
+      var tree = ValueTree(width: console.width, depth: treeOptions.depth, elements: treeOptions.elements)
       tree.add(value)
       var lines = [
         "key       \(found.key.onOneLine)", "revision  \(found.number)", "type      \(found.mark)",

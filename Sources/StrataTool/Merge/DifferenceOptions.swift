@@ -1,0 +1,32 @@
+internal import ArgumentParser
+internal import StrataCore
+
+/// The options for comparing two documents.
+struct DifferenceOptions: ParsableArguments {
+  @Option(
+    help: "The key that identifies the elements of lists; several keys with + between them.",
+    transform: { argument in
+      guard let key = IdentityKey(parsing: argument) else {
+        throw ValidationError("--by needs a key, or keys with + between them.")
+      }
+      return key
+    })
+  var by: IdentityKey = "id"
+
+  @Flag(help: "Show values, cut to the width of the terminal; JSON always has them.")
+  var values = false
+
+  /// Compares two documents.
+  ///
+  /// - Returns: the differences as members of a JSON document, and as lines. There are no lines if the documents are the
+  ///   same.
+  func compare(_ old: Document, _ new: Document, width: Int) throws -> (json: ArchiveObject, lines: [String]) {
+    let comparison = try Comparison(old, new)
+    let changes = ValueDifference(from: comparison.old, to: comparison.new, elementsBy: by).changes
+    let text = DifferenceText(width: width, showsValues: values)
+    return (
+      ["notes": .array(comparison.notes.map { .string($0) }), "changes": .array(changes.map(\.json))],
+      comparison.notes.map(\.onOneLine) + changes.map { text.line($0) }
+    )
+  }
+}

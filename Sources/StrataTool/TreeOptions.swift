@@ -1,0 +1,14 @@
+internal import ArgumentParser
+
+/// The limits of a tree of values.
+struct TreeOptions: ParsableArguments {
+  @Option(help: "Levels of the tree.")
+  var depth = 4
+
+  @Option(help: "Elements of each array or object of the tree.")
+  var elements = 20
+
+  func validate() throws {
+    if depth < 0 || elements < 0 { throw ValidationError("--depth and --elements are 0 or more.") }
+  }
+}
