@@ -36,7 +36,8 @@ struct SalvageCommand: ToolCommand {
     }
     if report.stamp.kind == .single {
       if !report.isComplete {
-        try console.line("missing  from \(path(report.cutPath).onOneLine) on; no checksum stands for what is before")
+        let path = report.cutPath.isEmpty ? "the beginning" : ArchiveError.describe(report.cutPath)
+        try console.line("missing  from \(path.onOneLine) on; no checksum stands for what is before")
       }
       try console.line("\(report.isComplete ? "complete" : "partial")  \(output.onOneLine)")
     } else {
@@ -44,16 +45,5 @@ struct SalvageCommand: ToolCommand {
         "\(report.isComplete ? "complete" : "partial")  \(output.onOneLine)  \(report.modelCount.counted("model"))")
     }
     return report.isComplete ? 0 : 1
-  }
-
-  private func path(_ components: [ArchiveError.PathComponent]) -> String {
-    components.isEmpty
-      ? "the beginning"
-      : components.map { component in
-        switch component {
-        case .key(let key): key
-        case .index(let index): "[\(index)]"
-        }
-      }.joined(separator: ".").replacingOccurrences(of: ".[", with: "[")
   }
 }
