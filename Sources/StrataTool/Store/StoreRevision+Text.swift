@@ -25,11 +25,12 @@ extension StoreRevision {
   var timeText: String {
     let interval = time.timeIntervalSince1970
     guard abs(interval) < 1e12 else { return "\(interval) seconds since 1970" }
-    let (seconds, rest) = Int64((interval * 1000).rounded()).flooredQuotient(by: 1000)
-    guard let text = ISO8601.string(from: Date(timeIntervalSince1970: Double(seconds))) else {
+    let milliseconds = (interval * 1000).rounded()
+    let seconds = (milliseconds / 1000).rounded(.down)
+    guard let text = ISO8601.string(from: Date(timeIntervalSince1970: seconds)) else {
       return "\(interval) seconds since 1970"
     }
-    return text.dropLast() + "." + String(String(rest + 1000).dropFirst()) + "Z"
+    return text.dropLast() + "." + String(String(Int(milliseconds - seconds * 1000) + 1000).dropFirst()) + "Z"
   }
 
   /// `Issue@3`; `deleted` if there is no value.
@@ -50,13 +51,5 @@ extension StoreRevision {
       }
     let source = origin.map { ", which repeats revision \($0)" } ?? ""
     return "\(verb)  \(key.onOneLine)  revision \(number)" + source
-  }
-}
-
-extension Int64 {
-  /// The quotient rounded down, and the remainder.
-  fileprivate func flooredQuotient(by divisor: Int64) -> (Int64, Int64) {
-    let rest = (self % divisor + divisor) % divisor
-    return ((self - rest) / divisor, rest)
   }
 }
