@@ -1,3 +1,4 @@
+import Foundation
 import StrataCore
 import Testing
 
@@ -21,6 +22,34 @@ struct TextTests {
   func directions() {
     #expect("a\u{202E}b\u{2066}\u{200F}\u{61C}\u{9B}".onOneLine == "a\\u{202E}b\\u{2066}\\u{200F}\\u{61C}\\u{9B}")
     #expect("👩\u{200D}🚀 \u{645}\u{200C}\u{646}".onOneLine == "👩\u{200D}🚀 \u{645}\u{200C}\u{646}")
+  }
+
+  @Test("Columns are aligned by the width of characters on a terminal, not by their number")
+  func wideColumns() throws {
+    var table = TextTable(columns: 2)
+    table.add(["漢字", "a", "b"])
+    table.add(["abc", "漢字", "c"])
+    #expect(table.lines == ["漢字  a     b", "abc   漢字  c"])
+
+    let wide = ArchiveValue.string(String(repeating: "漢字", count: 30))
+    for (old, new) in [(wide, wide), (wide, .string("a")), (.string("a"), wide)] {
+      let changes = ValueDifference(
+        from: ["漢字": .array([old])], to: ["漢字": .array([new == old ? .string("漢") : new])], elementsBy: "id"
+      ).changes
+      for change in changes {
+        let line = DifferenceText(width: 40, showsValues: true).line(change)
+        #expect(line.terminalWidth <= 40 && line.contains("漢"), "\(line)")
+      }
+      #expect(!changes.isEmpty)
+    }
+
+    let text = try String(decoding: Legacy.data("bookmarks-xml.plist"), as: UTF8.self)
+    let list = text.replacing("Bookmarks.Folder", with: "漢字漢字")
+    let lines = try LegacyDocument(Data(list.utf8), isBinary: false)
+      .lines(of: "a", width: 80, depth: 0, elements: 0, isColoured: false)
+    let columns = lines.filter { $0.hasSuffix(" < NSObject") }
+      .map { $0.prefix { $0 != "<" } }.map { String($0).terminalWidth }
+    #expect(columns.count > 1 && Set(columns).count == 1, "\(lines)")
   }
 
   @Test func textStaysOnOneLine() {
