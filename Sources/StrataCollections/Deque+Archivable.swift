@@ -11,10 +11,8 @@
     public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Deque {
       Deque(try [Element].make(from: value, in: context))
     }
-    public static func _collectSchemas(into catalog: inout SchemaCatalog) { Element._collectSchemas(into: &catalog) }
     public static var _archiveTypeName: String { [Element]._archiveTypeName }
-    public static var _rootSchema: ModelSchema? { Element._rootSchema }
-    public static var typeShape: TypeShape { TypeShape(.array(Element.self)) }
+    public static var typeShape: TypeShape { containerShape }
     public var _archivedCount: Int { count }
   }
 

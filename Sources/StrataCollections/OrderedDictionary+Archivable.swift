@@ -35,18 +35,13 @@
       return result
     }
 
-    public static func _collectSchemas(into catalog: inout SchemaCatalog) {
-      [Key: Value]._collectSchemas(into: &catalog)
-    }
     public static var _archiveTypeName: String { [Key: Value]._archiveTypeName }
-    public static var _rootSchema: ModelSchema? { Value._rootSchema }
-    public static var typeShape: TypeShape { TypeShape(.dictionary(keys: Key.self, values: Value.self)) }
+    public static var typeShape: TypeShape { containerShape }
     public var _archivedCount: Int { count }
   }
 
-  extension OrderedDictionary: DictionaryType {
-    package static var keyType: Any.Type { Key.self }
-    package static var valueType: Any.Type { Value.self }
+  extension OrderedDictionary: ContainerType {
+    package static var containerShape: TypeShape { TypeShape(.dictionary(keys: Key.self, values: Value.self)) }
   }
 
   extension OrderedDictionary: PartialDictionary where Key: Archivable, Value: Archivable {

@@ -19,10 +19,8 @@
       return result
     }
 
-    public static func _collectSchemas(into catalog: inout SchemaCatalog) { Element._collectSchemas(into: &catalog) }
     public static var _archiveTypeName: String { [Element]._archiveTypeName }
-    public static var _rootSchema: ModelSchema? { Element._rootSchema }
-    public static var typeShape: TypeShape { TypeShape(.array(Element.self)) }
+    public static var typeShape: TypeShape { containerShape }
     public var _archivedCount: Int { count }
   }
 

@@ -27,10 +27,8 @@ extension Optional: Archivable where Wrapped: Archivable {
     value.isNull ? nil : try Wrapped.make(from: value, in: context)
   }
 
-  public static func _collectSchemas(into catalog: inout SchemaCatalog) { Wrapped._collectSchemas(into: &catalog) }
   public static var _archiveTypeName: String { Wrapped._archiveTypeName + "?" }
-  public static var _rootSchema: ModelSchema? { Wrapped._rootSchema }
-  public static var typeShape: TypeShape { TypeShape(.optional(Wrapped.self)) }
+  public static var typeShape: TypeShape { containerShape }
 }
 
 extension Array: Archivable where Element: Archivable {
@@ -86,10 +84,8 @@ extension Array: Archivable where Element: Archivable {
     return elements
   }
 
-  public static func _collectSchemas(into catalog: inout SchemaCatalog) { Element._collectSchemas(into: &catalog) }
   public static var _archiveTypeName: String { "[\(Element._archiveTypeName)]" }
-  public static var _rootSchema: ModelSchema? { Element._rootSchema }
-  public static var typeShape: TypeShape { TypeShape(.array(Element.self)) }
+  public static var typeShape: TypeShape { containerShape }
   public var _archivedCount: Int { count }
 }
 
@@ -109,10 +105,8 @@ extension ContiguousArray: Archivable where Element: Archivable {
     ContiguousArray(try [Element].make(fromJSON: element, in: context))
   }
 
-  public static func _collectSchemas(into catalog: inout SchemaCatalog) { Element._collectSchemas(into: &catalog) }
   public static var _archiveTypeName: String { [Element]._archiveTypeName }
-  public static var _rootSchema: ModelSchema? { Element._rootSchema }
-  public static var typeShape: TypeShape { TypeShape(.array(Element.self)) }
+  public static var typeShape: TypeShape { containerShape }
   public var _archivedCount: Int { count }
 }
 
@@ -167,10 +161,8 @@ extension Set: Archivable where Element: Archivable {
     }
   }
 
-  public static func _collectSchemas(into catalog: inout SchemaCatalog) { Element._collectSchemas(into: &catalog) }
   public static var _archiveTypeName: String { "Set<\(Element._archiveTypeName)>" }
-  public static var _rootSchema: ModelSchema? { Element._rootSchema }
-  public static var typeShape: TypeShape { TypeShape(.set(Element.self)) }
+  public static var typeShape: TypeShape { containerShape }
   public var _archivedCount: Int { count }
 }
 
@@ -276,13 +268,8 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     }
   }
 
-  public static func _collectSchemas(into catalog: inout SchemaCatalog) {
-    Key._collectSchemas(into: &catalog)
-    Value._collectSchemas(into: &catalog)
-  }
   public static var _archiveTypeName: String { "[\(Key._archiveTypeName): \(Value._archiveTypeName)]" }
-  public static var _rootSchema: ModelSchema? { Value._rootSchema }
-  public static var typeShape: TypeShape { TypeShape(.dictionary(keys: Key.self, values: Value.self)) }
+  public static var typeShape: TypeShape { containerShape }
   public var _archivedCount: Int { count }
 }
 

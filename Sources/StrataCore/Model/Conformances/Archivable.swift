@@ -1,7 +1,6 @@
 /// A type whose values can be archived.
 ///
-/// The scalars of the standard library and Foundation conform, and so do collections and optionals of conforming types.
-/// A
+/// The scalars of the standard library and Foundation conform, and so do collections and optionals of conforming types. A
 /// model conforms through ``VersionedModel``, an enum with raw values by naming this protocol:
 ///
 ///     enum State: String, Archivable { case open, closed }
@@ -31,13 +30,15 @@ public protocol Archivable {
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if JSON has another kind of value.
   static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self
 
-  /// Adds the schemas of the models inside, for tools that upgrade without building models.
+  /// Adds the schemas of the models inside, for tools that upgrade without building models. By default, those of the
+  /// types in ``typeShape``.
   static func _collectSchemas(into catalog: inout SchemaCatalog)
 
   /// The name of the type in stamps and inside a generic model's name.
   static var _archiveTypeName: String { get }
 
-  /// The schema of the model that this type is or contains as elements; `nil` for any other type.
+  /// The schema of the model that this type is or contains as elements; `nil` for any other type. By default, that of the
+  /// elements in ``typeShape``.
   static var _rootSchema: ModelSchema? { get }
 
   /// Whether a value can be written as null, like an optional. An optional of such a type could not distinguish it from nil.
@@ -61,11 +62,15 @@ extension Archivable {
     try make(from: element.value(), in: context)
   }
 
-  public static func _collectSchemas(into catalog: inout SchemaCatalog) {}
+  public static func _collectSchemas(into catalog: inout SchemaCatalog) {
+    for type in typeShape.parts { TypeShape.archivable(type)?._collectSchemas(into: &catalog) }
+  }
 
   public static var _archiveTypeName: String { String(describing: Self.self) }
 
-  public static var _rootSchema: ModelSchema? { nil }
+  public static var _rootSchema: ModelSchema? {
+    typeShape.parts.last.flatMap { TypeShape.archivable($0)?._rootSchema }
+  }
 
   public static var typeShape: TypeShape { .opaque }
 

@@ -49,10 +49,7 @@ public struct TypeShape: Sendable {
       return
     }
     switch type {
-    case let type as any OptionalType.Type: self.init(.optional(type.wrappedType))
-    case let type as any ArrayType.Type: self.init(.array(type.elementType))
-    case let type as any SetType.Type: self.init(.set(type.elementType))
-    case let type as any DictionaryType.Type: self.init(.dictionary(keys: type.keyType, values: type.valueType))
+    case let type as any ContainerType.Type: self = type.containerShape
     case is any FixedWidthInteger.Type: self.init(.scalar(.integer))
     case is any BinaryFloatingPoint.Type: self.init(.scalar(.otherFloat))
     case let type as any RawRepresentable.Type: self.init(.rawValue(Self.rawType(type), isArchivable: false))
@@ -65,13 +62,18 @@ public struct TypeShape: Sendable {
     if case .optional(let type) = kind { TypeShape(of: type).unwrapped } else { self }
   }
 
+  /// The types of the elements of a container; keys before values.
+  var parts: [Any.Type] {
+    switch kind {
+    case .optional(let type), .array(let type), .set(let type): [type]
+    case .dictionary(let keys, let values): [keys, values]
+    case .scalar, .untyped, .model, .rawValue, .opaque: []
+    }
+  }
+
   /// Whether the type is a dictionary, or a container of some.
   var holdsDictionary: Bool {
-    switch kind {
-    case .dictionary: true
-    case .optional(let type), .array(let type), .set(let type): TypeShape(of: type).holdsDictionary
-    case .scalar, .untyped, .model, .rawValue, .opaque: false
-    }
+    if case .dictionary = kind { true } else { parts.contains { TypeShape(of: $0).holdsDictionary } }
   }
 
   private static func rawType<T: RawRepresentable>(_ type: T.Type) -> Any.Type { T.RawValue.self }
@@ -96,27 +98,29 @@ public struct TypeShape: Sendable {
   package static func unwrapped(_ type: Any.Type) -> Any.Type { (type as? any OptionalType.Type)?.wrappedType ?? type }
 }
 
-// Conformances that give access to the element types of generic types, whatever these are.
+/// A container of any elements, archivable or not.
+package protocol ContainerType { static var containerShape: TypeShape { get } }
 
-package protocol OptionalType {
+package protocol OptionalType: ContainerType {
   static var absentValue: Self { get }
   static var wrappedType: Any.Type { get }
   var isNone: Bool { get }
 }
 extension Optional: OptionalType {
+  package static var containerShape: TypeShape { TypeShape(.optional(Wrapped.self)) }
   package static var absentValue: Wrapped? { nil }
   package static var wrappedType: Any.Type { Wrapped.self }
   package var isNone: Bool { self == nil }
 }
 
 /// An array, or a type that is archived as one.
-package protocol ArrayType<Element> {
+package protocol ArrayType<Element>: ContainerType {
   associatedtype Element
   /// A value of the type with these elements.
   static func made(of elements: [Element]) -> Any
 }
 extension ArrayType {
-  package static var elementType: Any.Type { Element.self }
+  package static var containerShape: TypeShape { TypeShape(.array(Element.self)) }
 }
 extension Array: ArrayType {
   package static func made(of elements: [Element]) -> Any { elements }
@@ -125,14 +129,9 @@ extension ContiguousArray: ArrayType {
   package static func made(of elements: [Element]) -> Any { ContiguousArray(elements) }
 }
 
-package protocol SetType { static var elementType: Any.Type { get } }
-extension Set: SetType { package static var elementType: Any.Type { Element.self } }
-
-package protocol DictionaryType {
-  static var keyType: Any.Type { get }
-  static var valueType: Any.Type { get }
+extension Set: ContainerType {
+  package static var containerShape: TypeShape { TypeShape(.set(Element.self)) }
 }
-extension Dictionary: DictionaryType {
-  package static var keyType: Any.Type { Key.self }
-  package static var valueType: Any.Type { Value.self }
+extension Dictionary: ContainerType {
+  package static var containerShape: TypeShape { TypeShape(.dictionary(keys: Key.self, values: Value.self)) }
 }
