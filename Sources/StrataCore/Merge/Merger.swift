@@ -48,9 +48,9 @@ public struct Merger: Sendable {
     let sides = try merger.sides(
       base.map { try options.limited(upgraded($0), within: own) }, own, options.limited(upgraded(server), within: own))
     let merged: ArchiveValue?
-    do { merged = try merger.mergeRoot(sides) } catch let error as ArchiveError
-      where error.code == .rejected
-    {
+    do { merged = try merger.mergeRoot(sides) } catch {
+      let error = ArchiveError.wrap(error)
+      guard error.code == .rejected else { throw error }
       throw ArchiveError(
         .mergeFailed, "the values cannot be merged", path: error.codingPath, underlying: error.underlyingError)
     }

@@ -17,6 +17,17 @@ struct MergerTests {
     #expect(twoWays.value == ["a": 2, "b": 1, "gone": 1, "mine": 1])
   }
 
+  @Test("The error of a policy is the cause of mergeFailed at every depth", arguments: [true, false])
+  func failingPolicies(isRoot: Bool) {
+    struct Refused: Error {}
+    let merger = Merger(options: MergeOptions(policy: .resolving("refused") { _ in throw Refused() }))
+    let error = #expect(throws: ArchiveError.self) {
+      try isRoot ? merger.merge(1, into: 2) : merger.merge(["a": 1], into: ["a": 2])
+    }
+    #expect(error?.code == .mergeFailed && error?.underlyingError is Refused)
+    #expect(error?.codingPath == (isRoot ? [] : [.key("a")]))
+  }
+
   @Test("A reference outside of a graph names nothing, and is an error")
   func bareReferences() {
     let lists: [ArchiveValue] = [
