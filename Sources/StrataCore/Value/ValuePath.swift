@@ -97,6 +97,11 @@ extension ValuePath.Component {
     }
   }
 
+  /// The step in the path of an error. A component that is neither a key nor an index is shown as a key.
+  var errorStep: ArchiveValue.Step {
+    if case .value(.string(let key)) = self { .key(key) } else { step ?? .key("(key)") }
+  }
+
   package var isKey: Bool { if case .key = self { true } else { false } }
 
   /// The remedy if only keys and indices are allowed here; `nil` for a key or an index.

@@ -89,6 +89,21 @@ struct PatchGrowthTests {
     #expect(JSONMergePatch.patch(from: old, to: new) == [:])
   }
 
+  @Test("A dictionary of many keys in a model that remembers its base")
+  func rememberedKeys() throws {
+    func numbers(_ first: Int) -> [String: Int] {
+      Dictionary(uniqueKeysWithValues: Self.keys.enumerated().map { ($1, $0 == 0 ? first : $0) })
+    }
+    var model = Numbered(numbers: numbers(0))
+    try model.markSynced()
+    model.numbers["key 1"] = -1
+    let clock = ContinuousClock()
+    let time = try clock.measure { try model.merge(.model(Numbered(numbers: numbers(-2)))) }
+    #expect(model.numbers["key 0"] == -2 && model.numbers["key 1"] == -1 && model.numbers.count == Self.count)
+    // The square of the number of keys would take more than 10 times as long.
+    #expect(time < .milliseconds(Self.count / 2), "\(time)")
+  }
+
   @Test("Of long lists of different lengths only what differs is replaced")
   func longLists() throws {
     let old = ArchiveValue.array((0..<20_000).map { .integer($0) })
@@ -107,4 +122,12 @@ struct PatchGrowthTests {
     #expect(JSONPatch(from: old, to: longer).operations == [.add(ValuePath(key: "0"), -1)])
     #expect(JSONPatch(from: longer, to: old).operations == [.remove(ValuePath(key: "0"))])
   }
+}
+
+private struct Numbered: DescribedModel {
+  var numbers: [String: Int]
+  var merging = MergeState()
+  static let fields = Fields(
+    Numbered.self, name: "GrowthNumbered", version: 1, Field("numbers", \.numbers),
+    Field("merging", \.merging, default: MergeState()), make: { Numbered(numbers: $0, merging: $1) })
 }

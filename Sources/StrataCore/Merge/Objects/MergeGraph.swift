@@ -223,28 +223,48 @@ extension ArchiveValue {
     }
   }
 
-  /// A lookup table of the entries of a dictionary; empty for any other value.
-  var mapLookup: [ArchiveValue: ArchiveValue] {
-    Dictionary((mapEntries ?? []).map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
-  }
+  typealias Member = (step: ValuePath.Component, value: ArchiveValue)
 
-  /// The entries of an array of pairs, which is the form of an ordered dictionary; `nil` for any other value.
-  var pairs: [MapEntry]? {
-    guard case .array(let elements) = self else { return nil }
-    let pairs = elements.compactMap { pair -> MapEntry? in
-      guard case .array(let values) = pair, values.count == 2 else { return nil }
-      return MapEntry(key: values[0], value: values[1])
-    }
-    return pairs.count == elements.count ? pairs : nil
-  }
-
-  /// The pairs of a dictionary; `nil` for anything else.
-  var mapEntries: [MapEntry]? {
+  /// The members of a dictionary; `nil` for any other value.
+  ///
+  /// - Parameter arePairs: whether an array of pairs, which is the form of an ordered dictionary, is one as well.
+  func members(arePairs: Bool = false) -> [Member]? {
     switch self {
-    case .map(let entries): entries
-    case .object(let object): object.entries.map { MapEntry(key: .string($0.key), value: $0.value) }
-    default: nil
+    case .object(let object): return object.entries.map { (.key($0.key), $0.value) }
+    case .map(let entries): return entries.map { (.value($0.key), $0.value) }
+    case .array(let elements) where arePairs:
+      let pairs = elements.compactMap(\.arrayValue).filter { $0.count == 2 }
+      return pairs.count == elements.count ? pairs.map { (.value($0[0]), $0[1]) } : nil
+    default: return nil
     }
+  }
+
+  /// A dictionary of this form with other members.
+  func with(_ members: [Member]) -> ArchiveValue {
+    func entries(_ members: [Member]) -> [MapEntry] {
+      members.compactMap { if case .value(let key) = $0.step { MapEntry(key: key, value: $0.value) } else { nil } }
+    }
+    return switch self {
+    case .map: .map(entries(members))
+    case .array: .array(entries(members).map { .array([$0.key, $0.value]) })
+    default:
+      .object(
+        ArchiveObject(
+          uniqueEntries: members.compactMap {
+            if case .key(let key) = $0.step { .init(key: key, value: $0.value) } else { nil }
+          }))
+    }
+  }
+
+  /// The value with the entries of a map sorted by their keys.
+  func inCanonicalOrder() throws -> ArchiveValue {
+    guard case .map(let entries) = self else { return self }
+    return .map(try CanonicalOrder.sorted(entries) { try $0.write($1.key) })
+  }
+
+  /// A lookup table of members. The first of several with one key counts.
+  static func lookup(_ members: [Member]?) -> [ValuePath.Component: ArchiveValue] {
+    Dictionary((members ?? []).map { ($0.step, $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 }
 

@@ -38,15 +38,15 @@ extension ObjectMatching {
   }
 
   private mutating func entries(_ place: Place) throws {
-    let (base, local, server) = (place.base?.mapLookup, place.local?.mapLookup, place.server?.mapLookup)
+    func lookup(_ value: ArchiveValue?) -> [ValuePath.Component: ArchiveValue] { ArchiveValue.lookup(value?.members()) }
+    let (base, local, server) = (lookup(place.base), lookup(place.local), lookup(place.server))
     let others =
-      place.isKnownHere || server == nil
-      ? [] : (place.local?.mapEntries ?? []).filter { server?[$0.key] == nil }
-    for entry in ((place.server ?? place.local)?.mapEntries ?? []) + others {
-      let key = entry.key
+      place.isKnownHere || place.server == nil
+      ? [] : (place.local?.members() ?? []).filter { server[$0.step] == nil }
+    for (step, _) in ((place.server ?? place.local)?.members() ?? []) + others {
       places.append(
         Place(
-          base: base?[key], local: local?[key], server: server?[key], isRepeated: place.isRepeated,
+          base: base[step], local: local[step], server: server[step], isRepeated: place.isRepeated,
           isKnownHere: place.isKnownHere, takesDefaults: place.takesDefaults))
     }
   }

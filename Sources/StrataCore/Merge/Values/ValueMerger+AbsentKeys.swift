@@ -145,29 +145,14 @@ extension ValueMerger {
         }
       }
       return value.isSet ? try .set(ofMerged: elements) : .array(elements)
-    case .object(let object):
-      let others = known.map { $0?.objectValue }
-      return .object(
-        ArchiveObject(
-          uniqueEntries: try object.entries.compactMap { entry in
-            do {
-              if entry.value.isUnknownCase {
-                return others.lazy.compactMap { $0?[entry.key] }.first.map { .init(key: entry.key, value: $0) }
-              }
-              let value = try overlaid(entry.value, over: others.map { $0?[entry.key] }, fillsIn: fillsIn)
-              return .init(key: entry.key, value: value)
-            } catch { throw ArchiveError.at(.key(entry.key), error) }
-          }))
-    case .map(let entries):
-      let lookups = known.map { $0?.mapLookup ?? [:] }
-      return .map(
-        try entries.compactMap { entry in
-          let others = lookups.map { $0[entry.key] }
-          if entry.value.isUnknownCase {
-            return others.lazy.compactMap(\.self).first.map { .init(key: entry.key, value: $0) }
-          }
-          do { return .init(key: entry.key, value: try overlaid(entry.value, over: others, fillsIn: fillsIn)) } catch {
-            throw ArchiveError.at(.key(entry.key.stringValue ?? "(key)"), error)
+    case .object, .map:
+      let others = known.map { ArchiveValue.lookup($0?.members()) }
+      return value.with(
+        try (value.members() ?? []).compactMap { step, item in
+          let olds = others.map { $0[step] }
+          if item.isUnknownCase { return olds.lazy.compactMap(\.self).first.map { (step, $0) } }
+          do { return (step, try overlaid(item, over: olds, fillsIn: fillsIn)) } catch {
+            throw ArchiveError.at(step.errorStep, error)
           }
         })
     default: return value

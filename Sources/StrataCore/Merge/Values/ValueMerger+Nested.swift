@@ -7,48 +7,35 @@ extension ValueMerger {
     _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, _ policy: MergePolicy,
     _ shape: TypeShape? = nil, isMatched: Bool = false
   ) throws -> ArchiveValue? {
-    if case .dictionary? = shape?.kind, let own = local.pairs, let other = server.pairs {
-      let entries = try mergeEntries(sides, sides.base?.pairs ?? [], own, other, inherited: policy, shape) {
-        ($0.key, $0.value, .value($0.key))
-      }
-      return .array(entries.map { .array([$0.0, $0.1]) })
-    }
+    let isDictionary = if case .dictionary? = shape?.kind { true } else { false }
     switch (local, server) {
     case (.object, .object), (.map, .map), (.record, .record): break
     case (.map, .object(let object)), (.object(let object), .map): guard object.isEmpty else { return nil }
+    case (.array, .array):
+      guard isDictionary, local.members(arePairs: true) != nil, server.members(arePairs: true) != nil else {
+        return nil
+      }
     default: return nil
     }
     guard depth < depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
     depth += 1
     defer { depth -= 1 }
-    switch (local, server) {
-    case (.record(let own), .record(let other)):
-      guard try isOneModel(own, other, isMatched: isMatched) else { return nil }
-      var base = sides.base?.recordValue
-      let isCase = catalog[own.typeName]?.isEnumeration ?? false
-      if let known = base {
-        let isSame =
-          try known.typeName == own.typeName
-          && (isCase ? known.keys == own.keys : isOneModel(known, own) && isOneModel(known, other))
-        if !isSame { base = nil }
-      }
-      if isCase {
-        return .record(try mergePayload(base, sides.isBaseKnown, own, other, policy))
-      }
-      return .record(
-        try mergeFields(base, isBaseKnown: sides.isBaseKnown, own, other, inherited: policy))
-    case (.object(let own), .object(let other)):
-      owners.append((local, server))
-      defer { owners.removeLast() }
-      let base = sides.base?.objectValue
-      let merged = try mergeEntries(
-        sides, base?.entries ?? [], own.entries, other.entries, inherited: policy, shape
-      ) {
-        (ExactKey($0.key), $0.value, .key($0.key))
-      }
-      return .object(ArchiveObject(uniqueEntries: merged.map { .init(key: $0.0.text, value: $0.1) }))
-    default: return try mergeMap(sides, local, server, inherited: policy, shape)
+    guard case (.record(let own), .record(let other)) = (local, server) else {
+      return try mergeDictionary(sides, local, server, inherited: policy, shape)
     }
+    guard try isOneModel(own, other, isMatched: isMatched) else { return nil }
+    var base = sides.base?.recordValue
+    let isCase = catalog[own.typeName]?.isEnumeration ?? false
+    if let known = base {
+      let isSame =
+        try known.typeName == own.typeName
+        && (isCase ? known.keys == own.keys : isOneModel(known, own) && isOneModel(known, other))
+      if !isSame { base = nil }
+    }
+    return .record(
+      isCase
+        ? try mergePayload(base, sides.isBaseKnown, own, other, policy)
+        : try mergeFields(base, isBaseKnown: sides.isBaseKnown, own, other, inherited: policy))
   }
 
   /// Whether two records are of the same type, and do not have different identities.
@@ -153,48 +140,36 @@ extension ValueMerger {
     return ModelRecord(shape: local.shape, values: [.object(result)])
   }
 
-  /// Merges dictionaries whose keys are not strings. An empty one may have the form of an object.
-  private mutating func mergeMap(
+  /// Merges dictionaries entry by entry. A key that the base has and the server lacks was removed by the server.
+  private mutating func mergeDictionary(
     _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, inherited: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue {
-    let (base, own, other) = (sides.base?.mapEntries ?? [], local.mapEntries ?? [], server.mapEntries ?? [])
-    for entries in [own, other] where Set(entries.map(\.key)).count < entries.count {
+    owners.append((local, server))
+    defer { owners.removeLast() }
+    func members(_ value: ArchiveValue?) -> [ArchiveValue.Member] { value?.members(arePairs: true) ?? [] }
+    let (own, other) = (members(local), members(server))
+    let bases = ArchiveValue.lookup(members(sides.base)), owns = ArchiveValue.lookup(own),
+      others = ArchiveValue.lookup(other)
+    // An empty dictionary may have the form of an object, whatever its keys are.
+    let form = if case .map = server { server } else { local }
+    if case .map = form, owns.count < own.count || others.count < other.count {
       throw ArchiveError(.mergeFailed, "a dictionary has several keys that are not a number; each may be there once")
     }
-    let entries = try mergeEntries(sides, base, own, other, inherited: inherited, shape) {
-      ($0.key, $0.value, .value($0.key))
-    }
-    // An empty dictionary keeps the form that it has on one of the sides.
-    guard !entries.isEmpty else { return own.isEmpty ? local : other.isEmpty ? server : .map([]) }
-    return .map(try CanonicalOrder.sorted(entries.map { .init(key: $0.0, value: $0.1) }) { try $0.write($1.key) })
-  }
-
-  /// Merges dictionaries entry by entry. A key that the base has and the server lacks was removed by the server.
-  ///
-  /// - Parameter parts: returns the key of an entry for lookup, its value, and its step in a path.
-  private mutating func mergeEntries<Entry, Key: Hashable>(
-    _ sides: MergeSides, _ base: [Entry], _ local: [Entry], _ server: [Entry], inherited: MergePolicy,
-    _ shape: TypeShape?, _ parts: (Entry) -> (key: Key, value: ArchiveValue, step: ValuePath.Component)
-  ) throws -> [(Key, ArchiveValue)] {
-    func lookup(_ entries: [Entry]) -> [Key: ArchiveValue] {
-      Dictionary(entries.map { (parts($0).key, parts($0).value) }, uniquingKeysWith: { first, _ in first })
-    }
-    let (bases, own, others) = (lookup(base), lookup(local), lookup(server))
-    var seen = Set<Key>()
-    var merged: [(Key, ArchiveValue)] = []
+    var seen = Set<ValuePath.Component>()
+    var merged: [ArchiveValue.Member] = []
     var inside: TypeShape?
     if case .dictionary(_, let values)? = shape?.kind { inside = TypeShape(of: values).unwrapped }
-    for (key, _, step) in (local + server + base).map(parts) where seen.insert(key).inserted {
+    for (step, _) in own + other where seen.insert(step).inserted {
       path.append(step)
       defer { path.removeLast() }
-      let inner = self.sides(bases[key], own[key], others[key], isBaseKnown: sides.isBaseKnown)
-      do { if let value = try mergeEntry(inner, inherited, inside) { merged.append((key, value)) } } catch {
-        if case .key(let key) = step { throw ArchiveError.at(.key(key), error) }
-        if case .value(let key) = step { throw ArchiveError.at(.key(key.stringValue ?? "(key)"), error) }
-        throw error
+      let inner = self.sides(bases[step], owns[step], others[step], isBaseKnown: sides.isBaseKnown)
+      do { if let value = try mergeEntry(inner, inherited, inside) { merged.append((step, value)) } } catch {
+        throw ArchiveError.at(step.errorStep, error)
       }
     }
-    return merged
+    // An empty dictionary keeps the form that it has on one of the sides.
+    guard !merged.isEmpty else { return own.isEmpty ? local : other.isEmpty ? server : form.with([]) }
+    return try form.with(merged).inCanonicalOrder()
   }
 
   /// Merges the values under one key of a dictionary.

@@ -331,8 +331,6 @@ extension ValueMerger {
         switch inner {
         case .record(let record):
           waiting += zip(record.keys, record.values).filter { first.matches(.key($0.0)) }.map { ($1, rest) }
-        case .object(let object):
-          waiting += object.entries.filter { first.matches(.key($0.key)) }.map { ($0.value, rest) }
         case .array(let elements), .set(let elements):
           for element in elements {
             let isNamed =
@@ -341,9 +339,7 @@ extension ValueMerger {
               }
             if isNamed { waiting.append((element, rest)) }
           }
-        case .map(let entries):
-          waiting += entries.filter { first.matches(.value($0.key)) }.map { ($0.value, rest) }
-        default: break
+        default: waiting += (inner.members() ?? []).filter { first.matches($0.step) }.map { ($0.value, rest) }
         }
       }
     }
@@ -401,11 +397,8 @@ extension ValueMerger {
           if !byPlace, let key, let id = inner[key], !id.isNull { step = .element(key: key, id: id) }
           try add(element, owner, steps + [step], nil, isBack: isBack)
         }
-      case .object(let object):
-        for entry in object.entries { try add(entry.value, owner, steps + [.key(entry.key)], nil, isBack: isBack) }
-      case .map(let entries):
-        for entry in entries { try add(entry.value, owner, steps + [.value(entry.key)], nil, isBack: isBack) }
-      default: break
+      default:
+        for (step, value) in value.members() ?? [] { try add(value, owner, steps + [step], nil, isBack: isBack) }
       }
     }
     try add(root, nil, [], identityKey(ofElements: root), isBack: false)
@@ -430,7 +423,7 @@ extension ValueMerger {
     // If the path cannot be found, the error is thrown without it.
     let known = roots.flatMap { (try? ways(from: $0, byPlace: true) { try graph.record($0) }) ?? [] }
     return PathTable(known).components(to: entity).reversed().reduce(error) { error, component in
-      ArchiveError.at(component.step ?? .key("(key)"), error)
+      ArchiveError.at(component.errorStep, error)
     }
   }
 }
