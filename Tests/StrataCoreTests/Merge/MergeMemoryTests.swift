@@ -163,6 +163,79 @@ import Testing
     #expect(opened.mergeConflicts.isEmpty)
   }
 
+  // MARK: Pages
+
+  private static let keep = MergeOptions(unlisted: .keep)
+
+  /// A source that does not list all elements and keys, and that keeps the others.
+  private static func shelf(_ books: [(Int, String)], _ tags: [String: String]) -> ArchiveValue {
+    let list = books.map { id, name -> ArchiveValue in ["id": .integer(id), "name": .string(name)] }
+    let object = ArchiveValue.object(ArchiveObject(tags.map { .init(key: $0.key, value: .string($0.value)) }))
+    return ["books": .array(list), "kept": .array(list), "tags": object, "boxes": [["id": 1, "books": .array(list)]]]
+  }
+
+  private static let pageOptions: [MergeOptions] = [
+    keep, MergeOptions(policy: .automatic, unlisted: .keep),
+    MergeOptions(policies: ["boxes[*].books": .byID("id", unlisted: .keep), "books": .byID("id", unlisted: .keep)]),
+  ]
+
+  @Test("A page leaves the base of other elements and keys unchanged", arguments: pageOptions.indices)
+  func pages(_ place: Int) throws {
+    let options = Self.pageOptions[place]
+    let shelf = try Shelf(fromJSON: Self.shelf([(1, "a"), (2, "b")], ["x": "a", "y": "b"]))
+    try shelf.merge(
+      .json(Self.shelf([(2, "b")], options.unlisted == nil ? ["x": "a", "y": "b"] : ["y": "b"])), options: options)
+    let report = try shelf.merge(
+      .json(Self.shelf([(1, "A")], options.unlisted == nil ? ["x": "A", "y": "b"] : ["x": "A"])), options: options)
+    #expect(report.conflicts.isEmpty && shelf.mergeConflicts.isEmpty)
+    #expect(shelf.books.map(\.name) == ["A", "b"] && shelf.kept.map(\.name) == ["A", "b"])
+    #expect(shelf.boxes[0].books.map(\.name) == ["A", "b"] && shelf.tags == ["x": "A", "y": "b"])
+  }
+
+  @Test("An element or key that was removed here stays removed when a later page lists it unchanged")
+  func pagesAndRemovals() throws {
+    let whole = Self.shelf([(1, "a"), (2, "b")], ["x": "a", "y": "b"])
+    let shelf = try Shelf(fromJSON: whole)
+    shelf.books.remove(at: 0)
+    shelf.kept.remove(at: 0)
+    shelf.tags["x"] = nil
+    try shelf.merge(.json(Self.shelf([(2, "b")], ["y": "b"])), options: Self.keep)
+    try shelf.merge(.json(whole), options: Self.keep)
+    #expect(shelf.books.map(\.id) == [2] && shelf.kept.map(\.id) == [2] && shelf.tags == ["y": "b"])
+  }
+
+  @Test("Only the fields that keep unlisted elements remember them")
+  func wholeLists() throws {
+    let whole = Self.shelf([(1, "a"), (2, "b")], ["x": "a", "y": "b"])
+    let shelf = try Shelf(fromJSON: whole)
+    for book in [shelf.books[0], shelf.kept[0]] { book.name = "mine" }
+    shelf.tags["x"] = "mine"
+    try shelf.merge(.json(Self.shelf([(2, "b")], ["y": "b"])))
+    #expect(shelf.books.map(\.name) == ["mine", "b"] && shelf.kept.map(\.name) == ["mine", "b"])
+    let base = try #require(shelf.merging.base)
+    #expect(base["books"]?.arrayValue?.count == 1 && base["kept"]?.arrayValue?.count == 2)
+    #expect(base["tags"]?.objectValue?.keys == ["y"])
+  }
+
+  @Test("Pages of values and of dictionaries without text keys")
+  func pagesOfValues() throws {
+    func json(_ parts: String, _ scores: String) -> Data {
+      Data(#"{"title":"t","parts":[\#(parts)],"scores":{\#(scores)}}"#.utf8)
+    }
+    var doc = try Doc1(fromJSON: json(#"{"id":1,"n":"a"},{"id":2,"n":"b"}"#, #""1":"a","2":"b""#))
+    try doc.merge(.json(json(#"{"id":2,"n":"b"}"#, #""2":"b""#)), options: Self.keep)
+    let report = try doc.merge(.json(json(#"{"id":1,"n":"A"}"#, #""1":"A""#)), options: Self.keep)
+    #expect(doc.parts.map(\.n) == ["A", "b"] && doc.scores == [1: "A", 2: "b"] && report.conflicts.isEmpty)
+  }
+
+  @Test("A patch names what it removes, so the base does not keep that")
+  func patchesRemove() throws {
+    let shelf = try Shelf(fromJSON: Self.shelf([(1, "a"), (2, "b")], ["x": "a"]))
+    try shelf.merge(.patch(JSONPatch([.remove("books[0]"), .remove("tags.x")])), options: Self.keep)
+    #expect(shelf.books.map(\.id) == [2] && shelf.tags.isEmpty)
+    #expect(shelf.merging.base?["books"]?.arrayValue?.count == 1 && shelf.merging.base?["tags"] == [:])
+  }
+
   // MARK: Objects
 
   private static func ship(_ id: Int, _ cabin: Int) -> Data {
@@ -428,6 +501,38 @@ private final class Ship: DescribedModel {
   static let fields = Fields(
     Ship.self, name: "MemoryShip", version: 1, Field("captain", \.captain),
     Field("merging", \.merging, default: MergeState()), make: { Ship($0, $1) })
+}
+
+private final class Book: DescribedModel {
+  let id: Int
+  var name: String
+  init(_ id: Int, _ name: String) { (self.id, self.name) = (id, name) }
+  static let fields = Fields(
+    Book.self, name: "MemoryBook", version: 1, Field("id", \.id), Field("name", \.name), make: { Book($0, $1) })
+}
+
+private struct BookBox: DescribedModel {
+  var id: Int
+  var books: [Book]
+  static let fields = Fields(
+    BookBox.self, name: "MemoryBookBox", version: 1, Field("id", \.id), Field("books", \.books, default: []),
+    make: { BookBox(id: $0, books: $1) })
+}
+
+private final class Shelf: DescribedModel {
+  var books: [Book]
+  var kept: [Book]
+  var tags: [String: String]
+  var boxes: [BookBox]
+  var merging: MergeState
+  init(_ books: [Book], _ kept: [Book], _ tags: [String: String], _ boxes: [BookBox], _ merging: MergeState) {
+    (self.books, self.kept, self.tags, self.boxes, self.merging) = (books, kept, tags, boxes, merging)
+  }
+  static let fields = Fields(
+    Shelf.self, name: "MemoryShelf", version: 1, Field("books", \.books, default: []),
+    Field("kept", \.kept, merge: .byID(unlisted: .keep), default: []), Field("tags", \.tags, default: [:]),
+    Field("boxes", \.boxes, default: []), Field("merging", \.merging, default: MergeState()),
+    make: { Shelf($0, $1, $2, $3, $4) })
 }
 
 private final class Thing: DescribedModel {

@@ -16,6 +16,9 @@ struct ServerState {
     _ merger: ValueMerger, _ server: ArchiveValue, _ base: ArchiveValue?, wanted: Set<String>?, state stateKey: String
   ) throws {
     self.merger = merger
+    self.merger.path = []
+    // A patch names the elements and keys that it removes.
+    if !merger.incoming.removesAbsentKeys { self.merger.keepingPolicy = .automatic }
     self.server = server
     self.base = base
     self.wanted = wanted
@@ -51,6 +54,7 @@ struct ServerState {
     if let known = known[entity] { return known }
     let old = try matching.entities[entity][.base].first.map { try merger.graph.record($0) }
     var result = old
+    merger.selectors = merger.selectorsByObject[entity] ?? []
     if let says = try merger.serverRecord(of: entity) {
       result = try merger.overlaid(
         said(says), merger.graph.schema(number), over: old.map { [$0] } ?? [], fillsIn: false)

@@ -106,8 +106,31 @@ extension ValueMerger {
 
   /// Returns a value with its absent keys taken from other values.
   ///
-  /// - Parameter fillsIn: whether keys that are absent from all of them take their defaults.
-  mutating func overlaid(_ value: ArchiveValue, over known: [ArchiveValue?], fillsIn: Bool) throws -> ArchiveValue {
+  /// - Parameters:
+  ///   - fillsIn: whether keys that are absent from all of them take their defaults.
+  ///   - step: the step to the value, for a remembered base.
+  ///   - declared: the policy of the value, for a remembered base; that of the value that contains it by default.
+  mutating func overlaid(
+    _ value: ArchiveValue, over known: [ArchiveValue?], fillsIn: Bool, at step: ValuePath.Component? = nil,
+    _ declared: MergePolicy? = nil, _ shape: TypeShape? = nil
+  ) throws -> ArchiveValue {
+    guard let outer = keepingPolicy else { return try overlaidInside(value, over: known, fillsIn: fillsIn, shape) }
+    let count = path.count
+    if let step { path.append(step) }
+    defer {
+      path.removeLast(path.count - count)
+      keepingPolicy = outer
+    }
+    let (policy, named) = (declared ?? outer, selectedPolicy)
+    keepingPolicy = value.arrayValue == nil ? named ?? (options.policy == nil ? policy : .automatic) : .recursive
+    let result = try overlaidInside(value, over: known, fillsIn: fillsIn, shape)
+    guard let base = known.first ?? nil else { return result }
+    return try keepingUnlisted(result, of: base, named ?? options.policy ?? policy, shape)
+  }
+
+  private mutating func overlaidInside(
+    _ value: ArchiveValue, over known: [ArchiveValue?], fillsIn: Bool, _ shape: TypeShape?
+  ) throws -> ArchiveValue {
     switch value {
     case .record(let record):
       guard let schema = catalog[record.typeName] else { return value }
@@ -126,7 +149,9 @@ extension ValueMerger {
           let others = lists.compactMap { list in
             list.counterpart(of: place, isRepeated: own.isRepeated(place.id)).map { ArchiveValue.record($0) }
           }
-          return try overlaid(.record(record), over: others, fillsIn: fillsIn)
+          let id = keepingPolicy == nil ? nil : finder.identity(of: record)
+          return try overlaid(
+            .record(record), over: others, fillsIn: fillsIn, at: id.map { .element(key: $0.key, id: $0.value) })
         }
       }
       // Only from one list: a model of another list may be the same model, and two elements would get its identity.
@@ -147,11 +172,13 @@ extension ValueMerger {
       return value.isSet ? try .set(ofMerged: elements) : .array(elements)
     case .object, .map:
       let others = known.map { ArchiveValue.lookup($0?.members()) }
+      let inside: TypeShape? =
+        if case .dictionary(_, let values)? = shape?.kind { TypeShape(of: values).unwrapped } else { nil }
       return value.with(
         try (value.members() ?? []).compactMap { step, item in
           let olds = others.map { $0[step] }
           if item.isUnknownCase { return olds.lazy.compactMap(\.self).first.map { (step, $0) } }
-          do { return (step, try overlaid(item, over: olds, fillsIn: fillsIn)) } catch {
+          do { return (step, try overlaid(item, over: olds, fillsIn: fillsIn, at: step, nil, inside)) } catch {
             throw ArchiveError.at(step.errorStep, error)
           }
         })
@@ -171,7 +198,11 @@ extension ValueMerger {
       let olds = others.compactMap { $0[field.key] }
       do {
         if let value = record[field.key] {
-          values.append(try overlaid(value, over: olds, fillsIn: fillsIn))
+          let policy = keepingPolicy.map { self.policy(field, schema.mergeTraits.rules?.policy, $0, isTyped: true) }
+          values.append(
+            try overlaid(
+              value, over: olds, fillsIn: fillsIn, at: .key(field.key), policy,
+              policy == nil ? nil : field.shape.unwrapped))
         } else if let value = olds.first {
           values.append(value)
         } else if fillsIn, !incoming.isArchived || field.archive != .excluded {
@@ -216,12 +247,18 @@ extension ValueMerger {
       let rest = all.filter { entry in !keys.contains { ExactKey.isSame($0, entry.key) } }
       return ModelRecord(shape: record.shape, values: [.object(ArchiveObject(uniqueEntries: order + rest))])
     }
+    path.append(.key(name))
+    defer { path.removeLast() }
     var entries: [ArchiveObject.Entry] = []
     for (label, type) in zip(info.labels, info.payload) {
       let olds = others.map { $0[label] }
       do {
         if let value = values[label] {
-          entries.append(.init(key: label, value: try overlaid(value, over: olds, fillsIn: fillsIn)))
+          let policy = keepingPolicy.map { $0.isRecursive ? .automatic : $0 }
+          let value = try overlaid(
+            value, over: olds, fillsIn: fillsIn, at: .key(label), policy,
+            policy == nil ? nil : TypeShape(of: type).unwrapped)
+          entries.append(.init(key: label, value: value))
         } else if let value = olds.compactMap(\.self).first {
           entries.append(.init(key: label, value: value))
         } else if fillsIn {

@@ -129,6 +129,34 @@ extension ValueMerger {
     return .array(merged)
   }
 
+  /// The incoming value with the keys and the elements with an identity that only the base has, if merging keeps those.
+  func keepingUnlisted(
+    _ value: ArchiveValue, of base: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
+  ) throws -> ArchiveValue {
+    let isDictionary = if case .dictionary? = shape?.kind { true } else { value.arrayValue == nil }
+    var (key, unlisted): (IdentityKey?, Unlisted?) = (nil, options.unlisted)
+    switch policy.rule {
+    case .orElse(let policy, _), .ifPresent(let policy): return try keepingUnlisted(value, of: base, policy, shape)
+    case .automatic: key = identityKey(ofElements: base) ?? identityKey(ofElements: value)
+    case .byID(let id, let named): (key, unlisted) = (id, isDictionary ? unlisted : named ?? unlisted)
+    case .recursive, .conflict: break
+    default: return value
+    }
+    guard unlisted == .keep else { return value }
+    if let own = value.members(arePairs: isDictionary), let olds = base.members(arePairs: isDictionary) {
+      let known = Set(own.map(\.step))
+      let rest = olds.filter { !known.contains($0.step) }
+      return rest.isEmpty ? value : try (own.isEmpty ? base : value).with(own + rest).inCanonicalOrder()
+    }
+    // The arrangement of models in inner lists is merged as one value.
+    guard let key, let own = value.arrayValue, let base = base.arrayValue, !value.listsContainers else { return value }
+    let olds = try base.filter { try !(graph.opened($0)[key]?.isNull ?? true) }
+    let lists = try identified(olds, olds, own, by: key)
+    let elements = lists.base.values.merging(lists.server.values) { $1 }
+    let merged = lists.order.merged(Set(elements.keys)).compactMap { elements[$0] }
+    return value.isSet ? try .set(ofMerged: merged) : .array(merged)
+  }
+
   /// Whether elements that the source does not list are kept.
   ///
   /// - Parameter named: the setting of the policy.

@@ -52,6 +52,10 @@ struct ValueMerger {
   /// Whether the base is that of a ``MergeState``, which may lack keys of models at any depth.
   var isBaseRemembered = false
 
+  /// The policy of the value that becomes part of a remembered base, which then keeps the elements and keys that the
+  /// source does not list if the policy does; `nil` for any other value.
+  var keepingPolicy: MergePolicy?
+
   /// How complete the incoming data is.
   struct Incoming {
     /// Whether it is a whole model, in which fields that JSON does not hold have the program's own values.
