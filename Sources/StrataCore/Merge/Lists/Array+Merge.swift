@@ -72,7 +72,7 @@ extension Array where Element: VersionedModel {
     report.isChangedInside = changes.changeList(of: count)
     let graph = MergeGraph(), list = ArchiveValue.array([])
     let commit = MergeCommit(
-      graph: graph, linking: try ObjectLinking(graph, nil, root: list, updates: []) { _ in throw PathTree.lost },
+      graph: graph, linking: try ObjectLinking(graph, nil, root: list, updates: []) { _ in throw PathEdit.lost },
       root: list, rootNumber: nil, validates: options.validates, runsHooks: catalog.finishesMerged, mustAdopt: true)
     let finished = try commit.run(&self) { _, commit, context in
       try sides[0].applying(changes, source, by: key, graph, runsHooks: commit.runsHooks, in: context)

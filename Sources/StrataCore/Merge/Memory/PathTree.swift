@@ -27,10 +27,6 @@ struct PathTree {
     }
   }
 
-  static var lost: ArchiveError {
-    ArchiveError(.mergeFailed, "the path of the conflict no longer leads to a value")
-  }
-
   /// Whether the tree contains the path or a prefix of it.
   func covers(_ path: [ValuePath.Component]) -> Bool {
     var node = 0
@@ -51,11 +47,6 @@ struct PathTree {
       waiting += nodes[node].next.values
     }
     return result
-  }
-
-  /// The steps from a node to its children, in the order of the paths.
-  private func steps(from node: Int) -> [(step: ValuePath.Component, node: Int)] {
-    nodes[node].next.sorted { $0.value < $1.value }.map { ($0.key, $0.value) }
   }
 
   /// The indices of the elements that the steps from a node name, and the steps that name several elements.
@@ -169,154 +160,8 @@ struct PathTree {
     return result
   }
 
-  /// Returns an element in which the values that steps name are replaced. Each step replaces one value.
-  private func replacing(
-    _ steps: inout Set<ValuePath.Component>, in element: ArchiveValue, _ open: (ArchiveValue) throws -> ArchiveValue,
-    _ replacement: (ValuePath.Component, ArchiveValue) throws -> ArchiveValue?
-  ) throws -> ArchiveValue {
-    let keys = keys(of: steps)
-    func replaced(_ held: ArchiveValue) throws -> ArchiveValue? {
-      guard let step = try step(to: held, among: steps, keys, open) else { return try inside(held) }
-      steps.remove(step)
-      return try replacement(step, held)
-    }
-    func inside(_ value: ArchiveValue) throws -> ArchiveValue {
-      switch value {
-      case .array(let elements): .array(try elements.compactMap(replaced))
-      case .set(let elements): .set(try elements.compactMap(replaced))
-      case .object(let object):
-        .object(
-          ArchiveObject(
-            uniqueEntries: try object.entries.compactMap { entry in
-              try replaced(entry.value).map { .init(key: entry.key, value: $0) }
-            }))
-      case .map(let entries):
-        .map(try entries.compactMap { entry in try replaced(entry.value).map { .init(key: entry.key, value: $0) } })
-      case .record(let record) where value.isCase: .record(try record.mapValues(inside))
-      default: value
-      }
-    }
-    return try inside(element)
-  }
-
-  // MARK: Setting
-
-  /// The result of setting values.
-  struct Edit {
-    var root: ArchiveValue
-    /// The new fields of objects on the paths.
-    var updates: [Int: ModelRecord] = [:]
-    /// The numbers of the paths that do not exist, at which nothing was set.
-    var lost = Set<Int>()
-    /// The numbers of the paths that name one of several elements, of which the first was changed.
-    var ambiguous = Set<Int>()
-  }
-
-  /// Sets a value at the end of each path; `nil` removes the existing value.
-  ///
-  /// - Parameter record: returns the fields of an object.
-  func setting(
-    _ values: [ArchiveValue?], in root: ArchiveValue, _ record: (Int) throws -> ModelRecord
-  ) throws -> Edit {
-    var result = Edit(root: root)
-    var waiting: [(object: Int, node: Int)] = []
-    func lose(_ node: Int) { result.lost.formUnion(paths(through: node)) }
-    func edited(_ value: ArchiveValue?, _ node: Int) throws -> ArchiveValue? {
-      try inside(nodes[node].ends.last.map { values[$0] } ?? value, node)
-    }
-    func inside(_ value: ArchiveValue?, _ node: Int) throws -> ArchiveValue? {
-      guard !nodes[node].next.isEmpty else { return value }
-      switch value {
-      case .reference(let number)?:
-        waiting.append((number, node))
-        return value
-      case .map(let entries)?: return .map(try self.entries(entries, node, edited, lose))
-      case .object(let object)? where object.isEmpty && hasContent(node):
-        // An empty dictionary whose keys are not strings has the form of an empty object.
-        return .map(try self.entries([], node, edited, lose))
-      case .record?, .object?:
-        var changed = value
-        for (step, inner) in steps(from: node) {
-          // A record has the keys that its model declares. A value under any other key would be lost.
-          guard case .key(let key) = step, value?.recordValue == nil || value?[key] != nil else {
-            lose(inner)
-            continue
-          }
-          changed?[key] = try edited(value?[key], inner)
-        }
-        return changed
-      case .array(let elements)?: return .array(try list(elements, node))
-      case .set(let elements)?: return .set(try list(elements, node))
-      default:
-        for inner in nodes[node].next.values { lose(inner) }
-        return value
-      }
-    }
-    func list(_ elements: [ArchiveValue], _ node: Int) throws -> [ArchiveValue] {
-      func open(_ value: ArchiveValue) throws -> ArchiveValue {
-        try value.opened { try result.updates[$0] ?? record($0) }
-      }
-      let found = try places(node, in: elements, open)
-      var changed: [ArchiveValue?] = elements
-      var missing = missingSteps(node, found.places)
-      if !missing.isEmpty {
-        let deeper = try held(elements, by: missing, open)
-        for (step, values) in deeper where values.count > 1 {
-          if let inner = nodes[node].next[step] { result.ambiguous.formUnion(paths(through: inner)) }
-        }
-        var pending = missing.filter { deeper[$0] != nil }
-        missing.subtract(pending)
-        for place in elements.indices where !pending.isEmpty {
-          changed[place] = try replacing(&pending, in: elements[place], open) { step, value in
-            try nodes[node].next[step].flatMap { try edited(value, $0) }
-          }
-        }
-      }
-      for (step, inner) in steps(from: node) {
-        if found.ambiguous.contains(step) { result.ambiguous.formUnion(paths(through: inner)) }
-        if let place = found.places[step] {
-          changed[place] = try edited(elements[place], inner)
-          continue
-        }
-        switch step {
-        case .element where missing.contains(step), .value: changed.append(try edited(nil, inner))
-        case .element: break
-        case .key, .index, .anyKey, .anyElement: lose(inner)
-        }
-      }
-      return changed.compactMap(\.self)
-    }
-    result.root = try edited(root, 0) ?? .null
-    while let (number, node) = waiting.popLast() {
-      let fields = try result.updates[number] ?? record(number)
-      if case .record(let edited)? = try inside(.record(fields), node) { result.updates[number] = edited }
-    }
-    return result
-  }
-
   private func hasContent(_ node: Int) -> Bool {
     nodes[node].next.keys.contains { if case .value = $0 { true } else { false } }
-  }
-
-  private func entries(
-    _ entries: [ArchiveValue.MapEntry], _ node: Int, _ edited: (ArchiveValue?, Int) throws -> ArchiveValue?,
-    _ lose: (Int) -> Void
-  ) throws -> [ArchiveValue.MapEntry] {
-    var places: [ValuePath.Component: Int] = [:]
-    for (place, entry) in entries.enumerated() where nodes[node].next[.value(entry.key)] != nil {
-      places[.value(entry.key)] = place
-    }
-    var changed: [ArchiveValue.MapEntry?] = entries
-    for (step, inner) in steps(from: node) {
-      guard case .value(let key) = step else {
-        lose(inner)
-        continue
-      }
-      let place = places[step]
-      let entry = try edited(place.map { entries[$0].value }, inner).map { ArchiveValue.MapEntry(key: key, value: $0) }
-      if let place { changed[place] = entry } else { changed.append(entry) }
-    }
-    return changed.compactMap(\.self)
   }
 }
 
@@ -336,6 +181,17 @@ extension ArchiveValue {
     case .map(let entries): for entry in entries { try body(entry.value) }
     case .record(let record) where isCase: try record.values[0].forEachInside(body)
     default: break
+    }
+  }
+
+  /// Replaces each element of a list, each value of a dictionary, and each associated value of a case; `nil` removes it.
+  func mapHeld(_ change: (ArchiveValue) throws -> ArchiveValue?) rethrows -> ArchiveValue {
+    switch self {
+    case .array(let elements): .array(try elements.compactMap(change))
+    case .set(let elements): .set(try elements.compactMap(change))
+    case .object, .map: with(try (members() ?? []).compactMap { step, value in try change(value).map { (step, $0) } })
+    case .record(let record) where isCase: .record(try record.mapValues { try $0.mapHeld(change) })
+    default: self
     }
   }
 }

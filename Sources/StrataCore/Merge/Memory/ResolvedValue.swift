@@ -34,7 +34,7 @@ struct ResolvedValue {
 
   /// The fields of an object that is new locally.
   mutating func newRecord(of entity: Int) throws -> ModelRecord {
-    guard let record = try merger?.newRecord(of: entity) else { throw PathTree.lost }
+    guard let record = try merger?.newRecord(of: entity) else { throw PathEdit.lost }
     return record
   }
 

@@ -58,8 +58,7 @@ extension VersionedModel {
           + "with .value(…), or change the model and resolve it with .local", typeName: snapshot.schema.name)
     }
     var resolved = try ResolvedValue(snapshot)
-    var paths: [[ValuePath.Component]] = []
-    var values: [ArchiveValue?] = []
+    var (root, updates) = (snapshot.root, [Int: ModelRecord]())
     if resolution != .local {
       let value: ArchiveValue? =
         switch resolution {
@@ -68,33 +67,22 @@ extension VersionedModel {
         case .server: conflict.server
         case .value(let value): value
         }
-      paths.append(conflict.path.components)
       do {
-        values.append(try value.map { try resolved.value($0, isServers: resolution == .server, state, type) })
+        let found = try value.map { try resolved.value($0, isServers: resolution == .server, state, type) }
+        let edit = try PathEdit(root, conflict.path, to: found, in: graph)
+        (root, updates) = (edit.root, edit.updates)
       } catch { throw ArchiveError.wrap(error).inType(snapshot.schema.name) }
     }
+    // Hooks and rules of a root object run even if nothing else in it changed.
+    if let number = snapshot.rootNumber, updates[number] == nil { updates[number] = try graph.record(number) }
     if let key = snapshot.stateKey, state != nil {
       state?.forget(conflict)
-      paths.append([.key(key)])
-      values.append(state?.value)
+      if let number = snapshot.rootNumber { updates[number]?[key] = state?.value } else { root[key] = state?.value }
     }
-    var edit = try PathTree(paths).setting(values, in: snapshot.root) { try graph.record($0) }
-    guard edit.lost.isEmpty else { throw PathTree.lost.inType(snapshot.schema.name) }
-    guard edit.ambiguous.isEmpty else {
-      throw ArchiveError(
-        .mergeFailed,
-        "several elements have the identity that the path names (\(conflict.path.keysOnly)), so the value may be for "
-          + "another one; change the element itself, and resolve the conflict with .local",
-        typeName: snapshot.schema.name)
-    }
-    // Hooks and rules of a root object run even if nothing else in it changed.
-    if let number = snapshot.rootNumber, edit.updates[number] == nil {
-      edit.updates[number] = try graph.record(number)
-    }
-    let updates = try edit.updates.sorted { $0.key < $1.key }.map { number, record in
+    let changes = try updates.sorted { $0.key < $1.key }.map { number, record in
       ObjectLinking.Update(number: number, before: try graph.record(number), record: record)
     }
-    let linking = try ObjectLinking(graph, resolved.merger?.matching, root: edit.root, updates: updates) {
+    let linking = try ObjectLinking(graph, resolved.merger?.matching, root: root, updates: changes) {
       try resolved.newRecord(of: $0)
     }
     let commit = MergeCommit(

@@ -1,0 +1,90 @@
+/// A value with another one at the end of a path. References are not followed recursively.
+struct PathEdit {
+  private(set) var root: ArchiveValue
+  /// The new fields of objects on the path.
+  private(set) var updates: [Int: ModelRecord] = [:]
+
+  static var lost: ArchiveError {
+    ArchiveError(.mergeFailed, "the path of the conflict no longer leads to a value")
+  }
+
+  /// - Parameter new: the new value; `nil` removes the existing one.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the path leads to no value, or names several elements.
+  init(_ root: ArchiveValue, _ path: ValuePath, to new: ArchiveValue?, in graph: MergeGraph) throws {
+    var object: (number: Int, path: ArraySlice<ValuePath.Component>)?
+    func edited(_ value: ArchiveValue?, _ path: ArraySlice<ValuePath.Component>) throws -> ArchiveValue? {
+      guard let step = path.first else { return new }
+      let rest = path.dropFirst()
+      switch (value, step) {
+      case (.reference(let number)?, _):
+        object = (number, path)
+        return value
+      // An empty dictionary whose keys are not strings has the form of an empty object.
+      case (.object(let object)?, .value) where object.isEmpty: return try edited(.map([]), path)
+      case (.map(let entries)?, .value(let key)):
+        let place = entries.lastIndex { $0.key == key }
+        let entry = try edited(place.map { entries[$0].value }, rest).map { ArchiveValue.MapEntry(key: key, value: $0) }
+        return .map(entries.putting(entry, at: place))
+      // A record has the keys that its model declares. A value under any other key would be lost.
+      case (.record?, .key(let key)) where value?[key] != nil, (.object?, .key(let key)):
+        var changed = value
+        changed?[key] = try edited(value?[key], rest)
+        return changed
+      case (.array(let elements)?, _): return .array(try list(elements, step, rest))
+      case (.set(let elements)?, _): return .set(try list(elements, step, rest))
+      default: throw Self.lost
+      }
+    }
+    func isNamed(_ value: ArchiveValue, _ step: ValuePath.Component) throws -> Bool {
+      switch step {
+      case .element(let key, let id): try graph.opened(value)[key] == id
+      case .value(let content): try graph.opened(value) == content
+      case .key, .index, .anyKey, .anyElement: false
+      }
+    }
+    func list(
+      _ elements: [ArchiveValue], _ step: ValuePath.Component, _ rest: ArraySlice<ValuePath.Component>
+    ) throws -> [ArchiveValue] {
+      var places = try elements.indices.filter { try isNamed(elements[$0], step) }
+      var count = places.count
+      switch step {
+      case .element where places.isEmpty:
+        // A path names a model in an inner list, a dictionary or a case by its identity alone.
+        func held(_ value: ArchiveValue) throws -> ArchiveValue? {
+          guard try isNamed(value, step) else { return try value.mapHeld(held) }
+          count += 1
+          return try edited(value, rest)
+        }
+        let inside = try elements.map { try $0.mapHeld(held) }
+        if count == 1 { return inside }
+      case .index(let place) where elements.indices.contains(place): places = [place]
+      // An absent element is added at the end.
+      case .element, .value: break
+      case .key, .index, .anyKey, .anyElement: throw Self.lost
+      }
+      guard count < 2 else {
+        throw ArchiveError(
+          .mergeFailed,
+          "several elements have the identity that the path names (\(path.keysOnly)), so the value may be for another one; "
+            + "change the element itself, and resolve the conflict with .local")
+      }
+      return elements.putting(try edited(places.first.map { elements[$0] }, rest), at: places.first)
+    }
+    self.root = root
+    self.root = try edited(root, path.components[...]) ?? .null
+    while let (number, rest) = object {
+      object = nil
+      updates[number] = try edited(.record(graph.record(number)), rest)?.recordValue
+    }
+  }
+}
+
+extension Array {
+  /// Replaces the element at an index or adds one at the end; `nil` removes.
+  fileprivate func putting(_ element: Element?, at place: Int?) -> [Element] {
+    var result = self
+    let place = place ?? count
+    result.replaceSubrange(place..<Swift.min(place + 1, count), with: element.map { [$0] } ?? [])
+    return result
+  }
+}
