@@ -17,11 +17,11 @@ extension ValueDifference {
   private struct Node {
     var own: [Change] = []
     /// The key that identifies the elements of arrays.
-    let key: IdentityKey
+    let key: IdentityKey?
     /// In the order of the changes.
     var children: [(component: ValuePath.Component, node: Node)] = []
 
-    init(_ changes: [(path: ArraySlice<ValuePath.Component>, change: Change)], _ key: IdentityKey) {
+    init(_ changes: [(path: ArraySlice<ValuePath.Component>, change: Change)], _ key: IdentityKey?) {
       self.key = key
       var groups: [ValuePath.Component: [(ArraySlice<ValuePath.Component>, Change)]] = [:]
       var order: [ValuePath.Component] = []
@@ -158,7 +158,7 @@ extension ValueDifference {
     }
 
     private func byID(_ elements: [ArchiveValue]) throws -> [(id: ArchiveValue, value: ArchiveValue)] {
-      guard let ids = ValueDifference.ids(elements, key) else { throw Self.mismatch }
+      guard let key, let ids = ValueDifference.ids(elements, key) else { throw Self.mismatch }
       var nodes: [ArchiveValue: Node] = [:]
       for case (.element(_, let id), let node) in children { nodes[id] = node }
       var result: [(id: ArchiveValue, value: ArchiveValue)] = []

@@ -34,8 +34,9 @@ public struct ValueDifference: Sendable, Hashable {
   /// The differences in the order of the old value, with additions last.
   public private(set) var changes: [Change] = []
 
-  /// The key that identifies the elements of arrays.
-  let key: IdentityKey
+  /// The key that identifies the elements of arrays; `nil` for a comparison of JSON, in which no element has an
+  /// identity, and records, sets and maps are one value.
+  let key: IdentityKey?
   private var path: [ValuePath.Component] = []
 
   /// - Parameters:
@@ -47,6 +48,10 @@ public struct ValueDifference: Sendable, Hashable {
   ///   differences up to 4,000 elements, and n log n beyond, where an array of which less than half is kept is one
   ///   value.
   public init(from old: ArchiveValue, to new: ArchiveValue, elementsBy key: IdentityKey = "id") {
+    self.init(from: old, to: new, key: key)
+  }
+
+  init(from old: ArchiveValue, to new: ArchiveValue, key: IdentityKey?) {
     self.key = key
     compare(old, new)
   }
@@ -69,11 +74,11 @@ public struct ValueDifference: Sendable, Hashable {
   private mutating func compare(_ old: ArchiveValue, _ new: ArchiveValue) {
     switch (old, new) {
     case (.object(let before), .object(let after)): compare(before.entries, after.entries)
-    case (.record(let before), .record(let after)) where before.hasSameType(as: after):
+    case (.record(let before), .record(let after)) where key != nil && before.hasSameType(as: after):
       compare(before.object.entries, after.object.entries)
     case (.array(let before), .array(let after)): compare(before, after)
-    case (.set(let before), .set(let after)): compareMembers(before, after)
-    case (.map(let before), .map(let after)): compare(before, after)
+    case (.set(let before), .set(let after)) where key != nil: compareMembers(before, after)
+    case (.map(let before), .map(let after)) where key != nil: compare(before, after)
     default: if old != new { note(.changed, old, new) }
     }
   }
@@ -119,8 +124,8 @@ public struct ValueDifference: Sendable, Hashable {
 
   private mutating func compare(_ before: [ArchiveValue], _ after: [ArchiveValue]) {
     guard !before.isStored(like: after) else { return }
-    if let olds = Self.ids(before, key), let news = Self.ids(after, key), !olds.isEmpty || !news.isEmpty {
-      return compareByID(before, after, olds, news)
+    if let key, let olds = Self.ids(before, key), let news = Self.ids(after, key), !olds.isEmpty || !news.isEmpty {
+      return compareByID(before, after, olds, news, key)
     }
     if before.count == after.count {
       for place in before.indices { compare(before[place], after[place], at: .index(place)) }
@@ -129,12 +134,16 @@ public struct ValueDifference: Sendable, Hashable {
     guard let difference = ElementDifference(before, after) else {
       return note(.changed, .array(before), .array(after))
     }
-    for place in difference.removed { note(.removed, before[place], nil, at: .index(place)) }
+    // The operations of a patch are applied one by one, so it removes from the end.
+    for place in key == nil ? difference.removed.reversed() : difference.removed {
+      note(.removed, before[place], nil, at: .index(place))
+    }
     for place in difference.added { note(.added, nil, after[place], at: .index(place)) }
   }
 
   private mutating func compareByID(
-    _ before: [ArchiveValue], _ after: [ArchiveValue], _ olds: [ArchiveValue], _ news: [ArchiveValue]
+    _ before: [ArchiveValue], _ after: [ArchiveValue], _ olds: [ArchiveValue], _ news: [ArchiveValue],
+    _ key: IdentityKey
   ) {
     let kept = Dictionary(uniqueKeysWithValues: zip(news, after))
     let known = Set(olds)

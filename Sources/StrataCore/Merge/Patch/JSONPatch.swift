@@ -81,57 +81,11 @@ public struct JSONPatch: Sendable, Hashable {
   ///
   /// - Complexity: as ``ValueDifference``, whose rules for arrays without keys apply to all arrays here.
   public init(from old: ArchiveValue, to new: ArchiveValue) {
-    var comparison = Comparison()
-    comparison.compare(old, new)
-    operations = comparison.operations
-  }
-
-  private struct Comparison {
-    var operations: [Operation] = []
-    private var path: [ValuePath.Component] = []
-
-    private func pointer(_ token: String) -> ValuePath { ValuePath(path + [.key(token)]) }
-
-    private mutating func compare(_ old: ArchiveValue, _ new: ArchiveValue, at token: String) {
-      path.append(.key(token))
-      compare(old, new)
-      path.removeLast()
-    }
-
-    mutating func compare(_ old: ArchiveValue, _ new: ArchiveValue) {
-      switch (old, new) {
-      case (.object(let before), .object(let after)): compare(before.entries, after.entries)
-      case (.array(let before), .array(let after)): compare(before, after)
-      default: if old != new { operations.append(.replace(ValuePath(path), new)) }
-      }
-    }
-
-    private mutating func compare(_ before: [ArchiveObject.Entry], _ after: [ArchiveObject.Entry]) {
-      guard !before.isStored(like: after) else { return }
-      let pairs = KeyPairs(before, after)
-      for (entry, new) in zip(before, pairs.news) where new == nil { operations.append(.remove(pointer(entry.key))) }
-      for (entry, old) in zip(after, pairs.olds) {
-        if let old {
-          compare(before[old].value, entry.value, at: entry.key)
-        } else {
-          operations.append(.add(pointer(entry.key), entry.value))
-        }
-      }
-    }
-
-    private mutating func compare(_ before: [ArchiveValue], _ after: [ArchiveValue]) {
-      guard !before.isStored(like: after) else { return }
-      guard before.count != after.count else {
-        for place in before.indices { compare(before[place], after[place], at: String(place)) }
-        return
-      }
-      guard let difference = ElementDifference(before, after) else {
-        operations.append(.replace(ValuePath(path), .array(after)))
-        return
-      }
-      // From the end, so that a removal does not change the indices of the remaining ones.
-      for place in difference.removed.reversed() { operations.append(.remove(pointer(String(place)))) }
-      for place in difference.added { operations.append(.add(pointer(String(place)), after[place])) }
+    operations = ValueDifference(from: old, to: new, key: nil).changes.map { change in
+      let path = ValuePath(
+        change.path.components.map { if case .index(let index) = $0 { .key(String(index)) } else { $0 } })
+      guard let new = change.new else { return .remove(path) }
+      return change.kind == .added ? .add(path, new) : .replace(path, new)
     }
   }
 }
