@@ -2,6 +2,8 @@
 struct ElementDifference {
   private(set) var removed: [Int] = []
   private(set) var added: [Int] = []
+  /// Whether more than 4,000 elements are between the common ends.
+  let isLarge: Bool
 
   /// The maximum number of differing elements for which the smallest difference is computed.
   private static let exactLimit = 4000
@@ -11,11 +13,11 @@ struct ElementDifference {
   /// - Complexity: linear in the common prefix and suffix. The elements between them take the product of their number
   ///   and the number of differences up to 4,000 elements, and n log n beyond. The elements kept are then a longest run
   ///   of equal elements in the same order, in which the nth of several equal elements is matched with the nth.
-  init?(_ old: [ArchiveValue], _ new: [ArchiveValue]) {
+  init?<Element: Hashable>(_ old: [Element], _ new: [Element]) {
     let ends = CommonEnds(old, new, ==)
     let start = ends.start
-    var numbers: [ArchiveValue: Int] = [:]
-    func numbered(_ elements: ArraySlice<ArchiveValue>) -> [Int] {
+    var numbers: [Element: Int] = [:]
+    func numbered(_ elements: ArraySlice<Element>) -> [Int] {
       elements.map { element in
         if let number = numbers[element] { return number }
         numbers[element] = numbers.count
@@ -23,10 +25,11 @@ struct ElementDifference {
       }
     }
     let olds = numbered(old[ends.old]), news = numbered(new[ends.new])
+    isLarge = olds.count + news.count > Self.exactLimit
     if olds.isEmpty || news.isEmpty {
       removed = olds.indices.map { start + $0 }
       added = news.indices.map { start + $0 }
-    } else if olds.count + news.count <= Self.exactLimit {
+    } else if !isLarge {
       let difference = news.difference(from: olds)
       for case .remove(let place, _, _) in difference.removals { removed.append(start + place) }
       for case .insert(let place, _, _) in difference.insertions { added.append(start + place) }
@@ -49,13 +52,9 @@ struct ElementDifference {
     return (kept.map(\.old), kept.map(\.new))
   }
 
-  /// The indices of a list that are not among `places`, which are sorted.
+  /// The indices of a list that are not among `places`.
   private static func others(than places: [Int], _ count: Int) -> [Int] {
-    var rest = places[...]
-    return (0..<count).filter { place in
-      guard rest.first == place else { return true }
-      rest.removeFirst()
-      return false
-    }
+    let kept = Set(places)
+    return (0..<count).filter { !kept.contains($0) }
   }
 }

@@ -1,8 +1,5 @@
 /// Merges texts line by line: diff3, as Khanna, Kunal and Pierce describe it ("A formal investigation of diff3", 2007).
 enum LineMerge {
-  /// The maximum number of differing lines, because comparing them takes memory quadratic in their number.
-  private static let limit = 4000
-
   /// Returns the merged text; `nil` if both sides changed the same or neighbouring lines, or if too many lines differ.
   static func merge(base: String, local: String, server: String) -> String? {
     let (old, own, other) = (lines(base), lines(local), lines(server))
@@ -53,20 +50,10 @@ enum LineMerge {
 
   /// For each line of the old text, the index of the same line in the new one. Returns `nil` if too many lines differ.
   private static func matches(_ old: [String], _ new: [String]) -> [Int?]? {
-    let ends = CommonEnds(old, new, ExactKey.isSame)
-    var result = old.indices.map { $0 < ends.start ? $0 : $0 < ends.old.upperBound ? nil : $0 - old.count + new.count }
-    let before = old[ends.old].map { ExactKey($0) }, after = new[ends.new].map { ExactKey($0) }
-    guard before.count + after.count <= limit else { return nil }
-    var removed = Set<Int>(), inserted = Set<Int>()
-    for change in after.difference(from: before) {
-      switch change {
-      case .remove(let offset, _, _): removed.insert(offset)
-      case .insert(let offset, _, _): inserted.insert(offset)
-      }
-    }
-    let kept = before.indices.filter { !removed.contains($0) }
-    let found = after.indices.filter { !inserted.contains($0) }
-    for (one, other) in zip(kept, found) { result[ends.start + one] = ends.start + other }
-    return result
+    guard let difference = ElementDifference(old.map { ExactKey($0) }, new.map { ExactKey($0) }), !difference.isLarge
+    else { return nil }
+    let removed = Set(difference.removed), added = Set(difference.added)
+    var found = new.indices.filter { !added.contains($0) }[...]
+    return old.indices.map { removed.contains($0) ? nil : found.popFirst() }
   }
 }
