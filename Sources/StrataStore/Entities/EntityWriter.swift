@@ -215,7 +215,7 @@ package final class EntityWriter {
       shape: type.shape(of: known.map(\.place)),
       values: try known.map { try type.value(of: $0, rows[row].values[$0.slot] ?? .null, in: table) })
     let server = ModelRecord(shape: type.shape(of: said.map(\.attribute.place)), values: said.map(\.value))
-    let merged = try merging.merged(server, into: local)
+    let merged = try merging.merged(server, into: local).record
     for attribute in type.attributes where attribute.isWritten {
       let key = type.schema.fields[attribute.place].key
       guard let value = merged[key], local[key] != value else { continue }

@@ -203,13 +203,10 @@ package struct FieldMerging {
     catalog = SchemaCatalog(of: type)
     let traits = schema.mergeTraits
     hasHooks = traits.hooks != nil
-    var isRuled = false
-    if let rule = traits.rules?.policy.rule, case .automatic = rule {} else { isRuled = traits.rules != nil }
     isPlain = schema.fields.map { field in
-      if field.shape.holdsDictionary { return false }
-      guard TypeShape.archivable(field.type)?._rootSchema == nil else { return false }
+      guard !field.shape.holdsDictionary, TypeShape.archivable(field.type)?._rootSchema == nil else { return false }
       switch field.merge.rule {
-      case .automatic: return !isRuled
+      case .automatic: return traits.rules?.policy.isAutomatic ?? true
       case .server: return true
       default: return false
       }
@@ -218,29 +215,16 @@ package struct FieldMerging {
 
   /// Merges the incoming fields into the local ones. Absent fields are unchanged.
   ///
-  /// - Throws: ``ArchiveError`` if a policy or a hook fails.
-  package func merged(_ server: ModelRecord, into local: ModelRecord) throws -> ModelRecord {
-    var merger = ValueMerger(
-      catalog: catalog, options: MergeOptions(), isBaseKnown: false,
-      incoming: .init(isWhole: isWhole, hasParts: !isWhole, hasWholeLists: true))
-    return try merger.mergeFields(
-      nil, isBaseKnown: false, local, server, schema: schema, inherited: .automatic)
-  }
-
-  /// Merges the incoming fields with the local changes since a base, field by field.
-  ///
   /// - Parameters:
-  ///   - base: the state that both sides started from; only its fields are merged.
+  ///   - base: the state that both sides started from; only its fields are merged. `nil` if it is not known.
   /// - Returns: the merged fields, and the conflicts that no policy resolved.
   /// - Throws: ``ArchiveError`` if a policy or a hook fails.
   package func merged(
-    _ server: ModelRecord, into local: ModelRecord, base: ModelRecord
+    _ server: ModelRecord, into local: ModelRecord, base: ModelRecord? = nil
   ) throws -> (record: ModelRecord, conflicts: [MergeReport.Entry]) {
-    var merger = ValueMerger(
-      catalog: catalog, options: MergeOptions(), isBaseKnown: true,
-      incoming: .init(isWhole: isWhole, hasParts: !isWhole))
+    var merger = merger(isBaseKnown: base != nil)
     let record = try merger.mergeFields(
-      base, isBaseKnown: true, local, server, schema: schema, inherited: .automatic)
+      base, isBaseKnown: base != nil, local, server, schema: schema, inherited: .automatic)
     return (record, merger.notes.filter { $0.outcome == .conflict }.map(\.entry))
   }
 
@@ -248,10 +232,14 @@ package struct FieldMerging {
   ///
   /// - Throws: ``ArchiveError`` with the code `missingValue` if a key is absent and has no default.
   package func completed(_ value: ArchiveValue) throws -> ArchiveValue {
-    guard !isWhole else { return value }
-    var merger = ValueMerger(
-      catalog: catalog, options: MergeOptions(), isBaseKnown: false, incoming: .init(isWhole: false, hasParts: true))
+    var merger = merger(isBaseKnown: false)
     return try merger.completed(value, over: [])
+  }
+
+  private func merger(isBaseKnown: Bool) -> ValueMerger {
+    ValueMerger(
+      catalog: catalog, options: MergeOptions(), isBaseKnown: isBaseKnown,
+      incoming: .init(isWhole: isWhole, hasParts: !isWhole, hasWholeLists: !isBaseKnown))
   }
 
   /// The policy rule of a relation, declared by the field or else by the type.
