@@ -103,7 +103,8 @@ struct Merge {
     return Outcome(linking: linking, report: report, places: places.all, catalog: catalog)
   }
 
-  private func matched(_ catalog: inout SchemaCatalog) throws -> ObjectMatching? {
+  /// Matches the objects of all sides, and adds the schemas of their classes to a catalog.
+  func matched(_ catalog: inout SchemaCatalog) throws -> ObjectMatching? {
     guard !graph.isEmpty else { return nil }
     let isValue = !snapshot.isList && snapshot.rootNumber == nil
     var matching = ObjectMatching(graph, catalog, rootStructure: isValue ? schema : nil)

@@ -42,9 +42,13 @@ struct ResolvedValue {
     let graph = snapshot.graph
     let server = try state.read(base, type, PartReader(graph, .mergedArchive))
     guard !graph.parts.isEmpty else { return }
-    merger = try ValueMerger(
-      matching: .init(local: snapshot.root, server: server), graph, snapshot.catalog,
-      rootStructure: snapshot.rootNumber == nil ? snapshot.schema : nil, incoming: .init(hasParts: true))
+    var catalog = snapshot.catalog
+    var merge = Merge(snapshot, MergeOptions(policy: .automatic))
+    merge.server = server
+    let matching = try merge.matched(&catalog)
+    merger = ValueMerger(
+      catalog: catalog, graph: graph, options: MergeOptions(), isBaseKnown: false, incoming: .init(hasParts: true))
+    merger?.matching = matching
     remembered = try IdentifiedObjects(graph, server)
   }
 

@@ -98,20 +98,6 @@ struct ValueMerger {
         || catalog.schemas.contains { $0.fields.contains { $0.merge.isSum } })
   }
 
-  /// Creates a merger that matches objects by the roots of the sides. The base is known if it has a root.
-  init(
-    matching root: ObjectMatching.Place, _ graph: MergeGraph, _ known: SchemaCatalog, rootStructure: ModelSchema?,
-    incoming: Incoming = Incoming()
-  ) throws {
-    var catalog = known
-    for part in graph.parts { part.type._collectSchemas(into: &catalog) }
-    var matching = ObjectMatching(graph, catalog, rootStructure: rootStructure)
-    try matching.match(root) { _ in [] }
-    self.init(
-      catalog: catalog, graph: graph, options: MergeOptions(), isBaseKnown: root.base != nil, incoming: incoming)
-    self.matching = matching
-  }
-
   func sides(_ base: ArchiveValue?, _ local: ArchiveValue?, _ server: ArchiveValue?, isBaseKnown: Bool? = nil)
     -> MergeSides
   {
