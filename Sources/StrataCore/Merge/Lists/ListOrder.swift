@@ -15,10 +15,8 @@ struct ListOrder {
   func merged(_ surviving: Set<Int>) -> [Int] {
     let own = Set(local), other = Set(server)
     let common = base.filter { own.contains($0) && other.contains($0) && surviving.contains($0) }
-    let resting = Self.unmoved(common, in: local).intersection(Self.unmoved(common, in: server))
-    let movedHere = Set(common).subtracting(Self.unmoved(common, in: local))
-    let movedThere = Set(common).subtracting(Self.unmoved(common, in: server))
-    let old = Set(base)
+    let here = Self.unmoved(common, in: local), there = Self.unmoved(common, in: server)
+    let resting = here.intersection(there)
     var ownRuns: [Int: [Int]] = [:], otherRuns: [Int: [Int]] = [:]
     func collect(_ list: [Int], _ runs: inout [Int: [Int]], where isPlacedHere: (Int) -> Bool) {
       var anchor = Self.start
@@ -30,12 +28,10 @@ struct ListOrder {
         }
       }
     }
-    collect(server, &otherRuns) { !own.contains($0) || !old.contains($0) || movedThere.contains($0) }
-    collect(local, &ownRuns) {
-      !other.contains($0) || (old.contains($0) && movedHere.contains($0) && !movedThere.contains($0))
-    }
+    collect(server, &otherRuns) { !there.contains($0) }
+    collect(local, &ownRuns) { !other.contains($0) || there.contains($0) }
     var result: [Int] = []
-    for element in [Self.start] + common where element == Self.start || resting.contains(element) {
+    for element in [Self.start] + common.filter(resting.contains) {
       if element != Self.start { result.append(element) }
       result += otherRuns[element] ?? []
       result += ownRuns[element] ?? []
