@@ -33,18 +33,10 @@ extension Merge {
 
   /// The classes of all objects in the local value and the base.
   private func classes() throws -> [any VersionedModel.Type] {
-    var seen = Set<Int>()
-    var queue: [Int] = []
-    func visit(_ value: ArchiveValue) { value.forEachReference { if seen.insert($0).inserted { queue.append($0) } } }
-    visit(snapshot.root)
-    base.map(visit)
-    var classes: [ObjectIdentifier: any VersionedModel.Type] = [:]
-    while let number = queue.popLast() {
-      let type = graph.type(number)
-      classes[ObjectIdentifier(type)] = type
-      visit(.record(try graph.record(number)))
-    }
-    return Array(classes.values)
+    let roots = [snapshot.root, base].compactMap(\.self).flatMap(\.references)
+    let numbers = try Postorder.numbers(from: roots) { ArchiveValue.record(try graph.record($0)).references }
+    return Array(
+      Dictionary(numbers.map(graph.type).map { (ObjectIdentifier($0), $0) }, uniquingKeysWith: { $1 }).values)
   }
 
   private mutating func part(

@@ -14,22 +14,20 @@ package enum ValueVersions {
   package static func aligned(_ old: ArchiveValue, _ new: ArchiveValue) -> (
     old: ArchiveValue, new: ArchiveValue, types: [Difference]
   ) {
-    var types: [String: (old: Set<Int?>, new: Set<Int?>)] = [:]
-    old.visitRecords {
-      for (name, version) in $0.versions { types[name, default: ([], [])].old.insert(version) }
+    func versions(_ value: ArchiveValue) -> [String: Set<Int?>] {
+      var versions: [String: Set<Int?>] = [:]
+      value.visitRecords { for (name, version) in $0.versions { versions[name, default: []].insert(version) } }
+      return versions
     }
-    new.visitRecords {
-      for (name, version) in $0.versions { types[name, default: ([], [])].new.insert(version) }
-    }
-    types = types.filter {
-      !$0.value.old.isEmpty && !$0.value.new.isEmpty && $0.value.old != $0.value.new
+    let news = versions(new)
+    let types = versions(old).compactMap { name, old in
+      news[name].flatMap { $0 == old ? nil : Difference(name: name, old: old, new: $0) }
     }
     guard !types.isEmpty else { return (old, new, []) }
-    let names = Set(types.keys)
+    let names = Set(types.map(\.name))
     return (
       old.mapRecords { $0.withoutVersions(of: names) }, new.mapRecords { $0.withoutVersions(of: names) },
-      types.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-        .map { Difference(name: $0.key, old: $0.value.old, new: $0.value.new) }
+      types.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     )
   }
 }

@@ -25,6 +25,7 @@ struct ServerState {
     self.stateKey = stateKey
     root = ModelRecord(typeName: "", modelVersion: nil)
     root = try rootFields()
+    if let rootEntity { known[rootEntity] = root }
   }
 
   private mutating func rootFields() throws -> ModelRecord {
@@ -78,11 +79,9 @@ struct ServerState {
   func remembered() throws -> (base: ModelRecord, objects: [ModelRecord]) {
     var copy = self
     let matching = merger.matching
-    let rootEntity = rootEntity
     let root: ArchiveValue = if case .reference = server { server } else { .record(self.root) }
-    return try RememberedGraph.encoded(merger.catalog, root, canonical: { matching?.entity(of: $0) ?? $0 }) { number in
-      if let rootEntity, matching?.entity(of: number) == rootEntity { return copy.root }
-      return try copy.record(number)
+    return try RememberedGraph.encoded(merger.catalog, root, canonical: { matching?.entity(of: $0) ?? $0 }) {
+      try copy.record($0)
     }
   }
 
@@ -95,17 +94,14 @@ struct ServerState {
     let rootEntity = rootEntity
     let tree = PathTree(paths.map(\.components))
     var ambiguous = Set<Int>()
-    func isRoot(_ number: Int) -> Bool { rootEntity != nil && matching?.entity(of: number) == rootEntity }
     let own = try tree.values(in: .record(result), ambiguous: &ambiguous) { number in
-      if isRoot(number) { return result }
       guard let entity = matching?.entity(of: number), let local = matching?.entities[entity][.local].first else {
         return try copy.merger.graph.record(number)
       }
+      if entity == rootEntity { return result }
       return try copy.merger.updates[local] ?? copy.merger.graph.record(local)
     }
-    let new = try tree.values(in: .record(root), ambiguous: &ambiguous) { number in
-      isRoot(number) ? copy.root : try copy.record(number)
-    }
+    let new = try tree.values(in: .record(root), ambiguous: &ambiguous) { try copy.record($0) }
     let old = try base.map { base in
       try tree.values(in: base, ambiguous: &ambiguous) { number in
         guard let entity = matching?.entity(of: number), let old = matching?.entities[entity][.base].first else {

@@ -33,13 +33,6 @@ enum ValueOrder {
 
   /// Compares two numbers by all of their digits; see ``ExactNumber``.
   private static func compareNumbers(_ left: ArchiveValue, _ right: ArchiveValue) -> Int? {
-    if let left = left.wideInteger, let right = right.wideInteger {
-      return sign(left < right, left == right)
-    }
-    // Comparing doubles gives the same order as comparing the digits of their texts.
-    if case .double(let left) = left, case .double(let right) = right, !left.isNaN, !right.isNaN {
-      return sign(left < right, left == right)
-    }
     guard let left = ExactNumber(left), let right = ExactNumber(right) else { return nil }
     return sign(left < right, left == right)
   }

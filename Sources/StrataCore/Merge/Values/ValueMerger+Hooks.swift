@@ -10,8 +10,7 @@ extension ValueMerger {
   ///
   /// - Returns: the keys that the model merged itself.
   mutating func runHooks(
-    _ type: any KeyMerging.Type, _ local: inout ModelRecord, _ server: ModelRecord, _ base: ModelRecord?,
-    _ wanted: Set<String>?,
+    _ type: any KeyMerging.Type, _ local: inout ModelRecord, _ server: ModelRecord, _ wanted: Set<String>?,
     _ models: RootModels?
   ) throws -> Set<String> {
     func run<M: KeyMerging>(_ type: M.Type) throws -> (ModelRecord, Set<String>) {

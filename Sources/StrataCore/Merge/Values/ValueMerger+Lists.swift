@@ -226,12 +226,10 @@ extension ValueMerger {
   mutating func mergeMembers(
     _ sides: MergeSides, _ policy: MergePolicy, isGrowOnly: Bool
   ) throws -> ArchiveValue? {
-    func elements(_ value: ArchiveValue?) -> [ArchiveValue]? { value.flatMap { $0.isNull ? nil : $0.arrayValue } }
-    guard let own = elements(sides.local) ?? elements(sides.server).map({ _ in [] }),
-      let other = elements(sides.server) ?? elements(sides.local).map({ _ in [] })
+    func elements(_ value: ArchiveValue?) -> [ArchiveValue]? { value?.isNull ?? true ? [] : value?.arrayValue }
+    guard let own = elements(sides.local), let other = elements(sides.server),
+      (sides.local?.arrayValue ?? sides.server?.arrayValue) != nil
     else { return nil }
-    if elements(sides.local) == nil, !(sides.local?.isNull ?? true) { return nil }
-    if elements(sides.server) == nil, !(sides.server?.isNull ?? true) { return nil }
     let lists = try identified(elements(sides.base) ?? [], own, other, by: nil)
     let (base, local, server) = (lists.base, lists.local, lists.server)
     var surviving = Set(local.numbers).union(server.numbers)

@@ -80,7 +80,7 @@ extension ValueMerger {
     defer { owners.removeLast() }
     var handled = Set<String>()
     if let type = traits?.hooks {
-      handled = try runHooks(type, &result, server, base, wanted, models)
+      handled = try runHooks(type, &result, server, wanted, models)
     }
     for (key, value) in zip(server.keys, server.values) where !handled.contains(key) && wanted?.contains(key) ?? true {
       let field = traits?.fields[ExactKey(key)]
