@@ -17,6 +17,26 @@ struct MergerTests {
     #expect(twoWays.value == ["a": 2, "b": 1, "gone": 1, "mine": 1])
   }
 
+  @Test("Two spellings of one text are two keys of a dictionary")
+  func spellings() throws {
+    func document(_ first: ArchiveValue, _ second: ArchiveValue) -> ArchiveValue {
+      .object(ArchiveObject([.init(key: "\u{E9}", value: first), .init(key: "e\u{301}", value: second)]))
+    }
+    for base in [nil, document(1, 2)] {
+      let merged = try Merger().merge(document(1, 3), into: document(1, 2), base: base).value
+      #expect(merged.objectValue?.entries.map(\.value) == [1, 3])
+    }
+    let both = try Merger().merge(document(5, 2), into: document(1, 3), base: document(1, 2)).value
+    #expect(both.objectValue?.entries.map(\.value) == [5, 3])
+  }
+
+  @Test("An empty dictionary takes entries whose keys are not text")
+  func emptyDictionaries() throws {
+    let numbers = ArchiveValue.map([.init(key: 1, value: "a")])
+    #expect(try Merger().merge(numbers, into: [:]).value == numbers)
+    #expect(try Merger().merge([:], into: numbers, base: [:]).value == numbers)
+  }
+
   @Test("The error of a policy is the cause of mergeFailed at every depth", arguments: [true, false])
   func failingPolicies(isRoot: Bool) {
     struct Refused: Error {}

@@ -97,11 +97,8 @@ struct PatchGrowthTests {
     var model = Numbered(numbers: numbers(0))
     try model.markSynced()
     model.numbers["key 1"] = -1
-    let clock = ContinuousClock()
-    let time = try clock.measure { try model.merge(.model(Numbered(numbers: numbers(-2)))) }
+    try model.merge(.model(Numbered(numbers: numbers(-2))))
     #expect(model.numbers["key 0"] == -2 && model.numbers["key 1"] == -1 && model.numbers.count == Self.count)
-    // The square of the number of keys would take more than 10 times as long.
-    #expect(time < .milliseconds(Self.count / 2), "\(time)")
   }
 
   @Test("Of long lists of different lengths only what differs is replaced")

@@ -239,20 +239,21 @@ extension ArchiveValue {
     }
   }
 
-  /// A dictionary of this form with other members.
+  /// A dictionary of this form with other members. A map takes the place of an object if a key is not a string.
   func with(_ members: [Member]) -> ArchiveValue {
-    func entries(_ members: [Member]) -> [MapEntry] {
-      members.compactMap { if case .value(let key) = $0.step { MapEntry(key: key, value: $0.value) } else { nil } }
+    let entries = members.compactMap { step, value -> MapEntry? in
+      switch step {
+      case .key(let key): MapEntry(key: .string(key), value: value)
+      case .value(let key): MapEntry(key: key, value: value)
+      case .index, .anyKey, .anyElement, .element: nil
+      }
     }
-    return switch self {
-    case .map: .map(entries(members))
-    case .array: .array(entries(members).map { .array([$0.key, $0.value]) })
+    switch self {
+    case .map: return .map(entries)
+    case .array: return .array(entries.map { .array([$0.key, $0.value]) })
     default:
-      .object(
-        ArchiveObject(
-          uniqueEntries: members.compactMap {
-            if case .key(let key) = $0.step { .init(key: key, value: $0.value) } else { nil }
-          }))
+      guard members.allSatisfy(\.step.isKey) else { return .map(entries) }
+      return .object(ArchiveObject(uniqueEntries: entries.map { .init(key: $0.key.stringValue ?? "", value: $0.value) }))
     }
   }
 
