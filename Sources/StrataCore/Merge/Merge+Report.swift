@@ -31,7 +31,7 @@ extension Merge {
     guard base != nil, let matching = merger.matching else { return }
     for entity in try merger.ownEdits(.local).sorted() where !reachable.contains(entity) {
       guard let number = matching.entities[entity][.local].first, number != snapshot.rootNumber else { continue }
-      let sides = MergeSides(
+      let sides = MergePolicy.Sides(
         base: matching.entities[entity][.base].first.map { .reference($0) }, local: .reference(number),
         server: matching.entities[entity][.server].first.map { .reference($0) })
       // An object without an identity belongs to its path, which has a note of its own.

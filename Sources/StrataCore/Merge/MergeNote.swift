@@ -5,7 +5,7 @@ struct MergeNote {
   let path: [ValuePath.Component]
   let outcome: MergeReport.Outcome
   let rule: String
-  let sides: MergeSides
+  let sides: MergePolicy.Sides
   let result: ArchiveValue?
   /// Whether this decides the value at the path and everything inside of it.
   var decides = true

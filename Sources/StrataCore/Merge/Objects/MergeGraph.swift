@@ -253,7 +253,8 @@ extension ArchiveValue {
     case .array: return .array(entries.map { .array([$0.key, $0.value]) })
     default:
       guard members.allSatisfy(\.step.isKey) else { return .map(entries) }
-      return .object(ArchiveObject(uniqueEntries: entries.map { .init(key: $0.key.stringValue ?? "", value: $0.value) }))
+      return .object(
+        ArchiveObject(uniqueEntries: entries.map { .init(key: $0.key.stringValue ?? "", value: $0.value) }))
     }
   }
 

@@ -4,7 +4,7 @@ import Foundation
 enum MergeArithmetic {
   /// `local + server - base`. Absent and null count as 0. Returns `nil` if the values are not numbers of one kind, or
   /// if the sum exceeds 64 bits or the range of the floating-point type.
-  static func sum(_ sides: MergeSides) -> ArchiveValue? {
+  static func sum(_ sides: MergePolicy.Sides) -> ArchiveValue? {
     let values = [sides.base, sides.local, sides.server].map { $0.flatMap { $0.isNull ? nil : $0 } }
     let present = values.compactMap(\.self)
     if present.allSatisfy({ $0.integer(as: Int64.self) != nil || $0.integer(as: UInt64.self) != nil }) {

@@ -11,7 +11,7 @@ extension MergePolicy {
   ///
   /// - Parameter times: returns the values of both sides under another key of the model.
   func resolve(
-    _ sides: MergeSides, times: (String) -> (local: ArchiveValue?, server: ArchiveValue?)
+    _ sides: MergePolicy.Sides, times: (String) -> (local: ArchiveValue?, server: ArchiveValue?)
   ) throws -> Resolution {
     let (local, server) = (sides.local, sides.server)
     switch rule {
@@ -47,7 +47,7 @@ extension MergePolicy {
   }
 
   /// - Parameter sign: 1 for the greater value, -1 for the smaller one.
-  private func greater(_ sides: MergeSides, _ sign: Int) throws -> Resolution {
+  private func greater(_ sides: MergePolicy.Sides, _ sign: Int) throws -> Resolution {
     guard let local = sides.local, !local.isNull else {
       return .value(sides.server.map { $0.isNull ? sides.local ?? $0 : $0 } ?? sides.local)
     }
@@ -57,7 +57,7 @@ extension MergePolicy {
     return .value(order == sign ? local : server)
   }
 
-  private func later(_ sides: MergeSides, _ own: ArchiveValue?, _ other: ArchiveValue?) throws -> Resolution {
+  private func later(_ sides: MergePolicy.Sides, _ own: ArchiveValue?, _ other: ArchiveValue?) throws -> Resolution {
     let (own, other) = (Self.time(own), Self.time(other))
     guard let own else { return other == nil ? .conflict : .value(sides.server) }
     guard let other else { return .value(sides.local) }
@@ -73,7 +73,7 @@ extension MergePolicy {
     return ISO8601.date(from: text).map { .date($0) } ?? value
   }
 
-  private func append(_ sides: MergeSides) -> Resolution {
+  private func append(_ sides: MergePolicy.Sides) -> Resolution {
     func known(_ value: ArchiveValue?) -> ArchiveValue? { value.flatMap { $0.isNull ? nil : $0 } }
     switch (known(sides.local), known(sides.server)) {
     case (.array(let own)?, .array(let other)?):

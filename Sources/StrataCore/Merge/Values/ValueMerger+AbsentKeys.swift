@@ -25,7 +25,7 @@ extension ValueMerger {
 
   /// Merges a partial incoming value into the local one; `nil` if it is merged as one value.
   mutating func mergePart(
-    _ sides: MergeSides, _ server: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
+    _ sides: MergePolicy.Sides, _ server: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue? {
     guard let local = sides.local else { return nil }
     switch (policy.leading.rule, server) {
@@ -36,7 +36,7 @@ extension ValueMerger {
   }
 
   /// The server's value. If it lacks the identity of a model, it gets that of the model that the server had there.
-  mutating func named(_ sides: MergeSides) -> ArchiveValue? {
+  mutating func named(_ sides: MergePolicy.Sides) -> ArchiveValue? {
     guard incoming.hasParts, sides.isBaseKnown, case .record(var server)? = sides.server,
       case .record(let base)? = sides.base, base.typeName == server.typeName, let schema = catalog[server.typeName],
       let key = graph.identityKey(of: schema), base[key] != nil
@@ -89,7 +89,7 @@ extension ValueMerger {
 
   /// Completes the server's value: absent keys are taken from the local value, or else from the base, if it is the same
   /// model. New models take defaults.
-  mutating func completed(_ sides: MergeSides) throws -> MergeSides {
+  mutating func completed(_ sides: MergePolicy.Sides) throws -> MergePolicy.Sides {
     var result = sides
     result.server = try sides.server.map { try completed($0, over: [sides.local, sides.base]) }
     return result

@@ -85,7 +85,7 @@ extension ValueMerger {
 
   /// Merges the elements of two arrays or of two sets by identity; `nil` for other values.
   mutating func mergeElements(
-    _ sides: MergeSides, _ key: IdentityKey, _ unlisted: Unlisted?, _ policy: MergePolicy
+    _ sides: MergePolicy.Sides, _ key: IdentityKey, _ unlisted: Unlisted?, _ policy: MergePolicy
   ) throws -> ArchiveValue? {
     guard let own = sides.local?.arrayValue, var other = sides.server?.arrayValue,
       case let isSet = sides.local?.isSet ?? false, isSet == sides.server?.isSet
@@ -160,7 +160,7 @@ extension ValueMerger {
   /// Whether elements that the source does not list are kept.
   ///
   /// - Parameter named: the setting of the policy.
-  func unlisted(_ named: Unlisted?, _ sides: MergeSides) -> Unlisted {
+  func unlisted(_ named: Unlisted?, _ sides: MergePolicy.Sides) -> Unlisted {
     // A patch names the elements that it removes, so the option does not apply.
     if let rule = named ?? (incoming.removesAbsentKeys ? nil : options.unlisted) { return rule }
     if sides.isBaseKnown { return .removeUnlessEdited }
@@ -168,7 +168,7 @@ extension ValueMerger {
   }
 
   mutating func mergeElement(
-    _ sides: MergeSides, _ unlisted: Unlisted?, _ policy: MergePolicy
+    _ sides: MergePolicy.Sides, _ unlisted: Unlisted?, _ policy: MergePolicy
   ) throws -> ArchiveValue? {
     switch (sides.local, sides.server) {
     case (let local?, let server?):
@@ -207,7 +207,7 @@ extension ValueMerger {
 
   /// Adds a note if the order of the elements differs from that of one of the sides.
   mutating func noteOrder(
-    _ sides: MergeSides, _ order: ListOrder, _ surviving: Set<Int>, _ places: [Int], _ policy: MergePolicy
+    _ sides: MergePolicy.Sides, _ order: ListOrder, _ surviving: Set<Int>, _ places: [Int], _ policy: MergePolicy
   ) {
     func stands(_ list: [Int]) -> Bool {
       let present = Set(list)
@@ -224,7 +224,7 @@ extension ValueMerger {
 
   /// Merges the elements of arrays and sets as members of a set; `nil` if the values are neither.
   mutating func mergeMembers(
-    _ sides: MergeSides, _ policy: MergePolicy, isGrowOnly: Bool
+    _ sides: MergePolicy.Sides, _ policy: MergePolicy, isGrowOnly: Bool
   ) throws -> ArchiveValue? {
     func elements(_ value: ArchiveValue?) -> [ArchiveValue]? { value?.isNull ?? true ? [] : value?.arrayValue }
     guard let own = elements(sides.local), let other = elements(sides.server),

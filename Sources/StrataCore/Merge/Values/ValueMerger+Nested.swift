@@ -4,7 +4,7 @@ extension ValueMerger {
   ///
   /// - Parameter isMatched: whether both are known to be the same model, whatever their identities are.
   mutating func mergeNested(
-    _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, _ policy: MergePolicy,
+    _ sides: MergePolicy.Sides, _ local: ArchiveValue, _ server: ArchiveValue, _ policy: MergePolicy,
     _ shape: TypeShape? = nil, isMatched: Bool = false
   ) throws -> ArchiveValue? {
     let isDictionary = if case .dictionary? = shape?.kind { true } else { false }
@@ -142,7 +142,8 @@ extension ValueMerger {
 
   /// Merges dictionaries entry by entry. A key that the base has and the server lacks was removed by the server.
   private mutating func mergeDictionary(
-    _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, inherited: MergePolicy, _ shape: TypeShape?
+    _ sides: MergePolicy.Sides, _ local: ArchiveValue, _ server: ArchiveValue, inherited: MergePolicy,
+    _ shape: TypeShape?
   ) throws -> ArchiveValue {
     owners.append((local, server))
     defer { owners.removeLast() }
@@ -173,7 +174,7 @@ extension ValueMerger {
   }
 
   /// Merges the values under one key of a dictionary.
-  private mutating func mergeEntry(_ sides: MergeSides, _ policy: MergePolicy, _ shape: TypeShape?) throws
+  private mutating func mergeEntry(_ sides: MergePolicy.Sides, _ policy: MergePolicy, _ shape: TypeShape?) throws
     -> ArchiveValue?
   {
     if let server = sides.server, server.isUnknownCase {

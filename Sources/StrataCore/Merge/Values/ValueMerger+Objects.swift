@@ -241,7 +241,7 @@ extension ValueMerger {
   // MARK: What changed
 
   /// Whether a list element, or the object that it refers to, differs from the base.
-  mutating func isEditedElement(_ sides: MergeSides, _ side: ObjectMatching.Side) throws -> Bool {
+  mutating func isEditedElement(_ sides: MergePolicy.Sides, _ side: ObjectMatching.Side) throws -> Bool {
     let value = side == .local ? sides.local : sides.server
     guard let matching, case .reference(let number)? = value, same(sides.base, value),
       let entity = matching.entity(of: number)

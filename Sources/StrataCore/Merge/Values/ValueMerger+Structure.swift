@@ -4,7 +4,8 @@ extension ValueMerger {
   ///
   /// - Parameter key: the key that identifies models; `nil` for the identity of their type.
   mutating func mergeStructure(
-    _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, _ key: IdentityKey?, _ policy: MergePolicy
+    _ sides: MergePolicy.Sides, _ local: ArchiveValue, _ server: ArchiveValue, _ key: IdentityKey?,
+    _ policy: MergePolicy
   ) throws -> ArchiveValue? {
     guard local.arrayValue != nil, server.arrayValue != nil, local.isSet == server.isSet,
       local.holdsRecords || server.holdsRecords
@@ -45,7 +46,7 @@ extension ValueMerger {
   }
 
   /// Merges a model that at least one side has.
-  private mutating func mergeModel(_ sides: MergeSides, _ policy: MergePolicy) throws -> ArchiveValue? {
+  private mutating func mergeModel(_ sides: MergePolicy.Sides, _ policy: MergePolicy) throws -> ArchiveValue? {
     if sides.local != nil, sides.server != nil { return try mergeElement(sides, nil, policy) }
     guard sides.local == nil else {
       if sides.isBaseKnown, sides.base == nil { note(sides, .local, "inserted here", sides.local) }
@@ -58,7 +59,7 @@ extension ValueMerger {
 
   /// Whether the result arranges the models as the server does, and not as the local value does.
   private mutating func takesStructure(
-    _ sides: MergeSides, _ own: IdentifiedModels, _ other: IdentifiedModels, _ old: IdentifiedModels?,
+    _ sides: MergePolicy.Sides, _ own: IdentifiedModels, _ other: IdentifiedModels, _ old: IdentifiedModels?,
     _ finder: ModelFinder, _ policy: MergePolicy
   ) throws -> Bool {
     func structure(_ value: ArchiveValue?) throws -> ArchiveValue? {

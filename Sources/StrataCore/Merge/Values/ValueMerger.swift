@@ -99,10 +99,10 @@ struct ValueMerger {
   }
 
   func sides(_ base: ArchiveValue?, _ local: ArchiveValue?, _ server: ArchiveValue?, isBaseKnown: Bool? = nil)
-    -> MergeSides
+    -> MergePolicy.Sides
   {
     let isKnown = isBaseKnown ?? self.isBaseKnown
-    return MergeSides(base: isKnown ? base : nil, isBaseKnown: isKnown, local: local, server: server)
+    return MergePolicy.Sides(base: isKnown ? base : nil, isBaseKnown: isKnown, local: local, server: server)
   }
 
   /// The policy that the call names for the current path.
@@ -119,7 +119,9 @@ struct ValueMerger {
   ///   - sides: the values, which may be absent.
   ///   - declared: the policy of the field, or of the value that contains this one.
   ///   - shape: the shape of the value's type without optionals; `nil` if the type is not known.
-  mutating func merge(_ sides: MergeSides, _ declared: MergePolicy, _ shape: TypeShape? = nil) throws -> ArchiveValue? {
+  mutating func merge(_ sides: MergePolicy.Sides, _ declared: MergePolicy, _ shape: TypeShape? = nil) throws
+    -> ArchiveValue?
+  {
     guard sides.isBaseKnown || sides.server != nil else { return sides.local }
     let named = selectedPolicy
     var policy = named ?? options.policy ?? declared
@@ -136,7 +138,7 @@ struct ValueMerger {
 
   /// - Parameter said: the server's value before it was completed; `nil` if it was not.
   private mutating func merge(
-    _ sides: MergeSides, by policy: MergePolicy, _ shape: TypeShape?, said: ArchiveValue? = nil
+    _ sides: MergePolicy.Sides, by policy: MergePolicy, _ shape: TypeShape?, said: ArchiveValue? = nil
   ) throws -> ArchiveValue? {
     var sides = sides
     sides.server = named(sides)
@@ -188,7 +190,7 @@ struct ValueMerger {
   }
 
   /// Merges whole documents: objects and records key by key, whatever the policy of the call.
-  mutating func mergeRoot(_ sides: MergeSides) throws -> ArchiveValue? {
+  mutating func mergeRoot(_ sides: MergePolicy.Sides) throws -> ArchiveValue? {
     if selectedPolicy == nil, let local = sides.local, let server = sides.server,
       let merged = try mergeNested(sides, local, server, .recursive, isMatched: true)
     {
@@ -198,12 +200,12 @@ struct ValueMerger {
   }
 
   /// Merges lists at the root, by the specified policy unless the call names one for the root.
-  mutating func mergeList(_ sides: MergeSides, _ policy: MergePolicy) throws -> ArchiveValue? {
+  mutating func mergeList(_ sides: MergePolicy.Sides, _ policy: MergePolicy) throws -> ArchiveValue? {
     if let server = sides.server { enqueue(server) }
     return try merge(sides, by: selectedPolicy ?? policy, nil)
   }
 
-  private mutating func resolve(_ sides: MergeSides, _ policy: MergePolicy) throws -> ArchiveValue? {
+  private mutating func resolve(_ sides: MergePolicy.Sides, _ policy: MergePolicy) throws -> ArchiveValue? {
     for alternative in policy.alternatives {
       switch alternative.rule {
       case .union: if let merged = try mergeMembers(sides, policy, isGrowOnly: true) { return merged }
@@ -226,7 +228,7 @@ struct ValueMerger {
     return (nil, nil)
   }
 
-  mutating func conflict(_ sides: MergeSides, _ policy: MergePolicy) -> ArchiveValue? {
+  mutating func conflict(_ sides: MergePolicy.Sides, _ policy: MergePolicy) -> ArchiveValue? {
     let value = options.conflicts == .takeServer ? sides.server : sides.local
     // No policy was named, so the report says what happened.
     note(sides, .conflict, policy.isAutomatic || policy.isRecursive ? "both changed it" : policy.description, value)
@@ -234,7 +236,9 @@ struct ValueMerger {
   }
 
   /// Merges containers element by element or key by key, if the policy does so; otherwise returns `nil`.
-  mutating func mergeInside(_ sides: MergeSides, _ policy: MergePolicy, _ shape: TypeShape?) throws -> ArchiveValue? {
+  mutating func mergeInside(_ sides: MergePolicy.Sides, _ policy: MergePolicy, _ shape: TypeShape?) throws
+    -> ArchiveValue?
+  {
     guard let local = sides.local, let server = sides.server else { return nil }
     switch policy.rule {
     case .byID(let key, let unlisted):
@@ -296,7 +300,7 @@ struct ValueMerger {
   // MARK: Account
 
   /// Adds a note of a policy's result, unless it is equal to both sides.
-  mutating func note(_ sides: MergeSides, decidedBy policy: MergePolicy, _ result: ArchiveValue?) {
+  mutating func note(_ sides: MergePolicy.Sides, decidedBy policy: MergePolicy, _ result: ArchiveValue?) {
     guard !same(sides.local, sides.server) || !same(sides.local, result) else { return }
     let isServers = same(result, sides.server)
     note(sides, isServers ? .server : same(result, sides.local) ? .local : .merged, policy.description, result)
@@ -304,7 +308,8 @@ struct ValueMerger {
 
   /// - Parameter decides: whether the note decides the value at the path and everything inside of it.
   mutating func note(
-    _ sides: MergeSides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: ArchiveValue?, decides: Bool = true
+    _ sides: MergePolicy.Sides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: ArchiveValue?,
+    decides: Bool = true
   ) {
     notes.append(
       MergeNote(

@@ -24,7 +24,7 @@ public struct MergePolicy: Sendable {
     case ifPresent(MergePolicy)
     case orElse(MergePolicy, MergePolicy)
     case custom(@Sendable (_ local: ArchiveValue?, _ server: ArchiveValue?) throws -> ArchiveValue?)
-    case resolver(name: String, @Sendable (MergeSides) throws -> ArchiveValue?)
+    case resolver(name: String, @Sendable (MergePolicy.Sides) throws -> ArchiveValue?)
   }
 
   let rule: Rule
@@ -120,7 +120,7 @@ public struct MergePolicy: Sendable {
   ///   - name: the name of the rule in reports.
   ///   - resolve: computes the value. An error that it throws ends the merge, and nothing is changed.
   public static func resolving(
-    _ name: String, _ resolve: @escaping @Sendable (MergeSides) throws -> ArchiveValue?
+    _ name: String, _ resolve: @escaping @Sendable (MergePolicy.Sides) throws -> ArchiveValue?
   ) -> MergePolicy {
     MergePolicy(.resolver(name: name, resolve))
   }
@@ -145,24 +145,26 @@ public enum Unlisted: String, Sendable, Hashable, CaseIterable {
   case removeUnlessEdited
 }
 
-/// The values that a policy decides between; `nil` means absent.
-public struct MergeSides: Sendable, Hashable {
-  /// The common ancestor of both sides.
-  public var base: ArchiveValue?
-  /// Whether the base is known. If not, ``base`` is `nil`.
-  public var isBaseKnown: Bool
-  /// The program's own value.
-  public var local: ArchiveValue?
-  /// The incoming value.
-  public var server: ArchiveValue?
+extension MergePolicy {
+  /// The values that a policy decides between; `nil` means absent.
+  public struct Sides: Sendable, Hashable {
+    /// The common ancestor of both sides.
+    public var base: ArchiveValue?
+    /// Whether the base is known. If not, ``base`` is `nil`.
+    public var isBaseKnown: Bool
+    /// The program's own value.
+    public var local: ArchiveValue?
+    /// The incoming value.
+    public var server: ArchiveValue?
 
-  /// The values of both sides and of their base; `nil` means absent.
-  ///
-  /// - Parameter isBaseKnown: `false` if the base is unknown.
-  public init(base: ArchiveValue?, isBaseKnown: Bool = true, local: ArchiveValue?, server: ArchiveValue?) {
-    self.base = base
-    self.isBaseKnown = isBaseKnown
-    self.local = local
-    self.server = server
+    /// The values of both sides and of their base; `nil` means absent.
+    ///
+    /// - Parameter isBaseKnown: `false` if the base is unknown.
+    public init(base: ArchiveValue?, isBaseKnown: Bool = true, local: ArchiveValue?, server: ArchiveValue?) {
+      self.base = base
+      self.isBaseKnown = isBaseKnown
+      self.local = local
+      self.server = server
+    }
   }
 }
