@@ -125,33 +125,6 @@ extension ValuePath.Component {
 
 // MARK: Equality
 
-extension ValuePath.Component {
-  /// Compares keys by their bytes: two spellings of one text are two keys of an object.
-  public static func == (left: Self, right: Self) -> Bool {
-    switch (left, right) {
-    case (.key(let one), .key(let other)): ExactKey.isSame(one, other)
-    case (.index(let one), .index(let other)): one == other
-    case (.anyKey, .anyKey), (.anyElement, .anyElement): true
-    case (.element(let key, let id), .element(let otherKey, let otherID)): key == otherKey && id == otherID
-    case (.value(let one), .value(let other)): one == other
-    case (.key, _), (.index, _), (.anyKey, _), (.anyElement, _), (.element, _), (.value, _): false
-    }
-  }
-
-  public func hash(into hasher: inout Hasher) {
-    switch self {
-    case .key(let key): hasher.combine(ExactKey(key))
-    case .index(let index): hasher.combine(index)
-    case .anyKey: hasher.combine("*")
-    case .anyElement: hasher.combine("[*]")
-    case .element(let key, let id):
-      hasher.combine(key)
-      hasher.combine(id)
-    case .value(let value): hasher.combine(value)
-    }
-  }
-}
-
 extension ValuePath {
   public static func == (left: Self, right: Self) -> Bool {
     if let one = left.origin, let other = right.origin, one.table === other.table, one.object == other.object {
