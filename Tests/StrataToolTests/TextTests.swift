@@ -44,7 +44,7 @@ struct TextTests {
     }
 
     let text = try String(decoding: Legacy.data("bookmarks-xml.plist"), as: UTF8.self)
-    let list = text.replacing("Bookmarks.Folder", with: "漢字漢字")
+    let list = text.replacing("Bookmarks.Folder", with: "漢字漢字漢字漢字")
     let lines = try LegacyDocument(Data(list.utf8), isBinary: false)
       .lines(of: "a", width: 80, depth: 0, elements: 0, isColoured: false)
     let columns = lines.filter { $0.hasSuffix(" < NSObject") }
