@@ -107,7 +107,7 @@ struct LegacyDocument {
   private static func rows(of census: ClassCensus) -> [(String, String)] {
     guard !census.classes.isEmpty else { return [("classes", "none")] }
     let names = census.classes.map { $0.name.onOneLine }
-    let width = min(names.map(\.count).max() ?? 0, 40) + 2
+    let width = min(names.map(\.terminalWidth).max() ?? 0, 40) + 2
     let counts = census.classes.map { $0.count.grouped }
     let digits = counts.map(\.count).max() ?? 0
     return census.classes.enumerated().map { place, type in
@@ -116,7 +116,7 @@ struct LegacyDocument {
       let chain = above.isEmpty ? "" : "  < " + above.map(\.onOneLine).joined(separator: " < ")
       return (
         place == 0 ? "classes" : "",
-        names[place].padded(to: max(width, names[place].count + 2)) + count + chain
+        names[place].padded(to: max(width, names[place].terminalWidth + 2)) + count + chain
       )
     }
   }

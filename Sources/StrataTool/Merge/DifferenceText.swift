@@ -16,13 +16,13 @@ struct DifferenceText {
       }
     let head = mark + " " + change.path.description.onOneLine
     guard showsValues else { return head }
-    let rest = max(width - head.count - 2, 20)
+    let rest = max(width - head.terminalWidth - 2, 20)
     switch (change.old, change.new) {
     case (let old?, let new?):
       // The shorter text leaves its unused columns to the other.
       let (old, new) = (text(old), text(new))
       let room = rest - 3
-      let left = min(old.count, max(room / 2, room - new.count))
+      let left = min(old.terminalWidth, max(room / 2, room - new.terminalWidth))
       return "\(head)  \(old.cut(to: left)) → \(new.cut(to: room - left))"
     case (let value?, nil), (nil, let value?): return "\(head)  \(text(value).cut(to: rest))"
     case (nil, nil): return head

@@ -10,7 +10,7 @@ struct TextTable {
 
   var lines: [String] {
     let widths = (0..<columns).map { column in
-      rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0
+      rows.map { column < $0.count ? $0[column].terminalWidth : 0 }.max() ?? 0
     }
     return rows.map { row in
       var line = row.enumerated().map { $0 < columns ? $1.padded(to: widths[$0]) : $1 }.joined(separator: "  ")

@@ -91,7 +91,7 @@ enum TourPlan {
       lines[lines.count - 1] += ","
       let line = lines[lines.count - 1] + " " + key
       // Leaves a column for the comma that may follow.
-      if line.count < width { lines[lines.count - 1] = line } else { lines.append("  " + key) }
+      if line.terminalWidth < width { lines[lines.count - 1] = line } else { lines.append("  " + key) }
     }
     return lines
   }
