@@ -91,6 +91,19 @@ extension KeyedReader {
       // Objects of the graph are not nested in other values, so they have their own depth.
       return try open(.record(plan), depth: 1)
     }
+    if foundation == .date, count == 2, frame.depth < depthLimit {
+      // Fast path: most archives have many dates, and the usual encoding needs no frame.
+      let time = try table.target(table.list.reference(at: values &+ (1 &- classEntry) &* table.list.referenceSize))
+      if time.marker == 0x23 {
+        try spend(layout.keyBytes)
+        indexCount = firstIndex
+        let date = Date(timeIntervalSinceReferenceDate: table.list.double(at: time.offset))
+        let made = Made(value: .date(date), height: 1, bytes: layout.keyBytes)
+        // Decoding a date again costs no more than finding it.
+        add(made, to: &frame)
+        return false
+      }
+    }
     // A collection has its elements in an array of the property list, which counts as the level.
     let depth = foundation.isCollection ? frame.depth : frame.depth + 1
     return try open(.foundation(foundation, layout), depth: depth)
