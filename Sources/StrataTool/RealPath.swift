@@ -3,12 +3,16 @@ internal import StrataCore
 
 /// Resolves symbolic links in paths.
 enum RealPath {
+  /// The maximum number of links to follow. More count as a cycle.
+  private static let mostLinks = 40
+
   /// The path with its links resolved. The components that do not exist yet are kept as they are.
   ///
   /// - Throws: `ToolError` if the system cannot resolve the path, or if the resolved path is not UTF-8.
   static func of(_ path: String) throws -> String {
     var url = URL(fileURLWithPath: path).absoluteURL
     var rest: [String] = []
+    var links = 0
     while true {
       if let found = realpath(url.path, nil) {
         defer { free(found) }
@@ -20,10 +24,12 @@ enum RealPath {
         return url.standardized.path
       }
       guard errno == ENOENT, url.path != "/" else { throw ToolError("\(path): " + String(cString: strerror(errno))) }
-      // A dangling link: a file that is written through it is created at its target.
-      let target = try AtomicFile.target(of: url.path).path
-      if target != url.path {
-        url = URL(fileURLWithPath: target)
+      if try FileStatus(ofPath: url.path)?.isSymbolicLink ?? false {
+        // A dangling link: a file that is written through it is created at its target.
+        links += 1
+        guard links <= mostLinks else { throw ToolError("\(path): " + String(cString: strerror(ELOOP))) }
+        let target = try FileManager.default.destinationOfSymbolicLink(atPath: url.path)
+        url = URL(fileURLWithPath: target, relativeTo: url.deletingLastPathComponent()).absoluteURL
       } else {
         rest.append(url.lastPathComponent)
         url.deleteLastPathComponent()
