@@ -58,8 +58,7 @@ struct ValueTree {
       }
       (line.value, line.ink) = (value.summary(mostCharacters: max(width, 20)), value.ink)
       guard step.level < depth else { continue }
-      let children = value.children
-      push(children.prefix(elements), children.count - elements, step.level + 1)
+      push(value.children(atMost: elements), value.childCount - elements, step.level + 1)
     }
   }
 }
@@ -83,15 +82,25 @@ extension ArchiveValue {
     }
   }
 
-  fileprivate var children: [(label: String, value: ArchiveValue)] {
+  fileprivate var childCount: Int {
     switch self {
-    case .array(let elements), .set(let elements):
-      elements.enumerated().map { ("[\($0)] ", $1) }
-    case .object(let object): object.entries.map { ($0.key.onOneLine + ": ", $0.value) }
-    case .record(let record): record.fields.map { ($0.key.onOneLine + ": ", $0.value) }
-    case .map(let entries):
-      entries.map { ($0.key.summary(mostCharacters: 40) + ": ", $0.value) }
-    case .graph(let graph): [("", graph.root)] + graph.objects.enumerated().map { ("#\($0) ", $1) }
+    case .array(let elements), .set(let elements): elements.count
+    case .object(let object): object.count
+    case .record(let record): record.keys.count
+    case .map(let entries): entries.count
+    case .graph(let graph): 1 + graph.objects.count
+    default: 0
+    }
+  }
+
+  fileprivate func children(atMost most: Int) -> [(label: String, value: ArchiveValue)] {
+    switch self {
+    case .array(let elements), .set(let elements): elements.prefix(most).enumerated().map { ("[\($0)] ", $1) }
+    case .object(let object): object.entries.prefix(most).map { ($0.key.onOneLine + ": ", $0.value) }
+    case .record(let record): record.fields.prefix(most).map { ($0.key.onOneLine + ": ", $0.value) }
+    case .map(let entries): entries.prefix(most).map { ($0.key.summary(mostCharacters: 40) + ": ", $0.value) }
+    case .graph(let graph):
+      Array(([("", graph.root)] + graph.objects.prefix(most).enumerated().map { ("#\($0) ", $1) }).prefix(most))
     default: []
     }
   }

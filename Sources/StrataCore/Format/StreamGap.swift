@@ -1,12 +1,12 @@
 /// A part of a stream that could not be read and was skipped.
 public struct StreamGap: Sendable, CustomStringConvertible {
-  /// What reading does at bytes that cannot be read.
+  /// How a reader handles bytes that it cannot read.
   public enum Handling: Sendable, Hashable {
     /// The error is thrown.
     case fails
-    /// Damaged members are skipped, and each gap is reported. An unreadable file, an exceeded limit
-    /// and a newer program's archive are not damage, and are thrown. A member after damage is skipped as well if nothing
-    /// shows that it belongs to the stream, because the content of a model can look like a member.
+    /// Damaged members are skipped, and each gap is reported. An unreadable file, an exceeded limit and a newer
+    /// program's archive are not damage, and are thrown. A member after damage is skipped as well if nothing shows that
+    /// it belongs to the stream, because the content of a model can look like a member.
     case skips
   }
 

@@ -102,8 +102,10 @@ extension ArchiveDecoder {
     let table = ObjectTable(types: models.objectTypes, first: 0, count: order.count)
     table.placing = context.budget
     context.objects = table
-    // The size of each placed entry with all entries placed in it; 0 for entries that stay references.
-    var placedSizes = [Int](repeating: 0, count: order.count)
+    // The size of each placed entry with all entries placed in it; 0 for entries that stay references. Without shared
+    // objects, all are placed.
+    let hasShared = uses.contains { $0 > 1 }
+    var placedSizes = [Int](repeating: 0, count: hasShared ? order.count : 0)
     for number in order {
       let value = renumbered(graph.objects[number])
       guard case .record(let record) = value else {
@@ -117,12 +119,15 @@ extension ArchiveDecoder {
           table.append(try table.place(value, in: context) { try object(type, of: $0, in: context) })
           return
         }
-        var size = value.size
-        value.forEachReference { if placedSizes.indices.contains($0) { size += placedSizes[$0] } }
-        let largestShared = known == nil ? Self.largestSharedUnknown : Self.largestSharedKnown
-        let isPlaced = uses[number] == 1 || size <= largestShared
-        if isPlaced { placedSizes[indices[number]] = min(size, Self.largestSize) }
-        table.append(value, isPlaced: isPlaced)
+        table.append(value) { size in
+          guard hasShared else { return true }
+          var size = size
+          value.forEachReference { if placedSizes.indices.contains($0) { size += placedSizes[$0] } }
+          let isPlaced =
+            uses[number] == 1 || size <= (known == nil ? Self.largestSharedUnknown : Self.largestSharedKnown)
+          if isPlaced { placedSizes[indices[number]] = min(size, Self.largestSize) }
+          return isPlaced
+        }
       }
     }
     let root = try table.place(renumbered(graph.root), in: context) { try T.make(from: $0, in: context) }

@@ -34,10 +34,12 @@ struct RemoteBody: Sendable {
     case .array(let records): (self.records, isList) = (records, true)
     case .object:
       let keys = entity.mapper.bodyKeys
-      let hasID = entity.has(entity.idKey, in: value)
+      let hasID = entity.values(of: entity.idKey, in: value).contains { !$0.isNull }
       let isRecord =
         isOne && hasID
-        && entity.type.schema.fields.contains { $0.key != entity.idKey && entity.has($0.key, in: value) }
+        && entity.type.schema.fields.contains {
+          $0.key != entity.idKey && !entity.values(of: $0.key, in: value).isEmpty
+        }
       func content(_ key: String) -> ArchiveValue? { isRecord || hasID && entity.reads(key) ? nil : value[key] }
       if case .array(let records)? = content(keys.many) {
         (self.records, isList) = (records, true)
@@ -64,10 +66,10 @@ struct ReadRecords: Sendable {
 }
 
 extension MappedEntity {
-  /// Whether a record's JSON has a property, and not as null.
-  fileprivate func has(_ key: String, in json: ArchiveValue) -> Bool {
+  /// The values from which a property of a record can be read.
+  fileprivate func values(of key: String, in json: ArchiveValue) -> [ArchiveValue] {
     // Reading throws if a value along the path is not an object. Such a record does not have the property there.
-    adapter.places(ofField: key)?.read.contains { (try? $0.value(in: json))?.map { !$0.isNull } ?? false } ?? false
+    adapter.places(ofField: key)?.read.compactMap { try? $0.value(in: json) } ?? []
   }
 
   /// Whether a property is read from a key of the record's JSON.

@@ -204,6 +204,18 @@ import Testing
     #expect(shelf.books.map(\.id) == [2] && shelf.kept.map(\.id) == [2] && shelf.tags == ["y": "b"])
   }
 
+  @Test("A key that was removed here stays removed, whatever the policy of the merge")
+  func pagesOfKeys() throws {
+    for policy in [nil, .serverWins, .localWins] as [MergePolicy?] {
+      let options = MergeOptions(policy: policy, unlisted: .keep)
+      let shelf = try Shelf(fromJSON: Self.shelf([], ["x": "a", "y": "b"]))
+      try shelf.merge(.json(["tags": ["y": "c"]]), options: options)
+      shelf.tags["x"] = nil
+      try shelf.merge(.json(["tags": ["x": "a", "y": "c"]]), options: options)
+      #expect(shelf.tags == ["y": "c"], "\(policy.map { "\($0)" } ?? "no policy")")
+    }
+  }
+
   @Test("Only the fields that keep unlisted elements remember them")
   func wholeLists() throws {
     let whole = Self.shelf([(1, "a"), (2, "b")], ["x": "a", "y": "b"])

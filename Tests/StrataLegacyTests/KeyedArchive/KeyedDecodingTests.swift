@@ -289,6 +289,18 @@ struct KeyedDecodingTests {
     #expect(try ArchiveDecoder(limits: limits).decode(LegacyUser.self, fromKeyed: archive) == LegacyUser())
   }
 
+  @Test("Very many objects of an unknown class may refer to each other, also without a limit of depth")
+  func longUnread() throws {
+    let count = 100_000
+    var objects: [Plist] = [["$class": .uid(2), "MTLModelVersion": 1, "more": .uid(4)], Self.userType, .type("Gone")]
+    objects += (0..<count).map { ["$class": .uid(3), "next": .uid(UInt64($0 + 5))] }
+    objects.append(["$class": .uid(3)])
+    let data = try PropertyListWriter().write(Plist.keyed(objects).table)
+    var limits = ArchiveLimits()
+    limits.depth = .max
+    #expect(try ArchiveDecoder(limits: limits).decode(LegacyUser.self, fromKeyed: data) == LegacyUser())
+  }
+
   @Test("Objects of unknown classes that no model reads do not multiply, however they refer to each other")
   func sharedUnread() throws {
     var objects: [Plist] = [["$class": .uid(2), "MTLModelVersion": 1, "more": .uid(4)], Self.userType, .type("Gone")]

@@ -94,6 +94,16 @@ struct AnswerRulesTests {
     #expect(try await desk.ids() == ["7"])
   }
 
+  @Test("An object with null in a property is a record, and no envelope")
+  func recordWithNull() async throws {
+    let desk = try await Desk { request, _ in
+      request.answered(#"{"id": "7", "title": null, "todos": [{"id": "8", "title": "eight"}]}"#)
+    }
+    // Whether a title may be null is up to the model.
+    _ = try? await desk.remote.refresh(Todo.self, .one("7"))
+    #expect(try await !desk.ids().contains("8"))
+  }
+
   @Test("A failed refresh is told, and thrown by fetch after what is kept")
   func failuresAreTold() async throws {
     let desk = try await Desk { request, _ in request.answered(status: 500) }

@@ -16,20 +16,20 @@ extension ArchiveValue {
       }
       return left == right || canonical(left) == canonical(right)
     }
-    return Self.areEqual(self, other, areEqual, hasOrder: false) {
-      $0.hasReferences ? $0.withoutReferences(canonical) : $0
-    }
+    return Self.areEqual(self, other, areEqual, hasOrder: false) { $0.canonical(canonical) }
   }
 
-  /// The value with references replaced by numbers, and with sets sorted accordingly.
-  private func withoutReferences(_ canonical: (Int) -> Int) -> ArchiveValue {
+  /// The value with the same number in all references to one object, and with the members of sets in the order of these
+  /// numbers.
+  func canonical(_ number: (Int) -> Int) -> ArchiveValue {
+    guard hasReferences else { return self }
     switch self {
-    case .reference(let number): return .integer(canonical(number))
+    case .reference(let reference): return .reference(number(reference))
     case .set(let members):
-      let members = members.map { $0.withoutReferences(canonical) }
+      let members = members.map { $0.canonical(number) }
       // A value that cannot be written differs from all others, in any order.
-      return .set((try? CanonicalOrder.sorted(members) { try $0.write($1) }) ?? members)
-    case .array, .object, .map, .record: return mapInside { $0.withoutReferences(canonical) }
+      return .set((try? CanonicalOrder.sorted(members) { try $0.write($1.mapReferences { .integer($0) }) }) ?? members)
+    case .array, .object, .map, .record: return mapInside { $0.canonical(number) }
     default: return self
     }
   }

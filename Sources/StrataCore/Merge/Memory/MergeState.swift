@@ -141,7 +141,7 @@ extension MergeState: Archivable {
       return lists[list]?[step] ?? elements.lazy.compactMap(opened).first { $0.recordValue != nil }
     case .index(let index):
       return value?.arrayValue.flatMap { $0.indices.contains(index) ? opened($0[index]) : nil }
-    case .value(let content): return opened(value?.members()?.first { $0.step == step }?.value ?? content)
+    case .value(let content): return opened(value?.members(arePairs: true)?.first { $0.step == step }?.value ?? content)
     case .key, .anyKey, .anyElement: return nil
     }
   }

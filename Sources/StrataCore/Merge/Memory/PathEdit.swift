@@ -30,6 +30,12 @@ struct PathEdit {
         var changed = value
         changed?[key] = try edited(value?[key], rest)
         return changed
+      case (.array?, .value(let key)) where value?.isPairs(with: key) ?? false:
+        var members = value?.members(arePairs: true) ?? []
+        let place = members.lastIndex { $0.step == step }
+        let member = try edited(place.map { members[$0].value }, rest).map { (step: step, value: $0) }
+        members = members.putting(member, at: place)
+        return value?.with(members)
       case (.array(let elements)?, _): return .array(try list(elements, step, rest))
       case (.set(let elements)?, _): return .set(try list(elements, step, rest))
       default: throw Self.lost

@@ -93,8 +93,9 @@ struct PathTree {
         let found = try places(node, in: elements) { try $0.opened(record) }
         let missing = missingSteps(node, found.places)
         let deeper = try missing.isEmpty ? [:] : self.held(elements, by: missing) { try $0.opened(record) }
+        let pairs = hasContent(node) ? ArchiveValue.lookup(inside.members(arePairs: true)) : [:]
         for (step, inner) in nodes[node].next {
-          if let value = found.places[step].map({ elements[$0] }) ?? deeper[step]?.first {
+          if let value = found.places[step].map({ elements[$0] }) ?? deeper[step]?.first ?? pairs[step] {
             waiting.append((inner, value))
           }
           if found.ambiguous.contains(step) || deeper[step]?.count ?? 0 > 1 {

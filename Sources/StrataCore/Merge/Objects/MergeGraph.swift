@@ -239,6 +239,12 @@ extension ArchiveValue {
     }
   }
 
+  /// Whether an array is the form of an ordered dictionary to which a key belongs, and not a list with this element.
+  func isPairs(with key: ArchiveValue) -> Bool {
+    guard let members = members(arePairs: true), !members.isEmpty else { return false }
+    return key.arrayValue == nil || members.contains { $0.step == .value(key) }
+  }
+
   /// A dictionary of this form with other members. A map takes the place of an object if a key is not a string.
   func with(_ members: [Member]) -> ArchiveValue {
     let entries = members.compactMap { step, value -> MapEntry? in

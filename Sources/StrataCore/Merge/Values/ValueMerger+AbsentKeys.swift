@@ -122,10 +122,14 @@ extension ValueMerger {
       keepingPolicy = outer
     }
     let (policy, named) = (declared ?? outer, selectedPolicy)
-    keepingPolicy = value.arrayValue == nil ? named ?? (options.policy == nil ? policy : .automatic) : .recursive
+    // A policy for the whole merge decides about the entries of dictionaries one by one, unless nothing is merged.
+    let inner = named ?? (options.policy == nil ? policy : .automatic)
+    keepingPolicy = value.arrayValue == nil ? inner : .recursive
     let result = try overlaidInside(value, over: known, fillsIn: fillsIn, shape)
     guard let base = known.first ?? nil else { return result }
-    return try keepingUnlisted(result, of: base, named ?? options.policy ?? policy, shape)
+    let isDictionary = if case .dictionary? = shape?.kind { true } else { value.arrayValue == nil }
+    let mergesEntries = if case .keepLocal? = options.policy?.rule { false } else { isDictionary }
+    return try keepingUnlisted(result, of: base, mergesEntries ? inner : named ?? options.policy ?? policy, shape)
   }
 
   private mutating func overlaidInside(

@@ -65,8 +65,7 @@ extension ValueMerger {
 
   /// The content by which an element without a key is identified. References are replaced by their entities.
   private func content(_ value: ArchiveValue) -> ArchiveValue {
-    guard let matching, value.hasReferences else { return value }
-    return value.mapReferences { .reference(matching.canonical($0)) }
+    matching.map { value.canonical($0.canonical) } ?? value
   }
 
   /// An element without a key as a path shows it. An object has its local fields, or those of a new object.

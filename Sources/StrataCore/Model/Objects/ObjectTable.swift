@@ -90,11 +90,12 @@ package final class ObjectTable {
     waiting.removeAll(keepingCapacity: true)
   }
 
-  package func append(_ value: ArchiveValue, isPlaced: Bool = false) {
+  /// - Parameter isPlaced: called with the size of the value.
+  package func append(_ value: ArchiveValue, isPlaced: (Int) -> Bool = { _ in false }) {
     let size = value.size
     sizes.append(size)
     totalSize += size
-    entries.append(.value(value, isPlaced: isPlaced))
+    entries.append(.value(value, isPlaced: isPlaced(size)))
     waiting.removeAll(keepingCapacity: true)
   }
 
@@ -145,7 +146,8 @@ package final class ObjectTable {
     defer { depth -= 1 }
     guard depth <= context.limits.depth else { throw ArchiveError.tooDeep(context.limits.depth) }
     guard placing != nil, value.hasReferences else { return try body(value) }
-    return try body(placed(in: value, below: bound, room: context.limits.depth - openRecords - 1))
+    let deepest = min(context.limits.depth, Self.deepestInPlace)
+    return try body(placed(in: value, below: bound, room: deepest - openRecords - 1))
   }
 
   /// - Parameter room: the maximum number of levels of values. References further inside stay.
@@ -216,6 +218,8 @@ package final class ObjectTable {
   }
 
   private static let deepest = 64
+  /// The maximum nesting of values in place, whatever the limits are, because each level needs a part of the stack.
+  private static let deepestInPlace = 512
 
   /// The record of an object, with references replaced by the records of their objects.
   private func record(of object: any VersionedModel, inside open: [ObjectIdentifier], _ depth: Int) throws

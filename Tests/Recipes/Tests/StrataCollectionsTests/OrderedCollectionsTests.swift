@@ -140,6 +140,20 @@ struct OrderedCollectionsTests {
     #expect(local.shelves == [7: Dish(id: 4, name: "D", price: 6)])
   }
 
+  @Test("A conflict under a key that is no text stays until it is resolved")
+  func conflicts() throws {
+    func json(_ text: String) -> Data { Data(#"{"notes": [[5, "\#(text)"], [6, "x"]]}"#.utf8) }
+    var ledger = try Ledger(fromJSON: json("a"))
+    ledger.notes[5] = "mine"
+    for _ in 0..<2 {
+      try ledger.merge(.json(json("theirs")))
+      #expect(ledger.mergeConflicts.count == 1 && ledger.notes[5] == "mine")
+    }
+    let conflict = try #require(ledger.mergeConflicts.first)
+    try ledger.resolve(conflict, with: .server)
+    #expect(ledger.notes == [5: "theirs", 6: "x"] && ledger.mergeConflicts.isEmpty)
+  }
+
   @Test("Models that are values are merged inside, and a document changes what it says alone")
   func inside() throws {
     var menu = Menu(byDay: [

@@ -31,6 +31,12 @@ struct Kitchen: Equatable {
   var plans: OrderedDictionary<Int, [Dish]>?
 }
 
+@Model(version: 1)
+struct Ledger: Equatable {
+  var notes: OrderedDictionary<Int, String> = [:]
+  var merging = MergeState()
+}
+
 /// The same with the collections of the standard library, as version 1 had them.
 @Model(version: 1, name: "Menu")
 struct OldMenu: Equatable {
