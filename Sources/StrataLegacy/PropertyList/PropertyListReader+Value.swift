@@ -15,44 +15,56 @@ extension PropertyListReader {
   /// - Complexity: linear in the size of the list, no matter how often objects are repeated.
   public func value(of list: PropertyList) throws -> ArchiveValue {
     let depth = min(limits.depth, JSONReader.maximumDepth)
-    let budget = WorkBudget(limits, fileSize: list.objects.reduce(0) { $0 + 1 + $1.children.count + $1.byteCount })
+    let budget = WorkBudget(limits, fileSize: list.objects.reduce(0) { $0 + 1 + $1.childCount + $1.byteCount })
     let digests = ValueDigests(budget, remembersAll: true)
-    // Each container is decoded once, and each further reference to it counts with its expanded size.
+    var open: [OpenContainer] = []
+    var openNumbers: Set<Int> = []
+    // Each container is decoded once, and each reference to it counts with its expanded size.
     var known: [Int: Made] = [:]
-    func make(_ number: Int) throws -> Made {
-      if let made = known[number] {
-        if made.isUsed {
-          try budget.spend(values: made.size)
-          try budget.spend(bytes: made.bytes)
-        }
-        known[number]?.isUsed = true
-        return made
-      }
-      let object = list.objects[number]
-      guard object.children.isEmpty else {
-        throw ArchiveError(.damaged, "an object of the property list holds itself; only keyed archives have cycles")
-      }
-      try budget.spend(values: 1)
-      try budget.spend(bytes: object.byteCount)
-      return Made(value: try object.value(of: [], digests), bytes: object.byteCount)
-    }
-    let order = try Postorder.numbers(from: [list.root]) { number in
+    var number = list.root
+    while true {
       guard list.objects.indices.contains(number) else {
         throw ArchiveError(.damaged, "a reference names an object that does not exist")
       }
-      return list.objects[number].children
+      let object = list.objects[number]
+      var made = known[number] ?? Made(value: .null, bytes: object.byteCount)
+      try budget.spend(values: made.size)
+      try budget.spend(bytes: made.bytes)
+      if made.height > 0 {
+        guard open.count + made.height <= depth else { throw ArchiveError.tooDeep(depth) }
+      } else if object.childCount > 0 {
+        guard openNumbers.insert(number).inserted else {
+          throw ArchiveError(.damaged, "an object of the property list holds itself; only keyed archives have cycles")
+        }
+        guard open.count < depth else { throw ArchiveError.tooDeep(depth) }
+        open.append(OpenContainer(number: number, object: object))
+        number = object.child(0)
+        continue
+      } else {
+        made.value = try object.value(of: [], digests)
+      }
+      while true {
+        guard let last = open.indices.last else { return made.value }
+        open[last].values.append(made.value)
+        open[last].made.add(made)
+        if open[last].values.count < open[last].object.childCount {
+          number = open[last].object.child(open[last].values.count)
+          break
+        }
+        let done = open.removeLast()
+        openNumbers.remove(done.number)
+        made = done.made
+        made.value = try done.object.value(of: done.values, digests)
+        known[done.number] = made
+      }
     }
-    for number in order {
-      let children = try list.objects[number].children.map(make)
-      guard !children.isEmpty else { continue }
-      var made = Made(value: .null, height: 1)
-      for child in children { made.add(child) }
-      guard made.height <= depth else { throw ArchiveError.tooDeep(depth) }
-      try budget.spend(values: 1)
-      made.value = try list.objects[number].value(of: children.map(\.value), digests)
-      known[number] = made
-    }
-    return try make(list.root).value
+  }
+
+  private struct OpenContainer {
+    let number: Int
+    let object: PropertyList.Object
+    var values: [ArchiveValue] = []
+    var made = Made(value: .null, height: 1)
   }
 
   /// A value with its expanded size: the number of values, the bytes of text and data, and the number of levels.
@@ -61,7 +73,6 @@ extension PropertyListReader {
     var size = 1
     var bytes = 0
     var height = 0
-    var isUsed = false
 
     mutating func add(_ child: Made) {
       size = Self.sum(size, child.size)
@@ -77,12 +88,12 @@ extension PropertyListReader {
 }
 
 extension PropertyList.Object {
-  /// The numbers of the objects that it refers to. In a dictionary, keys and values alternate.
-  var children: [Int] {
+  /// The number of references to other objects.
+  var childCount: Int {
     switch self {
-    case .array(let elements), .set(let elements): elements
-    case .dictionary(let entries): entries.flatMap { [$0.key, $0.value] }
-    default: []
+    case .array(let elements), .set(let elements): elements.count
+    case .dictionary(let entries): entries.count * 2
+    default: 0
     }
   }
 
@@ -92,6 +103,15 @@ extension PropertyList.Object {
     case .string(let text): text.utf8.count
     case .data(let data): data.count
     default: 0
+    }
+  }
+
+  /// The object number of a reference. In a dictionary, keys and values alternate.
+  func child(_ index: Int) -> Int {
+    switch self {
+    case .array(let elements), .set(let elements): elements[index]
+    case .dictionary(let entries): index.isMultiple(of: 2) ? entries[index / 2].key : entries[index / 2].value
+    default: -1
     }
   }
 

@@ -25,7 +25,7 @@ public struct PropertyListWriter: Sendable {
     offsets.reserveCapacity(list.objects.count)
     for object in list.objects {
       offsets.append(buffer.count)
-      if !object.children.allSatisfy(list.objects.indices.contains) {
+      for index in 0..<object.childCount where !list.objects.indices.contains(object.child(index)) {
         throw ArchiveError(.notEncodable, "a reference names an object that the property list does not have")
       }
       try Self.append(object, referenceSize, to: &buffer)
