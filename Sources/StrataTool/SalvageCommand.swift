@@ -37,7 +37,7 @@ struct SalvageCommand: ToolCommand {
     if report.stamp.kind == .single {
       if !report.isComplete {
         let path = report.cutPath.isEmpty ? "the beginning" : ArchiveError.describe(report.cutPath)
-        try console.line("missing  from \(path.onOneLine) on; no checksum stands for what is before")
+        try console.line("missing  from \(path.onOneLine) on; no checksum covers the part before it")
       }
       try console.line("\(report.isComplete ? "complete" : "partial")  \(output.onOneLine)")
     } else {

@@ -5,11 +5,11 @@ struct PathEdit {
   private(set) var updates: [Int: ModelRecord] = [:]
 
   static var lost: ArchiveError {
-    ArchiveError(.mergeFailed, "the path of the conflict no longer leads to a value")
+    ArchiveError(.mergeFailed, "the path of the conflict no longer exists in the model")
   }
 
   /// - Parameter new: the new value; `nil` removes the existing one.
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the path leads to no value, or names several elements.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if no value exists at the path, or several elements match it.
   init(_ root: ArchiveValue, _ path: ValuePath, to new: ArchiveValue?, in graph: MergeGraph) throws {
     var object: (number: Int, path: ArraySlice<ValuePath.Component>)?
     func edited(_ value: ArchiveValue?, _ path: ArraySlice<ValuePath.Component>) throws -> ArchiveValue? {

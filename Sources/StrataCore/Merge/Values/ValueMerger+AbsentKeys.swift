@@ -109,7 +109,7 @@ extension ValueMerger {
   /// - Parameters:
   ///   - fillsIn: whether keys that are absent from all of them take their defaults.
   ///   - step: the step to the value, for a remembered base.
-  ///   - declared: the policy of the value, for a remembered base; that of the value that contains it by default.
+  ///   - declared: the policy of the value, for a remembered base. If it is `nil`, the policy of the container applies.
   mutating func overlaid(
     _ value: ArchiveValue, over known: [ArchiveValue?], fillsIn: Bool, at step: ValuePath.Component? = nil,
     _ declared: MergePolicy? = nil, _ shape: TypeShape? = nil

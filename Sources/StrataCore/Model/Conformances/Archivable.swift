@@ -37,8 +37,8 @@ public protocol Archivable {
   /// The name of the type in stamps and inside a generic model's name.
   static var _archiveTypeName: String { get }
 
-  /// The schema of the model that this type is or contains as elements; `nil` for any other type. By default, that of the
-  /// elements in ``typeShape``.
+  /// The schema of a model, or of the models in a container; `nil` for any other type. The default implementation returns
+  /// the schema of the elements in ``typeShape``.
   static var _rootSchema: ModelSchema? { get }
 
   /// Whether a value can be written as null, like an optional. An optional of such a type could not distinguish it from nil.

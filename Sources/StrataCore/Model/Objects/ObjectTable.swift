@@ -2,7 +2,7 @@
 package final class ObjectTable {
   package enum Entry {
     case object(any VersionedModel)
-    /// A value, which is decoded at each reference: an object whose class is no registered class model.
+    /// The value of an object that is not decoded as a class. It is decoded again at each reference.
     ///
     /// If `isPlaced`, references to it are replaced by the value before models are decoded.
     case value(ArchiveValue, isPlaced: Bool)
