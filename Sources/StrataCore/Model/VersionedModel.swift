@@ -223,7 +223,8 @@ extension VersionedModel {
       var dictionary: [String: ArchiveValue] = [:]
       for entry in object.entries where dictionary.updateValue(entry.value, forKey: entry.key) != nil {
         throw ArchiveError(
-          .unknownKey, "the key \(entry.key) occurs in two Unicode spellings; keep only the one that the model declares",
+          .unknownKey,
+          "the key \(entry.key) occurs in two Unicode spellings; keep only the one that the model declares",
           path: [.key(entry.key)], typeName: schema.name)
       }
       return try make(dictionary: dictionary, in: context)
