@@ -223,6 +223,16 @@ struct UpgradeTests {
     #expect(try await store.upgradePlan([Point5.self]).pending == 0)
   }
 
+  /// The inflations that each of some revisions of the key `k` takes.
+  private static func inflations(in store: SnapshotStore, _ revisions: ClosedRange<Int>) throws -> [Int] {
+    try store.read { transaction throws in
+      try revisions.map {
+        _ = try transaction.value(Point5.self, for: "k", at: .revision($0))
+        return transaction.inflations
+      }
+    }
+  }
+
   @Test("A long history whose first revision becomes too long for its row takes no more inflations than it may")
   func growingRoot() throws {
     try withFolder { folder in
@@ -241,14 +251,7 @@ struct UpgradeTests {
         }
         for number in 4..<600 { try transaction.save(OldPoint(name: "n", x: number, y: 2), as: "k") }
       }
-      func inflations() throws -> [Int] {
-        try store.read { transaction throws in
-          try (1...4).map {
-            _ = try transaction.value(Point5.self, for: "k", at: .revision($0))
-            return transaction.inflations
-          }
-        }
-      }
+      func inflations() throws -> [Int] { try Self.inflations(in: store, 1...4) }
       #expect(try inflations() == [0, 1, 2, 3])
       #expect(try store.upgrade([Point5.self]).failures.isEmpty)
       let after = try inflations()
@@ -278,14 +281,7 @@ struct UpgradeTests {
           try transaction.save(Point5(name: String(name), x: 2, y: 2, isOn: true), as: "k")
         }
       }
-      func inflations() throws -> [Int] {
-        try store.read { transaction throws in
-          try (1...6).map {
-            _ = try transaction.value(Point5.self, for: "k", at: .revision($0))
-            return transaction.inflations
-          }
-        }
-      }
+      func inflations() throws -> [Int] { try Self.inflations(in: store, 1...6) }
       let before = try inflations()
       #expect(before == [0, 0, 1, 2, 3, 4])
       let report = try store.upgrade([Point5.self])

@@ -122,23 +122,21 @@ extension MergeState: Archivable {
   }
 
   /// The elements of remembered lists by their identities.
-  private typealias Lists = [StorageIdentity: [ValuePath.Component: ArchiveValue]]
+  private typealias Lists = [StorageIdentity: [IdentityKey: [ArchiveValue: ArchiveValue]]]
 
   /// The element of a remembered container that a step of a path names, or else the first model in it.
   private func element(
     _ step: ValuePath.Component, of value: ArchiveValue?, _ lists: inout Lists
   ) -> ArchiveValue? {
     switch step {
-    case .element(let key, _):
+    case .element(let key, let id):
       guard let elements = value?.arrayValue else { return nil }
       let list = StorageIdentity(elements)
-      if lists[list] == nil {
-        let known = elements.compactMap { element in
-          opened(element).flatMap { model in model[key].map { (ValuePath.Component.element(key: key, id: $0), model) } }
-        }
-        lists[list] = Dictionary(known, uniquingKeysWith: { first, _ in first })
+      if lists[list]?[key] == nil {
+        let known = elements.compactMap { opened($0).flatMap { model in model[key].map { ($0, model) } } }
+        lists[list, default: [:]][key] = Dictionary(known, uniquingKeysWith: { first, _ in first })
       }
-      return lists[list]?[step] ?? elements.lazy.compactMap(opened).first { $0.recordValue != nil }
+      return lists[list]?[key]?[id] ?? elements.lazy.compactMap(opened).first { $0.recordValue != nil }
     case .index(let index):
       return value?.arrayValue.flatMap { $0.indices.contains(index) ? opened($0[index]) : nil }
     case .value(let content): return opened(value?.members(arePairs: true)?.first { $0.step == step }?.value ?? content)

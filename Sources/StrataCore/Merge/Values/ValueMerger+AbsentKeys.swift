@@ -127,7 +127,7 @@ extension ValueMerger {
     keepingPolicy = value.arrayValue == nil ? inner : .recursive
     let result = try overlaidInside(value, over: known, fillsIn: fillsIn, shape)
     guard let base = known.first ?? nil else { return result }
-    let isDictionary = if case .dictionary? = shape?.kind { true } else { value.arrayValue == nil }
+    let isDictionary = value.arrayValue == nil || shape?.isDictionary ?? false
     let mergesEntries = if case .keepLocal? = options.policy?.rule { false } else { isDictionary }
     return try keepingUnlisted(result, of: base, mergesEntries ? inner : named ?? options.policy ?? policy, shape)
   }
@@ -176,8 +176,7 @@ extension ValueMerger {
       return value.isSet ? try .set(ofMerged: elements) : .array(elements)
     case .object, .map:
       let others = known.map { ArchiveValue.lookup($0?.members()) }
-      let inside: TypeShape? =
-        if case .dictionary(_, let values)? = shape?.kind { TypeShape(of: values).unwrapped } else { nil }
+      let inside = shape?.dictionaryValues
       return value.with(
         try (value.members() ?? []).compactMap { step, item in
           let olds = others.map { $0[step] }

@@ -132,7 +132,7 @@ extension ValueMerger {
   func keepingUnlisted(
     _ value: ArchiveValue, of base: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue {
-    let isDictionary = if case .dictionary? = shape?.kind { true } else { value.arrayValue == nil }
+    let isDictionary = value.arrayValue == nil || shape?.isDictionary ?? false
     var (key, unlisted): (IdentityKey?, Unlisted?) = (nil, options.unlisted)
     switch policy.rule {
     case .orElse(let policy, _), .ifPresent(let policy): return try keepingUnlisted(value, of: base, policy, shape)

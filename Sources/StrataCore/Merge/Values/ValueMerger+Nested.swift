@@ -7,7 +7,7 @@ extension ValueMerger {
     _ sides: MergePolicy.Sides, _ local: ArchiveValue, _ server: ArchiveValue, _ policy: MergePolicy,
     _ shape: TypeShape? = nil, isMatched: Bool = false
   ) throws -> ArchiveValue? {
-    let isDictionary = if case .dictionary? = shape?.kind { true } else { false }
+    let isDictionary = shape?.isDictionary ?? false
     switch (local, server) {
     case (.object, .object), (.map, .map), (.record, .record): break
     case (.map, .object(let object)), (.object(let object), .map): guard object.isEmpty else { return nil }
@@ -158,8 +158,7 @@ extension ValueMerger {
     }
     var seen = Set<ValuePath.Component>()
     var merged: [ArchiveValue.Member] = []
-    var inside: TypeShape?
-    if case .dictionary(_, let values)? = shape?.kind { inside = TypeShape(of: values).unwrapped }
+    let inside = shape?.dictionaryValues
     for (step, _) in own + other where seen.insert(step).inserted {
       path.append(step)
       defer { path.removeLast() }

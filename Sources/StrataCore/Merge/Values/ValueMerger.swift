@@ -242,7 +242,7 @@ struct ValueMerger {
     guard let local = sides.local, let server = sides.server else { return nil }
     switch policy.rule {
     case .byID(let key, let unlisted):
-      if case .dictionary? = shape?.kind { return try mergeNested(sides, local, server, policy, shape) }
+      if let shape, shape.isDictionary { return try mergeNested(sides, local, server, policy, shape) }
       if local.listsContainers || server.listsContainers,
         let merged = try mergeStructure(sides, local, server, key, policy)
       {

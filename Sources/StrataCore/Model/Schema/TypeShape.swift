@@ -71,10 +71,15 @@ public struct TypeShape: Sendable {
     }
   }
 
-  /// Whether the type is a dictionary, or a container of some.
-  var holdsDictionary: Bool {
-    if case .dictionary = kind { true } else { parts.contains { TypeShape(of: $0).holdsDictionary } }
+  /// The shape of the values of a dictionary, without optionals; `nil` for any other type.
+  var dictionaryValues: TypeShape? {
+    if case .dictionary(_, let values) = kind { TypeShape(of: values).unwrapped } else { nil }
   }
+
+  var isDictionary: Bool { if case .dictionary = kind { true } else { false } }
+
+  /// Whether the type is a dictionary, or a container of some.
+  var holdsDictionary: Bool { isDictionary || parts.contains { TypeShape(of: $0).holdsDictionary } }
 
   private static func rawType<T: RawRepresentable>(_ type: T.Type) -> Any.Type { T.RawValue.self }
 
