@@ -14,7 +14,8 @@ enum SchemaCache {
 
   /// The address of the current table; zero if there is none.
   private static let address = AtomicWord()
-  private static let insertion = Mutex(())
+  /// All tables, the current one last.
+  private static let tables = Mutex([Table]())
 
   private static var schemas: [ObjectIdentifier: ModelSchema] {
     guard let table = UnsafeRawPointer(bitPattern: address.load()) else { return [:] }
@@ -27,12 +28,13 @@ enum SchemaCache {
   /// Inserts a schema unless another thread inserted one first. Returns the schema in the table.
   @usableFromInline
   static func insert(_ schema: ModelSchema, of type: ObjectIdentifier) -> ModelSchema {
-    insertion.withLock { _ in
-      var schemas = schemas
+    tables.withLock { tables in
+      var schemas = tables.last?.schemas ?? [:]
       if let known = schemas[type] { return known }
       schemas[type] = schema
-      let table = Unmanaged.passRetained(Table(schemas))
-      address.store(UInt(bitPattern: table.toOpaque()))
+      let table = Table(schemas)
+      tables.append(table)
+      address.store(UInt(bitPattern: Unmanaged.passUnretained(table).toOpaque()))
       return schema
     }
   }
