@@ -61,6 +61,8 @@ let package = Package(
     .library(name: "StrataRemote", targets: ["StrataRemote"]),
     // Deque, OrderedDictionary and OrderedSet as properties of models. Needs the trait Collections, without which it is empty.
     .library(name: "StrataCollections", targets: ["StrataCollections"]),
+    // For the tests of an app: locks the shapes of its models.
+    .library(name: "StrataTesting", targets: ["StrataTesting"]),
     // The command line tool.
     .executable(name: "strata", targets: ["strata-cli"]),
   ],
@@ -94,6 +96,7 @@ let package = Package(
       ],
       swiftSettings: features + lifetimes),
     .target(name: "StrataLegacy", dependencies: ["StrataCore"], swiftSettings: features + lifetimes),
+    .target(name: "StrataTesting", dependencies: ["StrataCore"], swiftSettings: features),
     .target(
       name: "StrataCollections",
       dependencies: [
@@ -172,8 +175,11 @@ let package = Package(
     .testTarget(
       name: "StrataTests",
       dependencies: [
-        "Strata", "StrataStore", "StrataRemote", "StrataTestSupport", grdbProduct,
+        "Strata", "StrataStore", "StrataRemote", "StrataTesting", "StrataTestSupport", grdbProduct,
       ],
+      swiftSettings: features),
+    .testTarget(
+      name: "StrataTestingTests", dependencies: ["StrataCore", "StrataTesting", "StrataTestSupport"],
       swiftSettings: features),
     .target(
       name: "StrataTool",

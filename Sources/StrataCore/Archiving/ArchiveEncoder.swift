@@ -13,6 +13,9 @@ public struct ArchiveEncoder: Sendable {
   /// Classes that may come where one that they inherit from is declared, beside those that ``ModelHierarchy`` names. An object of any
   /// other class is refused, since no decoder would know it. A decoder needs the same.
   public var subclasses: [any VersionedModel.Type]
+  /// How many threads compress a body of 384 KiB or more, the caller's among them; `nil` means one for each core. The bytes are the same with
+  /// any number.
+  public var threads: Int?
 
   /// An encoder. Create one, and share it.
   ///
@@ -20,13 +23,15 @@ public struct ArchiveEncoder: Sendable {
   ///   - compression: how hard archives are compressed.
   ///   - limits: what an archive may hold; a decoder needs the same to read all that is written.
   ///   - subclasses: classes that may come where one that they inherit from is declared; a decoder needs the same.
+  ///   - threads: how many threads compress a large body; `nil` means one for each core.
   public init(
     compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
-    subclasses: [any VersionedModel.Type] = []
+    subclasses: [any VersionedModel.Type] = [], threads: Int? = nil
   ) {
     self.compression = compression
     self.limits = limits
     self.subclasses = subclasses
+    self.threads = threads
   }
 
   /// An archive of one value.
@@ -103,7 +108,7 @@ public struct ArchiveEncoder: Sendable {
       var writer = ArchiveWriter(limits: limits)
       writer.subclasses = subclasses
       try write(&writer)
-      return Data(try writer.member(stamp, compression, link: link))
+      return Data(try writer.member(stamp, compression, link: link, threads: threads))
     }
   }
 }
@@ -113,7 +118,7 @@ extension ArchiveWriter {
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where readers with the same limits would refuse it.
   package borrowing func member(
-    _ stamp: Stamp, _ level: CompressionLevel, link: StreamLink? = nil
+    _ stamp: Stamp, _ level: CompressionLevel, link: StreamLink? = nil, threads: Int? = nil
   ) throws -> [UInt8] {
     try checkLimits()
     guard stamp.count <= UInt64(buffer.count) else {
@@ -125,7 +130,8 @@ extension ArchiveWriter {
     let least = leastFileSize
     return try buffer.withBytes { body in
       var output: [UInt8] = []
-      try Gzip.appendMember(body: body, stamp: stamp, level: level, minimumSize: least, link: link, to: &output)
+      try Gzip.appendMember(
+        body: body, stamp: stamp, level: level, minimumSize: least, link: link, threads: threads, to: &output)
       return output
     }
   }

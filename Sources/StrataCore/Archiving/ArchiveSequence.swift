@@ -25,7 +25,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
   private let validates: Bool
   private let subclasses: [any VersionedModel.Type]
   private let damage: StreamGap.Handling
-  private let threads: Int
+  private let threads: Int?
 
   /// The models of a file. It is opened with the first model.
   ///
@@ -36,12 +36,12 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
   ///   - validates: whether models must keep their rules (see ``Validating``).
   ///   - subclasses: as ``ArchiveDecoder/subclasses``.
   ///   - damage: what happens where bytes of the file cannot be read.
-  ///   - threads: how many threads decode members at once, the reader's among them: one for each core unless given. With one, the
+  ///   - threads: how many threads decode members at once, the reader's among them: `nil` means one for each core. With one, the
   ///     reader's thread does all the work, and only when it asks for a model.
   public init(
     _ type: Element.Type = Element.self, from url: URL, limits: ArchiveLimits = ArchiveLimits(),
     validates: Bool = true, subclasses: [any VersionedModel.Type] = [], damage: StreamGap.Handling = .fails,
-    threads: Int = ProcessInfo.processInfo.activeProcessorCount
+    threads: Int? = nil
   ) {
     self.threads = threads
     self.damage = damage
@@ -77,13 +77,13 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
     private let url: URL
     private let decoder: ArchiveDecoder
     private let damage: StreamGap.Handling
-    private let threads: Int
+    private let threads: Int?
     private var source: Source?
     private var batch: [Element] = []
     private var place = 0
     private var isFinished = false
 
-    init(url: URL, decoder: ArchiveDecoder, damage: StreamGap.Handling, threads: Int) {
+    init(url: URL, decoder: ArchiveDecoder, damage: StreamGap.Handling, threads: Int?) {
       self.threads = threads
       self.url = url
       self.decoder = decoder
@@ -128,7 +128,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
     var report: DecodingReport { decoding.report }
     var gaps: [StreamGap] { members.gaps }
 
-    init(_ url: URL, _ decoder: ArchiveDecoder, _ damage: StreamGap.Handling, threads: Int) throws {
+    init(_ url: URL, _ decoder: ArchiveDecoder, _ damage: StreamGap.Handling, threads: Int?) throws {
       members = try StreamMembers(of: url, limits: decoder.limits, damage: damage)
       decoding = MemberDecoding(members.file, decoder, threads: threads)
       members.source = decoding

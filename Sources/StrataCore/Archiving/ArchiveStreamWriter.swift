@@ -44,13 +44,13 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///   - compression: how much time compressing may take.
   ///   - limits: what the stream may hold. A decoder with the same limits reads all that is written.
   ///   - subclasses: as ``ArchiveEncoder/subclasses``.
-  ///   - threads: how many threads compress members at once, the caller's among them: one for each core unless given. With one,
+  ///   - threads: how many threads compress members at once, the caller's among them: `nil` means one for each core. With one,
   ///     the caller's thread does all the work. The bytes of the file are the same with any number.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where another writer has the file.
   public init(
     creating url: URL, waiting: Duration = .zero, compression: CompressionLevel = .balanced,
     limits: ArchiveLimits = ArchiveLimits(), subclasses: [any VersionedModel.Type] = [],
-    threads: Int = ProcessInfo.processInfo.activeProcessorCount
+    threads: Int? = nil
   ) throws {
     file = try StreamFile(replacing: url, waiting: waiting)
     cutFile = nil
@@ -90,7 +90,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   public init(
     appendingTo url: URL, recovering: Bool = false, verifying: Bool = true, waiting: Duration = .zero,
     compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
-    subclasses: [any VersionedModel.Type] = [], threads: Int = ProcessInfo.processInfo.activeProcessorCount
+    subclasses: [any VersionedModel.Type] = [], threads: Int? = nil
   ) throws {
     let file = try WriterLock.take(url, waiting: waiting) { try OpenFile(appending: $0) }
     try AtomicFile.removeAbandoned(beside: url)

@@ -31,11 +31,11 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
 
   private final class InTurn: Sendable { let word = AtomicWord() }
 
-  init(_ file: SharedReader, _ decoder: ArchiveDecoder, threads: Int) {
+  init(_ file: SharedReader, _ decoder: ArchiveDecoder, threads: Int?) {
     self.decoder = decoder
     budget = WorkBudget(decoder.limits)
     // Models of a pipe are delivered as they come, so nothing is read ahead.
-    let threads = file.reader.isSeekable ? threads : 1
+    let threads = file.reader.isSeekable ? threads ?? Cores.count : 1
     let isInTurn = InTurn()
     if threads <= 1 { isInTurn.word.store(1) }
     self.isInTurn = isInTurn

@@ -15,9 +15,10 @@ struct OrderedWork<Output: Sendable>: ~Copyable {
   private let queue: Queue
 
   /// - Parameters:
-  ///   - threads: how many threads run jobs at once, the owner's among them. With one, all jobs run on the owner's.
+  ///   - threads: how many threads run jobs at once, the owner's among them. With one, all jobs run on the owner's. `nil` means one for
+  ///     each core.
   ///   - source: makes jobs, as soon as there is room for them.
-  init(threads: Int, source: Source? = nil) { queue = Queue(threads: max(1, threads), source: source) }
+  init(threads: Int?, source: Source? = nil) { queue = Queue(threads: max(1, threads ?? Cores.count), source: source) }
 
   deinit { _ = queue.state.withLock { $0.stop() } }
 

@@ -76,37 +76,32 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   package func apply(to record: inout ModelRecord, isComplete: Bool) throws -> Bool {
     switch self {
     case .rename(let key, let newKey, let overwrites):
-      guard record[key] != nil else { return try record.lacks(ValuePath(key: key), isComplete: isComplete) }
-      guard overwrites || key == newKey || record[newKey] == nil else { throw Self.occupied(key, newKey) }
+      guard record.shape.place(of: key) != nil else {
+        return try record.lacks(ValuePath(key: key), isComplete: isComplete)
+      }
+      guard overwrites || ExactKey.isSame(key, newKey) || record.shape.place(of: newKey) == nil else {
+        throw Self.occupied(key, newKey)
+      }
       record.rename(key, to: newKey)
     case .drop(let path): try record.set(nil, at: path)
     case .setDefault(let path, let value):
-      let outer = ArchiveValue.record(record), steps = try path.stepsOfRecord()
-      guard let container = try outer.value(at: steps.dropLast()), let last = steps.last else { return true }
-      if !container.isNull, try outer.value(at: steps) == nil { try record.set(value, at: path) }
-      guard container.isNull || container.takes(last) else { throw container.mismatch(last) }
+      if try record.hasContainer(of: path), try record.value(at: path) == nil { try record.set(value, at: path) }
     case .move(let path, let newPath, let creating, let overwrites):
-      guard let value = try ArchiveValue.record(record).value(at: path.stepsOfRecord()) else {
-        return try record.lacks(path, isComplete: isComplete)
-      }
-      let source = try path.stepsOfRecord()
-      if case .index? = source.last, path != newPath, try newPath.stepsOfRecord().starts(with: source.dropLast()) {
+      guard let value = try record.value(at: path) else { return try record.lacks(path, isComplete: isComplete) }
+      let source = try path.stepsOfRecord(), target = try newPath.stepsOfRecord()
+      if case .index? = source.last, path != newPath, target.starts(with: source.dropLast()) {
         throw ArchiveError(
           .migrationFailed, "an element cannot be moved within its own array, whose indices change; use a closure")
       }
-      if !overwrites, path != newPath, try ArchiveValue.record(record).value(at: newPath.stepsOfRecord()) != nil {
+      if !overwrites, try record.value(at: newPath) != nil, path != newPath {
         throw Self.occupied("\(path)", "\(newPath)")
       }
       try record.set(nil, at: path)
-      try record.set(value, at: newPath.stepsOfRecord()[...]) { try Self.container($0, $1, creating) }
+      try record.set(value, at: target[...]) { try Self.container($0, $1, creating) }
     case .replaceNull(let path, let value):
-      if case .null? = try ArchiveValue.record(record).value(at: path.stepsOfRecord()) {
-        try record.set(value, at: path)
-      }
+      if case .null? = try record.value(at: path) { try record.set(value, at: path) }
     case .convert(let path, let conversion):
-      guard let value = try ArchiveValue.record(record).value(at: path.stepsOfRecord()) else {
-        return try record.lacks(path, isComplete: isComplete)
-      }
+      guard let value = try record.value(at: path) else { return try record.lacks(path, isComplete: isComplete) }
       guard !value.isNull else { return true }
       do { try record.set(conversion.apply(to: value), at: path) } catch {
         throw ArchiveError.wrap(error).prefixed(by: path.errorPath)
@@ -118,7 +113,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   }
 
   /// The paths that the operation removes a value from and writes a value to; `nil` if they are unknown.
-  var effect: (source: ValuePath?, target: ValuePath?)? {
+  package var effect: (source: ValuePath?, target: ValuePath?)? {
     switch self {
     case .rename(let key, let newKey, _): (ValuePath(key: key), ValuePath(key: newKey))
     case .move(let path, let newPath, _, _): (path, newPath)
@@ -150,6 +145,19 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
 }
 
 extension ModelRecord {
+  fileprivate func value(at path: ValuePath) throws -> ArchiveValue? {
+    // The fast path: most paths are keys of the record.
+    if let key = path.onlyKey { return self[key] }
+    return try ArchiveValue.record(self).value(at: path.stepsOfRecord())
+  }
+
+  /// Whether the value before the last step of a path is neither absent nor null.
+  fileprivate func hasContainer(of path: ValuePath) throws -> Bool {
+    if path.onlyKey != nil { return true }
+    let container = try ArchiveValue.record(self).value(at: path.stepsOfRecord().dropLast())
+    return container?.isNull == false
+  }
+
   /// Finds out why there is no value at a path.
   ///
   /// - Returns: `true` if a value along the path is null, so that no key is missing; `false` if an incomplete record lacks a key.

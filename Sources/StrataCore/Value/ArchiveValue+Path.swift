@@ -159,6 +159,8 @@ extension ModelRecord {
   ///
   /// - Throws: the same errors.
   public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
+    // The fast path: steps and their array are not needed.
+    if let key = path.onlyKey { return self[key] = newValue }
     try set(newValue, at: path.steps()[...], making: ArchiveValue.container)
   }
 

@@ -127,7 +127,7 @@ private struct Witness: Archivable {
   @Test("Damage gives the same models, error, gaps and report with any number of threads", .tags(.long))
   func damage() throws {
     var errors = 0, gaps = 0
-    for seed in 0..<UInt64(Effort.rounds(60, long: 1500)) {
+    for seed in 0..<UInt64(Effort.rounds(60, long: 300)) {
       var random = SeededRandom(seed: seed)
       var bytes = try Self.stream(&random)
       for _ in 0..<random.below(3) {

@@ -81,6 +81,20 @@ struct StepSourceTests {
     #expect(try Self.apply(.move("a", to: "c.d", overwriting: true), to: fields)["c"] == .object(["d": 1]))
   }
 
+  @Test("Two spellings of one text are two keys")
+  func spellings() throws {
+    let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+    let fields: [(key: String, value: ArchiveValue)] = [(composed, 1), (decomposed, 2)]
+    for operation in [
+      MigrationOperation.rename(composed, to: decomposed),
+      .move(ValuePath(key: composed), to: ValuePath(key: decomposed)),
+    ] {
+      #expect(archiveError { try Self.apply(operation, to: fields) }?.code == .migrationFailed)
+    }
+    let renamed = try Self.apply(.rename(composed, to: decomposed, overwriting: true), to: fields)
+    #expect(renamed.keys.map { Array($0.utf8) } == [Array(decomposed.utf8)] && renamed[decomposed] == 1)
+  }
+
   @Test("A default is set inside of a nested record that is there")
   func nestedDefault() throws {
     let operation = MigrationOperation.setDefault("c.d", 5)

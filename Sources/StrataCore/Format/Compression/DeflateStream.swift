@@ -50,31 +50,32 @@ final class DeflateStream: @unchecked Sendable {
     stream.deallocate()
   }
 
-  /// Deflates `input` as one complete stream and appends it to `output`.
+  /// Deflates `input` and appends it to `output`.
   ///
-  /// - Parameter dictionary: bytes that the input may repeat; inflating needs them too.
+  /// - Parameters:
+  ///   - dictionary: bytes that the input may repeat; inflating needs them too.
+  ///   - isLast: whether the stream ends here. Otherwise it ends with a whole byte, and what another call appends continues it.
   static func deflate(
-    _ input: RawSpan, dictionary: RawSpan = RawSpan(), level: Int, to output: inout [UInt8]
+    _ input: RawSpan, dictionary: RawSpan = RawSpan(), level: Int, isLast: Bool = true, to output: inout [UInt8]
   ) throws {
     let memory = dictionary.isEmpty ? Memory(bodySize: input.byteCount, compressionLevel: level) : .full
     let pool = pools[memory.rawValue]
     let idle = pool.take { $0.level == level }
     let stream = try idle ?? DeflateStream(level: level, memory)
-    try stream.deflate(input, dictionary, to: &output)
+    try stream.deflate(input, dictionary, end: isLast ? Z_FINISH : Z_SYNC_FLUSH, to: &output)
     // A stream that failed is dropped, not given back.
     pool.give(stream)
   }
 
-  private func deflate(_ input: RawSpan, _ dictionary: RawSpan, to output: inout [UInt8]) throws {
+  private func deflate(_ input: RawSpan, _ dictionary: RawSpan, end: CInt, to output: inout [UInt8]) throws {
     guard deflateReset(stream) == Z_OK, prime(dictionary) else { throw InflateStream.noMemory }
     var position = 0
-    var isLast = false
     repeat {
       let size = min(input.byteCount - position, Self.inputStep)
-      isLast = position + size == input.byteCount
-      try deflatePiece(input.extracting(position..<position + size), isLast: isLast, to: &output)
+      let flush = position + size == input.byteCount ? end : Z_NO_FLUSH
+      try deflatePiece(input.extracting(position..<position + size), flush, to: &output)
       position += size
-    } while !isLast
+    } while position < input.byteCount
   }
 
   private func prime(_ dictionary: RawSpan) -> Bool {
@@ -84,7 +85,7 @@ final class DeflateStream: @unchecked Sendable {
     }
   }
 
-  private func deflatePiece(_ input: RawSpan, isLast: Bool, to output: inout [UInt8]) throws {
+  private func deflatePiece(_ input: RawSpan, _ flush: CInt, to output: inout [UInt8]) throws {
     let room = Int(clamping: min(deflateBound(stream, uLong(input.byteCount)), uLong(Self.outputStep)))
     try input.withUnsafeBytes { source in
       stream.pointee.next_in = UnsafeMutablePointer(mutating: source.bindMemory(to: Bytef.self).baseAddress)
@@ -97,14 +98,14 @@ final class DeflateStream: @unchecked Sendable {
           span.withUnsafeMutableBufferPointer { buffer, count in
             stream.pointee.next_out = buffer.baseAddress
             stream.pointee.avail_out = uInt(room)
-            status = CZlib.deflate(stream, isLast ? Z_FINISH : Z_NO_FLUSH)
+            status = CZlib.deflate(stream, flush)
             count = room - Int(stream.pointee.avail_out)
           }
         }
         guard status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR else {
           throw InflateStream.noMemory
         }
-        isDone = isLast ? status == Z_STREAM_END : stream.pointee.avail_out > 0
+        isDone = flush == Z_FINISH ? status == Z_STREAM_END : stream.pointee.avail_out > 0
       }
     }
   }

@@ -48,7 +48,7 @@ public struct FieldInfo: Sendable {
   /// The shape of the type.
   package let shape: TypeShape
   /// Whether the library keeps its own data in the field.
-  let isLibraryField: Bool
+  package let isLibraryField: Bool
   /// Whether the field of an object cannot change after the object was created.
   public let isConstant: Bool
   package let makeDefault: (@Sendable () throws -> ArchiveValue)?
@@ -118,7 +118,7 @@ public struct FieldInfo: Sendable {
   func holds<T>(_ type: T.Type) -> Bool { self.type is T.Type || self.type is T?.Type }
 
   /// The value of the field in a new object whose key is absent: the default, or null for an optional. Returns `nil` if the key must be there.
-  func absentValue() throws -> ArchiveValue? { try makeDefault?() ?? (shape.isOptional ? .null : nil) }
+  package func absentValue() throws -> ArchiveValue? { try makeDefault?() ?? (shape.isOptional ? .null : nil) }
 }
 
 /// Unchecked, because the closure captures only types.

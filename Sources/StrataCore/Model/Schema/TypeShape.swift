@@ -63,7 +63,7 @@ public struct TypeShape: Sendable {
   }
 
   /// The types of the elements of a container; keys before values.
-  var parts: [Any.Type] {
+  package var parts: [Any.Type] {
     switch kind {
     case .optional(let type), .array(let type), .set(let type): [type]
     case .dictionary(let keys, let values): [keys, values]

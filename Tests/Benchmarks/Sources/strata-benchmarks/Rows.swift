@@ -110,6 +110,47 @@ extension Runner {
     }
   }
 
+  /// The pairs of 111,126 decimals of 16 and 17 digits, like the coordinates of a map.
+  func compareDecimals() throws {
+    guard ["decimals/encode", "decimals/decode", "decimals/archive", "decimals/unarchive"].contains(where: wants) else {
+      return
+    }
+    var state: UInt64 = 38
+    let texts = (0..<111_126).map { place in
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      let digits = String(1_000_000_000_000_000 + state % 9_000_000_000_000_000) + (place % 2 == 0 ? "7" : "")
+      return (place % 3 == 0 ? "-" : "") + digits.prefix(2) + "." + digits.dropFirst(2)
+    }
+    let json = Data("[\(texts.joined(separator: ","))]".utf8)
+    let value = try JSONReader().read(json)
+    let decimals = try JSONDecoder().decode([Decimal].self, from: json)
+    let (encoder, decoder) = (ArchiveEncoder(), ArchiveDecoder())
+    let (body, archive) = (try encoder.encodeBody(value), try encoder.encode(value))
+    guard try decoder.decodeBody(ArchiveValue.self, from: body) == value, try JSONWriter().write(value) == json else {
+      throw Failure("the decimals did not come back")
+    }
+    try time("decimals/encode") {
+      consume(try encoder.encodeBody(value))
+    } theirs: {
+      consume(try JSONEncoder().encode(decimals))
+    }
+    try time("decimals/decode") {
+      consume(try decoder.decodeBody(ArchiveValue.self, from: body))
+    } theirs: {
+      consume(try JSONDecoder().decode([Decimal].self, from: json))
+    }
+    try time("decimals/archive") {
+      consume(try encoder.encode(value))
+    } theirs: {
+      consume(try JSONEncoder().encode(decimals))
+    }
+    try time("decimals/unarchive") {
+      consume(try decoder.decode(ArchiveValue.self, from: archive))
+    } theirs: {
+      consume(try JSONDecoder().decode([Decimal].self, from: json))
+    }
+  }
+
   /// What a model costs among a million, against what it costs among a thousand.
   func compareGrowth() throws {
     guard ["grow/encode", "grow/decode"].contains(where: wants) else { return }

@@ -34,6 +34,7 @@ let notes = """
   1,000,000 / the time for one among 1,000, and of a linked list of 100,000 objects / one of 1,000. In all of them a
   smaller ratio is better. grow/legacy is a model among 10,000 of a keyed archive / one among 100, and grow/legacy-data a data
   object among 100,000 / one among 1,000.
+  decimals/ is 111,126 decimals of 16 and 17 digits, against JSONEncoder and JSONDecoder of [Decimal], without compression.
   grow/patch is an operation of a JSON Patch with one for each of 100,000 keys / of one with 1,000, and grow/patch-make
   an operation of such a patch while it is made of two documents; with -list for the elements of a list.
   encode/ and decode/ are without compression; archive/ and unarchive/ have zlib at level 6 and memory
@@ -77,6 +78,7 @@ func run(_ arguments: [String]) async throws {
   try runner.compareCodable()
   try runner.compareOpening(tweets)
   try runner.compareGrowth()
+  try runner.compareDecimals()
   try runner.compareGraphs()
   try runner.compareMerging()
   try runner.compareMergingOfGraphs()

@@ -1,0 +1,57 @@
+internal import Foundation
+internal import StrataCore
+
+/// The folder with the recorded schemas: a folder for each model, and in it a file for each version.
+struct SchemaFolder {
+  let url: URL
+
+  /// The names of the models that are recorded.
+  ///
+  /// - Throws: an error of Foundation if the folder exists and cannot be read.
+  func names() throws -> [String] { try contents(of: url).compactMap(\.removingPercentEncoding).sorted() }
+
+  /// The recorded versions of a model, the oldest first.
+  func versions(of name: String) throws -> [Int] {
+    try contents(of: folder(of: name)).filter { $0.hasSuffix(".json") }.compactMap { Int($0.dropLast(5)) }.sorted()
+  }
+
+  /// - Throws: an error of Foundation if the file cannot be read; a ``DecodingError`` if it is no recorded schema.
+  func schema(of name: String, version: Int) throws -> RecordedSchema {
+    try RecordedSchema(json: Data(contentsOf: file(of: name, version, "json")))
+  }
+
+  func archive(of name: String, version: Int) throws -> Data {
+    try Data(contentsOf: file(of: name, version, "strata"))
+  }
+
+  func record(_ schema: RecordedSchema, _ archive: Data?) throws {
+    try FileManager.default.createDirectory(at: folder(of: schema.name), withIntermediateDirectories: true)
+    // The archive comes first, because a schema without its archive is a problem, and an archive alone is none.
+    try archive?.write(to: file(of: schema.name, schema.version, "strata"), options: .atomic)
+    try schema.json().write(to: file(of: schema.name, schema.version, "json"), options: .atomic)
+  }
+
+  /// The path of a schema from the folder's own folder, for messages.
+  func path(of name: String, version: Int, _ kind: String = "json") -> String {
+    "\(url.lastPathComponent)/\(escaped(name))/\(version).\(kind)"
+  }
+
+  private func folder(of name: String) -> URL { url.appendingPathComponent(escaped(name)) }
+
+  private func file(of name: String, _ version: Int, _ kind: String) -> URL {
+    folder(of: name).appendingPathComponent("\(version).\(kind)")
+  }
+
+  private func escaped(_ name: String) -> String {
+    let plain = name.addingPercentEncoding(
+      withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-_.<>, ")))
+    let name = plain ?? name
+    // A folder that begins with a dot is hidden, or is the folder itself.
+    return name.hasPrefix(".") ? "%2E" + name.dropFirst() : name
+  }
+
+  private func contents(of url: URL) throws -> [String] {
+    guard FileManager.default.fileExists(atPath: url.path) else { return [] }
+    return try FileManager.default.contentsOfDirectory(atPath: url.path).filter { !$0.hasPrefix(".") }
+  }
+}

@@ -1,0 +1,219 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import StrataTesting
+import Testing
+
+private final class Owner: DescribedModel {
+  var name = ""
+  var friend: Owner?
+
+  static let fields = Fields(
+    Owner.self, version: 2, Field("name", \.name), Field("friend", \.friend),
+    make: {
+      let owner = Owner()
+      (owner.name, owner.friend) = ($0, $1)
+      return owner
+    })
+}
+
+/// A model with each kind of field.
+private struct Wide: DescribedModel {
+  var number: Int8 = 1
+  var owner: Owner?
+  var states: [State] = []
+  var byName: [String: Text] = [:]
+  var byNumber: [Int: Date] = [:]
+  var names: Set<String> = []
+  var created = Date()
+  var key = UUID()
+  var any: ArchiveValue = .null
+  var price: Decimal?
+
+  static let fields = Fields(
+    Wide.self, version: 1, Field("number", \.number), Field("owner", \.owner), Field("states", \.states),
+    Field("byName", \.byName), Field("byNumber", \.byNumber), Field("names", \.names),
+    Field("created", \.created, default: Date()), Field("key", \.key, default: UUID()), Field("any", \.any),
+    Field("price", \.price),
+    make: {
+      Wide(
+        number: $0, owner: $1, states: $2, byName: $3, byNumber: $4, names: $5, created: $6, key: $7, any: $8, price: $9
+      )
+    })
+}
+
+extension ProbeTests {
+  @Suite("Schema locks") struct LockTests {
+    private func problems(_ models: any VersionedModel.Type..., in folder: URL, records: Bool = false) throws
+      -> [String]
+    {
+      do {
+        for model in models { try SchemaLock(model, folder: folder, records: records).check() }
+      } catch let error as SchemaLockError { return error.problems }
+      return []
+    }
+
+    private func declare(
+      _ version: Int, name: String = "Issue", _ fields: FieldInfo..., steps: [MigrationStep] = []
+    ) {
+      Probe.declare(.init(version: version, name: name, fields: fields, steps: steps))
+    }
+
+    private let title = FieldInfo("title", String.self)
+
+    @Test("A version that is not recorded is a problem, and recording it is the remedy")
+    func recording() throws {
+      try withFolder { (folder: URL) throws in
+        declare(1, title)
+        let missing = try problems(Probe.self, in: folder)
+        #expect(missing.count == 1 && missing[0].contains("version 1 of Issue is not recorded"), "\(missing)")
+        #expect(missing[0].contains("STRATA_RECORD=1"))
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        #expect(
+          try FileManager.default.contentsOfDirectory(atPath: folder.path + "/Issue").sorted() == [
+            "1.json", "1.strata",
+          ])
+        #expect(try problems(Probe.self, in: folder) == [])
+        // A file is never changed.
+        declare(1, title, FieldInfo("note", String?.self))
+        let before = try Data(contentsOf: folder.appendingPathComponent("Issue/1.json"))
+        #expect(try problems(Probe.self, in: folder, records: true).count == 1)
+        #expect(try Data(contentsOf: folder.appendingPathComponent("Issue/1.json")) == before)
+      }
+    }
+
+    @Test("The models inside are locked too, whatever their fields are")
+    func inside() throws {
+      try withFolder { (folder: URL) throws in
+        #expect(try problems(Wide.self, in: folder, records: true) == [])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["Owner", "Text", "Wide"])
+        // Twice, as dates and UUIDs are others each time.
+        for _ in 0..<2 { #expect(try problems(Wide.self, in: folder) == []) }
+        let wides = try ArchiveDecoder().decode(
+          [Wide].self, from: Data(contentsOf: folder.appendingPathComponent("Wide/1.strata")))
+        #expect(wides.first?.owner == nil && wides.first?.states == [])
+        #expect(wides.contains { $0.owner?.friend?.name.isEmpty == false && !$0.byName.isEmpty && $0.price != nil })
+        #expect(Set(wides.flatMap(\.states)) == Set(State.allCases))
+      }
+    }
+
+    @Test("A recorded file that was edited is a problem", arguments: ["json", "strata"])
+    func edited(kind: String) throws {
+      try withFolder { (folder: URL) throws in
+        declare(1, title)
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        let url = folder.appendingPathComponent("Issue/1.\(kind)")
+        var bytes = try Data(contentsOf: url)
+        let text = Data("title".utf8)
+        let place = try kind == "json" ? #require(bytes.range(of: text)).lowerBound : bytes.count - 5
+        bytes[place] ^= 1
+        try bytes.write(to: url)
+        let found = try problems(Probe.self, in: folder)
+        #expect(found.count == 1 && found[0].contains("Issue/1.\(kind)") && found[0].contains("Restore it"), "\(found)")
+        try Data().write(to: url)
+        #expect(try problems(Probe.self, in: folder).count == 1)
+      }
+    }
+
+    @Test("A recorded version that the steps no longer reach is a problem")
+    func unreachable() throws {
+      try withFolder { (folder: URL) throws in
+        declare(1, title)
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(3, title, steps: [.init(fromVersion: 2, toVersion: 3, operations: [])])
+        let found = try problems(Probe.self, in: folder)
+        #expect(
+          found.contains { $0.contains("version 1 of Issue can no longer be opened: its steps begin at 2") }, "\(found)"
+        )
+      }
+    }
+
+    @Test("A model below a recorded version is a problem")
+    func lowered() throws {
+      try withFolder { (folder: URL) throws in
+        declare(4, title)
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(3, title)
+        let found = try problems(Probe.self, in: folder, records: true)
+        #expect(
+          found.count == 1 && found[0].contains("Issue/4.json is recorded, but the model has version 3"), "\(found)")
+      }
+    }
+
+    @Test("A name that no model has any more is a problem")
+    func lost() throws {
+      try withFolder { (folder: URL) throws in
+        declare(1, title)
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(1, name: "Ticket", title)
+        let found = try problems(Probe.self, in: folder, records: true)
+        #expect(found.count == 1 && found[0].contains("formerNames: [\"Issue\"]"), "\(found)")
+      }
+    }
+
+    @Test("The step that led to a recorded version does not change")
+    func step() throws {
+      try withFolder { (folder: URL) throws in
+        func steps(_ operation: MigrationOperation) -> [MigrationStep] {
+          [MigrationStep(fromVersion: 1, toVersion: 2, operations: [operation])]
+        }
+        let stars = FieldInfo("stars", Int.self)
+        declare(1, title)
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(2, title, stars, steps: steps(.setDefault("stars", 1)))
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(2, title, stars, steps: steps(.setDefault("stars", 2)))
+        let found = try problems(Probe.self, in: folder)
+        #expect(found.count == 1 && found[0].contains("the step that leads to it was changed"), "\(found)")
+      }
+    }
+
+    @Test("The next step is drafted, with renamed fields guessed by type and name")
+    func draft() throws {
+      try withFolder { (folder: URL) throws in
+        declare(1, title, FieldInfo("summary", String.self), FieldInfo("goal", Int?.self))
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(
+          2, FieldInfo("shortSummary", String.self), FieldInfo("goal", Int.self, default: { 10 }),
+          FieldInfo("stars", Double.self))
+        let found = try problems(Probe.self, in: folder)
+        let draft = try #require(found.first)
+        for line in [
+          ".step(from: 1, to: 2,", ".rename(\"summary\", to: \"shortSummary\"),", ".drop(\"title\"),",
+          ".replaceNull(\"goal\", with: 10),", ".setDefault(\"stars\", <#Double#>),",
+        ] { #expect(draft.contains(line), "\(draft)") }
+      }
+    }
+
+    @Test("A golden archive that a step cannot upgrade is a problem")
+    func golden() throws {
+      try withFolder { (folder: URL) throws in
+        declare(1, FieldInfo("stars", String.self))
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        // The texts of the archive are no numbers.
+        declare(
+          2, FieldInfo("stars", Int.self),
+          steps: [.init(fromVersion: 1, toVersion: 2, operations: [.convert("stars", .toInteger)])])
+        let found = try problems(Probe.self, in: folder, records: true)
+        #expect(
+          found.count == 1 && found[0].contains("1.strata, which version 1 of Issue wrote, does not open any more"),
+          "\(found)")
+      }
+    }
+
+    @Test("Names that are no names of files are escaped")
+    func names() throws {
+      try withFolder { (folder: URL) throws in
+        for name in ["../up", ".", "Space.Podcast", "Page<Issue>", "a/b"] {
+          declare(1, name: name, title)
+          #expect(
+            try problems(Probe.self, in: folder.appendingPathComponent("Schemas-\(name.utf8.count)"), records: true)
+              == [])
+          #expect(try problems(Probe.self, in: folder.appendingPathComponent("Schemas-\(name.utf8.count)")) == [])
+        }
+        #expect(
+          try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { $0.hasPrefix("Schemas-") })
+      }
+    }
+  }
+}
