@@ -7,57 +7,91 @@ struct LockedModel {
   private let schema: ModelSchema
   private let today: RecordedSchema
   private let folder: SchemaFolder
+  private let names: SchemaChange.Names
   private var name: String { schema.name }
 
-  init(_ model: any VersionedModel.Type, in folder: URL) {
-    (self.model, self.folder) = (model, SchemaFolder(url: folder))
-    schema = model.schema
+  /// - Parameter modelNames: the names of all locked models by their former ones.
+  init(_ model: any VersionedModel.Type, in folder: SchemaFolder, _ modelNames: [String: String]) {
+    (self.model, self.folder) = (model, folder)
+    let schema = model.schema
+    self.schema = schema
     today = RecordedSchema(schema)
+    // Former keys are read after the last step, in data of every version.
+    let keys = schema.fields.flatMap { field in field.formerly.map { ($0, field.key) } }
+    let cases = schema.cases.flatMap { info in info.formerly.map { ($0, info.name) } }
+    names = SchemaChange.Names(
+      models: modelNames, keys: Dictionary(keys, uniquingKeysWith: { first, _ in first }),
+      cases: Dictionary(cases, uniquingKeysWith: { first, _ in first }))
   }
 
-  /// The problems, and a file for the version of today if it is not recorded and `recording` is set.
-  ///
-  /// - Throws: an error of Foundation for a file that cannot be read or written.
-  func problems(recording: Bool) throws -> [String] {
-    var problems: [String] = []
-    var recorded: [RecordedSchema] = []
+  /// The recorded versions, the oldest first, and the problems of files that were edited.
+  private func recorded() throws -> (schemas: [RecordedSchema], edited: Set<Int>, problems: [String]) {
+    var schemas: [RecordedSchema] = []
     var edited: Set<Int> = []
+    var problems: [String] = []
     for name in schema.formerNames + [name] {
       for version in try folder.versions(of: name) {
-        let path = folder.path(of: name, version: version)
-        guard let schema = try? folder.schema(of: name, version: version),
-          schema.version == version, schema.name == name, try schema.contentChecksum() == schema.checksum
+        guard let schema = try? folder.schema(of: name, version: version), schema.version == version,
+          try schema.contentChecksum() == schema.checksum
         else {
           // Not read, or changed after it was recorded: either way the remedy is the same.
           edited.insert(version)
           problems.append(
-            "\(path) was edited. Restore it from version control; if this version was never released, delete it and record "
-              + "it again")
+            "\(folder.path(of: name, version: version)) was edited. Restore it from version control; if this version was never "
+              + "released, delete it and record it again")
           continue
         }
-        recorded.append(schema)
+        // Some file systems take two names for one folder.
+        if schema.name == name { schemas.append(schema) }
       }
     }
-    recorded.sort { $0.version < $1.version }
+    return (schemas.sorted { $0.version < $1.version }, edited, problems)
+  }
+
+  /// Compares the model with its recorded versions.
+  ///
+  /// - Parameter allowsMissing: whether the version of today need not be recorded.
+  /// - Throws: an error of Foundation for a folder that cannot be read.
+  func shapeProblems(allowsMissing: Bool) throws -> [String] {
+    var (recorded, edited, problems) = try recorded()
     problems += self.problems(ofReach: recorded)
+    problems += recorded.compactMap { self.problem(ofRecordedStep: $0) }
     let older = recorded.filter { $0.version < schema.modelVersion }
-    problems += zip(older, older.dropFirst()).flatMap { self.problems(ofStepsFrom: $0, to: $1) }
-    if let newest = older.last { problems += self.problems(ofStepsFrom: newest, to: today) }
+    problems += zip(older, older.dropFirst()).compactMap { self.problem(ofStepsFrom: $0, to: $1) }
+    if let newest = older.last, let problem = problem(ofStepsFrom: newest, to: today) { problems.append(problem) }
     let known = recorded.last { $0.version == schema.modelVersion }
-    if let known { problems += self.problems(ofChange: known) }
-    // An archive that does not open follows from other problems, which name the cause.
-    if problems.isEmpty { problems = try recorded.flatMap { try archiveProblems($0) } }
-    if known != nil || edited.contains(schema.modelVersion) { return problems }
-    if recording {
-      // A version is recorded once its steps are right, because its file is never changed.
-      if problems.isEmpty { try record() }
-    } else if recorded.last?.version ?? 0 <= schema.modelVersion {
+    if let known, let problem = problem(ofChange: known) { problems.append(problem) }
+    if known == nil, !allowsMissing, !edited.contains(schema.modelVersion),
+      recorded.last?.version ?? 0 <= schema.modelVersion
+    {
       problems.append(
         "version \(schema.modelVersion) of \(name) is not recorded. Run the test with STRATA_RECORD=1 in the environment, and "
           + "commit \(folder.path(of: name, version: schema.modelVersion))")
     }
     return problems
   }
+
+  /// Opens the golden archives of the recorded versions.
+  ///
+  /// - Throws: an error of Foundation for a folder that cannot be read.
+  func archiveProblems() throws -> [String] { try recorded().schemas.compactMap { problem(ofArchive: $0) } }
+
+  /// Records the version of today, if it is not recorded.
+  ///
+  /// - Throws: an error of Foundation for a file that cannot be written.
+  func record() throws {
+    guard try (schema.formerNames + [name]).allSatisfy({ try !folder.versions(of: $0).contains(schema.modelVersion) })
+    else { return }
+    var recorded = today
+    var archive: Data?
+    do {
+      let data = try GoldenArchive(model).make()
+      (archive, recorded.archive) = (data, RecordedSchema.checksum(data))
+    } catch { recorded.withoutArchive = Self.reason(error) }
+    try folder.record(recorded, archive)
+  }
+
+  // MARK: Problems
 
   private func problems(ofReach recorded: [RecordedSchema]) -> [String] {
     recorded.compactMap { old in
@@ -74,78 +108,72 @@ struct LockedModel {
     }
   }
 
+  /// The problem of a step that has changed. Data that the old one has upgraded stays as it is.
+  private func problem(ofRecordedStep recorded: RecordedSchema) -> String? {
+    guard let steps = RecordedSchema.steps(to: recorded.version, of: schema), steps != recorded.steps,
+      recorded.version <= schema.modelVersion
+    else { return nil }
+    func list(_ steps: [String]) -> String { steps.isEmpty ? "nothing" : steps.joined(separator: ", ") }
+    return
+      "the step of \(name) to version \(recorded.version) was changed: it did \(list(recorded.steps)), and does \(list(steps)). "
+      + "Restore it, and put the correction into a new step. If version \(recorded.version) was never released, delete "
+      + "\(folder.path(of: recorded.name, version: recorded.version)) and record it again with STRATA_RECORD=1"
+  }
+
   /// The problem of a shape that differs from the one that was recorded for the same version.
-  private func problems(ofChange known: RecordedSchema) -> [String] {
-    var changes = changes(from: known, to: today).map(\.text)
-    if known.steps != today.steps { changes.append("the step that leads to it was changed") }
-    guard !changes.isEmpty else { return [] }
+  private func problem(ofChange known: RecordedSchema) -> String? {
+    let changes = SchemaChange.changes(from: known, to: today, names)
+    guard !changes.isEmpty else { return nil }
     let next = known.version + 1
-    return [
+    let step =
+      schema.migration == nil && changes.allSatisfy { $0.key == nil }
+      ? ". It needs no step." : " and this step:\n  " + StepStub(from: known, to: today, version: next, names).text
+    return
       "\(name) has changed, but still has version \(known.version):\n" + Self.list(changes)
-        + "If version \(known.version) was released, give the model version \(next) and this step:\n  "
-        + StepStub(from: known, to: today, version: next).text
-        + "\nOtherwise delete \(folder.path(of: known.name, version: known.version)) and record it again with STRATA_RECORD=1."
-    ]
+      + "If version \(known.version) was released, give the model version \(next)" + step
+      + "\nOtherwise delete \(folder.path(of: known.name, version: known.version)) and record it again with STRATA_RECORD=1."
   }
 
   /// The problem of changes for which a step is missing.
-  private func problems(ofStepsFrom old: RecordedSchema, to new: RecordedSchema) -> [String] {
+  private func problem(ofStepsFrom old: RecordedSchema, to new: RecordedSchema) -> String? {
     let operations = (schema.migration?.steps ?? []).filter { (old.version..<new.version).contains($0.fromVersion) }
       .flatMap(\.operations)
     // A hook or a closure may change any key.
-    guard schema.hook == nil, operations.allSatisfy({ $0.effect != nil }) else { return [] }
+    guard schema.hook == nil, operations.allSatisfy({ $0.effect != nil }) else { return nil }
     let keys = Set(
       operations.flatMap { [$0.effect?.source?.firstKey, $0.effect?.target?.firstKey] }.compactMap(\.self))
-    let missing = changes(from: old, to: new).filter { $0.key.map { !keys.contains($0) } ?? false }
-    guard !missing.isEmpty else { return [] }
-    return [
-      "no step of \(name) from version \(old.version) to \(new.version) covers these changes:\n"
-        + Self.list(missing.map(\.text))
-        + "Add them to the steps, for example:\n  " + StepStub(from: old, to: new, version: new.version).text
-    ]
+    let missing = SchemaChange.changes(from: old, to: new, names).filter { $0.key.map { !keys.contains($0) } ?? false }
+    guard !missing.isEmpty else { return nil }
+    return
+      "no step of \(name) from version \(old.version) to \(new.version) covers these changes:\n" + Self.list(missing)
+      + "Add them to the steps, for example:\n  " + StepStub(from: old, to: new, version: new.version, names).text
   }
 
-  private func changes(from old: RecordedSchema, to new: RecordedSchema) -> [SchemaChange] {
-    // Former keys are read after the last step, in data of every version.
-    SchemaChange.changes(
-      from: old, to: new,
-      formerKeys: Dictionary(schema.fields.map { ($0.key, $0.formerly) }, uniquingKeysWith: { first, _ in first }),
-      formerCases: Dictionary(
-        schema.cases.flatMap { info in info.formerly.map { ($0, info.name) } }, uniquingKeysWith: { first, _ in first })
-    )
-  }
+  private static func list(_ changes: [SchemaChange]) -> String { changes.map { "- \($0.text)\n" }.joined() }
 
-  private static func list(_ texts: [String]) -> String { texts.map { "- \($0)\n" }.joined() }
+  private static func reason(_ error: any Error) -> String { (error as? ArchiveError)?.description ?? "\(error)" }
 
-  // MARK: Golden archives
-
-  private func record() throws {
-    var schema = today
-    var archive: Data?
-    do {
-      let data = try GoldenArchive(model).make()
-      (archive, schema.archive) = (data, RecordedSchema.checksum(data))
-    } catch { schema.withoutArchive = (error as? ArchiveError)?.description ?? "\(error)" }
-    try folder.record(schema, archive)
-  }
-
-  private func archiveProblems(_ recorded: RecordedSchema) throws -> [String] {
-    guard let checksum = recorded.archive else { return [] }
+  private func problem(ofArchive recorded: RecordedSchema) -> String? {
+    guard let checksum = recorded.archive else { return nil }
     let path = folder.path(of: recorded.name, version: recorded.version, "strata")
     guard let data = try? folder.archive(of: recorded.name, version: recorded.version),
       RecordedSchema.checksum(data) == checksum
     else {
       // A missing file is a change as well.
-      return ["\(path) is missing or was changed. Restore it from version control"]
+      return "\(path) is missing or was changed. Restore it from version control"
     }
+    let remedy =
+      " If a model inside was recorded again, because its version was never released, delete "
+      + "\(folder.path(of: recorded.name, version: recorded.version)) and record it again too"
     do {
       guard try GoldenArchive(model).opens(data, isOfToday: recorded.version == schema.modelVersion) else {
-        return ["\(path) opens, but as other values than those that version \(recorded.version) wrote"]
+        return "\(path) opens, but as other values than those that version \(recorded.version) wrote." + remedy
       }
-      return []
+      return nil
     } catch {
-      let reason = (error as? ArchiveError)?.description ?? "\(error)"
-      return ["\(path), which version \(recorded.version) of \(recorded.name) wrote, does not open any more: \(reason)"]
+      return
+        "\(path), which version \(recorded.version) of \(recorded.name) wrote, does not open any more: "
+        + Self.reason(error) + "." + remedy
     }
   }
 }

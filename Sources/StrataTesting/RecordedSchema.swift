@@ -10,61 +10,68 @@ struct RecordedSchema: Codable, Equatable {
     var type: String
     /// The default as text; `nil` if there is none.
     var initial: String?
+    /// The former keys; `nil` if there are none.
+    var formerly: [String]?
     /// The treatment by archives; `nil` if they always have the field.
     var archive: String?
     /// The paths in JSON; `nil` if it is the key alone.
     var json: String?
 
     private enum CodingKeys: String, CodingKey {
-      case type, archive, json
+      case type, formerly, archive, json
       case initial = "default"
     }
 
     /// Whether data of older versions may lack the key.
-    var isOptional: Bool { initial != nil || type.hasSuffix("?") }
+    var isOptional: Bool { initial != nil || RecordedType(parsing: type).isOptional }
     var isArchived: Bool { archive != ArchiveBehavior.excluded.rawValue }
+  }
+
+  struct Case: Codable, Equatable {
+    /// The types of the associated values by their keys.
+    var payload: [String: String]
+    var formerly: [String]?
   }
 
   var name: String
   var version: Int
   var kind: Kind
   var superclass: String?
+  /// The keys of the superclasses, whose fields are in their own schemas. They are compared only if the superclass is another one.
+  var inherited: [String]?
   var keepsUnknownFields: Bool?
-  /// The fields that the model itself declares. The fields of a superclass are in the schema of that class.
+  /// The fields that the model itself declares.
   var fields: [String: Field]
-  /// The associated values of each case.
-  var cases: [String: [String: String]]?
-  /// The steps that lead to this version.
+  var cases: [String: Case]?
+  /// The operations of the step that leads to this version.
   var steps: [String]
   /// A hash of the golden archive; `nil` if there is none.
   var archive: String?
   /// Why there is no golden archive.
   var withoutArchive: String?
-  /// A hash of all properties above, which shows that the file was edited.
+  /// A hash of everything above, which shows that the file was edited.
   var checksum = ""
 
   init(_ schema: ModelSchema) {
     name = schema.name
     version = schema.modelVersion
     kind = schema.isObject ? .object : schema.isEnumeration ? .enumeration : .structure
-    superclass = schema.superclasses.first?.name
+    let parent = schema.superclasses.first
+    superclass = parent?.name
+    inherited = parent.map { $0.fields.filter { !$0.isLibraryField }.map(\.key) }
     keepsUnknownFields = schema.keepsUnknownFields ? true : nil
-    let inherited = schema.superclasses.first?.fields.count ?? 0
     fields = Dictionary(
-      schema.fields.dropLast(inherited).filter { !$0.isLibraryField }.map { ($0.key, Field($0)) },
+      schema.fields.dropLast(parent?.fields.count ?? 0).filter { !$0.isLibraryField }.map { ($0.key, Field($0)) },
       uniquingKeysWith: { first, _ in first })
     cases =
       schema.cases.isEmpty
-      ? nil
-      : Dictionary(schema.cases.map { ($0.name, Self.payload($0)) }, uniquingKeysWith: { first, _ in first })
-    steps =
-      schema.migration?.steps.filter { $0.toVersion == schema.modelVersion }.flatMap(\.operations).map(\.recordedText)
-      ?? []
+      ? nil : Dictionary(schema.cases.map { ($0.name, Case($0)) }, uniquingKeysWith: { first, _ in first })
+    steps = Self.steps(to: version, of: schema) ?? []
   }
 
-  private static func payload(_ info: ModelSchema.CaseInfo) -> [String: String] {
-    let keys = info.labels.isEmpty ? info.payload.indices.map { "_\($0)" } : info.labels
-    return Dictionary(zip(keys, info.payload.map { RecordedType($0).text }), uniquingKeysWith: { first, _ in first })
+  /// The operations that lead to a version; `nil` if no step does.
+  static func steps(to version: Int, of schema: ModelSchema) -> [String]? {
+    schema.migration?.steps.first { $0.toVersion == version }?.operations.map(\.recordedText)
   }
 
   /// - Throws: a `DecodingError` if it is no recorded schema.
@@ -74,13 +81,18 @@ struct RecordedSchema: Codable, Equatable {
   func json() throws -> Data {
     var schema = self
     schema.checksum = try contentChecksum()
-    return try Self.encoder([.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]).encode(schema) + Data("\n".utf8)
+    return try schema.text(isPretty: true) + Data("\n".utf8)
   }
 
   func contentChecksum() throws -> String {
     var schema = self
     schema.checksum = ""
-    return try Self.checksum(Self.encoder([.sortedKeys, .withoutEscapingSlashes]).encode(schema))
+    return try Self.checksum(schema.text(isPretty: false))
+  }
+
+  /// The schema as JSON that has the same bytes on each platform. Foundation sorts keys in different ways.
+  private func text(isPretty: Bool) throws -> Data {
+    try JSONWriter(isPretty: isPretty, sortsKeys: true).write(JSONReader().read(JSONEncoder().encode(self)))
   }
 
   /// A 64-bit FNV-1a hash as hexadecimal digits.
@@ -88,26 +100,30 @@ struct RecordedSchema: Codable, Equatable {
     let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     return String(hash, radix: 16)
   }
-
-  private static func encoder(_ formatting: JSONEncoder.OutputFormatting) -> JSONEncoder {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = formatting
-    return encoder
-  }
 }
 
 extension RecordedSchema.Field {
   init(_ field: FieldInfo) {
     type = RecordedType(field.type).text
-    // Throws only for a value that cannot be archived, which the first encoding reports.
+    // A default throws only if it cannot be archived, which the first encoding reports.
     let (one, other) = (try? field.makeDefault?(), try? field.makeDefault?())
     if let one, one == other, one.isLiteral {
-      initial = one.isNull && field.isOptional ? nil : one.description
+      initial = one.isNull && field.shape.isOptional ? nil : one.description
     } else {
       initial = field.makeDefault == nil ? nil : "a value"
     }
+    formerly = field.formerly.isEmpty ? nil : field.formerly
     archive = field.archive == .always ? nil : field.archive.rawValue
-    json = field.json.recordedText
+    json = field.json.recordedText(field.key)
+  }
+}
+
+extension RecordedSchema.Case {
+  init(_ info: ModelSchema.CaseInfo) {
+    let keys = info.labels.isEmpty ? info.payload.indices.map { "_\($0)" } : info.labels
+    payload = Dictionary(
+      zip(keys, info.payload.map { RecordedType($0).text }), uniquingKeysWith: { first, _ in first })
+    formerly = info.formerly.isEmpty ? nil : info.formerly
   }
 }
 
@@ -128,10 +144,12 @@ extension MigrationOperation {
   /// The operation with its values. Of a closure, only the description is known.
   fileprivate var recordedText: String {
     switch self {
-    case .rename(_, _, overwriting: true), .move(_, _, _, overwriting: true): "\(self), overwriting"
-    case .rename, .move, .drop, .custom: description
-    case .setDefault(let path, let value): "set the default of \(path): \(value)"
-    case .replaceNull(let path, let value): "replace null of \(path): \(value)"
+    case .rename(_, _, overwriting: let isOverwriting): description + (isOverwriting ? ", overwriting" : "")
+    case .move(_, _, let record, overwriting: let isOverwriting):
+      description + (record.map { ", creating \($0.typeName)@\($0.modelVersion)" } ?? "")
+        + (isOverwriting ? ", overwriting" : "")
+    case .drop, .custom: description
+    case .setDefault(_, let value), .replaceNull(_, let value): "\(self): \(value)"
     case .convert(let path, .mapping(let table, let otherwise)):
       "convert \(path) by " + table.map { "\($0): \($1)" }.sorted().joined(separator: ", ")
         + (otherwise.map { ", otherwise \($0)" } ?? "")
@@ -143,17 +161,17 @@ extension MigrationOperation {
 
 extension JSONField {
   /// The paths, and whether there is a transformer; `nil` for the key alone.
-  fileprivate var recordedText: String? {
+  fileprivate func recordedText(_ key: String) -> String? {
     let paths =
       switch source {
       case .automatic: ""
       case .absent: "none"
       case .entireObject: "the entire object"
-      case .path(let path): "\(path)"
+      case .path(let path): path == ValuePath(key: key) ? "" : "\(path)"
       case .firstOf(let paths): "first of " + paths.map(\.description).joined(separator: ", ")
       case .paths(let paths): "all of " + paths.map(\.description).joined(separator: ", ")
       }
-    let text = [paths, transform == nil ? "" : "with a transformer"]
-    return text.allSatisfy(\.isEmpty) ? nil : text.filter { !$0.isEmpty }.joined(separator: ", ")
+    let text = [paths, transform == nil ? "" : "with a transformer"].filter { !$0.isEmpty }
+    return text.isEmpty ? nil : text.joined(separator: ", ")
   }
 }

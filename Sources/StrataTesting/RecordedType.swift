@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// A type as a recorded schema spells it: `[Label]?`, `String enum(closed|open)`.
+/// A type as a recorded schema spells it: `[Label]?`, `String enum(closed=closed|open=open)`.
 ///
 /// A model has its registered name, because the name of a Swift type is not archived.
 indirect enum RecordedType: Equatable {
@@ -9,46 +9,55 @@ indirect enum RecordedType: Equatable {
   case array(RecordedType)
   case set(RecordedType)
   case dictionary(RecordedType, RecordedType)
-  /// A type with raw values. The values are those of its cases, former ones included; `nil` if they are unknown.
-  case enumeration(String, [String]?)
+  /// A type with raw values. The names of its cases by their raw values, former ones included; `nil` if they are unknown.
+  case enumeration(raw: String, cases: [String: String]?)
+  /// A type with its own coding, such as one that is only `Codable`.
+  case coded(String)
   case named(String)
 
   init(_ type: Any.Type) {
     switch TypeShape(of: type).kind {
-    case .scalar, .opaque: self = .named(String(describing: type))
+    case .scalar(let scalar): self = .named(Self.name(of: scalar, type))
+    case .opaque: self = .coded(String(describing: type))
     case .untyped: self = .named("ArchiveValue")
     case .optional(let wrapped): self = .optional(RecordedType(wrapped))
     case .array(let element): self = .array(RecordedType(element))
     case .set(let element): self = .set(RecordedType(element))
     case .dictionary(let keys, let values): self = .dictionary(RecordedType(keys), RecordedType(values))
     case .model(let model): self = .named(model.schema.name)
-    case .rawValue(let raw, _): self = .enumeration(String(describing: raw), Self.values(type))
+    case .rawValue(let raw, _): self = .enumeration(raw: RecordedType(raw).text, cases: Self.cases(of: type))
     }
   }
 
-  /// The raw values of a type that lists its cases, sorted. A type with an unknown case reads any other value as well.
-  private static func values(_ type: Any.Type) -> [String]? {
+  /// A name that is the same on each platform. `Decimal` has another one on Apple's.
+  private static func name(of scalar: TypeShape.Scalar, _ type: Any.Type) -> String {
+    switch scalar {
+    case .bool: "Bool"
+    case .integer, .otherFloat: String(describing: type)
+    case .float: "Float"
+    case .double: "Double"
+    case .decimal: "Decimal"
+    case .string: "String"
+    case .data: "Data"
+    case .date: "Date"
+    case .url: "URL"
+    case .uuid: "UUID"
+    }
+  }
+
+  /// The cases of a type that lists them.
+  private static func cases(of type: Any.Type) -> [String: String]? {
     guard let listed = type as? any (CaseIterable & RawRepresentable).Type else { return nil }
-    func texts<T: CaseIterable & RawRepresentable>(_ type: T.Type) -> [String] {
-      type.allCases.map { "\($0.rawValue)" }
+    // The description of a case is its name, unless the type has a description of its own.
+    let hasNames = !(type is any CustomStringConvertible.Type)
+    func pairs<T: CaseIterable & RawRepresentable>(_ type: T.Type) -> [(String, String)] {
+      type.allCases.map { ("\($0.rawValue)", hasNames ? "\($0)" : "") }
     }
-    func former<T: CaseAliasing>(_ type: T.Type) -> [String] { type.formerRawValues.keys.map { "\($0)" } }
+    func former<T: CaseAliasing>(_ type: T.Type) -> [(String, String)] {
+      type.formerRawValues.map { ("\($0)", hasNames ? "\($1)" : "") }
+    }
     let aliases = (type as? any CaseAliasing.Type).map { former($0) } ?? []
-    let others = type is any UnknownCaseRepresentable.Type ? [anyOther] : []
-    return Set((texts(listed) + aliases).map(escaped) + others).sorted()
-  }
-
-  /// The mark of a type that also reads values without a case.
-  private static let anyOther = "*"
-
-  private static func escaped(_ text: String) -> String {
-    text.unicodeScalars.reduce(into: "") { result, scalar in
-      if "%()|*".unicodeScalars.contains(scalar) {
-        result += "%" + String(scalar.value, radix: 16)
-      } else {
-        result.unicodeScalars.append(scalar)
-      }
-    }
+    return Dictionary(pairs(listed) + aliases, uniquingKeysWith: { first, _ in first })
   }
 
   // MARK: Text
@@ -59,10 +68,32 @@ indirect enum RecordedType: Equatable {
     case .array(let element): "[\(element.text)]"
     case .set(let element): "Set<\(element.text)>"
     case .dictionary(let keys, let values): "[\(keys.text): \(values.text)]"
-    case .enumeration(let raw, let values): raw + " enum" + (values.map { "(\($0.joined(separator: "|")))" } ?? "")
-    case .named(let name): name
+    case .enumeration(let raw, let cases):
+      raw + Self.mark
+        + (cases.map { cases in
+          let pairs = cases.map { Self.escaped($0) + ($1.isEmpty ? "" : "=" + Self.escaped($1)) }
+          return "(\(pairs.sorted().joined(separator: "|")))"
+        } ?? "")
+    case .coded(let name): "coded " + Self.escaped(name)
+    case .named(let name): Self.escaped(name)
     }
   }
+
+  private static let mark = " enum"
+  private static let codedMark = "coded "
+
+  /// The text without the characters that separate the parts of a type.
+  private static func escaped(_ text: String) -> String {
+    text.unicodeScalars.reduce(into: "") { result, scalar in
+      if "%()|=?[]:<> ".unicodeScalars.contains(scalar) {
+        result += "%" + String(scalar.value, radix: 16)
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+  }
+
+  private static func unescaped(_ text: some StringProtocol) -> String { text.removingPercentEncoding ?? String(text) }
 
   init(parsing text: String) {
     var rest = Substring(text)
@@ -78,37 +109,55 @@ indirect enum RecordedType: Equatable {
     } else if text.skip("Set<") {
       type = .set(parse(&text))
       _ = text.skip(">")
+    } else if text.skip(codedMark) {
+      type = .coded(word(&text))
     } else {
-      type = name(&text)
+      let name = word(&text)
+      guard text.skip(mark) else {
+        type = .named(name)
+        return optionals(type, &text)
+      }
+      guard text.skip("(") else { return optionals(.enumeration(raw: name, cases: nil), &text) }
+      let list = text.prefix { $0 != ")" }
+      text = text[list.endIndex...].dropFirst()
+      let pairs = list.split(separator: "|", omittingEmptySubsequences: false).map { pair in
+        let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        return (unescaped(parts[0]), parts.count > 1 ? unescaped(parts[1]) : "")
+      }
+      type = .enumeration(raw: name, cases: Dictionary(pairs, uniquingKeysWith: { first, _ in first }))
     }
+    return optionals(type, &text)
+  }
+
+  private static func optionals(_ type: RecordedType, _ text: inout Substring) -> RecordedType {
+    var type = type
     while text.skip("?") { type = .optional(type) }
     return type
   }
 
-  private static func name(_ text: inout Substring) -> RecordedType {
-    var depth = 0
-    let end = text.indices.first { index in
-      switch text[index] {
-      case "<", "(": depth += 1
-      case ")": depth -= 1
-      case ">" where depth > 0: depth -= 1
-      case ">", "?", "]", ":": return depth == 0
-      default: break
-      }
-      return false
-    }
-    let name = text[..<(end ?? text.endIndex)]
-    text = text[name.endIndex...]
-    guard let mark = name.range(of: " enum") else { return .named(String(name)) }
-    let values = name[mark.upperBound...]
-    return .enumeration(
-      String(name[..<mark.lowerBound]),
-      values.isEmpty ? nil : values.dropFirst().dropLast().split(separator: "|").map(String.init))
+  private static func word(_ text: inout Substring) -> String {
+    let word = text.prefix { !" ?[]:<>()|=".contains($0) }
+    text = text[word.endIndex...]
+    return unescaped(word)
   }
 
   // MARK: Comparing
 
-  /// Whether two types have the same shape. Where one of them does not list its raw values, the lists are not compared.
+  var isOptional: Bool { if case .optional = self { true } else { false } }
+
+  /// The type with the names of models replaced by those of today.
+  func renamed(_ names: [String: String]) -> RecordedType {
+    switch self {
+    case .optional(let type): .optional(type.renamed(names))
+    case .array(let element): .array(element.renamed(names))
+    case .set(let element): .set(element.renamed(names))
+    case .dictionary(let keys, let values): .dictionary(keys.renamed(names), values.renamed(names))
+    case .named(let name): .named(names[name] ?? name)
+    case .enumeration, .coded: self
+    }
+  }
+
+  /// Whether two types have the same shape. Where one of them does not list its cases, the lists are not compared.
   func isSame(as other: RecordedType) -> Bool {
     switch (self, other) {
     case (.optional(let one), .optional(let other)), (.array(let one), .array(let other)),
@@ -116,26 +165,40 @@ indirect enum RecordedType: Equatable {
       one.isSame(as: other)
     case (.dictionary(let key, let value), .dictionary(let otherKey, let otherValue)):
       key.isSame(as: otherKey) && value.isSame(as: otherValue)
-    case (.enumeration(let raw, let values), .enumeration(let otherRaw, let others)):
-      raw == otherRaw && (values == nil || others == nil || values == others)
-    case (.named(let one), .named(let other)): one == other
+    case (.enumeration(let raw, let cases), .enumeration(let otherRaw, let others)):
+      raw == otherRaw && (cases == nil || others == nil || cases?.keys == others?.keys && self.isRead(as: other))
+    case (.coded(let one), .coded(let other)), (.named(let one), .named(let other)): one == other
     default: false
     }
   }
 
-  /// Whether each archived value of this type is read as a value of another type, without a step.
+  /// Whether each archived value of this type is read as the same value of another type, without a step.
   func isRead(as other: RecordedType) -> Bool {
     switch (self, other) {
     case (_, .optional(let other)): wrapped.isRead(as: other)
     case (.array(let one), .array(let other)), (.set(let one), .set(let other)): one.isRead(as: other)
     case (.dictionary(let key, let value), .dictionary(let otherKey, let otherValue)):
       key.isRead(as: otherKey) && value.isRead(as: otherValue)
-    case (.enumeration(let raw, let values), .enumeration(let otherRaw, let others)):
-      raw == otherRaw
-        && (values == nil || others.map { $0.contains(Self.anyOther) || Set(values ?? []).isSubset(of: $0) } ?? true)
+    case (.enumeration(let raw, let cases), .enumeration(let otherRaw, let others)):
+      raw == otherRaw && Self.areRead(cases, as: others)
     case (.enumeration(let raw, _), .named(let name)): raw == name
+    case (.named(let name), .enumeration(let raw, cases: nil)): raw == name
+    // The coding of both types is unknown.
+    case (.coded, .coded): true
     case (.named(let one), .named(let other)): one == other || Self.widenings[one]?.contains(other) ?? false
     default: false
+    }
+  }
+
+  /// Whether each raw value still has a case, and not the case that had another value before.
+  private static func areRead(_ cases: [String: String]?, as others: [String: String]?) -> Bool {
+    guard let cases, let others else { return true }
+    let oldNames = Set(cases.values), newNames = Set(others.values)
+    return cases.allSatisfy { value, name in
+      guard let newName = others[value] else { return false }
+      // A case that was only renamed keeps its value: its old name is gone, and its new name is new.
+      return name == newName || name.isEmpty || newName.isEmpty
+        || !newNames.contains(name) && !oldNames.contains(newName)
     }
   }
 

@@ -5,7 +5,9 @@ internal import StrataCore
 struct SampleValues {
   /// The deepest level at which optionals and collections have values. Models that contain themselves end there.
   private static let deepest = 3
-  private static let mostRecords = 12
+  /// The level beyond which a model that requires others is given up.
+  private static let limit = 16
+  private static let mostRecords = 64
 
   private var random: SplitMix
   /// Selects the case of each enum.
@@ -14,7 +16,7 @@ struct SampleValues {
 
   init(seed: UInt64) { random = SplitMix(state: seed) }
 
-  /// Records of a model: one with nothing that can be absent, and others until each case was reached, at most 12.
+  /// Records of a model: one with nothing that can be absent, and others until each case was reached, at most 64.
   ///
   /// - Throws: ``ArchiveError`` if a field has a type of which no value can be made up, and no default.
   mutating func records(of schema: ModelSchema) throws -> [ModelRecord] {
@@ -32,9 +34,10 @@ struct SampleValues {
   }
 
   private mutating func record(of schema: ModelSchema, depth: Int) throws -> ModelRecord {
-    guard schema.cases.isEmpty else {
-      return try record(ofCase: schema.cases[turn % schema.cases.count], schema, depth)
+    guard depth < Self.limit else {
+      throw ArchiveError(.notEncodable, "\(schema.name) requires models that require it")
     }
+    guard schema.cases.isEmpty else { return try record(ofCase: sampleCase(schema.cases, depth), schema, depth) }
     var record = ModelRecord(shape: schema.archivedShape.limited(to: []), values: [])
     for field in schema.fields where field.archive != .excluded {
       do {
@@ -47,6 +50,19 @@ struct SampleValues {
       }
     }
     return record
+  }
+
+  /// The case whose turn it is. Deep inside, it is one without models, because cases may hold their own enum.
+  private func sampleCase(_ cases: [ModelSchema.CaseInfo], _ depth: Int) -> ModelSchema.CaseInfo {
+    let leaves = depth < Self.deepest ? [] : cases.filter { !$0.payload.contains(where: Self.holdsModel) }
+    let possible = leaves.isEmpty ? cases : leaves
+    return possible[turn % possible.count]
+  }
+
+  private static func holdsModel(_ type: Any.Type) -> Bool {
+    let shape = TypeShape(of: type)
+    if case .model = shape.kind { return true }
+    return shape.parts.contains(where: holdsModel)
   }
 
   private mutating func record(ofCase info: ModelSchema.CaseInfo, _ schema: ModelSchema, _ depth: Int) throws
@@ -121,7 +137,9 @@ struct SampleValues {
   }
 
   private mutating func integer<T: FixedWidthInteger>(_ type: T.Type) -> ArchiveValue {
-    let numbers = [T.max, T.min, T(random.below(128))]
+    // Half of the width, so that the product of two numbers does not overflow in a hook.
+    let large = T.max >> T(T.bitWidth / 2)
+    let numbers = [large, T.isSigned ? 0 - large : 1, 1]
     return .integer(numbers[(turn + random.below(2)) % numbers.count])
   }
 }

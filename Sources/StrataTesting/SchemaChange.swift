@@ -8,47 +8,75 @@ struct SchemaChange {
 
   private init(_ text: String, needsStepFor key: String? = nil) { (self.text, self.key) = (text, key) }
 
+  /// The names that models, fields and cases have today, by those that they had.
+  struct Names {
+    var models: [String: String] = [:]
+    var keys: [String: String] = [:]
+    var cases: [String: String] = [:]
+  }
+
   /// The differences from an older schema to a newer one.
-  ///
-  /// - Parameter formerKeys: the former keys of each field that the newer schema declares, if it is today's.
-  static func changes(
-    from old: RecordedSchema, to new: RecordedSchema, formerKeys: [String: [String]] = [:],
-    formerCases: [String: String] = [:]
-  ) -> [SchemaChange] {
+  static func changes(from old: RecordedSchema, to new: RecordedSchema, _ names: Names) -> [SchemaChange] {
     var changes: [SchemaChange] = []
     func note(_ text: String, needsStepFor key: String? = nil) { changes.append(.init(text, needsStepFor: key)) }
+    if old.name != new.name { note("it was called \(old.name) and is called \(new.name)") }
     if old.kind != new.kind { note("it was a \(old.kind.noun) and is a \(new.kind.noun)") }
-    if old.superclass != new.superclass {
+    func today(_ name: String?) -> String? { name.map { names.models[$0] ?? $0 } }
+    if today(old.superclass) != today(new.superclass) {
       note("its superclass was \(old.superclass ?? "none") and is \(new.superclass ?? "none")")
+      let left = Set(new.fields.keys).union(new.inherited ?? [])
+      for key in (old.inherited ?? []).sorted() where !left.contains(key) {
+        note("\(key), which it inherited, was removed", needsStepFor: key)
+      }
     }
     if old.keepsUnknownFields != new.keepsUnknownFields {
       note(new.keepsUnknownFields == true ? "it keeps unknown fields now" : "it no longer keeps unknown fields")
     }
-    // A value of a former key is read under the key of today.
-    let readAs = Dictionary(
-      formerKeys.flatMap { key, formers in formers.map { ($0, key) } }, uniquingKeysWith: { first, _ in first })
-    var taken: Set<String> = []
-    for (key, field) in old.fields.sorted(by: { $0.key < $1.key }) {
-      let newKey = new.fields[key] != nil ? key : readAs[key].flatMap { new.fields[$0] != nil ? $0 : nil }
-      guard let newKey, let newField = new.fields[newKey] else {
-        note("\(key) was removed", needsStepFor: field.isArchived ? key : nil)
-        continue
-      }
-      taken.insert(newKey)
-      if newKey != key { note("\(key) is called \(newKey)") }
-      changes += Self.changes(of: newKey, from: field, to: newField)
-    }
-    for (key, field) in new.fields.sorted(by: { $0.key < $1.key }) where !taken.contains(key) {
-      note("\(key): \(field.type) was added", needsStepFor: field.isOptional || !field.isArchived ? nil : key)
-    }
-    return changes + Self.changes(ofCases: old.cases ?? [:], new.cases ?? [:], formerCases)
+    changes += self.changes(ofFields: old, new, names)
+    return changes + self.changes(ofCases: old.cases ?? [:], new.cases ?? [:], names)
   }
 
   private static func changes(
-    of key: String, from old: RecordedSchema.Field, to new: RecordedSchema.Field
+    ofFields old: RecordedSchema, _ new: RecordedSchema, _ names: Names
   ) -> [SchemaChange] {
     var changes: [SchemaChange] = []
-    let (oldType, newType) = (RecordedType(parsing: old.type), RecordedType(parsing: new.type))
+    var taken: Set<String> = []
+    for (key, field) in old.fields.sorted(by: { $0.key < $1.key }) {
+      let match = Self.match(key, new.fields.mapValues { $0.formerly ?? [] }, names.keys)
+      guard let match, let newField = new.fields[match] else {
+        if new.inherited?.contains(key) ?? false {
+          changes.append(.init("\(key) was moved to a superclass"))
+        } else {
+          changes.append(.init("\(key) was removed", needsStepFor: field.isArchived ? key : nil))
+        }
+        continue
+      }
+      taken.insert(match)
+      if match != key { changes.append(.init("\(key) is called \(match)")) }
+      changes += self.changes(of: match, from: field, to: newField, names)
+    }
+    for (key, field) in new.fields.sorted(by: { $0.key < $1.key }) where !taken.contains(key) {
+      changes.append(
+        .init(
+          "\(key): \(field.type) was added", needsStepFor: field.isOptional || !field.isArchived ? nil : key))
+    }
+    return changes
+  }
+
+  /// The name that has a value of an older name: the same, one that declares it, or one with the same name today.
+  private static func match(_ name: String, _ formers: [String: [String]], _ today: [String: String]) -> String? {
+    if formers[name] != nil { return name }
+    if let match = formers.filter({ $0.value.contains(name) }).keys.min() { return match }
+    guard let final = today[name] else { return nil }
+    return formers.keys.filter { ($0 == final || today[$0] == final) }.min()
+  }
+
+  private static func changes(
+    of key: String, from old: RecordedSchema.Field, to new: RecordedSchema.Field, _ names: Names
+  ) -> [SchemaChange] {
+    var changes: [SchemaChange] = []
+    let oldType = RecordedType(parsing: old.type).renamed(names.models)
+    let newType = RecordedType(parsing: new.type).renamed(names.models)
     if !oldType.isSame(as: newType) {
       changes.append(
         .init(
@@ -73,36 +101,32 @@ struct SchemaChange {
   }
 
   private static func changes(
-    ofCases old: [String: [String: String]], _ new: [String: [String: String]], _ formerCases: [String: String]
+    ofCases old: [String: RecordedSchema.Case], _ new: [String: RecordedSchema.Case], _ names: Names
   ) -> [SchemaChange] {
     var changes: [SchemaChange] = []
     var taken: Set<String> = []
-    for (name, payload) in old.sorted(by: { $0.key < $1.key }) {
-      let newName = new[name] != nil ? name : formerCases[name]
-      guard let newName, let newPayload = new[newName] else {
+    for (name, info) in old.sorted(by: { $0.key < $1.key }) {
+      let match = Self.match(name, new.mapValues { $0.formerly ?? [] }, names.cases)
+      guard let match, let newInfo = new[match] else {
         changes.append(.init("the case \(name) was removed", needsStepFor: name))
         continue
       }
-      taken.insert(newName)
-      if newName != name { changes.append(.init("the case \(name) is called \(newName)")) }
-      for key in Set(payload.keys).union(newPayload.keys).sorted() where !isSame(payload[key], newPayload[key]) {
-        let isRead = newPayload[key].map { newType in
-          payload[key].map { RecordedType(parsing: $0).isRead(as: RecordedType(parsing: newType)) }
-            ?? newType.hasSuffix("?")
-        }
+      taken.insert(match)
+      if match != name { changes.append(.init("the case \(name) is called \(match)")) }
+      for key in Set(info.payload.keys).union(newInfo.payload.keys).sorted() {
+        let (oldType, newType) = (info.payload[key], newInfo.payload[key])
+        let one = oldType.map { RecordedType(parsing: $0).renamed(names.models) }
+        let other = newType.map { RecordedType(parsing: $0).renamed(names.models) }
+        if let one, let other, one.isSame(as: other) { continue }
+        let isRead = other.map { other in one.map { $0.isRead(as: other) } ?? other.isOptional } ?? false
         changes.append(
           .init(
-            "\(key) of the case \(name) was \(payload[key] ?? "none") and is \(newPayload[key] ?? "none")",
-            needsStepFor: isRead == true ? nil : name))
+            "\(key) of the case \(name) was \(oldType ?? "none") and is \(newType ?? "none")",
+            needsStepFor: isRead ? nil : name))
       }
     }
     for name in new.keys.sorted() where !taken.contains(name) { changes.append(.init("the case \(name) was added")) }
     return changes
-  }
-
-  private static func isSame(_ one: String?, _ other: String?) -> Bool {
-    guard let one, let other else { return one == other }
-    return RecordedType(parsing: one).isSame(as: RecordedType(parsing: other))
   }
 }
 

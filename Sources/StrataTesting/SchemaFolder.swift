@@ -8,11 +8,15 @@ struct SchemaFolder {
   /// The names of the models that are recorded.
   ///
   /// - Throws: an error of Foundation if the folder exists and cannot be read.
-  func names() throws -> [String] { try contents(of: url).compactMap(\.removingPercentEncoding).sorted() }
+  func names() throws -> [String] {
+    try contents(of: url).compactMap(\.removingPercentEncoding).filter { try !versions(of: $0).isEmpty }.sorted()
+  }
 
   /// The recorded versions of a model, the oldest first.
   func versions(of name: String) throws -> [Int] {
-    try contents(of: folder(of: name)).filter { $0.hasSuffix(".json") }.compactMap { Int($0.dropLast(5)) }.sorted()
+    try contents(of: folder(of: name)).compactMap { file in
+      Int(file.dropLast(5)).flatMap { file == "\($0).json" ? $0 : nil }
+    }.sorted()
   }
 
   /// - Throws: an error of Foundation if the file cannot be read; a ``DecodingError`` if it is no recorded schema.
@@ -33,8 +37,10 @@ struct SchemaFolder {
 
   /// The path of a schema from the folder's own folder, for messages.
   func path(of name: String, version: Int, _ kind: String = "json") -> String {
-    "\(url.lastPathComponent)/\(escaped(name))/\(version).\(kind)"
+    "\(path(of: name))/\(version).\(kind)"
   }
+
+  func path(of name: String) -> String { "\(url.lastPathComponent)/\(escaped(name))" }
 
   private func folder(of name: String) -> URL { url.appendingPathComponent(escaped(name)) }
 
@@ -51,7 +57,10 @@ struct SchemaFolder {
   }
 
   private func contents(of url: URL) throws -> [String] {
-    guard FileManager.default.fileExists(atPath: url.path) else { return [] }
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder), isFolder.boolValue else {
+      return []
+    }
     return try FileManager.default.contentsOfDirectory(atPath: url.path).filter { !$0.hasPrefix(".") }
   }
 }

@@ -10,7 +10,8 @@ public import StrataCore
 /// The shapes of the models, and of all models inside them, are recorded in a folder that is committed: one file for each model and version,
 /// such as `Schemas/Issue/3.json`. Beside it is a golden archive, `Schemas/Issue/3.strata`, which every later version must open.
 ///
-/// With `STRATA_RECORD=1` in the environment, ``check()`` also records versions that are not recorded yet. It never changes a file.
+/// With `STRATA_RECORD=1` in the environment, ``check()`` also records versions that are not recorded yet, if there is no problem. It never
+/// changes a recorded version.
 public struct SchemaLock: Sendable {
   private let models: [any VersionedModel.Type]
   private let folder: URL
@@ -36,20 +37,26 @@ public struct SchemaLock: Sendable {
   public func check() throws {
     var catalog = SchemaCatalog()
     for model in models { model._collectSchemas(into: &catalog) }
-    var problems: [String] = []
-    var known: Set<String> = []
-    for schema in catalog.schemas.sorted(by: { $0.name < $1.name }) {
-      guard let model = TypeShape.model(schema.type) else { continue }
+    let schemas = catalog.schemas.sorted { $0.name < $1.name }
+    let names = Dictionary(
+      schemas.flatMap { schema in ([schema.name] + schema.formerNames).map { ($0, schema.name) } },
+      uniquingKeysWith: { first, _ in first })
+    let folder = SchemaFolder(url: folder)
+    let locked = try schemas.compactMap { schema in
       try schema.check()
-      problems += try LockedModel(model, in: folder).problems(recording: records)
-      known.formUnion([schema.name] + schema.formerNames)
+      return TypeShape.model(schema.type).map { LockedModel($0, in: folder, names) }
     }
+    var problems = try locked.flatMap { try $0.shapeProblems(allowsMissing: records) }
     problems += catalog.ambiguousNames.sorted().map { "two models have the name \($0); give one of them another name" }
-    problems += try SchemaFolder(url: folder).names().filter { !known.contains($0) }.map {
-      "\($0) is recorded, but no locked model has this name. If it was renamed, declare formerNames: [\"\($0)\"]. If no archive "
-        + "of it exists, delete its folder in \(folder.lastPathComponent)"
+    problems += try folder.names().filter { names[$0] == nil }.map {
+      "\($0) is recorded, but no locked model has this name. If it was renamed, declare formerNames: [\"\($0)\"]. If another test "
+        + "locks it, give that test a folder of its own. If no archive of it exists, delete \(folder.path(of: $0))"
     }
+    // Archives are opened only if nothing else is wrong, because other problems explain the failure.
+    if problems.isEmpty { problems = try locked.flatMap { try $0.archiveProblems() } }
     guard problems.isEmpty else { throw SchemaLockError(problems: problems) }
+    // A golden archive holds the models inside as well, so nothing is recorded while any model has a problem.
+    if records { for model in locked { try model.record() } }
   }
 }
 

@@ -8,7 +8,8 @@ struct EvolvingDocumentTests {
   func table() throws {
     let text = try String(contentsOf: Repository.root.appendingPathComponent("Docs/Evolving.md"), encoding: .utf8)
     let section = try #require(text.components(separatedBy: "## What each change needs").last)
-    let rows = section.components(separatedBy: "## ")[0].split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst()
+    let rows = section.components(separatedBy: "## ")[0].split(separator: "\n").filter { $0.hasPrefix("| ") }
+      .dropFirst()
     let expected = Change.all.map { change in
       let need =
         switch change.need {

@@ -42,6 +42,32 @@ private struct Wide: DescribedModel {
     })
 }
 
+/// Two classes that require each other, so that no value can be made up.
+private final class Parent: DescribedModel {
+  let child: Youngster
+  init(_ child: Youngster) { self.child = child }
+  static let fields = Fields(Parent.self, version: 1, Field("child", \.child), make: { Parent($0) })
+}
+private final class Youngster: DescribedModel {
+  let parent: Parent
+  init(_ parent: Parent) { self.parent = parent }
+  static let fields = Fields(Youngster.self, version: 1, Field("parent", \.parent), make: { Youngster($0) })
+}
+
+/// The model ``Text`` under another name.
+private struct Note: DescribedModel {
+  var title = ""
+  static let fields = Fields(
+    Note.self, name: "Note", formerNames: ["Text"], version: 1, Field("title", \.title), make: { Note(title: $0) })
+}
+
+/// A model whose hook changes it each time.
+private struct Counted: DescribedModel, PostDecoding {
+  var opened = 0
+  static let fields = Fields(Counted.self, version: 1, Field("opened", \.opened), make: { Counted(opened: $0) })
+  mutating func didDecode(from source: DecodingSource) throws { opened += 1 }
+}
+
 extension ProbeTests {
   @Suite("Schema locks") struct LockTests {
     private func problems(_ models: any VersionedModel.Type..., in folder: URL, records: Bool = false) throws
@@ -164,24 +190,32 @@ extension ProbeTests {
         #expect(try problems(Probe.self, in: folder, records: true) == [])
         declare(2, title, stars, steps: steps(.setDefault("stars", 2)))
         let found = try problems(Probe.self, in: folder)
-        #expect(found.count == 1 && found[0].contains("the step that leads to it was changed"), "\(found)")
+        #expect(
+          found.count == 1
+            && found[0].contains(
+              "the step of Issue to version 2 was changed: it did set the default of stars: 1, and does set the default of stars: 2"
+            ), "\(found)")
       }
     }
 
     @Test("The next step is drafted, with renamed fields guessed by type and name")
     func draft() throws {
       try withFolder { (folder: URL) throws in
-        declare(1, title, FieldInfo("summary", String.self), FieldInfo("goal", Int?.self))
+        declare(
+          1, title, FieldInfo("summary", String.self), FieldInfo("goal", Int?.self), FieldInfo("note", String?.self))
         #expect(try problems(Probe.self, in: folder, records: true) == [])
         declare(
           2, FieldInfo("shortSummary", String.self), FieldInfo("goal", Int.self, default: { 10 }),
-          FieldInfo("stars", Double.self))
+          FieldInfo("stars", Double.self),
+          FieldInfo("note", String?.self))
         let found = try problems(Probe.self, in: folder)
         let draft = try #require(found.first)
         for line in [
           ".step(from: 1, to: 2,", ".rename(\"summary\", to: \"shortSummary\"),", ".drop(\"title\"),",
           ".replaceNull(\"goal\", with: 10),", ".setDefault(\"stars\", <#Double#>),",
         ] { #expect(draft.contains(line), "\(draft)") }
+        // An optional that did not change keeps its nils.
+        #expect(!draft.contains("note"), "\(draft)")
       }
     }
 
@@ -198,6 +232,85 @@ extension ProbeTests {
         #expect(
           found.count == 1 && found[0].contains("1.strata, which version 1 of Issue wrote, does not open any more"),
           "\(found)")
+      }
+    }
+
+    @Test("A step to an older version does not change either")
+    func olderStep() throws {
+      try withFolder { (folder: URL) throws in
+        let stars = FieldInfo("stars", Int.self)
+        func steps(_ value: ArchiveValue) -> [MigrationStep] {
+          [
+            .init(fromVersion: 1, toVersion: 2, operations: [.setDefault("stars", value)]),
+            .init(fromVersion: 2, toVersion: 3, operations: []),
+          ]
+        }
+        declare(1, title)
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(2, title, stars, steps: Array(steps(1).prefix(1)))
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(3, title, stars, steps: steps(1))
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(3, title, stars, steps: steps(2))
+        let found = try problems(Probe.self, in: folder)
+        #expect(found.count == 1 && found[0].contains("the step of Issue to version 2 was changed"), "\(found)")
+      }
+    }
+
+    @Test("A field that is renamed twice, and declares its former keys, needs no step")
+    func renamedTwice() throws {
+      try withFolder { (folder: URL) throws in
+        declare(1, title)
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(2, FieldInfo("heading", String.self, formerly: ["title"]))
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(3, FieldInfo("headline", String.self, formerly: ["heading", "title"]))
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        #expect(try problems(Probe.self, in: folder) == [])
+      }
+    }
+
+    @Test("A model inside that is renamed, and declares its former name, needs no step of the model around it")
+    func renamedInside() throws {
+      try withFolder { (folder: URL) throws in
+        declare(1, FieldInfo("text", Text.self))
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(1, FieldInfo("text", Note.self))
+        let found = try problems(Probe.self, in: folder)
+        #expect(found.count == 1 && found[0].contains("it was called Text and is called Note"), "\(found)")
+      }
+    }
+
+    @Test("Of a model without possible values, the file says why it has no golden archive")
+    func impossible() throws {
+      try withFolder { (folder: URL) throws in
+        for _ in 0..<2 { #expect(try problems(Parent.self, in: folder, records: true) == []) }
+        let file = try String(contentsOf: folder.appendingPathComponent("Parent/1.json"), encoding: .utf8)
+        #expect(file.contains("\"withoutArchive\"") && file.contains("requires models that require it"), "\(file)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/Parent") == ["1.json"])
+      }
+    }
+
+    @Test("A model whose hook changes it is locked, too")
+    func hook() throws {
+      try withFolder { (folder: URL) throws in
+        #expect(try problems(Counted.self, in: folder, records: true) == [])
+        #expect(try problems(Counted.self, in: folder) == [])
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/Counted/1.strata"))
+      }
+    }
+
+    @Test("Nothing is recorded while a model inside has a problem")
+    func recordingTogether() throws {
+      try withFolder { (folder: URL) throws in
+        declare(1, FieldInfo("text", Text?.self))
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        let url = folder.appendingPathComponent("Text/1.json")
+        let json = try String(contentsOf: url, encoding: .utf8)
+        try Data(json.replacingOccurrences(of: "title", with: "heading").utf8).write(to: url)
+        declare(2, FieldInfo("text", Text?.self), title, steps: [])
+        #expect(try !problems(Probe.self, in: folder, records: true).isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/Issue/2.json"))
       }
     }
 

@@ -13,7 +13,7 @@ public struct ArchiveEncoder: Sendable {
   /// Classes that may come where one that they inherit from is declared, beside those that ``ModelHierarchy`` names. An object of any
   /// other class is refused, since no decoder would know it. A decoder needs the same.
   public var subclasses: [any VersionedModel.Type]
-  /// How many threads compress a body of 384 KiB or more, the caller's among them; `nil` means one for each core. The bytes are the same with
+  /// How many threads compress a body of 128 KiB or more, the caller's among them; `nil` means one for each core. The bytes are the same with
   /// any number.
   public var threads: Int?
 
@@ -131,7 +131,7 @@ extension ArchiveWriter {
     return try buffer.withBytes { body in
       var output: [UInt8] = []
       try Gzip.appendMember(
-        body: body, stamp: stamp, level: level, minimumSize: least, link: link, threads: threads, to: &output)
+        body: body, stamp: stamp, level: level, minimumSize: least, link: link, blocks: .threads(threads), to: &output)
       return output
     }
   }

@@ -36,7 +36,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
   ///   - validates: whether models must keep their rules (see ``Validating``).
   ///   - subclasses: as ``ArchiveDecoder/subclasses``.
   ///   - damage: what happens where bytes of the file cannot be read.
-  ///   - threads: how many threads decode members at once, the reader's among them: `nil` means one for each core. With one, the
+  ///   - threads: how many threads decode members at once, the reader's among them; `nil` means one for each core. With one, the
   ///     reader's thread does all the work, and only when it asks for a model.
   public init(
     _ type: Element.Type = Element.self, from url: URL, limits: ArchiveLimits = ArchiveLimits(),

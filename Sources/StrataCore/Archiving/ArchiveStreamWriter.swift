@@ -44,7 +44,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///   - compression: how much time compressing may take.
   ///   - limits: what the stream may hold. A decoder with the same limits reads all that is written.
   ///   - subclasses: as ``ArchiveEncoder/subclasses``.
-  ///   - threads: how many threads compress members at once, the caller's among them: `nil` means one for each core. With one,
+  ///   - threads: how many threads compress members at once, the caller's among them; `nil` means one for each core. With one,
   ///     the caller's thread does all the work. The bytes of the file are the same with any number.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where another writer has the file.
   public init(

@@ -1,11 +1,19 @@
+/// Whether a large body is deflated in blocks.
+package enum DeflateBlocks {
+  /// It is not, as members of a stream: several threads share the members.
+  case none
+  /// On so many threads, the caller's among them; `nil` means one for each core.
+  case threads(Int?)
+}
+
 /// Deflates a large body in blocks, on several threads.
 ///
 /// A block may repeat the 32 KiB before it. An empty stored block (RFC 1951 §3.2.4) fills its last byte, so that the blocks together are one
 /// deflate stream. The bytes depend on the body and on the level, and not on the number of threads.
 enum BlockDeflate {
-  private static let blockSize = 128 << 10
-  /// The size of the smallest body that is deflated in blocks. Most members of streams, which several threads share as a whole, have less.
-  static let leastSize = 3 * blockSize
+  private static let blockSize = 64 << 10
+  /// The size of the smallest body that is deflated in blocks.
+  static let leastSize = 2 * blockSize
 
   /// Appends `input`, which must not be empty, as one complete deflate stream.
   ///
@@ -17,13 +25,14 @@ enum BlockDeflate {
       while position < input.byteCount, blocks.hasRoom {
         let start = max(0, position - PrimedDeflate.window)
         let end = min(position + blockSize, input.byteCount)
-        // A job outlives this call if another one fails, so that it has a copy.
+        // A job may still run after this call has thrown, so it has a copy.
         let bytes = input.extracting(start..<end).withUnsafeBytes { [UInt8]($0) }
         let (dictionarySize, isLast) = (position - start, end == input.byteCount)
         blocks.add(weight: bytes.count) {
           var block: [UInt8] = []
           try DeflateStream.deflate(
-            bytes.bytes.extracting(dictionarySize..<bytes.count), dictionary: bytes.bytes.extracting(first: dictionarySize),
+            bytes.bytes.extracting(dictionarySize..<bytes.count),
+            dictionary: bytes.bytes.extracting(first: dictionarySize),
             level: level, isLast: isLast, to: &block)
           return block
         }

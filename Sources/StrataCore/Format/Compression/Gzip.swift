@@ -14,10 +14,10 @@ package enum Gzip {
   ///   - minimumSize: how many bytes the member has at least. What deflates to less gets empty blocks before it, since
   ///     readers bound the work of a file by its size.
   ///   - link: the place of a stream's member in its file.
-  ///   - threads: how many threads deflate a large body, the caller's among them; `nil` means one for each core.
+  ///   - blocks: whether a large body is deflated in blocks.
   package static func appendMember(
     body: RawSpan, stamp: Stamp, level: CompressionLevel = .balanced, minimumSize: Int = 0, link: StreamLink? = nil,
-    threads: Int? = 1, to output: inout [UInt8]
+    blocks: DeflateBlocks = .none, to output: inout [UInt8]
   ) throws {
     var stamp = stamp
     if stamp.kind != .end {
@@ -35,7 +35,7 @@ package enum Gzip {
       } else if level == .none {
         appendStored(body, to: &output)
       } else if !WholeDeflate.deflate(body, level: level.rawLevel, to: &output) {
-        try deflate(body, level.rawLevel, threads, to: &output)
+        try deflate(body, level.rawLevel, blocks, to: &output)
       }
       let missing = minimumSize - (output.count - start + trailerSize)
       if missing > 0 { output.insert(contentsOf: emptyBlocks(missing), at: content) }
@@ -47,11 +47,14 @@ package enum Gzip {
     }
   }
 
-  private static func deflate(_ body: RawSpan, _ level: Int, _ threads: Int?, to output: inout [UInt8]) throws {
-    guard body.byteCount < BlockDeflate.leastSize else {
-      return try BlockDeflate.deflate(body, level: level, threads: threads, to: &output)
+  private static func deflate(
+    _ body: RawSpan, _ level: Int, _ blocks: DeflateBlocks, to output: inout [UInt8]
+  ) throws {
+    if case .threads(let threads) = blocks, body.byteCount >= BlockDeflate.leastSize {
+      try BlockDeflate.deflate(body, level: level, threads: threads, to: &output)
+    } else {
+      try DeflateStream.deflate(body, level: level, to: &output)
     }
-    try DeflateStream.deflate(body, level: level, to: &output)
   }
 
   /// Gives a member of a stream its place, in the header of which another one was written.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Large bodies are deflated in blocks", .tags(.long))
 struct BlockDeflateTests {
-  private static let block = 128 << 10
+  private static let block = 64 << 10
 
   private enum Content: CaseIterable {
     case zeros, noise, repeats
