@@ -29,7 +29,8 @@ extension Benchmark {
   private static func coding<T: Archivable & Equatable>(
     _ name: String, calls: Int = 1, _ make: @escaping () throws -> T
   ) -> [Benchmark] {
-    let (encoder, decoder) = (ArchiveEncoder(), ArchiveDecoder())
+    // One thread: instructions of others are not counted.
+    let (encoder, decoder) = (ArchiveEncoder(threads: 1), ArchiveDecoder())
     return [
       Benchmark("\(name)/encode", calls: calls) {
         let value = try make()
