@@ -30,7 +30,9 @@ struct BlockDeflateTests {
 
   @Test("The bytes do not depend on the number of threads, and zlib inflates them", arguments: [1, 6, 9])
   func threads(level: Int) throws {
-    for size in [1, Self.block - 1, Self.block, Self.block + 1, 4 * Self.block, 4 * Self.block + 1, 9 * Self.block + 77] {
+    for size in [
+      1, Self.block - 1, Self.block, Self.block + 1, 4 * Self.block, 4 * Self.block + 1, 9 * Self.block + 77,
+    ] {
       for content in Content.allCases {
         let body = content.body(size)
         let one = try blocks(body, level: level, threads: 1)
