@@ -173,17 +173,23 @@ final class EntityReader {
 
   private func readLinks(_ place: Int, _ relation: EntityType.Relation, _ numbers: [Int]) throws {
     // Many rows have the same foreign key.
-    var asking: [ExactValue: [Int]] = [:]
+    var places: [ExactValue: Int] = [:]
     var keys: [DatabaseValue] = []
+    var asking: [[Int]] = []
     for number in numbers {
       let key = nodes[number].keys[place]
       guard !key.isNull else { continue }
-      if asking[ExactValue(key)] == nil { keys.append(key) }
-      asking[ExactValue(key), default: []].append(number)
+      if let known = places[ExactValue(key)] {
+        asking[known].append(number)
+      } else {
+        places[ExactValue(key)] = keys.count
+        keys.append(key)
+        asking.append([number])
+      }
     }
     try catalog.forEachLink(relation, keys, db) { index, row in
       let linked = try node(row, from: 1, relation.target)
-      for number in asking[ExactValue(keys[index])] ?? [] {
+      for number in asking[index] {
         // A foreign key may refer to a column that is not unique.
         if relation.removed == nil { nodes[number].links[place] = [] }
         nodes[number].links[place]?.append(linked)
