@@ -10,8 +10,13 @@ struct LockedModel {
   private let names: SchemaChange.Names
   private var name: String { schema.name }
 
-  /// - Parameter modelNames: the names of all locked models by their former ones.
-  init(_ model: any VersionedModel.Type, in folder: SchemaFolder, _ modelNames: [String: String]) {
+  /// - Parameters:
+  ///   - modelNames: the names of all locked models by their former ones.
+  ///   - subclasses: the locked subclasses of the model.
+  init(
+    _ model: any VersionedModel.Type, in folder: SchemaFolder, _ modelNames: [String: String],
+    _ subclasses: [ModelSchema]
+  ) {
     (self.model, self.folder) = (model, folder)
     let schema = model.schema
     self.schema = schema
@@ -21,7 +26,8 @@ struct LockedModel {
     let cases = schema.cases.flatMap { info in info.formerly.map { ($0, info.name) } }
     names = SchemaChange.Names(
       models: modelNames, keys: Dictionary(keys, uniquingKeysWith: { first, _ in first }),
-      cases: Dictionary(cases, uniquingKeysWith: { first, _ in first }))
+      cases: Dictionary(cases, uniquingKeysWith: { first, _ in first }),
+      subclassKeys: Set(subclasses.flatMap { $0.fields.map(\.key) }).subtracting(schema.fields.map(\.key)))
   }
 
   /// The recorded versions, the oldest first, and the problems of files that were edited.
@@ -29,15 +35,16 @@ struct LockedModel {
     var schemas: [RecordedSchema] = []
     var edited: Set<Int> = []
     var problems: [String] = []
-    for name in schema.formerNames + [name] {
+    let names = schema.formerNames + [name]
+    for name in names {
       for version in try folder.versions(of: name) {
         guard let schema = try? folder.schema(of: name, version: version), schema.version == version,
-          try schema.contentChecksum() == schema.checksum
+          names.contains(schema.name), try schema.contentChecksum() == schema.checksum
         else {
-          // Not read, or changed after it was recorded: either way the remedy is the same.
+          // Not read, moved, or changed after it was recorded: the remedy is the same.
           edited.insert(version)
           problems.append(
-            "\(folder.path(of: name, version: version)) was edited. Restore it from version control; if this version was never "
+            "\(folder.path(of: name, version: version)) was edited or moved. Restore it from version control; if this version was never "
               + "released, delete it and record it again")
           continue
         }
@@ -54,8 +61,9 @@ struct LockedModel {
   /// - Throws: an error of Foundation for a folder that cannot be read.
   func shapeProblems(allowsMissing: Bool) throws -> [String] {
     var (recorded, edited, problems) = try recorded()
+    do { try schema.check() } catch { problems.append("the declaration of \(name) is wrong: \(Self.reason(error))") }
     problems += self.problems(ofReach: recorded)
-    problems += recorded.compactMap { self.problem(ofRecordedStep: $0) }
+    problems += zip(recorded, [nil] + recorded).compactMap { self.problem(ofRecordedStep: $0, after: $1) }
     let older = recorded.filter { $0.version < schema.modelVersion }
     problems += zip(older, older.dropFirst()).compactMap { self.problem(ofStepsFrom: $0, to: $1) }
     if let newest = older.last, let problem = problem(ofStepsFrom: newest, to: today) { problems.append(problem) }
@@ -87,7 +95,10 @@ struct LockedModel {
     do {
       let data = try GoldenArchive(model).make()
       (archive, recorded.archive) = (data, RecordedSchema.checksum(data))
-    } catch { recorded.withoutArchive = Self.reason(error) }
+    } catch {
+      recorded.withoutArchive = Self.reason(error)
+      print("SchemaLock: \(name) \(schema.modelVersion) has no golden archive: \(Self.reason(error))")
+    }
     try folder.record(recorded, archive)
   }
 
@@ -109,10 +120,12 @@ struct LockedModel {
   }
 
   /// The problem of a step that has changed. Data that the old one has upgraded stays as it is.
-  private func problem(ofRecordedStep recorded: RecordedSchema) -> String? {
-    guard let steps = RecordedSchema.steps(to: recorded.version, of: schema), steps != recorded.steps,
-      recorded.version <= schema.modelVersion
-    else { return nil }
+  private func problem(ofRecordedStep recorded: RecordedSchema, after older: RecordedSchema?) -> String? {
+    let known = RecordedSchema.steps(to: recorded.version, of: schema)
+    // Without an older version, a step may go when its archives have gone.
+    guard recorded.version <= schema.modelVersion, known != nil || older != nil else { return nil }
+    let steps = known ?? []
+    guard steps != recorded.steps else { return nil }
     func list(_ steps: [String]) -> String { steps.isEmpty ? "nothing" : steps.joined(separator: ", ") }
     return
       "the step of \(name) to version \(recorded.version) was changed: it did \(list(recorded.steps)), and does \(list(steps)). "
@@ -127,7 +140,9 @@ struct LockedModel {
     let next = known.version + 1
     let step =
       schema.migration == nil && changes.allSatisfy { $0.key == nil }
-      ? ". It needs no step." : " and this step:\n  " + StepStub(from: known, to: today, version: next, names).text
+      ? ". It needs no step."
+      : " and this step:\n  " + StepStub(from: known, to: today, version: next, names).text
+        + firstStepHint(known.version)
     return
       "\(name) has changed, but still has version \(known.version):\n" + Self.list(changes)
       + "If version \(known.version) was released, give the model version \(next)" + step
@@ -140,13 +155,68 @@ struct LockedModel {
       .flatMap(\.operations)
     // A hook or a closure may change any key.
     guard schema.hook == nil, operations.allSatisfy({ $0.effect != nil }) else { return nil }
-    let keys = Set(
-      operations.flatMap { [$0.effect?.source?.firstKey, $0.effect?.target?.firstKey] }.compactMap(\.self))
-    let missing = SchemaChange.changes(from: old, to: new, names).filter { $0.key.map { !keys.contains($0) } ?? false }
-    guard !missing.isEmpty else { return nil }
+    let keys = Self.keys(of: operations)
+    let changes = SchemaChange.changes(from: old, to: new, names)
+    // A removed key may also be removed by a later step.
+    let laterSteps = (schema.migration?.steps ?? []).filter { $0.fromVersion >= new.version }
+    let later = Self.keys(of: laterSteps.flatMap(\.operations))
+    let missing = changes.filter { change in
+      change.key.map { !keys.contains($0) && !(new.fields[$0] == nil && later.contains($0)) } ?? false
+    }
+    let texts = missing.map(\.text) + lostByDefaults(old, operations) + narrowed(old, new, operations)
+    guard !texts.isEmpty else { return nil }
+    let stub = StepStub(from: old, to: new, version: new.version, names, covered: keys)
     return
-      "no step of \(name) from version \(old.version) to \(new.version) covers these changes:\n" + Self.list(missing)
-      + "Add them to the steps, for example:\n  " + StepStub(from: old, to: new, version: new.version, names).text
+      "no step of \(name) from version \(old.version) to \(new.version) covers these changes:\n"
+      + texts.map { "- \($0)\n" }.joined()
+      + (missing.isEmpty
+        ? "Correct the steps." : "Add them to the steps, for example:\n  " + stub.text + firstStepHint(old.version))
+  }
+
+  private static func keys(of operations: [MigrationOperation]) -> Set<String> {
+    Set(operations.flatMap { [$0.effect?.source?.firstKey, $0.effect?.target?.firstKey] }.compactMap(\.self))
+  }
+
+  /// The fields for which a step sets a default, although data of the older version has their value under a former key.
+  private func lostByDefaults(_ old: RecordedSchema, _ operations: [MigrationOperation]) -> [String] {
+    let renamed = Set(operations.compactMap(\.effect?.source?.firstKey))
+    return operations.compactMap { operation in
+      guard case .setDefault(let path, _) = operation, let key = path.onlyKey,
+        let former = old.fields.keys.first(where: { $0 != key && names.keys[$0] == key && !renamed.contains($0) })
+      else { return nil }
+      return
+        "a step sets a default for \(key), so that the value of its former key \(former) is not read; rename \(former) instead"
+    }
+  }
+
+  /// The fields that a step renames, and whose new type does not hold each value of the old one.
+  private func narrowed(
+    _ old: RecordedSchema, _ new: RecordedSchema, _ operations: [MigrationOperation]
+  ) -> [String] {
+    var changed: Set<String> = []
+    for operation in operations {
+      switch operation {
+      case .convert(let path, _), .replaceNull(let path, _), .optional(.convert(let path, _)):
+        changed.insert(path.firstKey ?? "")
+      case .rename, .move, .drop, .setDefault, .optional, .custom: break
+      }
+    }
+    return operations.compactMap { operation in
+      guard case .rename(let key, let newKey, _) = operation, let type = old.fields[key]?.type,
+        let newType = new.fields[newKey]?.type, changed.isDisjoint(with: [key, newKey])
+      else { return nil }
+      let oldShape = RecordedType(parsing: type).renamed(names.models)
+      guard !oldShape.isRead(as: RecordedType(parsing: newType).renamed(names.models)) else { return nil }
+      return "\(key) was \(type), and \(newKey), to which a step renames it, is \(newType)"
+    }
+  }
+
+  /// How a first step keeps older archives readable.
+  private func firstStepHint(_ version: Int) -> String {
+    guard schema.migration == nil, version > 0 else { return "" }
+    return
+      "\nThe model has no steps yet. Archives older than the first step cannot be opened, so add empty steps before it, from the "
+      + "oldest version in use: .step(from: \(version - 1), to: \(version)) and so on."
   }
 
   private static func list(_ changes: [SchemaChange]) -> String { changes.map { "- \($0.text)\n" }.joined() }

@@ -37,8 +37,9 @@ struct RecordedSchema: Codable, Equatable {
   var version: Int
   var kind: Kind
   var superclass: String?
-  /// The keys of the superclasses, whose fields are in their own schemas. They are compared only if the superclass is another one.
-  var inherited: [String]?
+  /// The types of the superclasses' fields, which are in their own schemas. They are compared only if a field was moved, or if the superclass
+  /// is another one.
+  var inherited: [String: String]?
   var keepsUnknownFields: Bool?
   /// The fields that the model itself declares.
   var fields: [String: Field]
@@ -58,7 +59,11 @@ struct RecordedSchema: Codable, Equatable {
     kind = schema.isObject ? .object : schema.isEnumeration ? .enumeration : .structure
     let parent = schema.superclasses.first
     superclass = parent?.name
-    inherited = parent.map { $0.fields.filter { !$0.isLibraryField }.map(\.key) }
+    inherited = parent.map { parent in
+      Dictionary(
+        parent.fields.filter { !$0.isLibraryField }.map { ($0.key, RecordedType($0.type).text) },
+        uniquingKeysWith: { first, _ in first })
+    }
     keepsUnknownFields = schema.keepsUnknownFields ? true : nil
     fields = Dictionary(
       schema.fields.dropLast(parent?.fields.count ?? 0).filter { !$0.isLibraryField }.map { ($0.key, Field($0)) },
@@ -108,7 +113,7 @@ extension RecordedSchema.Field {
     // A default throws only if it cannot be archived, which the first encoding reports.
     let (one, other) = (try? field.makeDefault?(), try? field.makeDefault?())
     if let one, one == other, one.isLiteral {
-      initial = one.isNull && field.shape.isOptional ? nil : one.description
+      initial = one.isNull && field.shape.isOptional ? nil : one.recordedText
     } else {
       initial = field.makeDefault == nil ? nil : "a value"
     }
@@ -128,6 +133,13 @@ extension RecordedSchema.Case {
 }
 
 extension ArchiveValue {
+  /// The value as text that is the same in each run. A description has only the first bytes of data.
+  fileprivate var recordedText: String {
+    guard isLiteral else { return "a value" }
+    if case .data(let data) = self { return "\(self), \(RecordedSchema.checksum(data))" }
+    return description
+  }
+
   /// Whether the value is the same in each run. A date or a UUID usually is not, and a record has the version of another model.
   fileprivate var isLiteral: Bool {
     switch self {
@@ -149,10 +161,10 @@ extension MigrationOperation {
       description + (record.map { ", creating \($0.typeName)@\($0.modelVersion)" } ?? "")
         + (isOverwriting ? ", overwriting" : "")
     case .drop, .custom: description
-    case .setDefault(_, let value), .replaceNull(_, let value): "\(self): \(value)"
+    case .setDefault(_, let value), .replaceNull(_, let value): "\(self): \(value.recordedText)"
     case .convert(let path, .mapping(let table, let otherwise)):
-      "convert \(path) by " + table.map { "\($0): \($1)" }.sorted().joined(separator: ", ")
-        + (otherwise.map { ", otherwise \($0)" } ?? "")
+      "convert \(path) by " + table.map { "\($0.recordedText): \($1.recordedText)" }.sorted().joined(separator: ", ")
+        + (otherwise.map { ", otherwise \($0.recordedText)" } ?? "")
     case .convert: description
     case .optional(let operation): "\(operation.recordedText), if present"
     }

@@ -82,16 +82,14 @@ indirect enum RecordedType: Equatable {
   private static let mark = " enum"
   private static let codedMark = "coded "
 
-  /// The text without the characters that separate the parts of a type.
+  /// The text in ASCII, without the characters that separate the parts of a type. A raw value can begin with a scalar that would combine with
+  /// the character before it.
   private static func escaped(_ text: String) -> String {
-    text.unicodeScalars.reduce(into: "") { result, scalar in
-      if "%()|=?[]:<> ".unicodeScalars.contains(scalar) {
-        result += "%" + String(scalar.value, radix: 16)
-      } else {
-        result.unicodeScalars.append(scalar)
-      }
-    }
+    text.addingPercentEncoding(withAllowedCharacters: plain) ?? text
   }
+
+  private static let plain = CharacterSet(charactersIn: "!"..."~").subtracting(
+    CharacterSet(charactersIn: "%()|=?[]:<>"))
 
   private static func unescaped(_ text: some StringProtocol) -> String { text.removingPercentEncoding ?? String(text) }
 

@@ -3,8 +3,9 @@ internal import StrataCore
 
 /// Makes up values of any model, the same for each seed.
 struct SampleValues {
-  /// The deepest level at which optionals and collections have values. Models that contain themselves end there.
-  private static let deepest = 3
+  /// The deepest level at which optionals and collections have values. Models that contain themselves end there. The models inside have golden
+  /// archives of their own, so only two records are deep.
+  private var deepest: Int { turn < 2 ? 3 : 1 }
   /// The level beyond which a model that requires others is given up.
   private static let limit = 16
   private static let mostRecords = 64
@@ -37,7 +38,7 @@ struct SampleValues {
     guard depth < Self.limit else {
       throw ArchiveError(.notEncodable, "\(schema.name) requires models that require it")
     }
-    guard schema.cases.isEmpty else { return try record(ofCase: sampleCase(schema.cases, depth), schema, depth) }
+    guard schema.cases.isEmpty else { return try record(ofCase: sampleCase(of: schema, depth), schema, depth) }
     var record = ModelRecord(shape: schema.archivedShape.limited(to: []), values: [])
     for field in schema.fields where field.archive != .excluded {
       do {
@@ -52,17 +53,21 @@ struct SampleValues {
     return record
   }
 
-  /// The case whose turn it is. Deep inside, it is one without models, because cases may hold their own enum.
-  private func sampleCase(_ cases: [ModelSchema.CaseInfo], _ depth: Int) -> ModelSchema.CaseInfo {
-    let leaves = depth < Self.deepest ? [] : cases.filter { !$0.payload.contains(where: Self.holdsModel) }
+  /// The case whose turn it is. Deep inside, it is one that does not hold the enum itself.
+  private func sampleCase(of schema: ModelSchema, _ depth: Int) -> ModelSchema.CaseInfo {
+    let cases = schema.cases
+    let leaves = depth < deepest ? [] : cases.filter { !$0.payload.contains { Self.holds(schema, $0) } }
     let possible = leaves.isEmpty ? cases : leaves
     return possible[turn % possible.count]
   }
 
-  private static func holdsModel(_ type: Any.Type) -> Bool {
+  /// Whether values of a type may hold a model.
+  private static func holds(_ schema: ModelSchema, _ type: Any.Type) -> Bool {
     let shape = TypeShape(of: type)
-    if case .model = shape.kind { return true }
-    return shape.parts.contains(where: holdsModel)
+    if case .model(let model) = shape.kind {
+      return model.schema === schema || model.schema.inside.schemas.contains { $0 === schema }
+    }
+    return shape.parts.contains { holds(schema, $0) }
   }
 
   private mutating func record(ofCase info: ModelSchema.CaseInfo, _ schema: ModelSchema, _ depth: Int) throws
@@ -76,7 +81,7 @@ struct SampleValues {
   }
 
   private mutating func value(of type: Any.Type, depth: Int) throws -> ArchiveValue {
-    let hasMore = !isEmpty && depth < Self.deepest
+    let hasMore = !isEmpty && depth < deepest
     switch TypeShape(of: type).kind {
     case .scalar(let scalar): return self.scalar(scalar, type)
     case .untyped: return hasMore ? ["text": "any value", "number": 1] : .null
@@ -90,16 +95,26 @@ struct SampleValues {
       if case .string(let key) = key { return .object(ArchiveObject([.init(key: key, value: value)])) }
       return .map([.init(key: key, value: value)])
     case .model(let model): return .record(try record(of: model.schema, depth: depth + 1))
-    case .rawValue:
+    case .rawValue(let raw, _):
       let cases = Self.cases(of: type)
-      guard !cases.isEmpty else { throw Self.unknown(type, "let it conform to CaseIterable") }
-      return try ValueCoding.value(of: cases[turn % cases.count])
+      if !cases.isEmpty { return try ValueCoding.value(of: cases[turn % cases.count]) }
+      // A structure with a raw value takes any. An enum does not.
+      let sample = try value(of: raw, depth: depth)
+      guard let archivable = TypeShape.archivable(type), Self.reads(sample, archivable) else {
+        throw Self.unknown(type, "let it conform to CaseIterable")
+      }
+      return sample
     case .opaque: throw Self.unknown(type, "give the field a default")
     }
   }
 
   private static func unknown(_ type: Any.Type, _ remedy: String) -> ArchiveError {
     ArchiveError(.notEncodable, "no value of \(type) can be made up; \(remedy)")
+  }
+
+  private static func reads<T: Archivable>(_ value: ArchiveValue, _ type: T.Type) -> Bool {
+    // An error means that the type refuses the value.
+    (try? T.make(from: value, in: DecodingContext(finishing: .never))) != nil
   }
 
   /// The number of cases of an enum, or of the one with the most in a container.

@@ -13,6 +13,8 @@ struct SchemaChange {
     var models: [String: String] = [:]
     var keys: [String: String] = [:]
     var cases: [String: String] = [:]
+    /// The keys that subclasses declare today.
+    var subclassKeys: Set<String> = []
   }
 
   /// The differences from an older schema to a newer one.
@@ -24,8 +26,8 @@ struct SchemaChange {
     func today(_ name: String?) -> String? { name.map { names.models[$0] ?? $0 } }
     if today(old.superclass) != today(new.superclass) {
       note("its superclass was \(old.superclass ?? "none") and is \(new.superclass ?? "none")")
-      let left = Set(new.fields.keys).union(new.inherited ?? [])
-      for key in (old.inherited ?? []).sorted() where !left.contains(key) {
+      let left = Set(new.fields.keys).union((new.inherited ?? [:]).keys)
+      for key in (old.inherited ?? [:]).keys.sorted() where !left.contains(key) {
         note("\(key), which it inherited, was removed", needsStepFor: key)
       }
     }
@@ -42,10 +44,14 @@ struct SchemaChange {
     var changes: [SchemaChange] = []
     var taken: Set<String> = []
     for (key, field) in old.fields.sorted(by: { $0.key < $1.key }) {
-      let match = Self.match(key, new.fields.mapValues { $0.formerly ?? [] }, names.keys)
-      guard let match, let newField = new.fields[match] else {
-        if new.inherited?.contains(key) ?? false {
-          changes.append(.init("\(key) was moved to a superclass"))
+      guard let match = match(key, new.fields.keys, names.keys), let newField = new.fields[match] else {
+        if let newType = new.inherited?[key] {
+          let isRead = RecordedType(parsing: field.type).isRead(as: RecordedType(parsing: newType))
+          changes.append(
+            .init("\(key): \(newType) was moved to a superclass", needsStepFor: isRead ? nil : key))
+        } else if names.subclassKeys.contains(key) {
+          // A step of this class would remove the value before a subclass reads it.
+          changes.append(.init("\(key) was moved to a subclass"))
         } else {
           changes.append(.init("\(key) was removed", needsStepFor: field.isArchived ? key : nil))
         }
@@ -53,7 +59,7 @@ struct SchemaChange {
       }
       taken.insert(match)
       if match != key { changes.append(.init("\(key) is called \(match)")) }
-      changes += self.changes(of: match, from: field, to: newField, names)
+      changes += self.changes(of: match, formerly: key, from: field, to: newField, names)
     }
     for (key, field) in new.fields.sorted(by: { $0.key < $1.key }) where !taken.contains(key) {
       changes.append(
@@ -63,17 +69,19 @@ struct SchemaChange {
     return changes
   }
 
-  /// The name that has a value of an older name: the same, one that declares it, or one with the same name today.
-  private static func match(_ name: String, _ formers: [String: [String]], _ today: [String: String]) -> String? {
-    if formers[name] != nil { return name }
-    if let match = formers.filter({ $0.value.contains(name) }).keys.min() { return match }
+  /// The name that has a value of an older name: the same one, or one with the same name today. Only the former names that are declared today
+  /// count, because data of each version is read by them.
+  private static func match(_ name: String, _ names: some Collection<String>, _ today: [String: String]) -> String? {
+    if names.contains(name) { return name }
     guard let final = today[name] else { return nil }
-    return formers.keys.filter { ($0 == final || today[$0] == final) }.min()
+    return names.filter { $0 == final || today[$0] == final }.min()
   }
 
   private static func changes(
-    of key: String, from old: RecordedSchema.Field, to new: RecordedSchema.Field, _ names: Names
+    of key: String, formerly oldKey: String, from old: RecordedSchema.Field, to new: RecordedSchema.Field,
+    _ names: Names
   ) -> [SchemaChange] {
+    // Steps see the old key, because former keys are read after the last step.
     var changes: [SchemaChange] = []
     let oldType = RecordedType(parsing: old.type).renamed(names.models)
     let newType = RecordedType(parsing: new.type).renamed(names.models)
@@ -81,7 +89,7 @@ struct SchemaChange {
       changes.append(
         .init(
           "\(key) was \(old.type) and is \(new.type)",
-          needsStepFor: new.isArchived && !oldType.isRead(as: newType) ? key : nil))
+          needsStepFor: new.isArchived && !oldType.isRead(as: newType) ? oldKey : nil))
     }
     if old.initial != new.initial {
       changes.append(.init("the default of \(key) was \(old.initial ?? "none") and is \(new.initial ?? "none")"))
@@ -92,7 +100,7 @@ struct SchemaChange {
       changes.append(
         .init(
           "archives had \(key): \(old.archive ?? "always"), and have it: \(new.archive ?? "always")",
-          needsStepFor: isLost || isMissing ? key : nil))
+          needsStepFor: isLost || isMissing ? oldKey : nil))
     }
     if old.json != new.json {
       changes.append(.init("JSON had \(key) at \(old.json ?? "its key") and has it at \(new.json ?? "its key")"))
@@ -106,8 +114,7 @@ struct SchemaChange {
     var changes: [SchemaChange] = []
     var taken: Set<String> = []
     for (name, info) in old.sorted(by: { $0.key < $1.key }) {
-      let match = Self.match(name, new.mapValues { $0.formerly ?? [] }, names.cases)
-      guard let match, let newInfo = new[match] else {
+      guard let match = match(name, new.keys, names.cases), let newInfo = new[match] else {
         changes.append(.init("the case \(name) was removed", needsStepFor: name))
         continue
       }

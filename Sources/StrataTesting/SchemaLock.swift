@@ -33,18 +33,22 @@ public struct SchemaLock: Sendable {
 
   /// Compares the models with their recorded shapes, and opens the golden archive of each recorded version.
   ///
-  /// - Throws: ``SchemaLockError`` with every problem; ``ArchiveError`` for a model whose declaration is wrong.
+  /// - Throws: ``SchemaLockError`` with every problem; an error of Foundation if the folder cannot be read or written.
   public func check() throws {
     var catalog = SchemaCatalog()
     for model in models { model._collectSchemas(into: &catalog) }
+    // The fields of a superclass are in its own file.
+    for schema in catalog.schemas.flatMap(\.superclasses) {
+      TypeShape.archivable(schema.type)?._collectSchemas(into: &catalog)
+    }
     let schemas = catalog.schemas.sorted { $0.name < $1.name }
     let names = Dictionary(
       schemas.flatMap { schema in ([schema.name] + schema.formerNames).map { ($0, schema.name) } },
       uniquingKeysWith: { first, _ in first })
     let folder = SchemaFolder(url: folder)
-    let locked = try schemas.compactMap { schema in
-      try schema.check()
-      return TypeShape.model(schema.type).map { LockedModel($0, in: folder, names) }
+    let locked = schemas.compactMap { schema in
+      let subclasses = schemas.filter { $0.superclasses.contains { $0 === schema } }
+      return TypeShape.model(schema.type).map { LockedModel($0, in: folder, names, subclasses) }
     }
     var problems = try locked.flatMap { try $0.shapeProblems(allowsMissing: records) }
     problems += catalog.ambiguousNames.sorted().map { "two models have the name \($0); give one of them another name" }

@@ -5,9 +5,15 @@ internal import StrataCore
 struct StepStub {
   let text: String
 
-  /// - Parameter version: the version that the step leads to.
-  init(from old: RecordedSchema, to new: RecordedSchema, version: Int, _ names: SchemaChange.Names) {
-    let missing = Set(SchemaChange.changes(from: old, to: new, names).compactMap(\.key))
+  /// - Parameters:
+  ///   - version: the version that the step leads to.
+  ///   - covered: keys for which the model has operations already.
+  init(
+    from old: RecordedSchema, to new: RecordedSchema, version: Int, _ names: SchemaChange.Names,
+    covered: Set<String> = []
+  ) {
+    let missing = Set(SchemaChange.changes(from: old, to: new, names).compactMap(\.key)).subtracting(covered)
+    var free = Set(new.fields.keys.filter { old.fields[$0] == nil }).subtracting(covered)
     var added = new.fields.filter { old.fields[$0.key] == nil && missing.contains($0.key) }
     var lines: [String] = []
     for key in missing.sorted() where new.fields[key] == nil || old.fields[key] != nil {
@@ -15,14 +21,24 @@ struct StepStub {
         let isCase = old.cases?[key] != nil
         lines.append(
           isCase
-            ? ".custom(\"what becomes of the case \(key)\") { record in <#change record[\(key.debugDescription)]#> },"
+            ? ".custom(\("what becomes of the case \(key)".debugDescription)) { record in "
+              + "<#change record[\(key.debugDescription)]#> },"
             : ".drop(\(Self.path(key))),")
         continue
       }
       guard let newField = new.fields[key] else {
-        let match = Self.added(field, new, old).max { (Self.likeness(key, $0), $1) < (Self.likeness(key, $1), $0) }
-        if let match, lines.allSatisfy({ !$0.contains("to: \(match.debugDescription)") }) {
+        if let renamed = names.keys[key], let newField = new.fields[renamed] {
+          lines.append(".rename(\(key.debugDescription), to: \(renamed.debugDescription)),")
+          lines.append(Self.change(renamed, field, newField, names))
+          continue
+        }
+        let type = RecordedType(parsing: field.type).renamed(names.models)
+        let matches = free.filter { added in
+          new.fields[added].map { type.isSame(as: RecordedType(parsing: $0.type).renamed(names.models)) } ?? false
+        }
+        if let match = matches.max(by: { (Self.likeness(key, $0), $1) < (Self.likeness(key, $1), $0) }) {
           added[match] = nil
+          free.remove(match)
           lines.append(
             ".rename(\(key.debugDescription), to: \(match.debugDescription)),"
               + "  // or .drop(\(Self.path(key))), if \(match) is a new field")
@@ -31,7 +47,7 @@ struct StepStub {
         }
         continue
       }
-      lines.append(Self.change(key, field, newField))
+      lines.append(Self.change(key, field, newField, names))
     }
     for (key, field) in added.sorted(by: { $0.key < $1.key }) {
       lines.append(".setDefault(\(Self.path(key)), <#\(field.type)#>),")
@@ -40,31 +56,31 @@ struct StepStub {
     text = ".step(from: \(version - 1), to: \(version)" + (lines.isEmpty ? ")" : "," + operations + "\n  )")
   }
 
-  private static func change(_ key: String, _ old: RecordedSchema.Field, _ new: RecordedSchema.Field) -> String {
-    let (oldType, newType) = (RecordedType(parsing: old.type), RecordedType(parsing: new.type))
+  private static func change(
+    _ key: String, _ old: RecordedSchema.Field, _ new: RecordedSchema.Field, _ names: SchemaChange.Names
+  ) -> String {
+    let oldType = RecordedType(parsing: old.type).renamed(names.models)
+    let newType = RecordedType(parsing: new.type).renamed(names.models)
     if !new.isArchived { return ".drop(\(path(key)))," }
     if !old.isArchived { return ".setDefault(\(path(key)), <#\(new.type)#>)," }
     if case .optional(let wrapped) = oldType, !newType.isOptional, wrapped.isRead(as: newType) {
-      return ".replaceNull(\(path(key)), with: \(literal(new.initial) ?? "<#a value#>")),"
+      return ".replaceNull(\(path(key)), with: \(literal(new) ?? "<#a value#>")),"
     }
     return ".convert(\(path(key)), <#a conversion to \(new.type)#>),"
-  }
-
-  /// The keys of added fields with the type of a removed one.
-  private static func added(_ field: RecordedSchema.Field, _ new: RecordedSchema, _ old: RecordedSchema) -> [String] {
-    let type = RecordedType(parsing: field.type)
-    return new.fields.filter { old.fields[$0.key] == nil && type.isSame(as: RecordedType(parsing: $0.value.type)) }
-      .map(\.key)
   }
 
   /// A key as the literal of a path.
   private static func path(_ key: String) -> String { ValuePath(key: key).description.debugDescription }
 
-  /// A default as source text; `nil` if it is not a number, a boolean or a text.
-  private static func literal(_ text: String?) -> String? {
-    guard let text else { return nil }
-    let isText = text.hasPrefix("\"") && text.hasSuffix("\"") && !text.contains("\n")
-    return isText || ["true", "false"].contains(text) || Double(text)?.isFinite ?? false ? text : nil
+  /// A default as source text; `nil` if it is not an integer, a double, a boolean or a text.
+  private static func literal(_ field: RecordedSchema.Field) -> String? {
+    guard let text = field.initial else { return nil }
+    switch field.type {
+    case "String": return text.contains("\n") ? nil : text
+    case "Bool", "Double", "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64":
+      return text == "a value" ? nil : text
+    default: return nil
+    }
   }
 
   /// How many characters two keys share at their beginning and end.

@@ -149,15 +149,19 @@ extension Change {
       [.init("state", State.self)], [.init("state", OpenStates.self)],
       .convert("state", .mapping(["draft": "other", "open": "open", "closed": "closed"]))),
     Change(
-      "raw values have any characters", .version, says: "was [String enum(%3c=less|%3d%29=both|=none)] and is",
-      [.init("odd", [OddValues].self)], [.init("odd", [MoreOddValues].self)]),
-    Change(
-      "text becomes a type with a raw value", .version, says: "label was String and is String enum",
+      "text becomes a structure with a raw value", .version, says: "label was String and is String enum",
       [.init("label", String.self)],
       [.init("label", Label.self)]),
     Change(
       "an enum becomes its raw value", .version, says: "is String", [.init("state", State.self)],
       [.init("state", String.self)]),
+    Change(
+      "a field is renamed, declares its former key, and changes its type", .step, says: "heading was Int and is String",
+      [.init("title", Int.self)], [.init("heading", String.self, formerly: ["title"])],
+      .rename("title", to: "heading"), .convert("heading", .toString)),
+    Change(
+      "archives have a field that they excluded", .step, says: "archives had stars: excluded",
+      [.init("stars", Int?.self, archive: .excluded)], [.init("stars", Int.self)], .setDefault("stars", 0)),
     Change("unknown fields are kept", .version, says: "it keeps unknown fields now", [title], [title]) {
       $0.keepsUnknownFields = true
     },

@@ -68,6 +68,37 @@ private struct Counted: DescribedModel, PostDecoding {
   mutating func didDecode(from source: DecodingSource) throws { opened += 1 }
 }
 
+/// An enum with payloads, one of which holds the enum.
+private enum Tree: EnumModel {
+  case leaf(Text)
+  indirect case node(Tree, Tree?)
+
+  static let schema = ModelSchema(
+    Tree.self, name: "Tree", version: 1,
+    cases: [.init("leaf", payload: [Text.self]), .init("node", payload: [Tree.self, Tree?.self])])
+
+  func encodeCase(to writer: inout ArchiveWriter) throws {
+    switch self {
+    case .leaf(let text):
+      try writer.beginCase(Self.schema, "leaf", count: 1)
+      try writer.payload("_0", text)
+    case .node(let left, let right):
+      try writer.beginCase(Self.schema, "node", count: 2)
+      try writer.payload("_0", left)
+      try writer.payload("_1", right)
+    }
+    writer.endCase()
+  }
+
+  static func make(case name: String, payload: CasePayload) throws -> Tree? {
+    switch name {
+    case "leaf": .leaf(try payload.value("_0"))
+    case "node": .node(try payload.value("_0"), try payload.value("_1"))
+    default: nil
+    }
+  }
+}
+
 extension ProbeTests {
   @Suite("Schema locks") struct LockTests {
     private func problems(_ models: any VersionedModel.Type..., in folder: URL, records: Bool = false) throws
@@ -297,6 +328,116 @@ extension ProbeTests {
         #expect(try problems(Counted.self, in: folder, records: true) == [])
         #expect(try problems(Counted.self, in: folder) == [])
         #expect(FileManager.default.fileExists(atPath: folder.path + "/Counted/1.strata"))
+      }
+    }
+
+    @Test("A former key that is no longer declared is a problem, because older values are not read any more")
+    func formerKeyRemoved() throws {
+      try withFolder { (folder: URL) throws in
+        declare(1, title)
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(2, FieldInfo("heading", String?.self, formerly: ["title"]))
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(3, FieldInfo("heading", String?.self))
+        let found = try problems(Probe.self, in: folder, records: true)
+        #expect(
+          found.count == 1 && found[0].contains("from version 1 to 2") && found[0].contains("title was removed"),
+          "\(found)")
+      }
+    }
+
+    @Test("A default for a field whose value is under a former key is a problem")
+    func defaultForRenamed() throws {
+      try withFolder { (folder: URL) throws in
+        declare(1, title)
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(
+          2, FieldInfo("heading", String.self, formerly: ["title"]),
+          steps: [.init(fromVersion: 1, toVersion: 2, operations: [.setDefault("heading", "")])])
+        let found = try problems(Probe.self, in: folder, records: true)
+        #expect(found.count == 1 && found[0].contains("its former key title is not read"), "\(found)")
+      }
+    }
+
+    @Test("Steps that are removed are a problem")
+    func stepsRemoved() throws {
+      try withFolder { (folder: URL) throws in
+        let stars = FieldInfo("stars", Int.self, default: { 0 })
+        declare(1, title)
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        let step = MigrationStep(fromVersion: 1, toVersion: 2, operations: [.setDefault("stars", 5)])
+        declare(2, title, stars, steps: [step])
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(2, title, stars)
+        let found = try problems(Probe.self, in: folder)
+        #expect(
+          found.count == 1 && found[0].contains("it did set the default of stars: 5, and does nothing"), "\(found)")
+      }
+    }
+
+    @Test("A step that is missing in a chain is a problem, with the changes and a draft")
+    func chainTooShort() throws {
+      try withFolder { (folder: URL) throws in
+        let first = MigrationStep(fromVersion: 1, toVersion: 2, operations: [.setDefault("stars", 5)])
+        let stars = FieldInfo("stars", Int.self)
+        declare(1, title)
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(2, title, stars, steps: [first])
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(3, stars, steps: [first])
+        let found = try problems(Probe.self, in: folder, records: true).joined(separator: "\n")
+        #expect(found.contains("no step leads from version 2 to 3") && found.contains(".drop(\"title\"),"), "\(found)")
+      }
+    }
+
+    @Test("A step that renames a field to a narrower type is a problem")
+    func narrowed() throws {
+      try withFolder { (folder: URL) throws in
+        declare(1, FieldInfo("count", Int.self))
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(
+          2, FieldInfo("total", Int32.self),
+          steps: [.init(fromVersion: 1, toVersion: 2, operations: [.rename("count", to: "total")])])
+        let found = try problems(Probe.self, in: folder, records: true)
+        #expect(
+          found.count == 1 && found[0].contains("count was Int, and total, to which a step renames it, is Int32"),
+          "\(found)")
+      }
+    }
+
+    @Test("A folder that was renamed by hand is a problem")
+    func moved() throws {
+      try withFolder { (folder: URL) throws in
+        declare(1, title)
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        try FileManager.default.moveItem(atPath: folder.path + "/Issue", toPath: folder.path + "/Ticket")
+        declare(1, name: "Ticket", title)
+        let found = try problems(Probe.self, in: folder, records: true)
+        #expect(found.count == 1 && found[0].contains("Ticket/1.json was edited or moved"), "\(found)")
+      }
+    }
+
+    @Test("An enum that holds itself is locked, with its cases")
+    func tree() throws {
+      try withFolder { (folder: URL) throws in
+        #expect(try problems(Tree.self, in: folder, records: true) == [])
+        #expect(try problems(Tree.self, in: folder) == [])
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/Tree/1.strata"))
+        let json = try String(contentsOf: folder.appendingPathComponent("Tree/1.json"), encoding: .utf8)
+        #expect(json.contains("\"_1\": \"Tree?\""), "\(json)")
+      }
+    }
+
+    @Test("Raw values with any characters are listed")
+    func oddRawValues() throws {
+      try withFolder { (folder: URL) throws in
+        declare(1, FieldInfo("odd", [OddValues].self))
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(2, FieldInfo("odd", [MoreOddValues].self))
+        #expect(try problems(Probe.self, in: folder, records: true) == [])
+        declare(3, FieldInfo("odd", [OddValues].self))
+        let found = try problems(Probe.self, in: folder)
+        #expect(found.contains { $0.contains("odd was [String enum(") }, "\(found)")
       }
     }
 
