@@ -18,9 +18,9 @@ public struct ArchiveDecoder: Sendable {
   /// Creates a decoder, which can be shared.
   ///
   /// - Parameters:
-  ///   - limits: Limits on the sizes that an archive may claim.
-  ///   - validates: Whether models are checked against their rules.
-  ///   - subclasses: Classes that an archive may contain in place of a superclass.
+  ///   - limits: limits on the sizes that an archive may claim.
+  ///   - validates: whether models are checked against their rules.
+  ///   - subclasses: classes that an archive may contain in place of a superclass.
   public init(
     limits: ArchiveLimits = ArchiveLimits(), validates: Bool = true, subclasses: [any VersionedModel.Type] = []
   ) {
@@ -42,7 +42,7 @@ public struct ArchiveDecoder: Sendable {
 
   /// Returns the value of an archive, and reports the upgrades in `report`.
   ///
-  /// - Throws: The same errors as the method without a report.
+  /// - Throws: the same errors as the method without a report.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data, report: inout DecodingReport) throws -> T
   {
     try withBody(of: data, as: T._archiveTypeName, newestVersion: T._rootSchema) { stamp, body in
@@ -66,7 +66,7 @@ public struct ArchiveDecoder: Sendable {
 
   /// Returns the value of an archive file.
   ///
-  /// - Throws: The same errors as for an archive in memory, and ``ArchiveError`` with the code `fileSystem`.
+  /// - Throws: the same errors as for an archive in memory, and ``ArchiveError`` with the code `fileSystem`.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from url: URL) throws -> T {
     try ArchiveError.naming(url) { try decode(type, from: read(url)) }
   }
@@ -99,7 +99,7 @@ public struct ArchiveDecoder: Sendable {
 
   package func read(_ url: URL) throws -> Data { Data(try AtomicFile.read(url, limit: nil)) }
 
-  /// - Parameter name: The name of the expected type; `nil` accepts any type.
+  /// - Parameter name: the name of the expected type; `nil` accepts any type.
   package func withBody<R>(
     of data: Data, as name: String? = nil, newestVersion schema: ModelSchema?, _ body: (Stamp, RawSpan) throws -> R
   ) throws -> R {
@@ -140,7 +140,7 @@ public struct ArchiveDecoder: Sendable {
     }
   }
 
-  /// - Parameter row: The definitions and contents that a store keeps outside the bytes of a row, which has no head.
+  /// - Parameter row: the definitions and contents that a store keeps outside the bytes of a row, which has no head.
   ///   `nil` for an archive.
   package func decode<R>(
     _ body: RawSpan, fileSize: Int, _ report: inout DecodingReport,

@@ -20,10 +20,10 @@ public struct ArchiveEncoder: Sendable {
   /// Creates an encoder, which can be shared.
   ///
   /// - Parameters:
-  ///   - compression: The compression level.
-  ///   - limits: Limits on the content of an archive. A decoder with the same limits reads every archive that the encoder writes.
-  ///   - subclasses: Classes that may be encoded in place of a superclass. The decoder needs the same classes.
-  ///   - threads: The number of threads that compress a large body; `nil` means one for each core.
+  ///   - compression: the compression level.
+  ///   - limits: limits on the content of an archive. A decoder with the same limits reads every archive that the encoder writes.
+  ///   - subclasses: classes that may be encoded in place of a superclass. The decoder needs the same classes.
+  ///   - threads: the number of threads that compress a large body; `nil` means one for each core.
   public init(
     compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
     subclasses: [any VersionedModel.Type] = [], threads: Int? = nil
@@ -38,7 +38,7 @@ public struct ArchiveEncoder: Sendable {
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if a decoder with the same limits would reject the archive, `notEncodable` if
   ///   part of the value cannot be archived, `invalidSchema` or `invalidMigration` if the declaration of a model is invalid.
-  /// - Complexity: Linear in the size of the value.
+  /// - Complexity: linear in the size of the value.
   public func encode<T: Archivable>(_ value: T) throws -> Data {
     try archive(stamp(of: value)) { try $0.writeRoot(value) }
   }
@@ -51,7 +51,7 @@ public struct ArchiveEncoder: Sendable {
 
   /// Returns an archive of a value. `T` conforms only to `Codable`.
   ///
-  /// - Throws: The same errors as the method for models. An error that the type's own code throws is the underlying error.
+  /// - Throws: the same errors as the method for models. An error that the type's own code throws is the underlying error.
   @_disfavoredOverload
   public func encode<T: Encodable>(_ value: T) throws -> Data {
     try archive(stamp(ofCodable: T.self)) { try $0.write(codable: value) }
@@ -67,10 +67,10 @@ public struct ArchiveEncoder: Sendable {
   /// Returns an archive of an untyped graph.
   ///
   /// - Parameters:
-  ///   - graph: The objects and the root.
-  ///   - typeName: The registered type name of the root.
-  ///   - modelVersion: The model version of the root.
-  /// - Throws: The same errors as the method for models, and `notEncodable` if a reference names an object that does not exist.
+  ///   - graph: the objects and the root.
+  ///   - typeName: the registered type name of the root.
+  ///   - modelVersion: the model version of the root.
+  /// - Throws: the same errors as the method for models, and `notEncodable` if a reference names an object that does not exist.
   public func encode(_ graph: ObjectGraph, typeName: String, modelVersion: Int?) throws -> Data {
     try archive(Stamp(typeName: typeName, modelVersion: modelVersion)) { try $0.write(graph) }
   }
@@ -78,7 +78,7 @@ public struct ArchiveEncoder: Sendable {
   /// Writes an archive of one value to a file. The file is replaced atomically: a reader sees either the old or the new content, and a
   /// failure or a crash leaves the old content.
   ///
-  /// - Throws: The same errors as for an archive in memory, and ``ArchiveError`` with the code `fileSystem`.
+  /// - Throws: the same errors as for an archive in memory, and ``ArchiveError`` with the code `fileSystem`.
   public func encode<T: Archivable>(_ value: T, to url: URL) throws {
     try AtomicFile.write(encode(value), to: url)
   }
@@ -91,7 +91,7 @@ public struct ArchiveEncoder: Sendable {
 
   /// Returns only the body of an archive: plain CBOR, for a transport that compresses and verifies data itself.
   ///
-  /// - Throws: The same errors as for an archive in memory, and `limitExceeded` if references expand to more than
+  /// - Throws: the same errors as for an archive in memory, and `limitExceeded` if references expand to more than
   ///   ``ArchiveLimits/maxWorkPerByte`` allows for the size of the body. An archive of the value would be padded instead.
   public func encodeBody<T: Archivable>(_ value: T) throws -> Data {
     var writer = ArchiveWriter(limits: limits)

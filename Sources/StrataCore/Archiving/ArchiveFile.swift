@@ -8,8 +8,8 @@ public import Foundation
 ///
 /// ``load()`` upgrades a value that an older version wrote. ``save(_:)`` replaces the file atomically. Two more files can exist next to it:
 ///
-/// - `NAME.previous`: The last file of an older version, copied before the current version first replaced it.
-/// - `NAME.damaged`: The last file that could not be read, copied before it was replaced.
+/// - `NAME.previous`: the last file of an older version, copied before the current version first replaced it.
+/// - `NAME.damaged`: the last file that could not be read, copied before it was replaced.
 ///
 /// Several tasks can use one `ArchiveFile` concurrently. The next ``save(_:)`` detects that another writer has replaced the file. This is
 /// not a lock: if two processes save at the same moment, the last one wins.
@@ -64,7 +64,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   ///
   /// If the file is damaged, returns the value of ``previousURL``; ``Loaded/origin`` then contains the error.
   ///
-  /// - Throws: The errors that ``ArchiveDecoder`` throws for a file. After `newerModel`, ``loadPrevious()`` returns the value from before
+  /// - Throws: the errors that ``ArchiveDecoder`` throws for a file. After `newerModel`, ``loadPrevious()`` returns the value from before
   ///   the program was updated.
   public func load() throws -> Loaded? {
     try known.withLock { known in
@@ -82,7 +82,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
 
   /// Returns the value in the file of the older version; `nil` if there is no such file.
   ///
-  /// - Throws: The same errors as ``load()``.
+  /// - Throws: the same errors as ``load()``.
   public func loadPrevious() throws -> Loaded? { try read(previousURL, .previous(damage: nil)) }
 
   /// Replaces the file.

@@ -11,7 +11,7 @@ extension ArchiveReader {
   /// complete fields, and the complete part of the field that is truncated. A truncated element is left out, because half a
   /// model would pass for a whole one.
   ///
-  /// - Returns: The value, and whether it is complete.
+  /// - Returns: the value, and whether it is complete.
   /// - Throws: ``ArchiveError`` for every failure except truncation.
   mutating func readCutValue() throws -> (found: CutValue, isWhole: Bool) {
     if let value = try readWhole() { return (CutValue(value: value), true) }

@@ -35,12 +35,12 @@ public enum ArchiveSalvage {
   /// that name is replaced. If all members are of this kind, the output is not written.
   ///
   /// - Parameters:
-  ///   - input: The damaged archive, which is not changed.
-  ///   - output: The file to write, which must be a different file.
-  ///   - limits: Limits on the sizes that the archive may claim.
+  ///   - input: the damaged archive, which is not changed.
+  ///   - output: the file to write, which must be a different file.
+  ///   - limits: limits on the sizes that the archive may claim.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, `fileInUse` or `limitExceeded`, or the error of reading if no part
   ///   of the archive can be read. No file is written in that case.
-  /// - Complexity: Linear in the size of the file. One member at a time is held in memory.
+  /// - Complexity: linear in the size of the file. One member at a time is held in memory.
   public static func salvage(_ input: URL, to output: URL, limits: ArchiveLimits = ArchiveLimits()) throws -> Report {
     let own = try OpenFile(reading: input).status()
     let path = try OpenFile.path(of: output)

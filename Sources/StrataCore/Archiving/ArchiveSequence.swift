@@ -30,13 +30,13 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
   /// Creates a sequence of the models in a file. The file is opened when the first model is requested.
   ///
   /// - Parameters:
-  ///   - type: The type of the models.
-  ///   - url: The file of the stream.
-  ///   - limits: Limits on the sizes that the file may claim.
-  ///   - validates: Whether models are checked against their rules (see ``Validating``).
-  ///   - subclasses: See ``ArchiveDecoder/subclasses``.
-  ///   - damage: How bytes that cannot be read are handled.
-  ///   - threads: The number of threads, including the reader's, that decode members; `nil` means one for each core. With one thread, the
+  ///   - type: the type of the models.
+  ///   - url: the file of the stream.
+  ///   - limits: limits on the sizes that the file may claim.
+  ///   - validates: whether models are checked against their rules (see ``Validating``).
+  ///   - subclasses: see ``ArchiveDecoder/subclasses``.
+  ///   - damage: how bytes that cannot be read are handled.
+  ///   - threads: the number of threads, including the reader's, that decode members; `nil` means one for each core. With one thread, the
   ///     reader's thread does all the work, and only when it requests a model.
   public init(
     _ type: Element.Type = Element.self, from url: URL, limits: ArchiveLimits = ArchiveLimits(),
@@ -98,7 +98,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
 
     /// Returns the next model, or `nil` at the end.
     ///
-    /// - Throws: The same errors as ``ArchiveDecoder``. After an error, ``next()`` returns `nil`.
+    /// - Throws: the same errors as ``ArchiveDecoder``. After an error, ``next()`` returns `nil`.
     public mutating func next() throws -> Element? {
       while place == batch.count {
         if isFinished { return nil }
@@ -155,7 +155,7 @@ extension Stamp {
   /// Only headers are read, unless the members of a stream do not record their positions (Docs/Format.md, section 11). In that case the
   /// whole file is read, because bytes that look like its end can be the content of a model.
   ///
-  /// - Throws: The same errors as ``init(of:)``, and ``ArchiveError`` with the code `fileSystem`.
+  /// - Throws: the same errors as ``init(of:)``, and ``ArchiveError`` with the code `fileSystem`.
   public init(ofFile url: URL) throws {
     self = try ArchiveError.naming(url) {
       let first = try MemberReader.stamp(ofFile: url)

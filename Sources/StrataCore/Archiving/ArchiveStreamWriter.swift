@@ -38,12 +38,12 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// Creates a stream that replaces the file when it is finished.
   ///
   /// - Parameters:
-  ///   - url: The file. No other stream can be written to it in the meantime.
-  ///   - waiting: How long to wait for another writer of the file.
-  ///   - compression: The compression level.
-  ///   - limits: Limits on the content of the stream. A decoder with the same limits reads every stream that the writer writes.
-  ///   - subclasses: See ``ArchiveEncoder/subclasses``.
-  ///   - threads: The number of threads, including the caller's, that compress members; `nil` means one for each core. With one thread,
+  ///   - url: the file. No other stream can be written to it in the meantime.
+  ///   - waiting: how long to wait for another writer of the file.
+  ///   - compression: the compression level.
+  ///   - limits: limits on the content of the stream. A decoder with the same limits reads every stream that the writer writes.
+  ///   - subclasses: see ``ArchiveEncoder/subclasses``.
+  ///   - threads: the number of threads, including the caller's, that compress members; `nil` means one for each core. With one thread,
   ///     the caller's thread does all the work. The bytes of the file do not depend on it.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, or `fileInUse` if another writer has the file.
   public init(
@@ -72,20 +72,20 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// ``ArchiveSalvage``.
   ///
   /// - Parameters:
-  ///   - url: The file. No other stream can be written to it in the meantime.
-  ///   - recovering: Whether bytes that an earlier writer left after the last end are cut off.
-  ///   - verifying: Whether the checksums of all members are verified. If it is false, only the first header and the last end are read,
+  ///   - url: the file. No other stream can be written to it in the meantime.
+  ///   - recovering: whether bytes that an earlier writer left after the last end are cut off.
+  ///   - verifying: whether the checksums of all members are verified. If it is false, only the first header and the last end are read,
   ///     so that the cost does not depend on the size of the file. A stream whose members do not record their positions (Docs/Format.md,
   ///     section 11) is always verified.
-  ///   - waiting: How long to wait for another writer of the file.
-  ///   - compression: The compression level.
-  ///   - limits: Limits on the content of the stream.
-  ///   - subclasses: See ``ArchiveEncoder/subclasses``.
-  ///   - threads: The number of threads that compress members, as for a new stream.
+  ///   - waiting: how long to wait for another writer of the file.
+  ///   - compression: the compression level.
+  ///   - limits: limits on the content of the stream.
+  ///   - subclasses: see ``ArchiveEncoder/subclasses``.
+  ///   - threads: the number of threads that compress members, as for a new stream.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`; `fileInUse` if another writer has the file; `typeMismatch` if the file holds
   ///   another type or is not a stream; `newerModel` if a newer program wrote it; `truncated` if it has no end; `damaged`,
   ///   `limitExceeded` or any other error of reading the stream. The file is unchanged in these cases.
-  /// - Complexity: Linear in the size of the file if it is verified or recovered, otherwise constant.
+  /// - Complexity: linear in the size of the file if it is verified or recovered, otherwise constant.
   public init(
     appendingTo url: URL, recovering: Bool = false, verifying: Bool = true, waiting: Duration = .zero,
     compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
@@ -143,7 +143,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// After an error, the writer is in the same state as before the call: the failed model is not part of the stream, and earlier models
   /// still are. The call can be repeated with the same or another model without adding a model twice.
   ///
-  /// - Throws: The same errors as ``ArchiveEncoder``. ``ArchiveError`` with the code `fileSystem` if earlier models cannot be written to
+  /// - Throws: the same errors as ``ArchiveEncoder``. ``ArchiveError`` with the code `fileSystem` if earlier models cannot be written to
   ///   the file, and `fileInUse` if another program wrote to it. If a failed write cannot be undone, every later call throws
   ///   `fileSystem`; add the models since the last ``finish()`` to a new writer.
   public mutating func append(_ element: Element) throws {
@@ -224,7 +224,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
 
   /// Writes the first queued member. After an error it stays in the queue.
   ///
-  /// - Returns: Whether there was a queued member.
+  /// - Returns: whether there was a queued member.
   private func writeMember() throws -> Bool {
     guard var bytes = try members.first() else { return false }
     if let link = file.link { try Gzip.setLink(link, ofMember: &bytes) }

@@ -21,13 +21,13 @@ public struct ArchiveUpgrader: Sendable {
   /// Creates an upgrader for archives of a model, of collections of it, or of another type.
   ///
   /// - Parameters:
-  ///   - type: The root type of the archives. A model also covers optionals, arrays, sets and dictionaries of it, which
+  ///   - type: the root type of the archives. A model also covers optionals, arrays, sets and dictionaries of it, which
   ///     are recognized by the type name in the stamp. The keys of such a dictionary are not upgraded; to upgrade them,
   ///     pass the type of the dictionary.
-  ///   - compression: The compression level of the output.
-  ///   - limits: Limits on the sizes that an archive may claim.
-  ///   - validates: Whether an archive is rejected if its models break their rules.
-  ///   - subclasses: Classes that an archive may contain in place of a superclass, as in ``ArchiveDecoder``.
+  ///   - compression: the compression level of the output.
+  ///   - limits: limits on the sizes that an archive may claim.
+  ///   - validates: whether an archive is rejected if its models break their rules.
+  ///   - subclasses: classes that an archive may contain in place of a superclass, as in ``ArchiveDecoder``.
   public init<T: Archivable & SendableMetatype>(
     _ type: T.Type, compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
     validates: Bool = true, subclasses: [any VersionedModel.Type] = []
@@ -41,8 +41,8 @@ public struct ArchiveUpgrader: Sendable {
 
   /// Returns the archive upgraded to the current versions. An archive that is already up to date is returned unchanged.
   ///
-  /// - Throws: The same errors as ``ArchiveDecoder`` and ``ArchiveEncoder``. `data` is never changed.
-  /// - Complexity: Linear in the size of the archive, for decoding and encoding.
+  /// - Throws: the same errors as ``ArchiveDecoder`` and ``ArchiveEncoder``. `data` is never changed.
+  /// - Complexity: linear in the size of the archive, for decoding and encoding.
   public func upgrade(_ data: Data) throws -> Data {
     var report = DecodingReport()
     return try upgrade(data, report: &report)

@@ -4,9 +4,9 @@ package struct ArchivedType {
   package let name: String
 
   /// - Parameters:
-  ///   - root: The type of the archives; a model also covers containers of it.
-  ///   - subclasses: Classes that can replace the root.
-  ///   - name: The type name in the stamp.
+  ///   - root: the type of the archives; a model also covers containers of it.
+  ///   - subclasses: classes that can replace the root.
+  ///   - name: the type name in the stamp.
   package init(_ root: any Archivable.Type, _ subclasses: [any VersionedModel.Type], stampedAs name: String) {
     guard let model = TypeShape.model(root) else {
       self.init(root)

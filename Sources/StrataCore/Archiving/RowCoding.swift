@@ -13,8 +13,8 @@ package struct EncodedRow: Sendable {
 extension ArchiveEncoder {
   /// Encodes a value as a row.
   ///
-  /// - Parameter shapes: The shapes that the store already has. New shapes are added after them.
-  /// - Throws: The same errors as ``encodeBody(_:)``.
+  /// - Parameter shapes: the shapes that the store already has. New shapes are added after them.
+  /// - Throws: the same errors as ``encodeBody(_:)``.
   package func encodeRow<T: Archivable>(_ value: T, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp(of: value), shapes) { try $0.writeRoot(value) }
   }
@@ -77,7 +77,7 @@ extension ArchiveDecoder {
 
   /// Returns the value of a row, upgraded if an older version wrote it.
   ///
-  /// - Throws: The same errors as for an archive.
+  /// - Throws: the same errors as for an archive.
   package func decodeRow<T: Archivable>(
     _ type: T.Type, from row: RawSpan, definitions: [ArchiveReader.Definition], contents: RowContents,
     report: inout DecodingReport

@@ -25,7 +25,7 @@ final class SalvagedStream {
 
   /// Writes the end of the stream and replaces the file.
   ///
-  /// - Parameter stamp: The stamp of any member of the damaged stream.
+  /// - Parameter stamp: the stamp of any member of the damaged stream.
   func finish(_ stamp: Stamp) throws {
     var end = stamp
     (end.kind, end.sequenceNumber, end.count, end.plainSize) = (.end, number, count, plainSize)
