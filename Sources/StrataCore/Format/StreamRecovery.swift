@@ -1,6 +1,6 @@
 import Foundation
 
-/// Finds the last end of a stream whose last writer did not finish. Tells bytes of that writer from damage.
+/// Finds the last end of a stream whose last writer did not finish, and distinguishes bytes of that writer from damage.
 struct StreamRecovery {
   /// The number of bytes that a disk writes as a whole.
   private static let sectorSize = 512
@@ -70,8 +70,8 @@ struct StreamRecovery {
         + "reads what is intact", byteOffset: gap.error.byteOffset ?? gap.bytes.lowerBound, underlying: gap.error)
   }
 
-  /// Returns whether the bytes at an offset are the end that a writer puts there, with a few wrong ones. All bytes of
-  /// an end can be predicted.
+  /// Returns whether the bytes at an offset are the expected end of the stream, except for a few wrong bytes. All bytes
+  /// of an end can be predicted.
   private func isDamagedEnd(at offset: Int, after last: Stamp, _ order: StreamOrder) throws -> Bool {
     let file = try OpenFile(reading: url)
     var stamp = last
@@ -85,7 +85,7 @@ struct StreamRecovery {
     guard found.count == expected.count else { return false }
     let wrong = expected.indices.filter { found[$0] != expected[$0] }
     guard wrong.count <= Self.mostWrongBytes else { return false }
-    // A sector that a power failure kept from being written has zeros.
+    // A sector that was not written because of a power failure contains zeros.
     let sectors = Dictionary(grouping: expected.indices) { (offset + $0) / Self.sectorSize }
     return !sectors.values.contains { sector in
       sector.allSatisfy { found[$0] == 0 } && sector.contains { expected[$0] != 0 }

@@ -18,7 +18,7 @@ package struct OpenFile: ~Copyable {
   /// Opens a file for reading. Throws for a folder.
   package init(reading url: URL) throws {
     let file = try OpenFile(url, to: "read", O_RDONLY)
-    // A folder can be opened, and only reading it would fail.
+    // Opening a folder succeeds, and only reading it would fail.
     guard try !file.status().isFolder else { throw Self.failure("read", file.path, EISDIR) }
     self = file
   }

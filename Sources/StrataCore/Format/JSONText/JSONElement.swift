@@ -85,7 +85,7 @@ public struct JSONElement: ~Escapable {
     return token.kind == .escapedString ? Self.unescaped(text) : nil
   }
 
-  /// The number as it is in the text, with all its digits; `nil` for any other kind.
+  /// The text of the number with all its digits; `nil` for any other kind.
   public var numberText: String? { kind == .number ? ByteBuffer.validString(text) : nil }
 
   /// The value under a key, or the last one of a duplicate key; `nil` if the key is absent or this is not an object.

@@ -26,7 +26,7 @@ extension JSONTokenizer {
     (ByteBuffer.escapes(word) | word) & 0x8080_8080_8080_8080
   }
 
-  /// Scans the rest of a string, which may have escapes and other characters than ASCII from the given index on.
+  /// Scans the rest of a string, which may have escapes and non-ASCII characters from the given index on.
   private func longString(
     from start: Int, _ current: Int, _ tokens: inout JSONTokenBuffer
   ) throws(ArchiveError) -> Int {
