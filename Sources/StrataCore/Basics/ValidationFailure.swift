@@ -36,7 +36,8 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
 }
 
 extension ArchiveError {
-  /// The failed rules if the code is `invalid`, otherwise empty. Those of an object come before those of objects inside.
+  /// The failed rules if the code is `invalid`, otherwise empty. Failures of an object precede failures of the objects
+  /// inside it.
   public var failures: [ValidationFailure] { details.failures }
 
   /// Creates the error for failed rules. Its path is their common prefix, its cause the error of the first rule.

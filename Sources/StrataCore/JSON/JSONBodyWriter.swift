@@ -29,7 +29,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
 
   @_lifetime(copy body)
   private init(_ body: RawSpan, _ writing: JSONWriting, _ output: consuming JSONOutput, _ limits: ArchiveLimits) {
-    // What was just written is no claim of somebody else's.
+    // The body was just written by this process, so it needs no limits on its claims.
     var own = ArchiveLimits()
     own.depth = limits.depth
     own.count = .max

@@ -1,8 +1,8 @@
 /// Inflates the body of one member from pieces of input, within limits.
 ///
-/// Memory use depends on the data, never on the stamp alone. The initial capacity is at most four times the available input.
-/// Later, the capacity is at most doubled, and never exceeds the size in the stamp. ``feed(whole:)`` may reserve that size at
-/// once if the input can inflate to it.
+/// Memory use depends on the data, never on the stamp alone. The initial capacity is at most four times the available input,
+/// or 64 KiB. Later, the capacity grows to twice the inflated size, but not beyond the size in the stamp. ``feed(whole:)``
+/// may reserve that size at once if the input can inflate to it.
 struct BodyInflater {
   private static let smallestReserve = 64 << 10
   /// Small enough that the bytes are still in the cache when the checksum is computed.

@@ -13,7 +13,7 @@ final class StreamFile {
   private let originalSize: Int
   /// The size of the file, unless another program writes to it.
   private var size: Int
-  /// The bytes of a failed write that could not be taken back; `nil` if there are none.
+  /// The number of bytes of a failed write that could not be removed; `nil` if there are none.
   private var excess: Int?
   private var cut: CutBytes?
   private let isLinked: Bool

@@ -185,7 +185,8 @@ public struct JSONElement: ~Escapable {
     ArchiveError.mismatch(expected: expected, found: kindName, at: token.offset).about(refused)
   }
 
-  /// Adds a byte offset to an error that has none: that of the value at its path, or of the last one on the way to it.
+  /// Adds a byte offset to an error that has none: the offset of the value at its path, or of the innermost existing
+  /// value on that path.
   package func located(_ error: any Error) -> ArchiveError {
     let known = ArchiveError.wrap(error)
     guard known.byteOffset == nil else { return known }
