@@ -4,7 +4,8 @@ public import Foundation
 ///
 ///     let issue = try ArchiveDecoder().decode(Issue.self, from: data)
 ///
-/// An archive decodes only to the requested type and the types that it declares. A decoder is a value and can be shared.
+/// The requested type determines which types can be decoded; an archive cannot create values of any other type. A
+/// decoder is a value and can be shared.
 public struct ArchiveDecoder: Sendable {
   /// Limits on the sizes that an archive may claim.
   public var limits: ArchiveLimits
@@ -181,7 +182,7 @@ extension ModelSchema {
     stamp.fingerprint != fingerprint && stamp.fingerprint != 0 && stamp.modelVersion == modelVersion && isOurs(stamp)
   }
 
-  /// Returns the error. If the fields changed without a new version, its reason includes the remedy.
+  /// Returns the error of decoding fields. If the fields changed without a new version, its reason includes the remedy.
   func explaining(_ error: ArchiveError, by stamp: Stamp) -> ArchiveError {
     guard [.missingValue, .typeMismatch, .unknownCase].contains(error.code), hasOtherFields(than: stamp) else {
       return error

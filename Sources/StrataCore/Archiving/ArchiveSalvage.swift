@@ -17,8 +17,8 @@ public enum ArchiveSalvage {
     public internal(set) var modelCount: UInt64
     /// The missing parts of a stream, in file order.
     public internal(set) var gaps: [StreamGap] = []
-    /// The path at which the value of an archive is truncated; everything after it is missing. Empty if the root itself is
-    /// truncated.
+    /// The path at which the value of an archive is truncated; everything after it is missing. Empty if the value is truncated
+    /// before its first part, or inside a key.
     public internal(set) var cutPath: [ArchiveError.PathComponent] = []
     /// The file with readable members that are not known to belong to the stream; `nil` if there are none.
     public internal(set) var unprovenFile: URL?

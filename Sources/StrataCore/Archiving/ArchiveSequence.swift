@@ -4,9 +4,9 @@ public import Foundation
 ///
 ///     for try await issue in ArchiveSequence(Issue.self, from: url) { … }
 ///
-/// Each model is upgraded like any other archived model. Damage throws at the damaged member, after the models before it were delivered. A
-/// stream without an end throws `truncated` after the last model. With `damage: .skips`, damaged members are skipped instead, and the
-/// iterator lists the gaps:
+/// Each model is upgraded like any other archived model. Damage is thrown at the damaged member, after the models before it were
+/// delivered. A stream without an end throws `truncated` after the last model. With `damage: .skips`, damaged members are skipped instead,
+/// and the iterator lists the gaps:
 ///
 ///     var issues = ArchiveSequence(Issue.self, from: url, damage: .skips).makeAsyncIterator()
 ///     while let issue = try issues.next() { … }

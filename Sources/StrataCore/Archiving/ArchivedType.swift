@@ -1,4 +1,4 @@
-/// The current type and type name of an archive's root, found by the type name in the stamp.
+/// The type of an archive's root and its current name, found by the type name in the stamp.
 package struct ArchivedType {
   package let type: any Archivable.Type
   package let name: String
@@ -37,7 +37,7 @@ package struct ArchivedType {
     return endOfKey(keysAndValues).map { element.dictionary(keys: keysAndValues[..<$0]) } ?? element.array
   }
 
-  /// Returns the element type's name in the name of a collection or an optional; `nil` for any other name.
+  /// Extracts the name of the element type from the name of a collection or an optional; `nil` for any other name.
   package static func element(of name: Substring) -> Substring? {
     if name.hasSuffix("?") { return name.dropLast() }
     if name.hasPrefix("Set<"), name.hasSuffix(">") { return name.dropFirst(4).dropLast() }
@@ -46,7 +46,7 @@ package struct ArchivedType {
     return endOfKey(content).map { content[$0...].dropFirst(2) } ?? content
   }
 
-  /// Returns the end of the key type's name in the name of a dictionary: the first colon outside brackets.
+  /// Returns the end of the key type in the name of a dictionary: the first colon outside brackets.
   private static func endOfKey(_ name: Substring) -> Substring.Index? {
     var open = 0
     return name.indices.first { index in

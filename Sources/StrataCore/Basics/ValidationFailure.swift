@@ -16,16 +16,16 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
     return nil
   }
 
-  /// The path as it would be written in code: `owner.users[3].name`.
+  /// The path in the notation of Swift code: `owner.users[3].name`.
   public var pathDescription: String { ArchiveError.describe(path) }
 
-  /// Path and reason in one line.
+  /// The path and the reason in one line.
   public var description: String {
     let reason = ArchiveError.wording(of: error)
     return path.isEmpty ? reason : "\(pathDescription): \(reason)"
   }
 
-  /// The same failure with the rejected value.
+  /// Returns the failure with the rejected value.
   func about(_ input: any Sendable) -> ValidationFailure {
     ValidationFailure(path: path, typeName: typeName, error: error, input: input)
   }

@@ -1,7 +1,7 @@
-/// The work that reading one file may still do: values created, bytes that references expand to, and steps.
+/// The remaining work for reading one file: values created, bytes that references expand to, and steps.
 ///
-/// All readers of a file share one budget, and count by container instead of by byte. The size of the file lowers the
-/// limits of ``ArchiveLimits``, so that a small file cannot cause much work.
+/// All readers of a file share one budget. They count by container instead of by byte. The size of the file lowers the limits of
+/// ``ArchiveLimits``, so that a small file cannot cause much work.
 package final class WorkBudget {
   // The work that files of any size may cause. It takes less than a second and a few hundred megabytes.
   static let freeValues = 1 << 22
@@ -9,7 +9,7 @@ package final class WorkBudget {
   static let freeSteps = 1 << 26
 
   private let limits: ArchiveLimits
-  // Only the file's own readers change these, and checking exclusivity at each container would cost more than counting.
+  // Only the file's own readers change these. Checking exclusivity at each container would cost more than counting.
   @exclusivity(unchecked) private var values: Int
   @exclusivity(unchecked) private var bytes: Int
   @exclusivity(unchecked) private var steps: Int
@@ -21,7 +21,7 @@ package final class WorkBudget {
   /// The minimum of ``weightsBeyond`` since then, sampled before values are counted as steps.
   @exclusivity(unchecked) private var leastWeights = Int.max
 
-  /// Creates a budget for input of unknown size, which only the limits bound.
+  /// Creates a budget for input of unknown size, with only the limits as bounds.
   package init(_ limits: ArchiveLimits) {
     self.limits = limits
     values = max(0, limits.values)
@@ -61,11 +61,11 @@ package final class WorkBudget {
       && min(leastWeights, weightsBeyond) >= begun.weightsBeyond - other.weightsBeyond
   }
 
-  /// The number of steps, or of bytes that references expand to, that each byte of a file may cause.
+  /// Returns the number of steps, or of bytes that references expand to, for each byte of a file.
   static func bytes(forRatio ratio: Int) -> Int { product(ratio, 4) }
 
-  /// The number of values that a record definition counts as. It takes the memory of many values, and lives as long as any record that
-  /// uses it.
+  /// Returns the number of values that a record definition counts as. A definition takes the memory of many values, and lives as long as
+  /// any record that uses it.
   static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
 
   // A value takes 16 bytes in an array. Anything larger has the weight of several values, which only the size of the file limits. An

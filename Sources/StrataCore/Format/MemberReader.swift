@@ -162,7 +162,7 @@ package struct MemberReader: ~Copyable {
     return true
   }
 
-  // MARK: Behind damage
+  // MARK: After damage
 
   /// The maximum number of header bytes to verify for each byte of the file while searching for members.
   static let mostSearching = 64

@@ -2,7 +2,7 @@ import Foundation
 
 /// Finds the last end of a stream whose last writer did not finish, and distinguishes bytes of that writer from damage.
 struct StreamRecovery {
-  /// The number of bytes that a disk writes as a whole.
+  /// The number of bytes that a disk writes atomically.
   private static let sectorSize = 512
   /// The maximum number of wrong bytes in a damaged end. With more, the bytes are not known to be an end.
   private static let mostWrongBytes = 8
@@ -15,7 +15,7 @@ struct StreamRecovery {
     self.limits = limits
   }
 
-  /// Reads a stream that has its end, from the first member to the last.
+  /// Reads and verifies a complete stream, from the first member to the last.
   ///
   /// - Throws: the errors of reading.
   func check() throws {
@@ -25,11 +25,11 @@ struct StreamRecovery {
     try order.finish()
   }
 
-  /// The last end of the stream, and the offset after it. Everything before is readable. Nothing after it was
-  /// acknowledged: there is no other end that belongs to the stream, and no damaged end directly after this one.
+  /// Returns the last end of the stream, and the offset after it. Everything before it is readable. Nothing after it
+  /// was acknowledged: no other end belongs to the stream, and no damaged end directly follows this one.
   ///
-  /// - Returns: with `breaksOff`, whether only readable members follow, and at most one that is cut off at the end of
-  ///   the file. After a power failure, other bytes may follow.
+  /// - Returns: with `breaksOff`, whether only readable members follow, and at most one member that is truncated at the
+  ///   end of the file. After a power failure, other bytes may follow.
   /// - Throws: ``ArchiveError`` with the code `damaged` if an end follows damage, `truncated` if there is no end, and
   ///   the errors of reading, which never count as an end.
   func lastEnd() throws -> (stamp: Stamp, offset: Int, breaksOff: Bool) {
