@@ -1,9 +1,9 @@
 import Foundation
 
-/// Turns the bytes of an archive's body into JSON text, value by value, without making most of them.
+/// Converts the bytes of an archive's body to JSON text, value by value, without creating most of the values.
 ///
-/// The body was written a moment ago, shares no strings, and is nested no deeper than the writer's limit. What is rare is
-/// made and written by ``JSONValueWriter``: models with transformers, kinds of numbers that few have, keys without text.
+/// The body was written a moment ago, shares no strings, and is nested no deeper than the writer's limit. Rare values are
+/// decoded and written by ``JSONValueWriter``: models with transformers, uncommon kinds of numbers, keys without text.
 struct JSONBodyWriter: ~Copyable, ~Escapable {
   private var reader: ArchiveReader
   private var output: JSONOutput
