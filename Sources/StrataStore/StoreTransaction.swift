@@ -19,7 +19,7 @@ public final class StoreTransaction {
   /// is created or repaired are then committed.
   private let isWhole: Bool
   private var madeDefinitions = false
-  /// Definitions that may not be committed.
+  /// Definitions that are possibly uncommitted.
   private var ownDefinitions: [Int64: Definition] = [:]
   private var ownNewest: [DefinitionCache.Kind: Definition] = [:]
   /// The changes to the counts of revisions and last revisions, by definition.

@@ -30,8 +30,8 @@ struct Definition: Sendable {
     prefix = content.leavesHeadOut ? content.shapes.first.map { ArchiveEncoder.prefix(of: $0) } ?? [] : []
   }
 
-  /// Whether a row of the same kind can use this definition. Detects this without creating the row's own definition: the row must have
-  /// been encoded with exactly these shapes.
+  /// Whether a row of the same kind can use this definition, checked without creating the row's own definition: the row must have been
+  /// encoded with exactly these shapes.
   func isThat(of row: EncodedRow, countsElements: Bool) -> Bool {
     !prefix.isEmpty && content.countsElements == countsElements && content.shapes.count == row.parts.shapes.count
       && zip(content.shapes, row.parts.shapes).allSatisfy { $0 === $1 } && row.bytes.starts(with: prefix)

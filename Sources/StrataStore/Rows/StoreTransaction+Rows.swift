@@ -211,7 +211,7 @@ extension StoreTransaction {
 
   /// Returns the base of a revision's delta. With revisions numbered from 0, the number of the base is the revision's number with its
   /// last nonzero hexadecimal digit decremented. This is repeated until a revision with content exists. So most revisions are deltas of
-  /// the previous one, and no chain has more deltas than the sum of the digits.
+  /// the previous one, and the chain of a revision has at most as many deltas as the sum of its digits.
   private func base(of row: StoredRow) throws -> StoredRow? {
     var number = row.seq - 1
     while number > 0 {

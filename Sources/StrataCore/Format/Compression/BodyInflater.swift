@@ -56,7 +56,7 @@ struct BodyInflater {
   }
 
   /// Inflates the part of `input` that belongs to the body.
-  /// - Returns: the number of bytes of `input` that were used: all of them unless `isFinished` is now set.
+  /// - Returns: the number of bytes of `input` that were used: all of them unless ``isFinished`` is now set.
   mutating func feed(_ input: RawSpan) throws -> Int {
     var consumed = 0
     while !isFinished {
