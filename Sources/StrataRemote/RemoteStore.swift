@@ -205,7 +205,7 @@ public final class RemoteStore: Sendable {
   /// Sends the unsent changes, and then refreshes the lists of all entities, in the order of the mappers. Call it when
   /// a connection is back, when the app comes to the foreground, and from time to time.
   ///
-  /// Cancelling it keeps what was done so far.
+  /// If the task is cancelled, the finished steps are kept.
   ///
   /// - Throws: the first error of ``send()`` and ``refresh(_:_:replacing:)``: at once if there is no connection, no
   ///   valid token, or another account; otherwise after all lists were requested.

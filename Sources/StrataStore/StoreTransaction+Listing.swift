@@ -94,7 +94,7 @@ extension StoreTransaction {
     }
   }
 
-  /// - Parameter columns: what is selected before the columns of the key.
+  /// - Parameter columns: the columns to select before the columns of the key.
   private func keys<R>(
     prefix: String, after last: Data?, limit: Int, columns: String, from: String, where condition: String,
     _ body: (StoredKey, StatementRow) throws -> R

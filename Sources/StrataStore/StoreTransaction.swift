@@ -9,20 +9,20 @@ internal import StrataCore
 ///       try transaction.delete("cart/7")
 ///     }
 ///
-/// It is valid only within the closure that receives it; after that, every call throws ``StoreError/Code/invalid``. In a transaction
-/// that only reads, saves throw ``StoreError/Code/readOnly``.
+/// A transaction is valid only within the closure that receives it. Afterwards, every call throws ``StoreError/Code/invalid``. In a
+/// read-only transaction, saves throw ``StoreError/Code/readOnly``.
 public final class StoreTransaction {
   let db: Database
   let store: SnapshotStore
   let canWrite: Bool
-  /// Whether nothing was changed in the database transaction before this began. Then definitions that are read before
-  /// the first one is created or repaired are committed.
+  /// Whether the database transaction had no changes before this transaction began. Definitions that are read before the first one
+  /// is created or repaired are then committed.
   private let isWhole: Bool
   private var madeDefinitions = false
-  /// Definitions that are not known to be committed.
+  /// Definitions that are possibly uncommitted.
   private var ownDefinitions: [Int64: Definition] = [:]
   private var ownNewest: [DefinitionCache.Kind: Definition] = [:]
-  /// The changes of the counts of revisions and of last revisions, by definition.
+  /// The changes to the counts of revisions and last revisions, by definition.
   private var counted: [Int64: (revisions: Int, heads: Int)] = [:]
   /// The error of a save that failed after its first change of a table.
   private var failure: (any Error)?
@@ -31,7 +31,7 @@ public final class StoreTransaction {
   private(set) var hasSaved = false
   /// Whether the closure that received the transaction has returned.
   private var hasEnded = false
-  /// The number of inflations that the last row took to read, without those of the long strings that it refers to.
+  /// The number of inflations for reading the last row, without the inflations of the long strings that it refers to.
   package var inflations = 0
 
   var tables: StoreTables { store.tables }
@@ -51,7 +51,7 @@ public final class StoreTransaction {
   /// The statements of ``StoreTables``, prepared on first use.
   private var known: [Statement?] = Array(repeating: nil, count: StoreTables.Query.allCases.count)
 
-  /// A statement that each save or reading needs, which is not looked up by its text each time.
+  /// Returns a statement that every save or read needs. It is not looked up by its text each time.
   private func statement(_ query: StoreTables.Query, _ bind: (inout StatementBinder) -> Void) throws -> Statement {
     try checkOpen()
     let statement: Statement
@@ -59,7 +59,7 @@ public final class StoreTransaction {
       statement = known
     } else {
       statement = try db.cachedStatement(sql: tables.queries[query.rawValue])
-      // From now on it runs with what was bound.
+      // From now on, the statement runs with the arguments that `StatementBinder` binds.
       statement.setUncheckedArguments([])
       known[query.rawValue] = statement
     }
@@ -71,7 +71,7 @@ public final class StoreTransaction {
     try statement(query, bind).execute()
   }
 
-  /// What `body` makes of the first row of a query.
+  /// Returns the result of `body` for the first row of a query; `nil` if there are no rows.
   func first<R>(
     of query: StoreTables.Query, _ bind: (inout StatementBinder) -> Void, _ body: (StatementRow) throws -> R
   ) throws -> R? {
@@ -82,7 +82,7 @@ public final class StoreTransaction {
     try statement(sql).execute(arguments: arguments)
   }
 
-  /// Ends the transaction. Later calls throw, because GRDB ends the program if its connection is used then.
+  /// Ends the transaction. Later calls throw, because GRDB terminates the program if its connection is used afterwards.
   func end() { hasEnded = true }
 
   private func checkOpen() throws {
@@ -124,7 +124,7 @@ public final class StoreTransaction {
     ownNewest[DefinitionCache.Kind(definition.content)] = definition
   }
 
-  /// The newest definition of a kind. A row of that kind refers to it if it has the row's shapes.
+  /// Returns the newest definition of a kind. A row of that kind refers to it if it has the row's shapes.
   func newestDefinition(_ kind: DefinitionCache.Kind) throws -> Definition? {
     if let known = ownNewest[kind] ?? store.definitions.newest(kind) { return known }
     let ids = try Int64.fetchAll(
@@ -132,7 +132,7 @@ public final class StoreTransaction {
       arguments: [kind.typeName, kind.modelVersion])
     for id in ids {
       let found: Definition
-      // New rows do not need a damaged definition. They can have another one.
+      // New rows do not need a damaged definition, because they can use another one.
       do { found = try definition(id) } catch  where StoreError.isDamage(error, db) { continue }
       if DefinitionCache.Kind(found.content) == kind { return found }
     }
@@ -181,7 +181,7 @@ public final class StoreTransaction {
   /// Records that a save failed after its first change, so that the transaction fails even if the caller catches the error.
   func noteHalfSaved(_ error: any Error) { failure = failure ?? error }
 
-  /// The identifier of the next revision of the store.
+  /// Reserves and returns the identifier of the next revision of the store.
   func takeID() throws -> Int64 {
     let last = try nextID.map { $0 - 1 } ?? store.lastSequence(in: db)
     guard last >= 0, last < .max - 1 else {
@@ -191,9 +191,9 @@ public final class StoreTransaction {
     return last + 1
   }
 
-  /// Writes the counts. Must be called at the end of a transaction that writes.
+  /// Writes the counts. Must be called at the end of each writing transaction.
   ///
-  /// - Throws: also the error of a half-done save, so that nothing of the transaction is kept.
+  /// - Throws: also the error of an incomplete save, so that the transaction is rolled back.
   func finish() throws {
     if let failure { throw failure }
     for (definition, change) in counted where change != (0, 0) {

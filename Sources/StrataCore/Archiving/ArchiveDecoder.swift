@@ -1,26 +1,27 @@
 public import Foundation
 
-/// Opens archives of today's version and of every older one.
+/// Decodes archives of the current version of a model, and of every older version.
 ///
 ///     let issue = try ArchiveDecoder().decode(Issue.self, from: data)
 ///
-/// The type says what may come out: an archive cannot make anything else. A decoder is a value and can be shared.
+/// The requested type determines which types can be decoded; an archive cannot create values of any other type. A
+/// decoder is a value and can be shared.
 public struct ArchiveDecoder: Sendable {
-  /// What an archive may claim.
+  /// Limits on the sizes that an archive may claim.
   public var limits: ArchiveLimits
-  /// Whether models must keep their rules (see ``Validating``). Without, an archive that an older program wrote opens
-  /// though today's rules refuse it, and opens faster.
+  /// Whether models are checked against their rules (see ``Validating``). If it is false, decoding is faster, and
+  /// archives of older programs decode even if they break current rules.
   public var validates: Bool
-  /// Classes that an archive may hold where it is expected to hold one that they inherit from. A class that is neither
-  /// named here, nor by ``ModelHierarchy``, nor the type of a field, is refused.
+  /// Classes that an archive may contain in place of a superclass. A class is rejected unless it is listed here or in
+  /// ``ModelHierarchy``, or is the declared type of a field.
   public var subclasses: [any VersionedModel.Type]
 
-  /// A decoder. Create one, and share it.
+  /// Creates a decoder, which can be shared.
   ///
   /// - Parameters:
-  ///   - limits: what an archive may claim.
-  ///   - validates: whether models must keep their rules.
-  ///   - subclasses: classes that may come where one that they inherit from is expected.
+  ///   - limits: limits on the sizes that an archive may claim.
+  ///   - validates: whether models are checked against their rules.
+  ///   - subclasses: classes that an archive may contain in place of a superclass.
   public init(
     limits: ArchiveLimits = ArchiveLimits(), validates: Bool = true, subclasses: [any VersionedModel.Type] = []
   ) {
@@ -29,7 +30,7 @@ public struct ArchiveDecoder: Sendable {
     self.subclasses = subclasses
   }
 
-  /// The value of an archive, upgraded where an older version wrote it.
+  /// Returns the value of an archive, upgraded if an older version of the model wrote it.
   ///
   /// - Throws: ``ArchiveError``. Opening: `notAnArchive`, `newerFormat`, `truncated`, `damaged`, `limitExceeded`.
   ///   Decoding: `newerModel`, `unsupportedVersion`, `unknownType`, `typeMismatch`, `missingValue`, `unknownCase`,
@@ -40,9 +41,9 @@ public struct ArchiveDecoder: Sendable {
     return try decode(type, from: data, report: &report)
   }
 
-  /// The value of an archive, and what was upgraded on the way.
+  /// Returns the value of an archive, and reports the upgrades in `report`.
   ///
-  /// - Throws: as the first of these methods.
+  /// - Throws: the same errors as the method without a report.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data, report: inout DecodingReport) throws -> T
   {
     try withBody(of: data, as: T._archiveTypeName, newestVersion: T._rootSchema) { stamp, body in
@@ -55,7 +56,7 @@ public struct ArchiveDecoder: Sendable {
     }
   }
 
-  /// The value of an archive whose type is only `Codable`.
+  /// Returns the value of an archive. `T` conforms only to `Codable`.
   @_disfavoredOverload
   public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
     var report = DecodingReport()
@@ -64,32 +65,32 @@ public struct ArchiveDecoder: Sendable {
     }
   }
 
-  /// The value of an archive file.
+  /// Returns the value of an archive file.
   ///
-  /// - Throws: as the first of these methods, and ``ArchiveError`` with the code `fileSystem`.
+  /// - Throws: the same errors as for an archive in memory, and ``ArchiveError`` with the code `fileSystem`.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from url: URL) throws -> T {
     try ArchiveError.naming(url) { try decode(type, from: read(url)) }
   }
 
-  /// The value of an archive file, and what was upgraded on the way.
+  /// Returns the value of an archive file, and reports the upgrades in `report`.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from url: URL, report: inout DecodingReport) throws -> T {
     try ArchiveError.naming(url) { try decode(type, from: read(url), report: &report) }
   }
 
-  /// The value of an archive file whose type is only `Codable`.
+  /// Returns the value of an archive file. `T` conforms only to `Codable`.
   @_disfavoredOverload
   public func decode<T: Decodable>(_ type: T.Type = T.self, from url: URL) throws -> T {
     try ArchiveError.naming(url) { try decode(type, from: read(url)) }
   }
 
-  /// What an archive holds, without its types.
+  /// Returns the content of an archive as an untyped value.
   ///
   /// - Throws: ``ArchiveError`` with the code `notAnArchive`, `newerFormat`, `truncated`, `damaged` or `limitExceeded`.
   public func decodeValue(from data: Data) throws -> ArchiveValue {
     try decodeStampedValue(from: data).value
   }
 
-  /// The value of a body that ``ArchiveEncoder/encodeBody(_:)`` made.
+  /// Returns the value of a body that ``ArchiveEncoder/encodeBody(_:)`` wrote.
   public func decodeBody<T: Archivable>(_ type: T.Type = T.self, from body: Data) throws -> T {
     var report = DecodingReport()
     return try decodeModels(body.bytes, fileSize: body.count, &report)
@@ -99,7 +100,7 @@ public struct ArchiveDecoder: Sendable {
 
   package func read(_ url: URL) throws -> Data { Data(try AtomicFile.read(url, limit: nil)) }
 
-  /// - Parameter name: the type that is expected; `nil` for any.
+  /// - Parameter name: the name of the expected type; `nil` accepts any type.
   package func withBody<R>(
     of data: Data, as name: String? = nil, newestVersion schema: ModelSchema?, _ body: (Stamp, RawSpan) throws -> R
   ) throws -> R {
@@ -114,7 +115,7 @@ public struct ArchiveDecoder: Sendable {
     let bytes = data.bytes
     let header = try GzipHeader(of: bytes)
     let stamp = header.stamp
-    // A root that is too new is refused before anything is inflated.
+    // A root of a newer version is rejected before anything is inflated.
     try schema?.check(stamp)
     guard stamp.kind == .single else {
       throw ArchiveError(
@@ -140,7 +141,8 @@ public struct ArchiveDecoder: Sendable {
     }
   }
 
-  /// - Parameter row: what is kept beside the bytes where they are those of a row, which has no head.
+  /// - Parameter row: the definitions and contents that a store keeps outside the bytes of a row, which has no head.
+  ///   `nil` for an archive.
   package func decode<R>(
     _ body: RawSpan, fileSize: Int, _ report: inout DecodingReport,
     row: (definitions: [ArchiveReader.Definition], contents: RowContents)? = nil,
@@ -162,25 +164,25 @@ public struct ArchiveDecoder: Sendable {
 }
 
 extension ModelSchema {
-  /// Refuses an archive of a newer version by its stamp alone.
+  /// Throws `newerModel` if the stamp has a newer version of this model.
   ///
-  /// The root may be an object of a subclass, which has a version of its own: reading checks that.
+  /// The root may be an object of a subclass with a version of its own, which is checked when the root is decoded.
   func check(_ stamp: Stamp) throws {
     guard let found = stamp.modelVersion, found > modelVersion else { return }
     if isOurs(stamp) { throw ArchiveError.newer(found, self) }
   }
 
-  /// Whether a stamp is of this type. That of a collection has the name inside. Of another type the version says nothing.
+  /// Whether the stamp belongs to this type or to a collection of it, whose type name contains the name of the model.
   private func isOurs(_ stamp: Stamp) -> Bool {
     isObject ? isNamed(stamp.typeName) : ([name] + formerNames).contains { stamp.typeName.contains($0) }
   }
 
-  /// Whether an archive was written with other fields, or in another order, under today's version.
+  /// Whether an archive has the current version, but was written with different fields or a different order of fields.
   func hasOtherFields(than stamp: Stamp) -> Bool {
     stamp.fingerprint != fingerprint && stamp.fingerprint != 0 && stamp.modelVersion == modelVersion && isOurs(stamp)
   }
 
-  /// An error of reading fields, with the advice that is right where they changed and the version did not.
+  /// Returns the error of decoding fields. If the fields changed without a new version, its reason includes the remedy.
   func explaining(_ error: ArchiveError, by stamp: Stamp) -> ArchiveError {
     guard [.missingValue, .typeMismatch, .unknownCase].contains(error.code), hasOtherFields(than: stamp) else {
       return error
@@ -193,12 +195,12 @@ extension ModelSchema {
 }
 
 extension ArchiveError {
-  /// The error of a root or an element that is no value of the type expected: with the names of both types, where the
-  /// stamp has another one.
+  /// Returns the error of a root or an element. If the stamp has another type than the expected one, a type mismatch
+  /// names both types.
   func naming(_ stamp: Stamp, expected name: String) -> ArchiveError {
     var isMismatch = code == .typeMismatch
     if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }
-    // An untyped value has no name of its own.
+    // An untyped value has no type name of its own.
     guard isMismatch, stamp.typeName != name, stamp.typeName != ArchiveValue._archiveTypeName else { return self }
     return changed { $0.reason = "found an archive of \(stamp.typeName) where \(name) is expected" }
   }
@@ -212,14 +214,14 @@ extension ArchiveError {
 }
 
 extension Stamp {
-  /// The stamp of an archive. Nothing is inflated.
+  /// Reads the stamp of an archive without inflating anything.
   ///
   /// - Throws: ``ArchiveError`` with the code `notAnArchive`, `newerFormat`, `truncated` or `damaged`.
   public init(of data: Data) throws { self = try GzipHeader(of: data.bytes).stamp }
 }
 
 extension GzipHeader {
-  /// The header of an archive.
+  /// Reads the header of an archive.
   fileprivate init(of archive: RawSpan) throws {
     guard !archive.isEmpty else {
       throw ArchiveError(.notAnArchive, "there are no bytes; an archive has at least a header", byteOffset: 0)

@@ -4,26 +4,26 @@ public import Foundation
 ///
 ///     let data = try ArchiveEncoder().encode(issue)
 ///
-/// Equal values make equal bytes, on every platform and in every run. An encoder is a value and can be shared.
+/// Equal values are encoded as equal bytes, on every platform and in every run. An encoder is a value and can be shared.
 public struct ArchiveEncoder: Sendable {
-  /// How hard the archive is compressed.
+  /// The compression level.
   public var compression: CompressionLevel
-  /// What an archive may hold. A decoder with the same limits reads all that is written.
+  /// Limits on the content of an archive. A decoder with the same limits reads every archive that the encoder writes.
   public var limits: ArchiveLimits
-  /// Classes that may come where one that they inherit from is declared, beside those that ``ModelHierarchy`` names. An object of any
-  /// other class is refused, since no decoder would know it. A decoder needs the same.
+  /// Classes that may be encoded in place of a superclass, in addition to those in ``ModelHierarchy``. An object of any other class is
+  /// rejected, because no decoder would recognize it. The decoder needs the same classes.
   public var subclasses: [any VersionedModel.Type]
-  /// How many threads compress a body of 128 KiB or more, the caller's among them; `nil` means one for each core. The bytes are the same with
-  /// any number.
+  /// The number of threads, including the caller's, that compress a body of 128 KiB or more. `nil` means one for each core. The bytes do
+  /// not depend on it.
   public var threads: Int?
 
-  /// An encoder. Create one, and share it.
+  /// Creates an encoder, which can be shared.
   ///
   /// - Parameters:
-  ///   - compression: how hard archives are compressed.
-  ///   - limits: what an archive may hold; a decoder needs the same to read all that is written.
-  ///   - subclasses: classes that may come where one that they inherit from is declared; a decoder needs the same.
-  ///   - threads: how many threads compress a large body; `nil` means one for each core.
+  ///   - compression: the compression level.
+  ///   - limits: limits on the content of an archive. A decoder with the same limits reads every archive that the encoder writes.
+  ///   - subclasses: classes that may be encoded in place of a superclass. The decoder needs the same classes.
+  ///   - threads: the number of threads that compress a large body; `nil` means one for each core.
   public init(
     compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
     subclasses: [any VersionedModel.Type] = [], threads: Int? = nil
@@ -34,10 +34,10 @@ public struct ArchiveEncoder: Sendable {
     self.threads = threads
   }
 
-  /// An archive of one value.
+  /// Returns an archive of one value.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where a decoder with the same limits would refuse it,
-  ///   `notEncodable` where something in it cannot be archived, `invalidSchema` and `invalidMigration` where a model's declaration is wrong.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if a decoder with the same limits would reject the archive, `notEncodable` if
+  ///   part of the value cannot be archived, `invalidSchema` or `invalidMigration` if the declaration of a model is invalid.
   /// - Complexity: linear in the size of the value.
   public func encode<T: Archivable>(_ value: T) throws -> Data {
     try archive(stamp(of: value)) { try $0.writeRoot(value) }
@@ -49,50 +49,50 @@ public struct ArchiveEncoder: Sendable {
       fingerprint: T._rootSchema?.fingerprint ?? 0, count: UInt64(value._archivedCount))
   }
 
-  /// An archive of a value whose type is only `Codable`.
+  /// Returns an archive of a value. `T` conforms only to `Codable`.
   ///
-  /// - Throws: as the method for models; what the type's own code throws is the cause of the error.
+  /// - Throws: the same errors as the method for models. An error that the type's own code throws is the underlying error.
   @_disfavoredOverload
   public func encode<T: Encodable>(_ value: T) throws -> Data {
     try archive(stamp(ofCodable: T.self)) { try $0.write(codable: value) }
   }
 
-  /// An archive of a record, whatever type it names.
+  /// Returns an archive of a record. The program does not have to declare the record's type.
   public func encode(_ record: ModelRecord) throws -> Data {
     let fingerprint = ModelSchema.fingerprint(of: record.shape)
     let stamp = Stamp(typeName: record.typeName, modelVersion: record.modelVersion, fingerprint: fingerprint)
     return try archive(stamp) { try $0.write(record) }
   }
 
-  /// An archive of a graph without types.
+  /// Returns an archive of an untyped graph.
   ///
   /// - Parameters:
   ///   - graph: the objects and the root.
-  ///   - typeName: the registered name of the type that the root is.
-  ///   - modelVersion: its version.
-  /// - Throws: as the method for models, and `notEncodable` where a reference names no object.
+  ///   - typeName: the registered type name of the root.
+  ///   - modelVersion: the model version of the root.
+  /// - Throws: the same errors as the method for models, and `notEncodable` if a reference names an object that does not exist.
   public func encode(_ graph: ObjectGraph, typeName: String, modelVersion: Int?) throws -> Data {
     try archive(Stamp(typeName: typeName, modelVersion: modelVersion)) { try $0.write(graph) }
   }
 
-  /// Writes an archive of one value to a file, which is replaced as a whole: a reader sees the old file or the new one,
-  /// and a failure or a crash leaves the old one.
+  /// Writes an archive of one value to a file. The file is replaced atomically: a reader sees either the old or the new content, and a
+  /// failure or a crash leaves the old content.
   ///
-  /// - Throws: as for an archive in memory, and ``ArchiveError`` with the code `fileSystem`.
+  /// - Throws: the same errors as for an archive in memory, and ``ArchiveError`` with the code `fileSystem`.
   public func encode<T: Archivable>(_ value: T, to url: URL) throws {
     try AtomicFile.write(encode(value), to: url)
   }
 
-  /// Writes an archive of a value whose type is only `Codable` to a file, which is replaced as a whole.
+  /// Writes an archive of a value to a file, which is replaced atomically. `T` conforms only to `Codable`.
   @_disfavoredOverload
   public func encode<T: Encodable>(_ value: T, to url: URL) throws {
     try AtomicFile.write(encode(value), to: url)
   }
 
-  /// The body of an archive alone: plain CBOR, for a transport that compresses and checks on its own.
+  /// Returns only the body of an archive: plain CBOR, for a transport that compresses and verifies data itself.
   ///
-  /// - Throws: as for an archive in memory, and if references expand to more than ``ArchiveLimits/maxWorkPerByte`` allows for
-  ///   the size of the body, which an archive would be filled up for.
+  /// - Throws: the same errors as for an archive in memory, and `limitExceeded` if references expand to more than
+  ///   ``ArchiveLimits/maxWorkPerByte`` allows for the size of the body. An archive of the value would be padded instead.
   public func encodeBody<T: Archivable>(_ value: T) throws -> Data {
     var writer = ArchiveWriter(limits: limits)
     writer.subclasses = subclasses
@@ -114,9 +114,9 @@ public struct ArchiveEncoder: Sendable {
 }
 
 extension ArchiveWriter {
-  /// What was written, as a member of a file.
+  /// Returns the written body as a member of a file.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where readers with the same limits would refuse it.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if readers with the same limits would reject the member.
   package borrowing func member(
     _ stamp: Stamp, _ level: CompressionLevel, link: StreamLink? = nil, threads: Int? = nil
   ) throws -> [UInt8] {

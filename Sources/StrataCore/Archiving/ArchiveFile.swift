@@ -1,26 +1,26 @@
 public import Foundation
 
-/// A file that holds one value, over many versions of the program.
+/// A file that holds one value across versions of the program.
 ///
 ///     let file = ArchiveFile<Library>(url)
 ///     var library = try file.load()?.value ?? Library()
 ///     try file.save(library)
 ///
-/// ``load()`` upgrades what an older version wrote. ``save(_:)`` replaces the file as a whole, or not at all. Two files may lie beside it:
+/// ``load()`` upgrades a value that an older version wrote. ``save(_:)`` replaces the file atomically. Two more files can exist next to it:
 ///
-/// - `NAME.previous`: the last file of an older version, from before the first save of the new one.
-/// - `NAME.damaged`: the last file that could not be read, from before it was replaced.
+/// - `NAME.previous`: the last file of an older version, copied before the current version first replaced it.
+/// - `NAME.damaged`: the last file that could not be read, copied before it was replaced.
 ///
-/// Several tasks can use one `ArchiveFile` at once. Another writer's save is noticed by the next ``save(_:)``. That is no lock: if two
-/// processes save at the same moment, the last one wins.
+/// Several tasks can use one `ArchiveFile` concurrently. The next ``save(_:)`` detects that another writer has replaced the file. This is
+/// not a lock: if two processes save at the same moment, the last one wins.
 public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
-  /// A value and how it was found.
+  /// A loaded value, its origin, and the report of its decoding.
   public struct Loaded {
-    /// The value, of today's version.
+    /// The value, upgraded to the current version.
     public let value: Value
     /// The file that the value was read from.
     public let origin: Origin
-    /// The upgrades, and what they left out.
+    /// The upgrades, and the values that they discarded.
     public let report: DecodingReport
   }
 
@@ -28,20 +28,20 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   public enum Origin: Sendable {
     /// The file itself.
     case file
-    /// The file of the older version. Everything that was saved since the program was updated is missing. If ``load()`` returned it, `damage`
-    /// is the error of the file itself.
+    /// The file of the older version. Everything that was saved since the program was updated is missing. If ``load()`` returned the value,
+    /// `damage` is the error of the file itself.
     case previous(damage: ArchiveError?)
   }
 
-  /// Where the file is.
+  /// The URL of the file.
   public let url: URL
-  /// The file of the older version, which ``save(_:)`` keeps.
+  /// The URL of the older version's file, which ``save(_:)`` keeps.
   public let previousURL: URL
-  /// The last damaged file, which ``save(_:)`` keeps.
+  /// The URL of the last damaged file, which ``save(_:)`` keeps.
   public let damagedURL: URL
   private let encoder: ArchiveEncoder
   private let decoder: ArchiveDecoder
-  /// The file as it was last loaded or saved here; `nil` before, and after a load that could not read it.
+  /// The state of the file when this instance last loaded or saved it. `nil` before that, and after a load that could not read the file.
   private let known = Mutex<Known?>(nil)
 
   private struct Known {
@@ -49,7 +49,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     let isOfOlderVersion: Bool
   }
 
-  /// A file that need not be there yet.
+  /// Creates an archive file. The file need not exist yet.
   public init(
     _ url: URL, encoder: ArchiveEncoder = ArchiveEncoder(), decoder: ArchiveDecoder = ArchiveDecoder()
   ) {
@@ -60,12 +60,12 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     self.decoder = decoder
   }
 
-  /// The value in the file, upgraded if an older version wrote it; `nil` if there is no file.
+  /// Returns the value in the file, upgraded if an older version wrote it; `nil` if there is no file.
   ///
-  /// If the file is damaged, this returns the value of ``previousURL``, and ``Loaded/origin`` has the error.
+  /// If the file is damaged, returns the value of ``previousURL``; ``Loaded/origin`` then contains the error.
   ///
-  /// - Throws: ``ArchiveError`` as ``ArchiveDecoder`` does when it reads a file. After `newerModel`, ``loadPrevious()`` has the state
-  ///   from before the program was updated.
+  /// - Throws: the errors that ``ArchiveDecoder`` throws for a file. After `newerModel`, ``loadPrevious()`` returns the value from before
+  ///   the program was updated.
   public func load() throws -> Loaded? {
     try known.withLock { known in
       known = nil
@@ -80,19 +80,19 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     }
   }
 
-  /// The value in the file of the older version; `nil` if there is no such file.
+  /// Returns the value in the file of the older version; `nil` if there is no such file.
   ///
-  /// - Throws: as ``load()``.
+  /// - Throws: the same errors as ``load()``.
   public func loadPrevious() throws -> Loaded? { try read(previousURL, .previous(damage: nil)) }
 
   /// Replaces the file.
   ///
-  /// Before that, a file of an older version is copied to ``previousURL``, and a damaged one to ``damagedURL``. A file that was neither
-  /// loaded nor saved here is read first, to find out.
+  /// A file of an older version is first copied to ``previousURL``, and a damaged one to ``damagedURL``. To detect either, the file is read
+  /// first unless this instance has loaded or saved it.
   ///
-  /// - Throws: ``ArchiveError``: the errors of encoding; `fileInUse` if another writer has replaced the file since it was loaded or saved
-  ///   here; `newerModel` if a newer program wrote it; `fileSystem`. The file is as it was before, with one exception: if only flushing
-  ///   the folder to the disk failed, the new file is in place.
+  /// - Throws: ``ArchiveError``: the errors of encoding; `fileInUse` if another writer has replaced the file since this instance loaded or
+  ///   saved it; `newerModel` if a newer program wrote it; `fileSystem`. The file is unchanged, with one exception: if only flushing the
+  ///   folder to the disk failed, the new file is in place.
   public func save(_ value: Value) throws {
     try known.withLock { known in
       let data = try encoder.encode(value)
@@ -116,7 +116,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
 
   private func open() throws -> (Loaded, Known)? {
     guard try Self.isThere(url) else { return nil }
-    // Before the content, so that a replacement in between is noticed by the next save.
+    // The status is read before the content, so that the next save detects a replacement in between.
     let status = try OpenFile(reading: url).status()
     guard let loaded = try read(url, .file) else { return nil }
     let isOlder = !loaded.report.upgrades.isEmpty || !loaded.report.typesWithOtherFields.isEmpty

@@ -1,24 +1,24 @@
-/// What there is of a value whose bytes break off.
+/// The part of a truncated value that can be decoded.
 struct CutValue {
-  /// The value with what is complete in it; `nil` where nothing of it is.
+  /// The value with its complete parts; `nil` if no part is complete.
   var value: ArchiveValue?
-  /// Where it breaks off.
+  /// The path at which the value is truncated.
   var path: [ArchiveError.PathComponent] = []
 }
 
 extension ArchiveReader {
-  /// Reads a value that may break off: of arrays, sets and maps the complete elements, of records and objects the complete
-  /// fields and what there is of the one that breaks off. An element that breaks off is left out: half a model would pass for
-  /// a whole one.
+  /// Reads a value that may be truncated. Arrays, sets and maps keep their complete elements. Records and objects keep their
+  /// complete fields, and the complete part of the field that is truncated. A truncated element is left out, because half a
+  /// model would pass for a whole one.
   ///
-  /// - Returns: the value; `nil` for its path where it is complete.
-  /// - Throws: ``ArchiveError`` for anything wrong but that the bytes end.
+  /// - Returns: the value, and whether it is complete.
+  /// - Throws: ``ArchiveError`` for every failure except truncation.
   mutating func readCutValue() throws -> (found: CutValue, isWhole: Bool) {
     if let value = try readWhole() { return (CutValue(value: value), true) }
     return (try readCut(), false)
   }
 
-  /// The next value; `nil`, with nothing passed, where the bytes end before it does.
+  /// Returns the next value. If the bytes end inside the value, returns `nil` and resets the position to its start.
   private mutating func readWhole() throws -> ArchiveValue? {
     let (start, definitionCount, graph) = (here, definitions.count, context.graph)
     do { return try readValue() } catch let error as ArchiveError where error.code == .truncated {

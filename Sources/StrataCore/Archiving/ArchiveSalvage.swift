@@ -1,44 +1,46 @@
 public import Foundation
 
-/// Writes what is intact of a damaged archive to a new one.
+/// Writes the intact parts of a damaged archive to a new archive.
 ///
 ///     let report = try ArchiveSalvage.salvage(damaged, to: rescued)
 ///     for gap in report.gaps { print(gap) }
 ///
-/// Of a stream, the members that read well: each has a checksum of its own. Of an archive of one value that breaks off, what
-/// is complete before the break: an archive that is damaged elsewhere has no part whose checksum is right, and is refused.
+/// A salvaged stream contains every member that can be read, because each member has its own checksum. A truncated archive of
+/// one value is salvaged up to the truncation. If such an archive is damaged in any other way, it is rejected, because no part
+/// of it has a checksum of its own.
 public enum ArchiveSalvage {
-  /// What a salvage came to.
+  /// The result of a salvage.
   public struct Report: Sendable {
     /// The stamp of the first member that was read.
     public internal(set) var stamp: Stamp
-    /// How many models were written.
+    /// The number of models that were written.
     public internal(set) var modelCount: UInt64
-    /// What is missing of a stream, in the order of the file.
+    /// The missing parts of a stream, in file order.
     public internal(set) var gaps: [StreamGap] = []
-    /// Where the value of an archive breaks off, and what follows is missing; empty where it breaks off before anything.
+    /// The path at which the value of an archive is truncated; everything after it is missing. Empty if the value is truncated
+    /// before its first part, or inside a key.
     public internal(set) var cutPath: [ArchiveError.PathComponent] = []
-    /// The file with members that read well and are not known to belong to the stream; `nil` where there are none.
+    /// The file with readable members that are not known to belong to the stream; `nil` if there are none.
     public internal(set) var unprovenFile: URL?
-    /// How many models are in that file.
+    /// The number of models in ``unprovenFile``.
     public internal(set) var unprovenCount: UInt64 = 0
     /// Whether nothing is missing.
     public internal(set) var isComplete: Bool
   }
 
-  /// Reads one file and writes another, which takes the place of what is there when it is finished.
+  /// Reads a damaged archive and writes its intact parts to a new file, which replaces an existing one when it is complete.
   ///
-  /// Behind damage, bytes that look like members of a stream can be the content of a model. Members that are not known to
-  /// belong to the stream are written to a stream of their own beside the output, called `OUTPUT.unproven`, which replaces
-  /// the file of that name. If all members are of this kind, the output is not written.
+  /// After damage, bytes that look like members of a stream can be the content of a model. Members that are not known to
+  /// belong to the stream are written to a separate stream next to the output, named `OUTPUT.unproven`. An existing file of
+  /// that name is replaced. If all members are of this kind, the output is not written.
   ///
   /// - Parameters:
-  ///   - input: the damaged archive. It stays as it is.
-  ///   - output: the file to write, which must be another one.
-  ///   - limits: what the archive may claim.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`, `fileInUse` or `limitExceeded`; the error of reading where nothing
-  ///   of the archive can be read. No file is written then.
-  /// - Complexity: linear in the size of the file. Memory holds a member at a time.
+  ///   - input: the damaged archive, which is not changed.
+  ///   - output: the file to write, which must be a different file.
+  ///   - limits: limits on the sizes that the archive may claim.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, `fileInUse` or `limitExceeded`, or the error of reading if no part
+  ///   of the archive can be read. No file is written in that case.
+  /// - Complexity: linear in the size of the file. One member at a time is held in memory.
   public static func salvage(_ input: URL, to output: URL, limits: ArchiveLimits = ArchiveLimits()) throws -> Report {
     let own = try OpenFile(reading: input).status()
     let path = try OpenFile.path(of: output)
@@ -47,7 +49,7 @@ public enum ArchiveSalvage {
         throw ArchiveError(.fileSystem, "\(path) is the file to be salvaged; name another one to write")
       }
     }
-    // Where the first header is damaged, members of a stream may follow; an archive of one value has nothing else.
+    // If the first header is damaged, members of a stream may follow. An archive of one value has no further members.
     var isSingle = false
     do { isSingle = try MemberReader.stamp(ofFile: input).kind == .single } catch let error as ArchiveError {
       guard error.isDamage else { throw error }
@@ -119,7 +121,7 @@ public enum ArchiveSalvage {
       try reader.beginBody()
       let (found, isWhole) = try reader.readCutValue()
       guard let value = found.value else { throw error }
-      // The fingerprint and the count of the stamp are those of the complete value.
+      // The fingerprint and the count in the stamp describe the complete value.
       var known = stamp
       if !isWhole { known.fingerprint = 0 }
       known.setCount(of: value)
@@ -134,7 +136,7 @@ public enum ArchiveSalvage {
 }
 
 extension ArchiveSalvage.Report: CustomStringConvertible {
-  /// One line: what was written, and what is missing.
+  /// One line with the written and the missing parts.
   public var description: String {
     var parts = ["\(isComplete ? "complete" : "partial"): \(modelCount.counting("model")) of \(stamp.typeName)"]
     if !isComplete, stamp.kind == .single {

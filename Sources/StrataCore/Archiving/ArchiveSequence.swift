@@ -4,21 +4,21 @@ public import Foundation
 ///
 ///     for try await issue in ArchiveSequence(Issue.self, from: url) { … }
 ///
-/// Each model is upgraded like any other. Damage is noticed at the member where it lies, after the models before it
-/// were delivered; a stream without an end throws `truncated` after the last model. Or it is passed over, and the iterator
-/// tells what is missing:
+/// Each model is upgraded like any other archived model. Damage is thrown at the damaged member, after the models before it were
+/// delivered. A stream without an end throws `truncated` after the last model. With `damage: .skips`, damaged members are skipped instead,
+/// and the iterator lists the gaps:
 ///
 ///     var issues = ArchiveSequence(Issue.self, from: url, damage: .skips).makeAsyncIterator()
 ///     while let issue = try issues.next() { … }
 ///     for gap in issues.gaps { print(gap) }
 ///
-/// Members are decoded before their turn, on all cores unless `threads` names fewer: at most two members for each thread are in memory,
-/// and of large members fewer. Models, errors, gaps and reports come in the order of the file, the same with any number of threads. Hooks
-/// of models, such as steps and rules, run on these threads, with the task-local values of the task that reads. They can run for models that
-/// are never delivered, because an error or the end of the loop comes first. Once the task is cancelled, or the iterator goes away, no
-/// further member is begun before its turn. A pipe is read one member at a time.
+/// Members are decoded ahead of the loop, on all cores unless `threads` is lower. At most two members for each thread are in memory, and
+/// fewer if members are large. Models, errors, gaps and reports are delivered in file order, regardless of the number of threads. Steps,
+/// hooks and rules of models run on these threads, with the task-local values of the reading task. They can run for models that are never
+/// delivered, because the loop or an error ends the iteration first. After the task is cancelled or the iterator is released, no further
+/// member is decoded ahead. A pipe is read one member at a time.
 ///
-/// Beside a writer that appends to the file at the same time, the stream ends where it did before that one began.
+/// While a writer appends to the file, the sequence ends where the stream ended before that writer began.
 public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequence {
   private let url: URL
   private let limits: ArchiveLimits
@@ -27,17 +27,17 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
   private let damage: StreamGap.Handling
   private let threads: Int?
 
-  /// The models of a file. It is opened with the first model.
+  /// Creates a sequence of the models in a file. The file is opened when the first model is requested.
   ///
   /// - Parameters:
   ///   - type: the type of the models.
-  ///   - url: the file of a stream.
-  ///   - limits: what the file may claim.
-  ///   - validates: whether models must keep their rules (see ``Validating``).
-  ///   - subclasses: as ``ArchiveDecoder/subclasses``.
-  ///   - damage: what happens where bytes of the file cannot be read.
-  ///   - threads: how many threads decode members at once, the reader's among them; `nil` means one for each core. With one, the
-  ///     reader's thread does all the work, and only when it asks for a model.
+  ///   - url: the file of the stream.
+  ///   - limits: limits on the sizes that the file may claim.
+  ///   - validates: whether models are checked against their rules (see ``Validating``).
+  ///   - subclasses: see ``ArchiveDecoder/subclasses``.
+  ///   - damage: how bytes that cannot be read are handled.
+  ///   - threads: the number of threads, including the reader's, that decode members; `nil` means one for each core. With one thread, the
+  ///     reader's thread does all the work, and only when it requests a model.
   public init(
     _ type: Element.Type = Element.self, from url: URL, limits: ArchiveLimits = ArchiveLimits(),
     validates: Bool = true, subclasses: [any VersionedModel.Type] = [], damage: StreamGap.Handling = .fails,
@@ -51,7 +51,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
     self.subclasses = subclasses
   }
 
-  /// The models for code without concurrency: a plain sequence, whose last element is an error where reading failed.
+  /// The models as a synchronous sequence. If reading fails, its last element is the error.
   ///
   ///     for result in ArchiveSequence(Issue.self, from: url).results { let issue = try result.get() … }
   public var results: some Sequence<Result<Element, any Error>> {
@@ -72,7 +72,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
       threads: threads)
   }
 
-  /// Reads one model after the other. Its ``next()`` also serves where there is no concurrency.
+  /// Reads the models in order. ``next()`` can also be called from synchronous code.
   public struct Iterator: AsyncIteratorProtocol {
     private let url: URL
     private let decoder: ArchiveDecoder
@@ -90,15 +90,15 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
       self.damage = damage
     }
 
-    /// What was upgraded so far.
+    /// The upgrades so far.
     public var report: DecodingReport { source?.report ?? DecodingReport() }
 
-    /// What could not be read so far and was passed over, in the order of the file.
+    /// The gaps that were skipped so far, in file order.
     public var gaps: [StreamGap] { source?.gaps ?? [] }
 
-    /// The next model, or `nil` at the end.
+    /// Returns the next model, or `nil` at the end.
     ///
-    /// - Throws: as ``ArchiveDecoder``. After an error there is no next model.
+    /// - Throws: the same errors as ``ArchiveDecoder``. After an error, ``next()`` returns `nil`.
     public mutating func next() throws -> Element? {
       while place == batch.count {
         if isFinished { return nil }
@@ -120,7 +120,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
     }
   }
 
-  /// The open file. A class, so that copies of an iterator share it.
+  /// The open file, in a class so that copies of an iterator share it.
   private final class Source {
     private var members: StreamMembers
     private let decoding: MemberDecoding<Element>
@@ -134,7 +134,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
       members.source = decoding
     }
 
-    /// The models of the next member that has any; `nil` at the end of the stream.
+    /// Returns the models of the next member that is not empty; `nil` at the end of the stream.
     func nextBatch() throws -> [Element]? {
       while let models = try members.next(decoding.models, count: { $0.count }) {
         if !models.isEmpty { return models }
@@ -149,12 +149,13 @@ extension ArchiveSequence: Sendable {}
 extension Stamp {
   /// Reads the stamp of an archive file.
   ///
-  /// The stamp of a stream is that of its end, which holds the totals. A stream without a complete end has that of its first member.
+  /// For a stream, this is the stamp of its end, which has the totals. For a stream without a complete end, it is the stamp of the first
+  /// member.
   ///
-  /// Only headers are read, unless the members of a stream do not state their places (Docs/Format.md, section 11). Then all
-  /// of it is read, because the end of the file can be the content of a model.
+  /// Only headers are read, unless the members of a stream do not record their positions (Docs/Format.md, section 11). In that case the
+  /// whole file is read, because bytes that look like its end can be the content of a model.
   ///
-  /// - Throws: as ``init(of:)``, and ``ArchiveError`` with the code `fileSystem`.
+  /// - Throws: the same errors as ``init(of:)``, and ``ArchiveError`` with the code `fileSystem`.
   public init(ofFile url: URL) throws {
     self = try ArchiveError.naming(url) {
       let first = try MemberReader.stamp(ofFile: url)

@@ -1,52 +1,51 @@
 public import Foundation
 
-/// Writes a stream of models to a file, a few thousand to a member, in constant memory.
+/// Writes a stream of models to a file in constant memory. A member holds up to a few thousand models.
 ///
-/// Models are encoded on the caller's thread. Members are compressed on all cores, unless `threads` names fewer: at most two members for
-/// each thread are in memory, and of large members fewer.
+/// Models are encoded on the caller's thread. Members are compressed on all cores, unless `threads` is lower. At most two members for
+/// each thread are in memory, and fewer if members are large.
 ///
 ///     var writer = try ArchiveStreamWriter<Issue>(creating: url)
 ///     for issue in issues { try writer.append(issue) }
 ///     try writer.finish()
 ///
-/// A new stream takes the place of an old file only when it is finished. Appending leaves every byte of the file as
-/// it is and adds members after them; a writer that goes away unfinished takes its own bytes back. A writer has the file
-/// for itself from its beginning to its end, among all processes that write with this type; readers beside it see what was
-/// there before.
+/// A new stream replaces an existing file only when it is finished. Appending adds members after the existing bytes and changes none of
+/// those. A writer that is released before it is finished removes the bytes that it appended. From creation to release, a writer has
+/// exclusive access among all processes that write with this type. Concurrent readers see the content from before the writer began.
 public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
-  /// A member is closed when its body has this number of bytes: enough for deflate to find what repeats, and little enough
-  /// to be held in memory and read alone.
+  /// A member is closed when its body reaches this size. It is large enough for deflate to find repetitions, and small enough to be held
+  /// in memory and read alone.
   private static var memberSize: Int { 256 << 10 }
   private static var bufferSize: Int { memberSize + (64 << 10) }
 
-  /// The file with the bytes that recovering cut off, called `NAME.cut`; `nil` where nothing was cut off.
+  /// The file with the bytes that recovery cut off, named `NAME.cut`; `nil` if nothing was cut off.
   ///
-  /// ``finish()`` removes it where it holds only members without an end, of which the last one breaks off. Otherwise it stays:
-  /// a loss of power or damage made it what it is.
+  /// ``finish()`` removes the file if it contains only members without an end, the last of which is truncated. Otherwise the file is
+  /// kept, because it is the result of a power failure or damage.
   public let cutFile: URL?
 
   private let file: StreamFile
   private var writer: ArchiveWriter
   private let compression: CompressionLevel
   private var pending: UInt32 = 0
-  /// Whether the member takes no more models.
+  /// Whether the current member accepts no more models.
   private var isClosed = false
-  /// Compresses the members that are complete and not in the file yet.
+  /// Compresses the complete members that are not yet in the file.
   private let members: OrderedWork<[UInt8]>
   private var next: Stamp
   private var total: (count: UInt64, plainSize: UInt64)
 
-  /// Starts a stream that replaces the file when it is finished.
+  /// Creates a stream that replaces the file when it is finished.
   ///
   /// - Parameters:
-  ///   - url: the file. No other stream is written to it meanwhile.
+  ///   - url: the file. No other stream can be written to it in the meantime.
   ///   - waiting: how long to wait for another writer of the file.
-  ///   - compression: how much time compressing may take.
-  ///   - limits: what the stream may hold. A decoder with the same limits reads all that is written.
-  ///   - subclasses: as ``ArchiveEncoder/subclasses``.
-  ///   - threads: how many threads compress members at once, the caller's among them; `nil` means one for each core. With one,
-  ///     the caller's thread does all the work. The bytes of the file are the same with any number.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where another writer has the file.
+  ///   - compression: the compression level.
+  ///   - limits: limits on the content of the stream. A decoder with the same limits reads every stream that the writer writes.
+  ///   - subclasses: see ``ArchiveEncoder/subclasses``.
+  ///   - threads: the number of threads, including the caller's, that compress members; `nil` means one for each core. With one thread,
+  ///     the caller's thread does all the work. The bytes of the file do not depend on it.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, or `fileInUse` if another writer has the file.
   public init(
     creating url: URL, waiting: Duration = .zero, compression: CompressionLevel = .balanced,
     limits: ArchiveLimits = ArchiveLimits(), subclasses: [any VersionedModel.Type] = [],
@@ -63,30 +62,30 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     beginMember()
   }
 
-  /// Goes on with a stream that is there.
+  /// Creates a writer that appends to an existing stream.
   ///
-  /// The stream is read through first, since nothing is acknowledged after damage.
+  /// The existing stream is verified first, so that no models are acknowledged behind damage.
   ///
-  /// A writer that was killed, or a machine that lost power, leaves bytes behind the last end of the stream, and such a file
-  /// is refused. With `recovering` they are cut off, if the whole stream before them reads well and no end follows: nothing
-  /// in them was acknowledged. They are copied to a file first (``cutFile``). If an end follows, the stream is damaged, and
-  /// stays as it is: see ``ArchiveSalvage``.
+  /// A writer that was killed, or a power failure, leaves bytes after the last end of the stream. Such a file is rejected. With
+  /// `recovering`, these bytes are cut off if the whole stream before them is intact and no end follows, because none of their models
+  /// were acknowledged. They are first copied to ``cutFile``. If an end follows, the stream is damaged and is not changed; use
+  /// ``ArchiveSalvage``.
   ///
   /// - Parameters:
-  ///   - url: the file. No other stream is written to it meanwhile.
-  ///   - recovering: whether to cut off what a writer left behind the last end.
-  ///   - verifying: whether the checksums of all members are checked. Without it only the first header and the last end are
-  ///     looked at, so that the cost does not grow with the file. A stream whose members do not state their places
-  ///     (Docs/Format.md, section 11) is checked all the same.
+  ///   - url: the file. No other stream can be written to it in the meantime.
+  ///   - recovering: whether bytes that an earlier writer left after the last end are cut off.
+  ///   - verifying: whether the checksums of all members are verified. If it is false, only the first header and the last end are read,
+  ///     so that the cost does not depend on the size of the file. A stream whose members do not record their positions (Docs/Format.md,
+  ///     section 11) is always verified.
   ///   - waiting: how long to wait for another writer of the file.
-  ///   - compression: how much time compressing may take.
-  ///   - limits: what the stream may hold, as above.
-  ///   - subclasses: as ``ArchiveEncoder/subclasses``.
-  ///   - threads: how many threads compress members at once, as above.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`; `fileInUse` where another writer has the file; `typeMismatch`
-  ///   where the file holds another type or no stream; `newerModel` where a newer program wrote it; `truncated` where it has
-  ///   no end; `damaged`, `limitExceeded` or whatever else reading it throws. The file is then as it was.
-  /// - Complexity: linear in the size of the file where it is verified or recovered, else constant.
+  ///   - compression: the compression level.
+  ///   - limits: limits on the content of the stream.
+  ///   - subclasses: see ``ArchiveEncoder/subclasses``.
+  ///   - threads: the number of threads that compress members, as for a new stream.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`; `fileInUse` if another writer has the file; `typeMismatch` if the file holds
+  ///   another type or is not a stream; `newerModel` if a newer program wrote it; `truncated` if it has no end; `damaged`,
+  ///   `limitExceeded` or any other error of reading the stream. The file is unchanged in these cases.
+  /// - Complexity: linear in the size of the file if it is verified or recovered, otherwise constant.
   public init(
     appendingTo url: URL, recovering: Bool = false, verifying: Bool = true, waiting: Duration = .zero,
     compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
@@ -115,7 +114,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     } else if recovering {
       let found = try recovery.lastEnd()
       trailer = try MemberReader.trailer(before: found.offset, in: file)
-      // Nothing is cut off before all this: a stream that is refused stays as it is.
+      // Bytes are cut off only after all checks, so that a rejected stream is unchanged.
       try Element._rootSchema?.check(found.stamp)
       if found.offset < size {
         cut = try CutBytes(of: file, from: found.offset, to: size, beside: url)
@@ -139,16 +138,16 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     beginMember()
   }
 
-  /// Adds a model. Once this returns, ``finish()`` writes it. Members that are compressed are written to the file by later calls.
+  /// Adds a model, which ``finish()`` commits to the file. Later calls write members to the file as they are compressed.
   ///
-  /// After an error the writer is as it was before the call: the model is not part of the stream, those that were added
-  /// before stay part of it, and the same or another model can be added. So a retry never adds a model twice.
+  /// After an error, the writer is in the same state as before the call: the failed model is not part of the stream, and earlier models
+  /// still are. The call can be repeated with the same or another model without adding a model twice.
   ///
-  /// - Throws: as ``ArchiveEncoder``. ``ArchiveError`` with the code `fileSystem` where models that were added before cannot be
-  ///   written to the file, and `fileInUse` where another program wrote to it. Where a failed write cannot be taken back,
-  ///   every later call throws `fileSystem`; the models since the last ``finish()`` are then to be added to a new writer.
+  /// - Throws: the same errors as ``ArchiveEncoder``. ``ArchiveError`` with the code `fileSystem` if earlier models cannot be written to
+  ///   the file, and `fileInUse` if another program wrote to it. If a failed write cannot be undone, every later call throws
+  ///   `fileSystem`; add the models since the last ``finish()`` to a new writer.
   public mutating func append(_ element: Element) throws {
-    // Before the model, so that a disk that is full does not concern it.
+    // The earlier member is closed before the model is written, so that a full disk does not affect the model.
     if isClosed || writer.buffer.count >= Self.memberSize || pending >= writer.limits.count { endMember() }
     while try !members.hasRoom && writeMember() {}
     let mark = writer.mark()
@@ -159,23 +158,21 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       // Strings and definitions of the failed model are already numbered, so the member ends before it.
       writer.cut(to: mark)
       isClosed = true
-      // What the limits allow for a member may be enough without the models before it.
+      // The model alone may be within the limits of a member.
       guard pending > 0, (error as? ArchiveError)?.code == .limitExceeded else { throw error }
       return try append(element)
     }
     pending += 1
   }
 
-  /// Ends the stream and makes sure that it is on the disk. Without this call nothing was written.
+  /// Writes the end of the stream and flushes it to the disk. Without this call, no models are added.
   ///
-  /// After an error the models of this writer are not in the file, and the session can be repeated with a new writer. There
-  /// are two exceptions, which the models that are in the file tell apart. A new stream may have taken its place, and only the
-  /// folder could not be synchronized: after a loss of power the old file may be there. And the disk may have refused to take
-  /// back what was appended, which the error says: all of the session is in the file, or what follows the end before it is
-  /// for `recovering`.
+  /// After an error, the models of this writer are not in the file, and the session can be repeated with a new writer. There are two
+  /// exceptions, which can be told apart by the models in the file. A new stream may have replaced the file although its folder could
+  /// not be flushed; after a power failure, the old file may reappear. And if the file could not be truncated to its old size, which the
+  /// error reports, either the whole session is in the file, or the bytes after the previous end can be cut off with `recovering`.
   ///
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where another program wrote to the file or
-  ///   replaced it.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` if another program wrote to the file or replaced it.
   public consuming func finish() throws {
     endMember()
     while try writeMember() {}
@@ -202,7 +199,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     (pending, isClosed) = (0, false)
   }
 
-  /// Hands over the member that is being filled, if it has models, and begins another.
+  /// Queues the current member for compression if it has models, and begins the next member.
   private mutating func endMember() {
     if pending > 0 {
       writer.setCount(pending)
@@ -210,7 +207,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       let least = writer.leastFileSize
       let body = writer.buffer.takeData()
       writer.buffer = ByteBuffer(minimumCapacity: Self.bufferSize)
-      // The place is known only when the members before are written.
+      // The position is known only after the members before this one are written.
       let link = file.link.map { _ in StreamLink(at: 0, after: []) }
       members.add(weight: body.count) { [next, compression] in
         var bytes: [UInt8] = []
@@ -225,9 +222,9 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     beginMember()
   }
 
-  /// Writes the first of the complete members. After an error it is still in the queue.
+  /// Writes the first queued member. After an error it stays in the queue.
   ///
-  /// - Returns: whether there was one.
+  /// - Returns: whether there was a queued member.
   private func writeMember() throws -> Bool {
     guard var bytes = try members.first() else { return false }
     if let link = file.link { try Gzip.setLink(link, ofMember: &bytes) }
@@ -238,7 +235,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
 }
 
 extension ArchiveWriter {
-  /// Starts an array whose count follows once it is known: its head has a fixed width.
+  /// Starts an array whose head has a fixed width, because its count is set later.
   package mutating func beginCountedArray() {
     counts.addCollection(0)
     countPlace = buffer.count + 1
@@ -247,16 +244,16 @@ extension ArchiveWriter {
 
   package mutating func setCount(_ count: UInt32) { buffer.overwrite(at: countPlace, with: count) }
 
-  /// Writes an element of that array.
+  /// Writes an element of the counted array.
   package mutating func writeElement<T: Archivable>(_ element: T) throws {
     counts.addElement()
     try writeRoot(element)
   }
 
-  /// Where the next value will stand, to take it back.
+  /// Returns the current position, to which ``cut(to:)`` can truncate the body.
   func mark() -> Mark { Mark(count: buffer.count, depth: depth, counts: counts) }
 
-  /// Takes back what was written since a mark. Its strings stay numbered, so nothing may follow.
+  /// Removes the bytes written since a mark. Their strings stay numbered, so nothing may be written afterwards.
   mutating func cut(to mark: Mark) {
     buffer.removeLast(from: mark.count)
     depth = mark.depth
@@ -264,7 +261,7 @@ extension ArchiveWriter {
     closeValues()
   }
 
-  /// How far a body was written.
+  /// A position in a body, with the state of the writer at it.
   struct Mark {
     let count: Int
     let depth: Int

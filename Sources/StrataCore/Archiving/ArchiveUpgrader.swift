@@ -1,34 +1,33 @@
 public import Foundation
 
-/// Rewrites archives at today's version of their models.
+/// Upgrades archives to the current version of their models.
 ///
 ///     let upgraded = try ArchiveUpgrader(Issue.self).upgrade(data)
 ///
-/// An upgrader decodes an archive and encodes what came out, so it gives what ``ArchiveDecoder`` and ``ArchiveEncoder``
-/// give one after the other, and refuses what the decoder refuses: steps, hooks and rules run, former names and cases
-/// become today's, and what no encoding writes (fields that archives leave out, objects that nothing refers to any more)
-/// is not in the result.
+/// An upgrader decodes an archive and encodes the result. Its output equals that of ``ArchiveDecoder`` followed by
+/// ``ArchiveEncoder``, and it rejects every archive that the decoder rejects. Steps, hooks and rules run. Former names
+/// and cases become the current ones. Fields that archives leave out, and objects without references to them, are
+/// dropped.
 public struct ArchiveUpgrader: Sendable {
-  /// How hard what comes out is compressed.
+  /// The compression level of the output.
   public var compression: CompressionLevel
-  /// What an archive may claim.
+  /// Limits on the sizes that an archive may claim.
   public var limits: ArchiveLimits
-  /// Whether models must keep their rules (see ``Validating``), as for ``ArchiveDecoder``.
+  /// Whether models are checked against their rules (see ``Validating``), as in ``ArchiveDecoder``.
   public var validates: Bool
   private let root: any (Archivable & SendableMetatype).Type
   private let subclasses: [any VersionedModel.Type]
 
-  /// An upgrader for archives of a model, of any number of them, or of another type.
+  /// Creates an upgrader for archives of a model, of collections of it, or of another type.
   ///
   /// - Parameters:
-  ///   - type: what the archives hold. A model stands also for an optional one, and for arrays, sets and dictionaries of
-  ///     them: the stamp says which. The keys of such a dictionary stay as they are; name its own type where they are
-  ///     to be upgraded.
-  ///   - compression: how hard what comes out is compressed.
-  ///   - limits: what an archive may claim.
-  ///   - validates: whether an archive is refused whose models break their rules.
-  ///   - subclasses: classes that an archive may hold where it is expected to hold one that they inherit from, as for
-  ///     ``ArchiveDecoder``.
+  ///   - type: the root type of the archives. A model also covers optionals, arrays, sets and dictionaries of it, which
+  ///     are recognized by the type name in the stamp. The keys of such a dictionary are not upgraded; to upgrade them,
+  ///     pass the type of the dictionary.
+  ///   - compression: the compression level of the output.
+  ///   - limits: limits on the sizes that an archive may claim.
+  ///   - validates: whether an archive is rejected if its models break their rules.
+  ///   - subclasses: classes that an archive may contain in place of a superclass, as in ``ArchiveDecoder``.
   public init<T: Archivable & SendableMetatype>(
     _ type: T.Type, compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
     validates: Bool = true, subclasses: [any VersionedModel.Type] = []
@@ -40,16 +39,16 @@ public struct ArchiveUpgrader: Sendable {
     self.subclasses = subclasses
   }
 
-  /// The archive at today's versions. One that is as it would be written today comes back as it is.
+  /// Returns the archive upgraded to the current versions. An archive that is already up to date is returned unchanged.
   ///
-  /// - Throws: as ``ArchiveDecoder`` and ``ArchiveEncoder``. The bytes given are never changed.
-  /// - Complexity: that of decoding and encoding.
+  /// - Throws: the same errors as ``ArchiveDecoder`` and ``ArchiveEncoder``. `data` is never changed.
+  /// - Complexity: linear in the size of the archive, for decoding and encoding.
   public func upgrade(_ data: Data) throws -> Data {
     var report = DecodingReport()
     return try upgrade(data, report: &report)
   }
 
-  /// The archive at today's versions, and what was upgraded.
+  /// Returns the archive upgraded to the current versions, and reports the upgrades in `report`.
   public func upgrade(_ data: Data, report: inout DecodingReport) throws -> Data {
     let type = try ArchivedType(root, subclasses, stampedAs: Stamp(of: data).typeName)
     return try upgrade(data, as: type.type, named: type.name, &report)

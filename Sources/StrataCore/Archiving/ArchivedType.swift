@@ -1,12 +1,12 @@
-/// The type of an archive's root and its name today, found by the name in the stamp.
+/// The type of an archive's root and its current name, found by the type name in the stamp.
 package struct ArchivedType {
   package let type: any Archivable.Type
   package let name: String
 
   /// - Parameters:
-  ///   - root: what archives hold; a model stands for containers of it, too.
-  ///   - subclasses: classes that may stand in its place.
-  ///   - name: what the stamp says.
+  ///   - root: the type of the archives; a model also covers containers of it.
+  ///   - subclasses: classes that can replace the root.
+  ///   - name: the type name in the stamp.
   package init(_ root: any Archivable.Type, _ subclasses: [any VersionedModel.Type], stampedAs name: String) {
     guard let model = TypeShape.model(root) else {
       self.init(root)
@@ -20,13 +20,13 @@ package struct ArchivedType {
     self.name = name ?? type._archiveTypeName
   }
 
-  /// Names inside of each other beyond this are taken for the root's: a stamp may claim any number.
+  /// The maximum nesting of names. A more deeply nested name counts as the root's, because a stamp can claim any depth.
   private static let deepest = 16
 
   private static func find(
     _ name: Substring, _ root: any VersionedModel.Type, _ catalog: SchemaCatalog, _ depth: Int
   ) -> ArchivedType {
-    // First, since the name of a model may look like that of a container.
+    // The model is checked first, because its name may look like the name of a container.
     if root.schema.isNamed(String(name)) || depth == deepest { return ArchivedType(root) }
     if let type = catalog.objectTypes[String(name)], type.isSubtype(of: root) { return ArchivedType(type) }
     guard let content = Self.element(of: name) else { return ArchivedType(root) }
@@ -37,7 +37,7 @@ package struct ArchivedType {
     return endOfKey(keysAndValues).map { element.dictionary(keys: keysAndValues[..<$0]) } ?? element.array
   }
 
-  /// The name of the element type in the name of a collection or an optional; `nil` for any other name.
+  /// Extracts the name of the element type from the name of a collection or an optional; `nil` for any other name.
   package static func element(of name: Substring) -> Substring? {
     if name.hasSuffix("?") { return name.dropLast() }
     if name.hasPrefix("Set<"), name.hasSuffix(">") { return name.dropFirst(4).dropLast() }
@@ -46,7 +46,7 @@ package struct ArchivedType {
     return endOfKey(content).map { content[$0...].dropFirst(2) } ?? content
   }
 
-  /// Where the name of a dictionary's keys ends: at a colon that is in no brackets.
+  /// Returns the end of the key type in the name of a dictionary: the first colon outside brackets.
   private static func endOfKey(_ name: Substring) -> Substring.Index? {
     var open = 0
     return name.indices.first { index in
@@ -66,7 +66,7 @@ package struct ArchivedType {
 
   private var set: ArchivedType? { type.setType.map { ArchivedType($0, name: "Set<\(name)>") } }
 
-  /// A dictionary whose keys stay as they are, whatever their type.
+  /// A dictionary type whose keys are not upgraded, whatever their type.
   private func dictionary(keys: Substring) -> ArchivedType {
     ArchivedType(type.dictionaryType, name: "[\(keys): \(name)]")
   }

@@ -1,8 +1,8 @@
 /// Decodes the members of a stream ahead of the loop that reads them, and returns their models in the order of the stream.
 ///
-/// The members of a stream share one ``WorkBudget``, so the work that a member may do depends on earlier members. A member that is decoded
-/// ahead has the budget of a first member. Its result counts if earlier members left enough budget for the same result. Otherwise it is
-/// decoded again in its turn, and so is each member after it.
+/// The members of a stream share one ``WorkBudget``, so the work that a member may cause depends on earlier members. A member that is
+/// decoded ahead gets the budget of a first member. Its result is used if the budget left by earlier members would give the same result.
+/// Otherwise the member is decoded again when its turn comes, and so is each member after it.
 final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource {
   /// The models, report and remaining budget of one member.
   private struct Decoded {
@@ -11,8 +11,8 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
     let budget: WorkBudget
   }
 
-  /// A member, with its models if they were decoded before its turn. Unchecked, because the worker hands it to the
-  /// owner's thread and keeps no reference to the models.
+  /// A member, with its models if they were decoded ahead. Unchecked, because the worker hands it to the owner's thread and keeps no
+  /// reference to the models.
   private struct Output: @unchecked Sendable {
     let member: Result<ReadMember, any Error>
     var decoded: Decoded?
@@ -20,11 +20,11 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
 
   private let decoder: ArchiveDecoder
   private let work: OrderedWork<Output>
-  /// Not 0 if members are decoded only in their turn.
+  /// Not 0 if no members are decoded ahead.
   private let isInTurn: InTurn
-  /// The budget that remains after the members so far.
+  /// The budget left by the members so far.
   private var budget: WorkBudget
-  /// The models of the member whose turn it is, if they were decoded before.
+  /// The models of the current member, if they were decoded ahead.
   private var ahead: Decoded?
   /// The merged reports of the members so far.
   private(set) var report = DecodingReport()
@@ -34,7 +34,7 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
   init(_ file: SharedReader, _ decoder: ArchiveDecoder, threads: Int?) {
     self.decoder = decoder
     budget = WorkBudget(decoder.limits)
-    // Models of a pipe are delivered as they come, so nothing is read ahead.
+    // Models of a pipe are delivered as they arrive, so nothing is read ahead.
     let threads = file.reader.isSeekable ? threads ?? Cores.count : 1
     let isInTurn = InTurn()
     if threads <= 1 { isInTurn.word.store(1) }
@@ -68,7 +68,7 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
 
   func stop() { work.stop() }
 
-  /// The models of the member that ``next()`` returned.
+  /// Returns the models of the member that ``next()`` returned.
   func models(_ stamp: Stamp, _ body: [UInt8], _ size: Int) throws -> [Element] {
     if stamp.kind == .member { budget.begin(fileSize: size) }
     let decoded: Decoded

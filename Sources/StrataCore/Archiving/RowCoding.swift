@@ -1,25 +1,25 @@
 package import Foundation
 
-/// A value as a store keeps it: the body of an archive without the definitions of its records, which the store has once, and
-/// without its long strings (Docs/StoreFormat.md).
+/// The encoded form of a value in a store: the body of an archive without the record definitions, which the store keeps
+/// once, and without long strings (Docs/StoreFormat.md).
 package struct EncodedRow: Sendable {
-  /// What an archive of the same value would be stamped with.
+  /// The stamp that an archive of the same value would have.
   package let stamp: Stamp
   package let bytes: [UInt8]
-  /// What the bytes refer to.
+  /// The shapes and long strings that the bytes refer to.
   package let parts: RowParts
 }
 
 extension ArchiveEncoder {
-  /// A value as a row.
+  /// Encodes a value as a row.
   ///
-  /// - Parameter shapes: shapes that the store has; those that are met besides are added after them.
-  /// - Throws: as ``encodeBody(_:)``.
+  /// - Parameter shapes: the shapes that the store already has. New shapes are added after them.
+  /// - Throws: the same errors as ``encodeBody(_:)``.
   package func encodeRow<T: Archivable>(_ value: T, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp(of: value), shapes) { try $0.writeRoot(value) }
   }
 
-  /// What an archive holds as a row, with its own stamp.
+  /// Encodes an untyped value as a row with the stamp of its archive.
   package func encodeRow(_ value: ArchiveValue, stamp: Stamp, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp, shapes) {
       $0.keepsOrder = true
@@ -27,7 +27,7 @@ extension ArchiveEncoder {
     }
   }
 
-  /// A value whose type is only `Codable` as a row.
+  /// Encodes a value whose type is only `Codable` as a row.
   package func encodeRow<T: Encodable>(codable value: T, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp(ofCodable: T.self), shapes) {
       $0.keepsOrder = true
@@ -35,7 +35,7 @@ extension ArchiveEncoder {
     }
   }
 
-  /// What archives of a type are stamped with that is only `Codable`.
+  /// Returns the stamp for archives of a type that is only `Codable`.
   package func stamp<T>(ofCodable type: T.Type) -> Stamp { Stamp(typeName: String(describing: type)) }
 
   private func row(
@@ -48,8 +48,8 @@ extension ArchiveEncoder {
     return EncodedRow(stamp: stamp, bytes: writer.buffer.array(), parts: writer.row ?? RowParts(shapes: shapes))
   }
 
-  /// The archive of a value that was read from an archive or a row: sets and maps keep the order that they have there, so
-  /// that the bytes are those of the value's own type.
+  /// Returns the archive of a value that was read from an archive or a row. Sets and maps keep their order, so that the
+  /// bytes equal those of the typed value.
   package func encode(asRead value: ArchiveValue, stamp: Stamp) throws -> Data {
     try archive(stamp) {
       $0.keepsOrder = true
@@ -57,7 +57,7 @@ extension ArchiveEncoder {
     }
   }
 
-  /// What a row of a plain record begins with, whose shape has the number 0.
+  /// Returns the first bytes of a row whose root is a record with shape number 0.
   package static func prefix(of shape: RecordShape) -> [UInt8] {
     var buffer = ByteBuffer(minimumCapacity: 64)
     buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.firstRecord))
@@ -67,7 +67,7 @@ extension ArchiveEncoder {
 }
 
 extension ArchiveDecoder {
-  /// The stamp and the content of an archive of one value, without its types.
+  /// Returns the stamp and the untyped content of an archive of one value.
   package func decodeStampedValue(from data: Data) throws -> (stamp: Stamp, value: ArchiveValue) {
     var report = DecodingReport()
     return try withBody(of: data, newestVersion: nil) { stamp, body in
@@ -75,9 +75,9 @@ extension ArchiveDecoder {
     }
   }
 
-  /// The value of a row, upgraded where an older version wrote it.
+  /// Returns the value of a row, upgraded if an older version wrote it.
   ///
-  /// - Throws: as ``decode(_:from:)-(_,Data)``.
+  /// - Throws: the same errors as for an archive.
   package func decodeRow<T: Archivable>(
     _ type: T.Type, from row: RawSpan, definitions: [ArchiveReader.Definition], contents: RowContents,
     report: inout DecodingReport
@@ -87,7 +87,7 @@ extension ArchiveDecoder {
     }
   }
 
-  /// The value of a row, whose type is only `Codable`.
+  /// Returns the value of a row. `T` conforms only to `Codable`.
   package func decodeRow<T: Decodable>(
     codable type: T.Type, from row: RawSpan, definitions: [ArchiveReader.Definition], contents: RowContents
   ) throws -> T {
@@ -95,7 +95,7 @@ extension ArchiveDecoder {
     return try decodeRow(row, definitions, contents, &report) { try $0.readCodable() }
   }
 
-  /// What a row holds, without its types.
+  /// Returns the content of a row as an untyped value.
   package func decodeRowValue(
     from row: RawSpan, definitions: [ArchiveReader.Definition], contents: RowContents
   ) throws -> ArchiveValue {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A stream that a salvage writes. Its file is made with the first member, or when it is finished.
+/// A stream that a salvage writes. Its file is created with the first member, or by ``finish(_:)``.
 final class SalvagedStream {
   let url: URL
   /// The stamp of the first member.
@@ -12,8 +12,8 @@ final class SalvagedStream {
 
   init(at url: URL) { self.url = url }
 
-  /// Adds a data member, with its place in this stream. Members that hold another type than the first one, and all that are
-  /// no data members, are left out.
+  /// Adds a data member and renumbers it. Members of another type than the first one are left out, as are members that hold
+  /// no data.
   func add(_ stamp: Stamp, _ body: [UInt8], _ size: Int) throws {
     guard stamp.kind == .member, stamp.typeName == (first ?? stamp).typeName else { return }
     var new = stamp
@@ -23,9 +23,9 @@ final class SalvagedStream {
     (number, count, plainSize) = (number + 1, count + stamp.count, plainSize + stamp.plainSize)
   }
 
-  /// Puts the file in its place.
+  /// Writes the end of the stream and replaces the file.
   ///
-  /// - Parameter stamp: one of a member of the damaged stream.
+  /// - Parameter stamp: the stamp of any member of the damaged stream.
   func finish(_ stamp: Stamp) throws {
     var end = stamp
     (end.kind, end.sequenceNumber, end.count, end.plainSize) = (.end, number, count, plainSize)

@@ -21,10 +21,10 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
 
   public var errorDescription: String? { description }
 
-  /// The path as it would be written in code: `owner.users[3].name`.
+  /// The path in the notation of Swift code: `owner.users[3].name`.
   public var pathDescription: String { Self.describe(codingPath) }
 
-  /// The path for a message. Of more than 20 steps, only the first and the last ten are spelled out.
+  /// Returns the path for a message. If it has more than 20 steps, only the first ten and the last ten are spelled out.
   private static func shortDescription(_ path: [PathComponent]) -> String {
     guard path.count > 20 else { return describe(path) }
     return "\(describe(Array(path.prefix(10)))) … \(path.count - 20) more … \(describe(Array(path.suffix(10))))"
@@ -41,7 +41,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     return text
   }
 
-  /// The text of a cause, without the values that the text of some errors contains.
+  /// Returns the text of a cause. Values are left out, which the text of some errors contains.
   package static func wording(of error: any Error) -> String {
     // The debug text of a DecodingError contains values, so only its kind is used.
     switch error {
@@ -50,7 +50,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     case DecodingError.keyNotFound(let key, _): "the key \(key.stringValue) is missing"
     case DecodingError.dataCorrupted: "the data does not make a valid value"
     case EncodingError.invalidValue: "a value cannot be encoded"
-    // Its reason is already the reason of this error.
+    // The reason of a `TransformError` is already the reason of this error.
     case let error as TransformError: error.underlyingError.map { "\(type(of: $0))" } ?? "a transformer refused it"
     default: String(describing: error)
     }

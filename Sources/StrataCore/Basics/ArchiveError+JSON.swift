@@ -5,7 +5,7 @@ extension ArchiveError {
   /// The name of the file that was being read, without its folders; `nil` if no file was read, or if the reason names it.
   public var fileName: String? { details.fileName }
 
-  /// Returns the result of `body`. An error that it throws gets the name of the file.
+  /// Returns the result of `body`. Adds the name of the file to an error that it throws.
   package static func naming<R>(_ file: URL, _ body: () throws -> R) throws -> R {
     do { return try body() } catch let error as ArchiveError {
       // Errors of the file system already have the whole path.
@@ -14,10 +14,10 @@ extension ArchiveError {
     }
   }
 
-  /// The path to the failure in JSON, if the fields have other paths there. Otherwise the same as ``codingPath``.
+  /// The path to the failure in JSON, if the fields have different paths in JSON; otherwise ``codingPath``.
   public var jsonPath: [PathComponent] { details.jsonPath ?? codingPath }
 
-  /// ``jsonPath`` as it would be written in code, for the sender of the JSON: `user.logins[3]`; empty at the root.
+  /// ``jsonPath`` in the notation of Swift code, for the sender of the JSON: `user.logins[3]`; empty at the root.
   public var jsonPathDescription: String { Self.describe(jsonPath) }
 
   /// The rejected value, if it is known. It is never a part of ``description``.
@@ -26,7 +26,7 @@ extension ArchiveError {
   /// This error and those that were collected with it, in the order of the schema.
   public var all: [ArchiveError] { [changed { $0.others = [] }] + details.others }
 
-  /// The same error with the rejected value, unless the error already has one.
+  /// Returns the error with the rejected value, unless the error already has one.
   package func about(_ input: (any Sendable)?) -> ArchiveError {
     self.input == nil ? changed { $0.input = input } : self
   }

@@ -7,29 +7,29 @@ public struct ArchiveError: Error, Sendable {
     // Opening
     /// The bytes are not a Strata archive.
     case notAnArchive
-    /// The archive has a format that this program does not know: a newer program wrote it.
+    /// The archive has a newer format than this program supports.
     case newerFormat
-    /// The bytes end before the archive does.
+    /// The bytes end before the end of the archive.
     case truncated
     /// The bytes were changed: a checksum or the structure is wrong.
     case damaged
-    /// The value is deeper, longer or larger than ``ArchiveLimits`` allow, or takes more work.
+    /// The value is deeper, longer or larger than ``ArchiveLimits`` allow, or takes more work than they allow.
     case limitExceeded
     // Decoding
     /// The object was written by a newer version of the model than this program has.
     case newerModel
     /// The object is older than the first step of its model.
     case unsupportedVersion
-    /// The object has another type than expected, or a type that this program does not declare.
+    /// The object has a different type than expected, or a type that this program does not declare.
     case unknownType
-    /// The value has another kind than expected.
+    /// The value has a different kind than expected.
     case typeMismatch
     /// A key without a default is absent, or a value that cannot be nil is null.
     case missingValue
     /// The enum has no such case.
     case unknownCase
-    /// The value has the right kind, but the code of its type or a transformer rejects it. Or references form a cycle
-    /// that the type cannot hold.
+    /// The value has the right kind, but is rejected by the code of its type or by a transformer. Or references form a cycle that
+    /// the type cannot hold.
     case rejected
     // Validating
     /// Rules of the model are broken; ``ArchiveError/failures`` lists them.
@@ -149,9 +149,9 @@ extension ArchiveError {
     return ArchiveError(details)
   }
 
-  /// The same error with one more step in front of its path.
+  /// Returns the error with one more step in front of its path.
   ///
-  /// - Parameter json: the steps to the same place in JSON, if they differ.
+  /// - Parameter json: the corresponding steps in JSON, if they differ.
   package func prefixed(by component: PathComponent, json: [PathComponent]? = nil) -> ArchiveError {
     let steps = json ?? [component]
     return changed {
@@ -162,19 +162,19 @@ extension ArchiveError {
     }
   }
 
-  /// The same error with the type that was being read, unless the error already has one.
+  /// Returns the error with the type that was being read, unless the error already has one.
   package func inType(_ name: String) -> ArchiveError {
     typeName == nil ? changed { $0.typeName = name } : self
   }
 }
 
 extension ArchiveError {
-  /// `error` with `component` in front of its path. An error of another type becomes the cause of an `ArchiveError`.
+  /// Returns `error` with `component` in front of its path. An error of another type becomes the cause of an `ArchiveError`.
   package static func at(_ component: PathComponent, _ error: any Error) -> ArchiveError {
     wrap(error).prefixed(by: component)
   }
 
-  /// `error` itself if it is an `ArchiveError`, otherwise one with `error` as its cause.
+  /// Returns `error` itself if it is an `ArchiveError`, otherwise an `ArchiveError` with `error` as its cause.
   package static func wrap(_ error: any Error) -> ArchiveError {
     if let known = error as? ArchiveError { return known }
     return ArchiveError(.rejected, "the type's own code refused the value", underlying: error)

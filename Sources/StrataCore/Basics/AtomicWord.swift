@@ -1,6 +1,7 @@
 internal import CAtomics
 
-/// An integer that threads load and store without a lock. A thread that loads the integer sees all writes before its store.
+/// An integer that threads load and store without a lock. A thread that loads a value sees all writes before the store of
+/// that value.
 struct AtomicWord: ~Copyable, @unchecked Sendable {
   private let word: UnsafeMutablePointer<UInt>
 
@@ -14,6 +15,6 @@ struct AtomicWord: ~Copyable, @unchecked Sendable {
   borrowing func load() -> UInt { strata_atomic_load(word) }
   borrowing func store(_ value: UInt) { strata_atomic_store(word, value) }
 
-  /// Stores the value if the integer is zero. Returns the integer afterwards.
+  /// Stores the value if the integer is zero. Returns the resulting integer.
   borrowing func storeIfZero(_ value: UInt) -> UInt { strata_atomic_store_if_zero(word, value) }
 }

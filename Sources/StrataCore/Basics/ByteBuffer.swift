@@ -33,7 +33,7 @@ package struct ByteBuffer: ~Copyable {
   /// Allocates with `realloc`, which moves the pages of a large block instead of copying them.
   private static func resized(_ base: UnsafeMutableRawPointer?, to size: Int) -> UnsafeMutableRawPointer {
     guard let memory = realloc(base, size) else {
-      // If Swift itself cannot allocate memory, it ends the program in the same way.
+      // Swift itself ends the program in the same way if it cannot allocate memory.
       fatalError("out of memory: \(size) bytes")
     }
     return memory
@@ -72,7 +72,7 @@ package struct ByteBuffer: ~Copyable {
     }
   }
 
-  /// The length of the head of a CBOR item in bytes.
+  /// Returns the length of the head of a CBOR item in bytes.
   @inline(__always)
   package static func headLength(_ argument: Int) -> Int {
     if argument < 24 { return 1 }
@@ -91,7 +91,7 @@ package struct ByteBuffer: ~Copyable {
   /// Appends the decimal digits of an integer.
   package mutating func append(decimal value: UInt64) { append(decimal: value, length: Self.digitCount(value)) }
 
-  /// The number of decimal digits of an integer.
+  /// Returns the number of decimal digits of an integer.
   package static func digitCount(_ value: UInt64) -> Int {
     var length = 1
     var rest = value
@@ -205,7 +205,8 @@ package struct ByteBuffer: ~Copyable {
     UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// A 32-bit hash of the bytes. It is never stored, but decides which strings a body refers to (Docs/Format.md, section 5).
+  /// Returns a 32-bit hash of the bytes. It is never stored, but determines which strings a body refers to (Docs/Format.md,
+  /// section 5).
   ///
   /// Each step consumes 16 bytes and mixes both halves of the product. The last step may overlap the previous one.
   @inline(__always)
@@ -243,8 +244,8 @@ package struct ByteBuffer: ~Copyable {
 
   /// Decodes UTF-8; `nil` if the bytes are not valid.
   ///
-  /// The initializer that repairs is several times as fast as the one that validates, which is not specialized. A
-  /// repaired string differs from the bytes. ASCII needs no repair.
+  /// The repairing initializer is several times as fast as the validating one, which is not specialized. If it repaired
+  /// anything, the string differs from the bytes. ASCII needs no repair.
   @inline(__always)
   package static func string(_ bytes: UnsafeRawBufferPointer) -> String? {
     let string = String(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)

@@ -1,6 +1,6 @@
 internal import Foundation
 
 enum Cores {
-  /// The number of cores when it was first asked for. Asking the system each time would take longer than compressing a small model.
+  /// The number of cores, cached on first use. Asking the system each time would take longer than compressing a small model.
   static let count = ProcessInfo.processInfo.activeProcessorCount
 }

@@ -5,9 +5,10 @@
   internal import os
 #endif
 
-/// Reports the duration of work to the traits `Logging` and `Signposts`. Without these traits, the work just runs.
+/// Reports the duration of work if the package is built with the traits `Logging` or `Signposts`. Without these traits,
+/// the work runs unmeasured.
 ///
-/// Reports contain names of types, sizes, durations and codes of errors, and never values.
+/// Reports contain names of types, sizes, durations and error codes, but never values.
 package enum Measured {
   /// Runs `body`.
   ///
@@ -67,9 +68,9 @@ package enum Measured {
     }
   #endif
 
-  /// Logs lines about older data at the level `notice`. Each line is logged once in a program, and only by debug builds.
+  /// Logs lines about older data at the level `notice`. Each line is logged once per process, and only by debug builds.
   ///
-  /// - Parameter lines: names of types and keys, and no values.
+  /// - Parameter lines: names of types and keys, but no values.
   @inline(__always)
   static func note(_ lines: @autoclosure () -> [String]) {
     #if Logging && DEBUG

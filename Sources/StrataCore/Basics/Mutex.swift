@@ -6,7 +6,7 @@ internal import Foundation
 ///
 /// Unchecked, because the compiler does not know that the lock protects the value.
 package struct Mutex<Value>: @unchecked Sendable {
-  /// The lock in memory that does not move.
+  /// The lock and its value, in memory that does not move.
   private final class Storage: ManagedBuffer<Value, pthread_mutex_t> {
     deinit { _ = withUnsafeMutablePointerToElements { pthread_mutex_destroy($0) } }
   }
@@ -28,7 +28,7 @@ package struct Mutex<Value>: @unchecked Sendable {
     pthread_mutex_lock(lock)
     defer {
       pthread_mutex_unlock(lock)
-      // The pointers are used until here.
+      // Keeps the storage alive while the pointers are in use.
       withExtendedLifetime(storage) {}
     }
     return try body(&value.pointee)

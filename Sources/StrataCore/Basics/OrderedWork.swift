@@ -2,22 +2,22 @@ import Foundation
 
 /// A bounded queue of jobs that run on several threads. Results are taken in the order of the jobs.
 ///
-/// The owner's thread is one of the threads. It runs a waiting job itself before it waits, and it waits only for a job that is running. So the
-/// owner makes progress even if no other thread ever runs a job, and it may be a thread of Swift's pool.
+/// The owner's thread is one of the threads. It runs waiting jobs itself, and blocks only if the job that it needs is already running. So
+/// the owner makes progress even if no other thread ever runs a job, and it may be a thread of Swift's pool.
 ///
 /// The other threads are tasks, which have the priority and the task-local values of the owner. When the queue is released, waiting jobs
 /// are dropped, and the results of running jobs are discarded.
 struct OrderedWork<Output: Sendable>: ~Copyable {
   typealias Job = @Sendable () throws -> Output
-  /// Makes the next job, with about how many bytes it holds; `nil` if no job follows. One thread at a time calls it.
+  /// Returns the next job and its approximate size in bytes; `nil` if no job follows. Only one thread at a time calls it.
   typealias Source = @Sendable () -> (weight: Int, job: Job)?
 
   private let queue: Queue
 
   /// - Parameters:
-  ///   - threads: how many threads run jobs at once, the owner's among them. With one, all jobs run on the owner's. `nil` means one for
-  ///     each core.
-  ///   - source: makes jobs, as soon as there is room for them.
+  ///   - threads: the number of threads that run jobs, including the owner's. With one, all jobs run on the owner's thread. `nil` means one
+  ///     for each core.
+  ///   - source: creates jobs as soon as there is room for them.
   init(threads: Int?, source: Source? = nil) { queue = Queue(threads: max(1, threads ?? Cores.count), source: source) }
 
   deinit { _ = queue.state.withLock { $0.stop() } }
@@ -27,22 +27,22 @@ struct OrderedWork<Output: Sendable>: ~Copyable {
 
   /// Adds a job at the end.
   ///
-  /// - Parameter weight: about how many bytes the job holds.
+  /// - Parameter weight: the approximate size of the job in bytes.
   func add(weight: Int, _ job: @escaping Job) {
     queue.state.withLock { $0.add(weight, job) }
     queue.wake()
   }
 
-  /// The result of the first job; `nil` if no job follows. The job stays in the queue.
+  /// Returns the result of the first job; `nil` if no job follows. The job stays in the queue.
   ///
-  /// - Parameter goesAhead: whether jobs behind the first one may be begun.
-  /// - Throws: the error of the job, which the next call runs again.
+  /// - Parameter goesAhead: whether jobs after the first one may be started.
+  /// - Throws: the error of the job. The next call runs the job again.
   func first(goesAhead: Bool = true) throws -> Output? { try queue.first(goesAhead) }
 
   /// Removes the first job.
   func removeFirst() { queue.state.withLock { $0.removeFirst() } }
 
-  /// Removes all jobs. The source is called again by ``first(goesAhead:)``, and not before.
+  /// Removes all jobs. The source is not called again before the next call of ``first(goesAhead:)``.
   func stop() { queue.stop() }
 }
 
@@ -51,7 +51,7 @@ extension OrderedWork {
   private final class Queue: Sendable {
     let state: Mutex<State>
     private let source: Source?
-    /// Signalled when something has ended that the owner waits for. The lock protects the results.
+    /// Signalled when the job or the call of the source for which the owner waits has ended. The lock protects the results.
     private let isDone = DispatchSemaphore(value: 0)
 
     init(threads: Int, source: Source?) {
@@ -77,7 +77,7 @@ extension OrderedWork {
     /// Starts another worker if there is enough to do.
     func wake() {
       guard state.withLock({ $0.beginWorker() }) else { return }
-      // A task that has not begun keeps neither the queue nor the file of its source.
+      // A task that has not started retains neither the queue nor the file of its source.
       Task { [weak self] in self?.work() }
     }
 
@@ -99,7 +99,7 @@ extension OrderedWork {
     private func make() {
       let next = source?()
       if state.withLock({ $0.endMaking(next?.weight ?? 0, next?.job) }) { isDone.signal() }
-      // Others can make the next job, or run this one.
+      // Other threads can create the next job, or run this one.
       wake()
     }
   }
@@ -119,15 +119,15 @@ extension OrderedWork {
 
     struct Entry: Sendable {
       let weight: Int
-      /// `nil` after it succeeded, so that what it holds goes away.
+      /// `nil` after it succeeded, so that its captured values are released.
       var job: Job?
       var phase = Phase.waiting
       var isWaiting: Bool { if case .waiting = phase { true } else { false } }
     }
 
-    /// The weight of waiting jobs for which a worker is started. Starting it takes longer than lighter jobs do.
+    /// The weight of waiting jobs from which a worker is started. For lighter jobs, starting it takes longer than the jobs.
     private static var wakingWeight: Int { 8 << 10 }
-    /// The weight of all jobs for each thread, beyond which none is added. A single job may weigh more.
+    /// The maximum weight of all jobs for each thread. A single job may weigh more.
     private static var weightPerThread: Int { 1 << 20 }
 
     private let threads: Int
@@ -135,7 +135,7 @@ extension OrderedWork {
     private var jobs: [Entry] = []
     private var weight = 0
     private var waitingWeight = 0
-    /// The number of the first entry. Entries are numbered in their order, and no number is used twice.
+    /// The number of the first entry. Entries are numbered consecutively, and no number is reused.
     private var firstNumber = 0
     private var workerCount = 0
     private var isMaking = false
@@ -146,7 +146,7 @@ extension OrderedWork {
 
     init(threads: Int, hasSource: Bool) { (self.threads, self.hasSource) = (threads, hasSource) }
 
-    /// With two jobs for each thread, the others go on while the owner runs a job itself.
+    /// Two jobs for each thread keep the other threads busy while the owner runs a job itself.
     var hasRoom: Bool {
       jobs.isEmpty || threads > 1 && jobs.count < 2 * threads && weight < threads * Self.weightPerThread
     }
@@ -213,7 +213,8 @@ extension OrderedWork {
       return .waits
     }
 
-    /// Workers make jobs first, since only one thread at a time can, and begin with the last job, since the owner begins with the first.
+    /// Workers create jobs first, because only one thread at a time can. They start with the last job, because the owner starts with the
+    /// first.
     mutating func workerStep() -> Step {
       if mayMake, goesAhead, hasRoom {
         isMaking = true
@@ -231,7 +232,7 @@ extension OrderedWork {
       return .runs(firstNumber + index, job)
     }
 
-    /// Takes a result in.
+    /// Records the result of a job.
     ///
     /// - Returns: whether the owner waits for it.
     mutating func end(_ number: Int, _ result: Result<Output, any Error>) -> Bool {
@@ -243,7 +244,7 @@ extension OrderedWork {
       return index == 0 && endWaiting()
     }
 
-    /// Takes in what the source made.
+    /// Records the job that the source returned.
     ///
     /// - Returns: whether the owner waits.
     mutating func endMaking(_ weight: Int, _ job: Job?) -> Bool {

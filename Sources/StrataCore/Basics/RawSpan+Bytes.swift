@@ -22,7 +22,7 @@ extension RawSpan {
       }
       return true
     }
-    // The last eight bytes may overlap the word before.
+    // The last eight bytes may overlap the previous word.
     let last = count &- 8
     var place = 0
     while place < last {
@@ -32,7 +32,7 @@ extension RawSpan {
     return word(last) == other.word(start &+ last)
   }
 
-  /// A hash of the length and the first and last eight bytes. Most keys differ in it, in its highest bits too.
+  /// A hash of the length and the first and last eight bytes. It differs for most keys, in its highest bits too.
   @inline(__always)
   var mark: UInt64 {
     let count = byteCount

@@ -1,6 +1,6 @@
 /// An error of a transformer, with its input.
 ///
-/// The input is for code only. The description never contains it, because values do not belong in logs.
+/// The input is only for code. The description never contains it, because values do not belong in logs.
 public struct TransformError: Error, Sendable, CustomStringConvertible {
   /// The problem and its remedy.
   public let reason: String

@@ -16,16 +16,16 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
     return nil
   }
 
-  /// The path as it would be written in code: `owner.users[3].name`.
+  /// The path in the notation of Swift code: `owner.users[3].name`.
   public var pathDescription: String { ArchiveError.describe(path) }
 
-  /// Path and reason in one line.
+  /// The path and the reason in one line.
   public var description: String {
     let reason = ArchiveError.wording(of: error)
     return path.isEmpty ? reason : "\(pathDescription): \(reason)"
   }
 
-  /// The same failure with the rejected value.
+  /// Returns the failure with the rejected value.
   func about(_ input: any Sendable) -> ValidationFailure {
     ValidationFailure(path: path, typeName: typeName, error: error, input: input)
   }
@@ -36,7 +36,8 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
 }
 
 extension ArchiveError {
-  /// The failed rules if the code is `invalid`, otherwise empty. Those of an object come before those of objects inside.
+  /// The failed rules if the code is `invalid`, otherwise empty. Failures of an object precede failures of the objects
+  /// inside it.
   public var failures: [ValidationFailure] { details.failures }
 
   /// Creates the error for failed rules. Its path is their common prefix, its cause the error of the first rule.

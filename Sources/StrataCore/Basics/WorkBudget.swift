@@ -1,7 +1,7 @@
-/// The work that reading one file may still do: values created, bytes that references expand to, and steps.
+/// The remaining work for reading one file: values created, bytes that references expand to, and steps.
 ///
-/// All readers of a file share one budget, and count by container instead of by byte. The size of the file lowers the
-/// limits of ``ArchiveLimits``, so that a small file cannot cause much work.
+/// All readers of a file share one budget. They count by container instead of by byte. The size of the file lowers the limits of
+/// ``ArchiveLimits``, so that a small file cannot cause much work.
 package final class WorkBudget {
   // The work that files of any size may cause. It takes less than a second and a few hundred megabytes.
   static let freeValues = 1 << 22
@@ -9,19 +9,19 @@ package final class WorkBudget {
   static let freeSteps = 1 << 26
 
   private let limits: ArchiveLimits
-  // Only the file's own readers change these, and checking exclusivity at each container would cost more than counting.
+  // Only the file's own readers change these. Checking exclusivity at each container would cost more than counting.
   @exclusivity(unchecked) private var values: Int
   @exclusivity(unchecked) private var bytes: Int
   @exclusivity(unchecked) private var steps: Int
-  /// The number of values that the ratio allows beyond ``ArchiveLimits/values``. Weights use these first.
+  /// The number of values that the ratio allows beyond ``ArchiveLimits/values``. Weights are taken from these first.
   @exclusivity(unchecked) private var weightsBeyond = Int.max
   private var knowsFile = false
   /// The budget after the last call of ``begin(fileSize:)``.
   private var begun = (values: 0, bytes: 0, steps: 0, weightsBeyond: 0)
-  /// The least that ``weightsBeyond`` was before values were counted as steps, since then.
+  /// The minimum of ``weightsBeyond`` since then, sampled before values are counted as steps.
   @exclusivity(unchecked) private var leastWeights = Int.max
 
-  /// Creates a budget for input of unknown size, which only the limits bound.
+  /// Creates a budget for input of unknown size, with only the limits as bounds.
   package init(_ limits: ArchiveLimits) {
     self.limits = limits
     values = max(0, limits.values)
@@ -54,22 +54,23 @@ package final class WorkBudget {
     leastWeights = .max
   }
 
-  /// Whether the work since ``begin(fileSize:)`` would have had the same result in another budget, which has just begun and of which
-  /// no more is left than of a new one. That budget would then be as this one is now.
+  /// Whether the work since ``begin(fileSize:)`` would have had the same result with another budget, which has just begun and has at most
+  /// as much left as a new one. The other budget would then end up in the state of this one.
   func hasResult(of other: WorkBudget) -> Bool {
     (begun.values, begun.bytes, begun.steps) == (other.values, other.bytes, other.steps)
       && min(leastWeights, weightsBeyond) >= begun.weightsBeyond - other.weightsBeyond
   }
 
-  /// The number of steps, or of bytes that references expand to, that each byte of a file may cause.
+  /// Returns the number of steps, or of bytes that references expand to, for each byte of a file.
   static func bytes(forRatio ratio: Int) -> Int { product(ratio, 4) }
 
-  /// The values that a record definition counts as. It takes the memory of many values, and lives as long as any record that uses it.
+  /// Returns the number of values that a record definition counts as. A definition takes the memory of many values, and lives as long as
+  /// any record that uses it.
   static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
 
-  // A value takes 16 bytes in an array. Anything larger has the weight of several values, which only the size of the
-  // file limits. An archive that a writer pads has room for twice its values, so anything that may repeat weighs at
-  // most as much as its values. Anything that an encoder writes in full takes at least two bits of the file, which is room for 16 values.
+  // A value takes 16 bytes in an array. Anything larger has the weight of several values, which only the size of the file limits. An
+  // archive that a writer pads has room for twice its values. So anything that can repeat weighs at most as much as its values. Anything
+  // that an encoder writes in full takes at least two bits of the file, which is room for 16 values.
 
   /// The weight of a collection, in addition to its values and itself.
   static let ofCollection = 1
@@ -95,7 +96,7 @@ package final class WorkBudget {
 
   var mark: Mark { Mark(values: values, weightsBeyond: weightsBeyond) }
 
-  /// Takes back the values counted since a mark, because the archive holds them once, and counts them as steps.
+  /// Uncounts the values since a mark, because the archive holds them only once, and counts them as steps.
   func countAsSteps(since mark: Mark) throws {
     let count = mark.values &- values
     leastWeights = min(leastWeights, weightsBeyond)

@@ -1,10 +1,10 @@
-/// Whether the elements of a set, or the keys of a map, are scalars in ascending byte order, as writers sort them. Then
-/// there is no duplicate, and nothing has to be hashed.
+/// Detects whether the elements of a set, or the keys of a map, are scalars in ascending byte order, as writers sort
+/// them. In that case there are no duplicates, and nothing has to be hashed.
 struct AscendingScalars {
   private var last = 0..<0
   private(set) var holds = true
 
-  /// Compares the next element with the last one.
+  /// Compares the next element with the previous one.
   ///
   /// - Parameter element: the range of its bytes.
   @inline(__always)
@@ -22,7 +22,7 @@ struct AscendingScalars {
     case CBOR.Major.simple: return true
     default: return false
     }
-    // A head may be longer than necessary.
+    // The head of an item may be longer than necessary.
     let start = element.lowerBound + 1
     switch initial & 0x1F {
     case 0..<24: return true

@@ -39,19 +39,19 @@ package enum CBOR {
   package static let floatByte: UInt8 = 0xFA
   package static let doubleByte: UInt8 = 0xFB
 
-  /// Names of generic objects (tag 27), for values that no registered tag represents without loss.
+  /// Names of generic objects (tag 27), for values that no registered tag represents losslessly.
   package enum Generic {
     /// Seconds since 2001-01-01T00:00:00Z, if tag 1 would lose bits.
     package static let date = "Date.2001"
     /// A URL with a base: relative part and base.
     package static let url = "URL"
-    /// A decimal that is not a number.
+    /// The decimal NaN.
     package static let decimal = "Decimal.NaN"
     /// Objects with identity (tag 28), and a value that refers to them (tag 29).
     package static let graph = "graph"
     /// A forward reference to an object.
     package static let later = "later"
-    /// A number as JSON spells it.
+    /// A number in its JSON spelling.
     package static let number = "number"
   }
 }

@@ -4,7 +4,7 @@ package enum ForeignFormat {
 
   private static let spaces: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
 
-  /// - Parameter bytes: the data from its beginning. Only the first 512 bytes count.
+  /// - Parameter bytes: the data from its beginning. Only the first 512 bytes are examined.
   package init?(_ bytes: RawSpan) {
     var start = bytes.extracting(first: 512).withUnsafeBytes { Array($0) }[...]
     if start.starts(with: [0x1F, 0x8B]) {
@@ -26,7 +26,7 @@ package enum ForeignFormat {
     }
   }
 
-  /// Returns whether text begins like JSON. A number alone does not count.
+  /// Returns whether text begins like JSON. A bare number is not accepted.
   private static func isJSON(_ text: ArraySlice<UInt8>) -> Bool {
     let next = text.dropFirst().first { !spaces.contains($0) }
     switch text.first {

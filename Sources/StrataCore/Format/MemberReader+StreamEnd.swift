@@ -1,23 +1,24 @@
 package import Foundation
 
-/// What the first header and the last end of a file tell, without what is in between.
+/// Reads the first header and the last end of a file without reading the members in between.
 extension MemberReader {
-  /// Enough for most headers, type names included.
+  /// The size of the first read, which covers most headers including their type names.
   private static let headerReadSize = 512
 
-  /// The stamp of a file's first member. Reads 512 bytes, more only where the header is longer.
+  /// Returns the stamp of a file's first member. Reads 512 bytes, and more only if the header is longer.
   package static func stamp(ofFile url: URL) throws -> Stamp {
     try firstHeader(of: OpenFile(reading: url)).stamp
   }
 
-  /// The stamp of the last complete end of a stream, which an appender that is at work has not added to.
+  /// Returns the stamp of the last complete end of a stream, without the members of an appender that is still writing.
   ///
-  /// An end that states its place is read alone. In a stream whose members state none, the bytes of an end can be those of a
-  /// model, so all members are read.
+  /// An end that records its position is read alone. If the members of a stream record no positions, the bytes of an end can
+  /// be the content of a model, so all members are read.
   ///
-  /// - Returns: `nil` where the file does not end with a complete end: it is no stream, or it was cut or damaged.
-  /// - Throws: what ``stamp(ofFile:)`` throws; `limitExceeded` for a file that is made to have many places which look like
-  ///   ends.
+  /// - Returns: the stamp; `nil` if the file does not end with a complete end, because it is not a stream, was truncated or is
+  ///   damaged.
+  /// - Throws: the errors of ``stamp(ofFile:)``, and `limitExceeded` for a file crafted to contain many positions that look
+  ///   like ends.
   package static func endStamp(ofFile url: URL) throws -> Stamp? {
     let file = try OpenFile(reading: url)
     let first = try firstHeader(of: file)
@@ -28,8 +29,8 @@ extension MemberReader {
     return end?.offset == size ? end?.stamp : nil
   }
 
-  /// The size of a stream up to its last complete end: the size of the file, or the size before an appender that is at work
-  /// began; `nil` where neither is known, and for what is no stream.
+  /// Returns the size of a stream up to its last complete end. While an appender is writing, this is the size before it began;
+  /// otherwise it is the size of the file. Returns `nil` if neither is known, or if the file is not a stream.
   static func completeSize(of file: borrowing OpenFile) throws -> Int? {
     guard let first = try header(of: file), first.stamp.kind != .single else { return nil }
     while true {
@@ -40,15 +41,16 @@ extension MemberReader {
       case .isUnknown: return nil
       case .taken:
         file.unlock()
-        // A writer may have come to its end just now.
+        // A writer may have finished just now.
         if try file.status().size == size { return size }
       }
     }
   }
 
-  /// The stamp of the end that is right before an offset, and whether it states that place; `nil` where none is.
+  /// Returns the stamp of the end directly before an offset, and whether that end records its position; `nil` if there is no
+  /// such end.
   ///
-  /// A program that knows no links appends ends without one.
+  /// Programs from before links append ends without one.
   static func tailEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, at size: Int
   ) throws -> (stamp: Stamp, isProven: Bool)? {
@@ -67,14 +69,14 @@ extension MemberReader {
     return nil
   }
 
-  /// The bytes of an end after its header.
+  /// The number of bytes of an end after its header.
   private static var endLength: Int { Gzip.emptyBody.count + Gzip.trailerSize }
 
-  /// The header of an end that these bytes are; `nil` where they are something else.
+  /// Parses an end and returns its header; `nil` if the bytes are not an end.
   private static func end(_ bytes: RawSpan, _ first: GzipHeader) -> GzipHeader? {
     let rest = Gzip.emptyBody + [UInt8](repeating: 0, count: Gzip.trailerSize)
     let length = bytes.byteCount - rest.count
-    // What is no header is no end.
+    // Bytes without a valid header are not an end.
     guard rest.indices.allSatisfy({ bytes.littleEndian(at: length + $0, as: UInt8.self) == rest[$0] }),
       let last = try? GzipHeader(at: 0, in: bytes, fileOffset: 0), last.length == length,
       last.stamp.kind == .end, last.stamp.typeName == first.stamp.typeName
@@ -82,15 +84,16 @@ extension MemberReader {
     return last
   }
 
-  /// The header of the first member; `nil` where the file does not begin with one, which whoever reads it tells.
+  /// Returns the header of the first member; `nil` if the file does not begin with one. Reading the members reports that
+  /// error.
   private static func header(of file: borrowing OpenFile) throws -> GzipHeader? {
     do { return try firstHeader(of: file) } catch let error as ArchiveError where error.code != .fileSystem {
       return nil
     }
   }
 
-  /// The last end before an offset, and where it ends: the last one that states its place, or one that can be reached from it,
-  /// or from the beginning, by members that state none.
+  /// Returns the last end before an offset, and the offset after it. This is the last end that records its position, or a
+  /// later one reached from it, or from the beginning, through members without positions.
   private static func lastEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, before size: Int
   ) throws -> (stamp: Stamp, offset: Int)? {
@@ -103,12 +106,12 @@ extension MemberReader {
         if stamp.kind == .end { last = (stamp, reader.offset) }
       }
     } catch let error as ArchiveError where error.code != .fileSystem {
-      // Damage behind the last end is no error here. Reading the members throws it.
+      // Damage after the last end is ignored. Reading the members throws it.
     }
     return last
   }
 
-  /// The last end that states its place, looked for from the end of the file.
+  /// Searches backward from the end of the file for the last end that records its position.
   private static func lastLinkedEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, before size: Int
   ) throws -> (stamp: Stamp, offset: Int)? {

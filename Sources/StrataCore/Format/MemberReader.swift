@@ -2,38 +2,38 @@ package import Foundation
 
 /// Reads the members of an archive file one by one.
 ///
-/// Memory holds one member at a time and a buffer of 128 KiB, however large the file is. The file may be a pipe.
-/// After an error the reader stands still, and every further call gives the same error.
+/// One member at a time and a buffer of 128 KiB are held in memory, regardless of the size of the file. The file may be a
+/// pipe. After an error, the position stays the same, and every further call throws the same error.
 package struct MemberReader: ~Copyable {
-  /// The bytes of a file that are searched at once.
+  /// The number of bytes that are searched at once.
   static let readSize = 64 << 10
-  /// The first read behind damage. What looks like a member there is often none.
+  /// The size of the first read after damage. It is small, because bytes that look like a member there often are not one.
   private static let firstReadSize = 2 << 10
 
   private let file: OpenFile
   private let limits: ArchiveLimits
-  /// Holds the longest header and a read after it.
+  /// The buffer, which has room for the longest header and the read after it.
   private var buffer = [UInt8](repeating: 0, count: 2 * readSize)
   private var start = 0
   private var end = 0
   private var failure: (any Error)?
-  /// Where in the file the next member begins.
+  /// The offset of the next member in the file.
   package private(set) var offset = 0
-  /// Where in the file the next reading begins; `nil` for a pipe, which has no places.
+  /// The offset of the next read in the file; `nil` for a pipe, which has no offsets.
   private var position: Int?
-  /// Where the file ends for this reader.
+  /// The end of the readable range, as a file offset.
   private let bound: Int
-  /// The most that is asked of the system at once. It grows from read to read.
+  /// The maximum number of bytes to request from the system at once. It grows with each read.
   private var step = 2 * readSize
-  /// The trailer of the member before the next one; empty at the beginning of the file.
+  /// The trailer of the previous member; empty at the beginning of the file.
   private var trailer: [UInt8] = []
-  /// The header of the member that was read last, or could not be read; `nil` where its header could not be read.
+  /// The header of the last member that was read or failed to be read; `nil` if its header could not be read.
   private(set) var header: GzipHeader?
-  /// Whether that member is at the place that its link states.
+  /// Whether the last member is at the position that its link records.
   private(set) var place = StreamPlace.unstated
 
-  /// Opens a file. What an appender adds from now on is not read: beside one that is at work, a stream ends with its last
-  /// complete end.
+  /// Opens a file. Members that an appender adds from now on are not read. While an appender is writing, a stream ends with
+  /// its last complete end.
   package init(url: URL, limits: ArchiveLimits = ArchiveLimits()) throws {
     let file = try OpenFile(reading: url)
     let isRegular = try file.status().isRegular
@@ -43,12 +43,12 @@ package struct MemberReader: ~Copyable {
     self.file = file
   }
 
-  /// Opens a file and reads all of it, also while a writer appends to it.
+  /// Opens a file for reading to its end, even while a writer appends to it.
   init(wholeOf url: URL, limits: ArchiveLimits) throws {
     try self.init(of: OpenFile(reading: url), limits: limits, in: 0..<Int.max)
   }
 
-  /// Reads the members in a range of a file, which is a regular one unless the range begins at 0.
+  /// Reads the members in a range of a file. Unless the range begins at 0, the file must be a regular file.
   init(of file: consuming OpenFile, limits: ArchiveLimits, in range: Range<Int>) throws {
     let isRegular = try file.status().isRegular
     let before = try Self.trailer(before: range.lowerBound, in: file)
@@ -60,23 +60,23 @@ package struct MemberReader: ~Copyable {
     self.file = file
   }
 
-  /// The eight bytes before an offset, where as many are there.
+  /// Returns the eight bytes before an offset, or fewer if it is less than 8.
   static func trailer(before offset: Int, in file: borrowing OpenFile) throws -> [UInt8] {
     let count = min(offset, Gzip.trailerSize)
     return try file.readBytes(at: offset - count, count: count)
   }
 
-  /// Whether the file has places, so that one can go on after damage.
+  /// Whether the file has offsets, so that reading can continue after damage.
   package var isSeekable: Bool { position != nil }
-  /// Up to where the file was read.
+  /// The offset up to which the file was read.
   var reach: Int { position ?? offset }
 
-  /// Where the file ends for this reader.
+  /// Returns the end of the readable range, as a file offset.
   func size() throws -> Int { min(bound, try file.status().size) }
 
-  /// The next member; `nil` where the file ends after a member, or is empty.
+  /// Returns the next member; `nil` if the file is empty or ends after a member.
   ///
-  /// Whether the last member was one that ends a stream is for the caller to see.
+  /// The caller must check whether the last member was the end of a stream.
   package mutating func next() throws -> (stamp: Stamp, body: [UInt8])? {
     if let failure { throw failure }
     do {
@@ -88,10 +88,10 @@ package struct MemberReader: ~Copyable {
     }
   }
 
-  /// The first member of a file that ends inside of it: its stamp, and as much of its body as there is, which no checksum
-  /// stands for.
+  /// Reads the first member of a truncated file: its stamp and the available part of its body, which is not verified by a
+  /// checksum.
   ///
-  /// - Throws: as ``next()``, but for the end of the file; `truncated` where the header breaks off.
+  /// - Throws: the errors of ``next()`` except truncation of the body; `truncated` if the header is truncated.
   mutating func nextCut() throws -> (stamp: Stamp, body: [UInt8]) {
     let header = try readHeader()
     return try InflateStream.withStream { stream in
@@ -106,7 +106,7 @@ package struct MemberReader: ~Copyable {
 
   private mutating func readHeader() throws -> GzipHeader {
     header = nil
-    // Where the file ends early, the header says so itself.
+    // If the file ends early, parsing the header throws.
     _ = try fill(atLeast: GzipHeader.fixedSize)
     let length = try GzipHeader.length(
       at: 0, in: buffer.bytes.extracting(start..<end), fileOffset: offset)
@@ -144,7 +144,7 @@ package struct MemberReader: ~Copyable {
   }
 
   /// Reads until `count` bytes are buffered.
-  /// - Returns: Whether they are; where not, the file has ended and the rest of it is buffered.
+  /// - Returns: whether they are buffered. If not, the file has ended and its remaining bytes are buffered.
   private mutating func fill(atLeast count: Int) throws -> Bool {
     guard end - start < count else { return true }
     if start > 0 {
@@ -162,24 +162,24 @@ package struct MemberReader: ~Copyable {
     return true
   }
 
-  // MARK: Behind damage
+  // MARK: After damage
 
-  /// How many bytes of headers are checked for each byte of a file, at most, where members are looked for.
+  /// The maximum number of header bytes to verify for each byte of the file while searching for members.
   static let mostSearching = 64
 
-  /// Goes on at a place in the file, which must not be a pipe.
+  /// Moves to an offset in the file, which must not be a pipe.
   mutating func move(to place: Int) throws {
     trailer = try Self.trailer(before: place, in: file)
     (offset, position, start, end, failure, step) = (place, place, 0, 0, nil, Self.firstReadSize)
   }
 
-  /// Goes on after damage: to the next header that reads well. The content of a model can have such headers.
+  /// Moves past damage to the next readable header. The content of a model can contain such headers.
   ///
-  /// - Parameter start: the place to look from, in a file that must not be a pipe.
-  /// - Returns: whether there is one; ``offset`` is then its place, and ``next()`` reads the member.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `limitExceeded` for a file that is made to have many places
-  ///   which look like members.
-  /// - Complexity: linear in the bytes that are passed over.
+  /// - Parameter start: the offset at which the search begins, in a file that must not be a pipe.
+  /// - Returns: whether a header was found. ``offset`` is then its offset, and ``next()`` reads the member.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `limitExceeded` for a file crafted to contain many
+  ///   positions that look like members.
+  /// - Complexity: linear in the number of skipped bytes.
   package mutating func seek(from start: Int) throws -> Bool {
     let size = try size()
     var place = start
@@ -190,7 +190,7 @@ package struct MemberReader: ~Copyable {
       window = min(2 * window, Self.readSize)
       guard bytes.count >= GzipHeader.fixedSize else { return false }
       for index in 0..<bytes.count - 3 where GzipHeader.mayBegin(bytes, at: index) {
-        // Compressed bytes can look like a header, and then are none.
+        // Compressed bytes can look like the start of a header.
         let first = try file.readBytes(at: place + index, count: GzipHeader.fixedSize)
         guard let length = try? GzipHeader.length(at: 0, in: first.bytes, fileOffset: place + index),
           length <= GzipHeader.largestWritten
@@ -202,7 +202,7 @@ package struct MemberReader: ~Copyable {
             .limitExceeded, "too many places of the file look like members of an archive and are none",
             byteOffset: place + index)
         }
-        // Bytes that are no header are no member; the search goes on behind them.
+        // Bytes without a valid header are not a member, and the search continues after them.
         guard (try? GzipHeader(at: 0, in: head.bytes, fileOffset: place + index)) != nil else { continue }
         try move(to: place + index)
         return true

@@ -1,4 +1,5 @@
-/// The counts that a reader will reach for a body that is being written. Writers refuse what readers would refuse.
+/// The counts that a reader will reach for a body that is being written, so that writers reject bodies that readers
+/// would reject.
 struct ReadingCounts {
   private let limits: ArchiveLimits
   private var values = 0

@@ -1,4 +1,4 @@
-/// The digest SHA-256 (FIPS 180-4), by which a store finds content that it has already.
+/// The SHA-256 digest (FIPS 180-4), by which a store finds existing content.
 package enum SHA256 {
   /// The size of a digest in bytes.
   package static let size = 32

@@ -1,6 +1,6 @@
-/// The place of a member in its stream, as the subfield `Sl` of its header states it (Docs/Format.md, section 11).
+/// The position of a member in its stream, which the subfield `Sl` of its header records (Docs/Format.md, section 11).
 ///
-/// A model can contain the bytes of a stream. The links of these state other places than their actual ones.
+/// A model can contain the bytes of a stream. Their links record other positions than their actual ones.
 package struct StreamLink: Sendable, Hashable {
   static let identifier: (UInt8, UInt8) = (UInt8(ascii: "S"), UInt8(ascii: "l"))
   static let payloadSize = 12
@@ -43,7 +43,7 @@ package struct StreamLink: Sendable, Hashable {
   }
 }
 
-/// Whether a member is at the place that its link states.
+/// Whether a member is at the position that its link records.
 package enum StreamPlace: Sendable {
   /// The member has no link.
   case unstated

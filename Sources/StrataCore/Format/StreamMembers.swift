@@ -1,23 +1,25 @@
 package import Foundation
 
-/// A member of a file that was read, and that nothing was decided of yet.
+/// A member that was read from a file, before it is known whether it belongs to the stream.
 struct ReadMember {
   let stamp: Stamp
   let body: [UInt8]
-  /// The bytes of the file that it has.
+  /// Its range in the file.
   let bytes: Range<Int>
   let place: StreamPlace
 }
 
-/// Reads members before their turn comes, and works on them.
+/// Reads members ahead and works on them.
 protocol MemberSource: AnyObject {
-  /// The next member; `nil` at the end of the file.
+  /// Returns the next member; `nil` at the end of the file.
   func next() throws -> ReadMember?
-  /// Returns once nothing reads the file any more. The reader can then be anywhere behind the last member that ``next()`` returned.
+  /// Stops reading ahead. Once this returns, no thread reads the file, and the reader can be at any position after the last member
+  /// that ``next()`` returned.
   func stop()
 }
 
-/// The reader of a file. One thread at a time uses it: those of a ``MemberSource``, or its owner after ``MemberSource/stop()``.
+/// The shared reader of a file. Only one thread at a time uses it: a thread of a ``MemberSource``, or its owner after
+/// ``MemberSource/stop()``.
 final class SharedReader: @unchecked Sendable {
   var reader: MemberReader
 
@@ -30,55 +32,53 @@ final class SharedReader: @unchecked Sendable {
   }
 }
 
-/// Reads the members of an archive file in their order, checks what they say of each other, and passes over damage where that
-/// is asked for.
+/// Reads the members of an archive file in order, verifies that they follow each other, and optionally skips damage.
 ///
-/// Behind damage, bytes that look like members can be the content of a model. A member that is found there belongs to the stream
-/// in one of these cases (Docs/Format.md, section 11):
-/// - It states its place, or one that directly follows it does.
-/// - Members with continuing numbers follow each other from it on up to an end that is the end of the file, and the sums of
-///   all ends agree.
-/// - The header of the damaged member reads well, and the member has the next number. Members with continuing numbers follow it up
-///   to an end, whose sums agree with that header.
+/// After damage, bytes that look like members can be the content of a model. A member after damage belongs to the stream in one of
+/// these cases (Docs/Format.md, section 11):
+/// - It records its position, or a member that directly follows it does.
+/// - It begins a run of members with consecutive numbers up to an end that is the end of the file, and the sums of all ends agree.
+/// - The header of the damaged member is readable, and the member has the next number. It begins a run of members with consecutive
+///   numbers up to an end whose sums agree with that header.
 package struct StreamMembers: ~Copyable {
-  /// How often the bytes of a file are read at most where members that begin well turn out to be none.
+  /// The maximum number of times that the bytes of a file are read because apparent members turn out not to be members.
   private static let mostReading = 64
 
   let file: SharedReader
-  /// Reads members ahead; `nil` where they are read in their turn.
+  /// Reads members ahead; `nil` if each member is read when it is needed.
   var source: (any MemberSource)?
   private let damage: StreamGap.Handling
   private var order = StreamOrder()
-  /// What was passed over so far.
+  /// The gaps that were skipped so far.
   package private(set) var gaps: [StreamGap] = []
-  /// Damage after which no member was read yet.
+  /// Damage after which no member has been read yet.
   private var open: (start: Int, error: ArchiveError)?
-  /// The first of the gaps whose models no end has counted yet, and how many models the ones before miss.
+  /// The index of the first gap whose models no end has counted yet, and the number of models missing in earlier gaps.
   private var uncounted = 0
   private var missing: UInt64 = 0
-  /// Bytes that were read in vain.
+  /// The number of bytes that were read without finding a member.
   private var waste = 0
   private var isFinished = false
-  /// The number of the member that begins where the last one ended; `nil` where the last one could not be read.
+  /// The sequence number of the member that begins directly after the last one; `nil` if the last one could not be read.
   private var following: UInt64? = 0
-  /// The stamp of the member that has this number and could not be read, if its header reads well.
+  /// The stamp of the next member in order, if its header is readable and the rest of it is not.
   private var broken: Stamp?
   /// The offset up to which members are known to belong to the stream.
   private var known = 0
-  /// Whether the members of the stream state their places.
+  /// Whether the members of the stream record their positions.
   private var isLinked = false
-  /// Whether members up to an end were found that may belong to the stream.
+  /// Whether a run of members up to an end was found that may belong to the stream.
   private(set) var hasDoubtfulEnd = false
-  /// Receives members that read well and are not known to belong to the stream, with the bytes that each has in the file.
+  /// Called with each readable member that is not known to belong to the stream, and with its size in the file.
   var unproven: ((Stamp, [UInt8], Int) throws -> Void)?
 
   /// The stamp of the first member.
   package var first: Stamp? { order.first }
-  /// Models, and bytes of their bodies, that were read.
+  /// The number of models that were read, and the size of their bodies.
   package var total: (count: UInt64, plainSize: UInt64) { order.total }
-  /// How many members were read or are known to be missing.
+  /// The number of members that were read or are known to be missing.
   package var memberCount: UInt64 { order.next }
-  /// Where the next member begins.
+  /// The offset of the next member.
   package private(set) var offset: Int
 
   /// Opens a file.
@@ -92,12 +92,12 @@ package struct StreamMembers: ~Copyable {
     self.damage = damage
   }
 
-  /// What the next member holds; `nil` at the end.
+  /// Returns the content of the next member; `nil` at the end.
   ///
   /// - Parameters:
-  ///   - read: reads the body of a member, given how many bytes of the file the member has; of an end the body is empty.
-  ///   - count: how many models that are.
-  /// - Throws: what `read` throws, and ``ArchiveError``; damage only where that is not passed over.
+  ///   - read: decodes the body of a member, given its stamp and its size in the file. The body of an end is empty.
+  ///   - count: returns the number of models in the content.
+  /// - Throws: the errors of `read`, and ``ArchiveError``. Damage is thrown only if it is not skipped.
   package mutating func next<R>(_ read: (Stamp, [UInt8], Int) throws -> R, count: (R) -> Int) throws -> R? {
     while !isFinished {
       let start = offset
@@ -135,10 +135,10 @@ package struct StreamMembers: ~Copyable {
         if number == order.next, let stamp = member?.stamp ?? file.reader.header?.stamp, stamp.sequenceNumber == number
         {
           var later = order
-          // A header out of order proves nothing about the members behind it.
+          // A header out of order proves nothing about the members after it.
           if (try? later.take(stamp, member?.place ?? file.reader.place)) != nil { broken = stamp }
         }
-        // A member whose checksum is right and whose content is not: the next one is after it.
+        // If the checksum of a member is right but its content is not, the next member follows directly.
         if offset > start { continue }
         following = nil
         try spend(file.reader.reach - start)
@@ -154,7 +154,7 @@ package struct StreamMembers: ~Copyable {
     return member
   }
 
-  /// Ends reading ahead, so that the reader can be used here. It is at the next member then.
+  /// Stops reading ahead and moves the reader to the next member, so that it can be used directly.
   private mutating func takeReader() throws {
     source?.stop()
     if file.reader.offset != offset { try file.reader.move(to: offset) }
@@ -179,8 +179,8 @@ package struct StreamMembers: ~Copyable {
     }
   }
 
-  /// Whether a member that was read belongs to the stream. Where it does not, or only ones after it do, the reader goes on
-  /// there.
+  /// Returns whether a member belongs to the stream. If it does not, moves the reader to the first later member that does, or past
+  /// the members that were examined.
   private mutating func belongs(_ member: ReadMember) throws -> Bool {
     let (stamp, start) = (member.stamp, member.bytes.lowerBound)
     if start < known || member.place == .right { return true }
@@ -212,9 +212,10 @@ package struct StreamMembers: ~Copyable {
     return false
   }
 
-  /// Reads the members that follow each other from one that was found.
+  /// Reads the run of members with consecutive numbers that begins at an offset.
   ///
-  /// - Returns: the range of those that are known to belong to the stream, and where the last member that was read ends.
+  /// - Returns: the range of the members that are known to belong to the stream, and the offset after the last member that was
+  ///   read.
   private mutating func follow(from start: Int) throws -> (found: Range<Int>?, end: Int) {
     var later = order
     if let broken { try later.take(broken) }
@@ -246,7 +247,7 @@ package struct StreamMembers: ~Copyable {
     return (nil, end)
   }
 
-  /// Tells the gap before a member that was read.
+  /// Records the gap before a member, if there is one.
   private mutating func close(before start: Int, _ stamp: Stamp) {
     let members = stamp.sequenceNumber - order.next
     if open != nil || members > 0 {
@@ -255,7 +256,7 @@ package struct StreamMembers: ~Copyable {
       open = nil
     }
     guard stamp.kind == .end else { return }
-    // An end counts all models before it, so it tells how many are missing.
+    // The stamp of an end counts all models before it, which gives the number of missing models.
     let lost = stamp.count.subtractingReportingOverflow(order.total.count)
     if !lost.overflow, lost.partialValue >= missing {
       if gaps.count == uncounted + 1 { gaps[uncounted].modelCount = Int(clamping: lost.partialValue - missing) }
@@ -279,7 +280,7 @@ package struct StreamMembers: ~Copyable {
 }
 
 extension ArchiveError {
-  /// Whether this tells of bytes that are wrong or missing.
+  /// Whether the error is caused by wrong or missing bytes.
   package var isDamage: Bool {
     switch code {
     case .damaged, .truncated, .notAnArchive: true

@@ -1,11 +1,11 @@
-/// The rules for the members of an archive among each other (Docs/Format.md, section 11). Every reader uses them, so
-/// that all accept the same files.
+/// The rules for the order of members in an archive (Docs/Format.md, section 11). Every reader uses them, so that all
+/// accept the same files.
 package struct StreamOrder {
   /// The stamp of the first member.
   package private(set) var first: Stamp?
   /// The sequence number of the next member.
   package private(set) var next: UInt64 = 0
-  /// The number of models, and the bytes of their bodies, in the members so far.
+  /// The number of models in the members so far, and the size of their bodies.
   package private(set) var total: (count: UInt64, plainSize: UInt64) = (0, 0)
   /// Whether the last member was an end of the stream.
   package private(set) var isAtEnd = false
@@ -16,14 +16,14 @@ package struct StreamOrder {
 
   package init() {}
 
-  /// The state after an end member.
+  /// Creates the state after an end.
   init(after end: Stamp) {
     (first, next, isAtEnd) = (end, end.sequenceNumber &+ 1, true)
     total = (end.count, end.plainSize)
     sums = total
   }
 
-  /// Accepts the next member.
+  /// Verifies the next member and advances past it.
   ///
   /// - Throws: ``ArchiveError`` with the code `damaged` if it cannot follow the previous ones.
   package mutating func take(_ stamp: Stamp, _ place: StreamPlace = .unstated) throws {
@@ -60,9 +60,9 @@ package struct StreamOrder {
     next &+= 1
   }
 
-  /// Skips the members that are missing before another one.
+  /// Skips the missing members before another one.
   ///
-  /// - Throws: ``ArchiveError`` with the code `damaged` if that one cannot follow them.
+  /// - Throws: ``ArchiveError`` with the code `damaged` if the member cannot follow them.
   package mutating func pass(to stamp: Stamp) throws {
     guard stamp.kind != .single, stamp.sequenceNumber >= next else {
       throw Self.damage("a part of the stream has a number that was there before")

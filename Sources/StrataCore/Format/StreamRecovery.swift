@@ -1,8 +1,8 @@
 import Foundation
 
-/// Finds the last end of a stream whose last writer did not finish. Tells bytes of that writer from damage.
+/// Finds the last end of a stream whose last writer did not finish, and distinguishes bytes of that writer from damage.
 struct StreamRecovery {
-  /// The number of bytes that a disk writes as a whole.
+  /// The number of bytes that a disk writes atomically.
   private static let sectorSize = 512
   /// The maximum number of wrong bytes in a damaged end. With more, the bytes are not known to be an end.
   private static let mostWrongBytes = 8
@@ -15,7 +15,7 @@ struct StreamRecovery {
     self.limits = limits
   }
 
-  /// Reads a stream that has its end, from the first member to the last.
+  /// Reads and verifies a complete stream, from the first member to the last.
   ///
   /// - Throws: the errors of reading.
   func check() throws {
@@ -25,11 +25,11 @@ struct StreamRecovery {
     try order.finish()
   }
 
-  /// The last end of the stream, and the offset after it. Everything before is readable. Nothing after it was
-  /// acknowledged: there is no other end that belongs to the stream, and no damaged end directly after this one.
+  /// Returns the last end of the stream, and the offset after it. Everything before it is readable. Nothing after it
+  /// was acknowledged: no other end belongs to the stream, and no damaged end directly follows this one.
   ///
-  /// - Returns: with `breaksOff`, whether only readable members follow, and at most one that is cut off at the end of
-  ///   the file. After a power failure, other bytes may follow.
+  /// - Returns: with `breaksOff`, whether only readable members follow, and at most one member that is truncated at the
+  ///   end of the file. After a power failure, other bytes may follow.
   /// - Throws: ``ArchiveError`` with the code `damaged` if an end follows damage, `truncated` if there is no end, and
   ///   the errors of reading, which never count as an end.
   func lastEnd() throws -> (stamp: Stamp, offset: Int, breaksOff: Bool) {
@@ -70,8 +70,8 @@ struct StreamRecovery {
         + "reads what is intact", byteOffset: gap.error.byteOffset ?? gap.bytes.lowerBound, underlying: gap.error)
   }
 
-  /// Returns whether the bytes at an offset are the end that a writer puts there, with a few wrong ones. All bytes of
-  /// an end can be predicted.
+  /// Returns whether the bytes at an offset are the expected end of the stream, except for a few wrong bytes. All bytes
+  /// of an end can be predicted.
   private func isDamagedEnd(at offset: Int, after last: Stamp, _ order: StreamOrder) throws -> Bool {
     let file = try OpenFile(reading: url)
     var stamp = last
@@ -85,7 +85,7 @@ struct StreamRecovery {
     guard found.count == expected.count else { return false }
     let wrong = expected.indices.filter { found[$0] != expected[$0] }
     guard wrong.count <= Self.mostWrongBytes else { return false }
-    // A sector that a power failure kept from being written has zeros.
+    // A sector that was not written because of a power failure contains zeros.
     let sectors = Dictionary(grouping: expected.indices) { (offset + $0) / Self.sectorSize }
     return !sectors.values.contains { sector in
       sector.allSatisfy { found[$0] == 0 } && sector.contains { expected[$0] != 0 }

@@ -1,10 +1,10 @@
-/// Finds the number of a string that was written before (stringref, tag 25, which counts all strings that are long
+/// Finds the number of a string that was written before (stringref, tag 25, which numbers all strings that are long
 /// enough).
 ///
-/// The bytes depend on which strings are found, so all of this is part of the format (Docs/Format.md, section 5). The
-/// strings themselves stay in the output: a slot has an offset in it, so nothing is copied.
+/// The bytes depend on which strings are found, so the whole algorithm is part of the format (Docs/Format.md, section
+/// 5). The strings stay in the output. A slot has the offset of its string, so no string is copied.
 package struct StringIndex: ~Copyable {
-  /// The strings in the first bytes of a body, which many bodies have in common.
+  /// A snapshot of the strings in the first bytes of a body, which many bodies have in common.
   package struct Contents: Sendable {
     fileprivate let slots: [Slot]
     fileprivate let used: Int
@@ -23,15 +23,15 @@ package struct StringIndex: ~Copyable {
   /// The first 16 strings in order, or a table of at least 64 slots.
   private var slots: [Slot] = []
   private var used = 0
-  /// The start of every slot is relative to this offset.
+  /// The offset to which the start of every slot is relative.
   private var offset = 0
   package private(set) var nextNumber: UInt64 = 0
 
   /// The maximum number of slots to probe. Strings chosen to collide are written again instead of found slowly.
   private static let probes = 16
 
-  /// The table stays within the cache of a core. A full table is emptied, and a repeated string is written once more.
-  /// With a million strings, that costs far less than a cache miss for each of them.
+  /// The maximum size of the table, so that it fits in the cache of a core. A full table is emptied, and a repeated
+  /// string is written once more. With a million strings, that costs far less than a cache miss for each string.
   private static let mostSlots = 16384
 
   package init() {}
@@ -39,10 +39,10 @@ package struct StringIndex: ~Copyable {
   /// Whether no string has a number.
   var isEmpty: Bool { nextNumber == 0 }
 
-  /// Starts again with the smallest table: its size decides which strings collide, and so the bytes.
+  /// Resets to the smallest table. The size of the table determines which strings collide, and so the bytes.
   package mutating func removeAll() { self = StringIndex() }
 
-  /// The strings so far, with starts relative to `start`.
+  /// Returns the strings so far, with starts relative to `start`.
   func contents(from start: Int) -> Contents {
     Contents(
       slots: slots.map { slot in
@@ -52,7 +52,7 @@ package struct StringIndex: ~Copyable {
       }, used: used, nextNumber: nextNumber)
   }
 
-  /// Begins with the strings of bytes that are about to be written at `start`.
+  /// Starts with the strings of the bytes that are about to be written at `start`.
   mutating func begin(with contents: Contents, at start: Int) {
     (slots, used, nextNumber, offset) = (contents.slots, contents.used, contents.nextNumber, start)
   }
@@ -67,9 +67,9 @@ package struct StringIndex: ~Copyable {
     return number < 4_294_967_296 ? 7 : 11
   }
 
-  /// The number of the string if it was written before with the same major type. If not, counts it.
+  /// Returns the number of the string if it was written before with the same major type. Otherwise numbers it.
   ///
-  /// - Parameter start: the offset of its bytes in the buffer, if it is new.
+  /// - Parameter start: the offset of the string's bytes in the buffer if the string is new.
   @inline(__always)
   package mutating func find(
     _ bytes: UnsafeRawBufferPointer, major: UInt8, start: Int, in buffer: borrowing ByteBuffer

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Turns the bytes of an archive's body into JSON text, value by value, without making most of them.
+/// Converts the bytes of an archive's body to JSON text, value by value, without creating most of the values.
 ///
-/// The body was written a moment ago, shares no strings, and is nested no deeper than the writer's limit. What is rare is
-/// made and written by ``JSONValueWriter``: models with transformers, kinds of numbers that few have, keys without text.
+/// The body was written a moment ago, shares no strings, and is nested no deeper than the writer's limit. Rare values are
+/// decoded and written by ``JSONValueWriter``: models with transformers, uncommon kinds of numbers, keys without text.
 struct JSONBodyWriter: ~Copyable, ~Escapable {
   private var reader: ArchiveReader
   private var output: JSONOutput
@@ -29,7 +29,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
 
   @_lifetime(copy body)
   private init(_ body: RawSpan, _ writing: JSONWriting, _ output: consuming JSONOutput, _ limits: ArchiveLimits) {
-    // What was just written is no claim of somebody else's.
+    // The body was just written by this process, so it needs no limits on its claims.
     var own = ArchiveLimits()
     own.depth = limits.depth
     own.count = .max

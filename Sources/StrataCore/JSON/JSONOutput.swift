@@ -1,15 +1,15 @@
 import Foundation
 
-/// Where JSON goes: to text, or to a value that holds what reading the text would give.
+/// The destination of JSON: text, or the value that reading the text would give.
 protocol JSONSink: ~Copyable {
-  /// How many bytes were written, or about as many.
+  /// The number of written bytes, which may be approximate.
   var count: Int { get }
   mutating func open(isObject: Bool) throws(ArchiveError)
   mutating func close(isObject: Bool, isEmpty: Bool)
   /// Begins an element of an array or a member of an object.
   mutating func separate(isFirst: Bool, inObject: Bool)
   mutating func write(key: String)
-  /// Writes what holds no other values.
+  /// Writes a value that contains no other values.
   mutating func write(scalar: ArchiveValue) throws(ArchiveError)
 }
 
@@ -122,14 +122,14 @@ struct JSONOutput: ~Copyable, JSONSink {
 
   // MARK: Going back
 
-  /// How far the text has grown.
+  /// A position in the text, with the state of the output at it.
   struct Mark {
     fileprivate let count, level, objects: Int
   }
 
   var mark: Mark { Mark(count: buffer.count, level: level, objects: openMembers.count) }
 
-  /// Takes back what was written since.
+  /// Removes the text written since a mark.
   mutating func goBack(to mark: Mark) {
     buffer.removeLast(from: mark.count)
     level = mark.level

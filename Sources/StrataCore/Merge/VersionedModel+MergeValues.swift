@@ -20,7 +20,7 @@ extension VersionedModel {
   ///   - keys: the keys to merge; all by default.
   ///   - policy: overrides the policies of the fields.
   ///   - validates: whether the result must keep the model's rules (see ``Validating``).
-  /// - Returns: what changed.
+  /// - Returns: a report of the changes.
   /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, `invalidSchema`
   ///   for a policy that cannot work for its field, and `mergeFailed` if a hook or a policy fails or returns a value
   ///   that the field cannot hold; `invalid` if the result breaks a rule of the model.
@@ -56,7 +56,7 @@ extension VersionedModel {
   ///   - source: the source of the merge.
   ///   - base: the server's state that the local edits started from; by default the base that the model remembers.
   ///   - options: the options of this merge.
-  /// - Returns: what changed.
+  /// - Returns: a report of the changes.
   /// - Throws: as `mergeValues(from:)`, and as ``MergeSource`` documents for each form; `mergeFailed` if there are
   ///   conflicts and the options make them errors.
   @discardableResult

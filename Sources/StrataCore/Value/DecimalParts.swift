@@ -152,7 +152,7 @@ extension DecimalParts {
     guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), value.isFinite,
       let back = DecimalParts(textOf: value)
     else { return nil }
-    // Foundation rounds what has too many digits; that must not pass as the value.
+    // Foundation rounds a number with too many digits, which must not pass as the value.
     let (left, right) = (back.normalized, normalized)
     return left.isNegative == right.isNegative && left.mantissa == right.mantissa && left.exponent == right.exponent
       ? value : nil

@@ -243,7 +243,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     return (.string(text), bytes)
   }
 
-  // MARK: What was met before
+  // MARK: Objects decoded before
 
   /// The value of an object that was decoded before, if it was kept or is in the graph.
   @inline(__always)

@@ -3,8 +3,8 @@ public import StrataCore
 
 /// A property list as in a file: a table of objects, which refer to each other by number.
 ///
-/// The table keeps what a tree would lose: the identity of objects, and reference cycles. Keyed archives may have
-/// cycles, and plain property lists must not.
+/// Unlike a tree, the table keeps the identity of objects, and reference cycles. Keyed archives may have cycles, and
+/// plain property lists must not.
 public struct PropertyList: Sendable, Hashable {
   /// One object of the table. Containers hold the numbers of their elements.
   public enum Object: Sendable, Hashable {

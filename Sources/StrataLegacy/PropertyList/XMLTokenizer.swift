@@ -47,7 +47,7 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Skips what may follow the last element, and throws if anything else remains.
+  /// Skips white space, comments and NULs after the last element, and throws if anything else remains.
   mutating func expectEnd() throws {
     while true {
       skipSpace()

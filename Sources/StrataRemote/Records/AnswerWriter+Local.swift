@@ -142,7 +142,7 @@ extension AnswerWriter {
       if type.schema.fields[declared.place].merge.isSum, let value = sent.values[column], !incoming.isExactly(value),
         !incoming.isExactly(old)
       {
-        // The server's sum may or may not include what was sent.
+        // The server's sum may or may not include the sent value.
         nodes.nodes[place].values[attribute] = local[key] ?? .null
         try note(entity, record, .init(field: column, part: .whole, path: key, base: old, server: incoming))
         try changes.setBase(entity, record, column, incoming)

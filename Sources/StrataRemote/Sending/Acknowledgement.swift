@@ -18,7 +18,7 @@ struct Acknowledgement {
   ///   - number: the number of the request's first attempt, because the answer may be the one to that attempt.
   ///   - answered: a number that was taken after the answer arrived. Answers to requests with smaller numbers are not
   ///     reliable for this record, because the server may have created them before it applied the change.
-  /// - Returns: what the answer changed; `nil` if the change is no longer in the queue.
+  /// - Returns: the effects of the answer; `nil` if the change is no longer in the queue.
   func run(
     _ answer: EntityNodes?, id: DatabaseValue?, copy: HTTPCopy?, number: Int64, answered: Int64
   ) throws -> AppliedAnswer? {

@@ -291,7 +291,8 @@ struct ChangeSender: Sendable {
     return .settled
   }
 
-  /// Counts what the answer to a change did, and sends the events. `nil` means that the change had left the queue.
+  /// Counts the effects of an answer to a change, and sends the events. Does nothing if `applied` is `nil`, because the
+  /// change had left the queue.
   func note(_ applied: AppliedAnswer?, of shown: RemoteChange, _ sending: inout RemoteSending) {
     guard let applied else { return }
     if let error = applied.notApplied {

@@ -1,6 +1,6 @@
 public import GRDB
 
-/// What a save did, row by row.
+/// The inserted, updated, unchanged and deleted rows of a save.
 public struct EntityReport: Sendable {
   /// The row counts of one table.
   public struct Counts: Sendable, Hashable {

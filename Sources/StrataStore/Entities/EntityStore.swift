@@ -41,7 +41,7 @@ public struct EntityStore: Sendable {
   ///   - keys: the names of the keys (``EntityMapping/keys``) that find the rows of `E`; all keys by default.
   ///   - conflicts: how to resolve a value that changed both in the row and in a fetched object, if no policy decides.
   ///   - overwriting: whether to write the object without comparing it with the row.
-  /// - Returns: what was written.
+  /// - Returns: a report of the written rows.
   /// - Throws: ``EntityError``, and nothing is written: `clash` if keys, unique indexes or both sides of a relation name different rows,
   ///   `notStorable` if a column cannot hold a value, `missingValue`, `constraint` if the database refuses a row, `invalid` if a rule of
   ///   the model is broken, `conflict` if the row of a fetched object was changed or deleted meanwhile, `staleSave`, `unreadRelation`,
@@ -96,7 +96,7 @@ public struct EntityStore: Sendable {
   ///   - path: the path of the objects in a JSON document.
   ///   - adapter: the JSON mapping; the model's own by default.
   ///   - keys: the names of the keys that find the rows of `E`; all keys by default.
-  /// - Returns: what was written.
+  /// - Returns: a report of the written rows.
   /// - Throws: as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``; `invalidSource` if the source cannot be read as the entity.
   @discardableResult
   public func apply<E: Entity>(
@@ -246,7 +246,7 @@ public struct EntityStore: Sendable {
   ///
   /// An object referenced from two batches is decoded in each.
   ///
-  /// - Throws: as ``fetchAll(_:including:)``, and what `body` throws.
+  /// - Throws: as ``fetchAll(_:including:)``, and the errors of `body`.
   public func forEach<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, batchSize count: Int = 1000,
     in db: Database, _ body: ([E]) throws -> Void

@@ -16,7 +16,7 @@ public enum RetentionRule: Sendable, Hashable {
   case within(Duration)
 }
 
-/// What a prune removed, or would remove.
+/// The revisions that a prune removed, or would remove.
 public struct StorePruneReport: Sendable {
   /// Whether nothing was removed, because only the report was requested.
   public let isDryRun: Bool

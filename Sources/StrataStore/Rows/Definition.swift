@@ -18,9 +18,9 @@ struct Definition: Sendable {
     var shapes: [RecordShape]
   }
 
-  /// The bytes that each row begins with and that are not stored.
+  /// The first bytes of every row, which are not stored.
   let prefix: [UInt8]
-  /// What a reader of a row begins with.
+  /// The record definitions with which decoding of a row begins.
   let records: [ArchiveReader.Definition]
 
   init(id: Int64, content: Content) {
@@ -30,14 +30,14 @@ struct Definition: Sendable {
     prefix = content.leavesHeadOut ? content.shapes.first.map { ArchiveEncoder.prefix(of: $0) } ?? [] : []
   }
 
-  /// Whether a row of the same kind has this definition, as far as that shows without making its own: it was encoded with these shapes
-  /// and needed no other.
+  /// Whether a row of the same kind can use this definition, checked without creating the row's own definition: the row must have been
+  /// encoded with exactly these shapes.
   func isThat(of row: EncodedRow, countsElements: Bool) -> Bool {
     !prefix.isEmpty && content.countsElements == countsElements && content.shapes.count == row.parts.shapes.count
       && zip(content.shapes, row.parts.shapes).allSatisfy { $0 === $1 } && row.bytes.starts(with: prefix)
   }
 
-  /// The stamp of an archive of a row.
+  /// Returns the stamp for an archive of a row.
   func stamp(of root: ArchiveValue) -> Stamp {
     Stamp(
       typeName: content.typeName, modelVersion: content.modelVersion, fingerprint: content.fingerprint,
@@ -46,7 +46,7 @@ struct Definition: Sendable {
 }
 
 extension Definition.Content {
-  /// The content of the definition that a row has to refer to.
+  /// Creates the content of the definition for a row.
   init(of row: EncodedRow, countsElements: Bool) {
     let head = row.parts.shapes.first.map { ArchiveEncoder.prefix(of: $0) } ?? []
     self.init(

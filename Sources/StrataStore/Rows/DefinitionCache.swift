@@ -1,9 +1,9 @@
 internal import StrataCore
 
-/// A cache of definitions for all connections of a store. It holds only committed definitions, because others may be
-/// rolled back, and their identifiers reused.
+/// A cache of definitions for all connections of a store. It holds only committed definitions, because an uncommitted
+/// definition may be rolled back, and its identifier reused.
 final class DefinitionCache: Sendable {
-  /// The stamp of the archives of a type, without the count.
+  /// The fields of a stamp except the count.
   struct Kind: Hashable {
     let typeName: String
     let modelVersion: Int?
@@ -27,7 +27,7 @@ final class DefinitionCache: Sendable {
 
   subscript(id: Int64) -> Definition? { state.withLock { $0.byID[id] } }
 
-  /// The newest known definition of a kind.
+  /// Returns the newest known definition of a kind.
   func newest(_ kind: Kind) -> Definition? { state.withLock { $0.newest[kind] } }
 
   func add(_ definition: Definition) {

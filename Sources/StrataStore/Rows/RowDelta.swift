@@ -1,17 +1,17 @@
 package import Foundation
 package import StrataCore
 
-/// The difference between the bytes of a row, the target, and those of an earlier one, the base: copies from any offset
+/// The difference between the bytes of a row (the target) and the bytes of an earlier row (the base): copies from any offset
 /// of the base, and new bytes.
 ///
 ///     size of the target, CRC-32 of the target (4 bytes), size of the script or 0, script
 ///
-/// The script is: the number of copies; for each copy, the number of new bytes before it, its length, and its offset relative
-/// to the end of the previous copy; then all new bytes. Numbers are LEB128, relative offsets zigzag. If its size is given, the
-/// script is deflated with the base as a dictionary, so that new text may repeat words of the base. If the size is 0, the
-/// script is stored uncompressed.
+/// The script consists of the number of copies; for each copy, the number of new bytes before it, its length, and its offset
+/// relative to the end of the previous copy; then all new bytes. Numbers are LEB128, relative offsets zigzag. If its size is
+/// given, the script is deflated with the base as a dictionary, so that new text can repeat words of the base. If the size is
+/// 0, the script is stored uncompressed.
 ///
-/// Copies may come from any distance, so that a change of a large document is as short as one of a small one. Only the
+/// Copies can have any distance, so that the delta for a small change is equally short in a large document. Only the
 /// dictionary is limited to deflate's window.
 package enum RowDelta {
   /// - Parameter deflates: whether the script may be deflated.
@@ -37,10 +37,10 @@ package enum RowDelta {
     return output.bytes.count <= target.count - target.count / 8 ? Data(output.bytes) : nil
   }
 
-  /// The size of a script in bytes up to which deflating it gains nothing.
+  /// The maximum size in bytes of a script that is not deflated, because deflating would save nothing.
   private static let shortest = 16
 
-  /// Whether a delta takes an inflation. The result for a damaged delta is arbitrary.
+  /// Whether a delta must be inflated. The result for a damaged delta is arbitrary.
   package static func isDeflated(_ delta: Data) -> Bool {
     var input = RowNumberReader(Array(delta.prefix(24)))
     guard input.number() != nil, input.crc() != nil else { return false }
@@ -134,7 +134,7 @@ package enum RowDelta {
     let words = BaseWords(base)
     var copies: [Copy] = []
     var position = 0, written = 0
-    // The bytes after a copy mostly continue in the base at the same distance.
+    // The bytes after a copy usually continue in the base at the same distance.
     var shift = 0
     while position + BaseWords.size <= target.count {
       guard let found = words.place(of: target, at: position, expected: position + shift) else {
@@ -170,7 +170,7 @@ private struct BaseWords {
 
   init(_ base: [UInt8]) {
     self.base = base
-    // In a large document every nth word is enough, because matches are extended in both directions.
+    // In a large document, every nth word is enough, because matches are extended in both directions.
     let step = max(1, base.count / Self.mostEntries)
     let bits = max(6, min(17, Int.bitWidth - (base.count / step).leadingZeroBitCount + 1))
     shift = UInt64(64 - bits)
@@ -182,7 +182,7 @@ private struct BaseWords {
     }
   }
 
-  /// The offset in the base of the target's word at `position`. The expected offset is tried first.
+  /// Returns the offset in the base of the target's word at `position`. The expected offset is tried first.
   func place(of target: [UInt8], at position: Int, expected: Int) -> Int? {
     let word = Self.word(target, position)
     if expected >= 0, expected <= base.count - Self.size, Self.word(base, expected) == word { return expected }
@@ -196,13 +196,13 @@ private struct BaseWords {
   }
 }
 
-/// Numbers as bytes: seven bits each, the lowest first (LEB128).
+/// Encodes numbers in seven bits for each byte, lowest first (LEB128).
 private struct RowNumbers {
   var bytes: [UInt8] = []
 
   mutating func append(_ number: Int) { append(UInt64(number)) }
 
-  /// A number that may be negative, its sign in the lowest bit.
+  /// Appends a number that may be negative, with its sign in the lowest bit (zigzag).
   mutating func append(distance: Int) { append(UInt64(bitPattern: Int64(distance << 1 ^ distance >> 63))) }
 
   private mutating func append(_ number: UInt64) {

@@ -1,10 +1,11 @@
 internal import Foundation
 internal import StrataCore
 
-/// The kept revisions of a key with the cost of opening each, in which later revisions find the bases of their deltas.
+/// The kept revisions of a key and the cost of opening each. Later revisions choose the bases of their deltas from it.
 ///
-/// Counted from 0, revision i needs at most as many deltas as the sum of its hexadecimal digits. If that holds for the
-/// revisions before it, it holds for the base that a save chooses. If no revision is missing, the chain chooses the same base.
+/// With revisions numbered from 0, opening revision i takes at most as many deltas as the sum of its hexadecimal digits. If
+/// the revisions before it satisfy this, so does the base that a save chooses. If no revision is missing, the chain chooses
+/// the same base.
 struct StoreChain {
   /// The cost of opening a revision.
   private struct Cost {
@@ -13,10 +14,10 @@ struct StoreChain {
   }
 
   private var costs: [Int64: Cost] = [:]
-  /// The last possible base for each number of deltas in its own chain.
+  /// The last possible base for each number of deltas in its chain.
   private var last: [(id: Int64, seq: Int64)?] = []
 
-  /// Whether a row can keep its form: its base is in the chain, and it stays within its limits of deltas and inflations.
+  /// Whether a row can keep its form: its base is in the chain, and it is within its limits of deltas and inflations.
   func holds(_ row: StoredRow) -> Bool {
     guard row.form == .delta else { return true }
     guard let base = row.base, let cost = costs[base] else { return false }
@@ -34,15 +35,15 @@ struct StoreChain {
     last[cost.deltas] = (row.id, row.seq)
   }
 
-  /// The identifier of the nearest earlier revision that a row may be a delta of.
+  /// Returns the identifier of the nearest earlier revision that can be the base of the row's delta.
   func base(of row: StoredRow) -> Int64? {
     last.prefix(row.mostDeltas).compactMap { $0 }.max { $0.seq < $1.seq }?.id
   }
 }
 
 extension StoredRow {
-  /// The most deltas allowed from the row to the whole row of its chain: the sum of the hexadecimal digits of its number,
-  /// counted from 0.
+  /// The maximum number of deltas between the row and the whole row of its chain: the sum of the hexadecimal digits of its
+  /// number, counted from 0.
   var mostDeltas: Int {
     var rest = seq - 1, sum = 0
     while rest > 0 {
@@ -52,34 +53,34 @@ extension StoredRow {
     return sum
   }
 
-  /// The most inflations allowed for opening the row: ⌈log2 n⌉ + 1 for revision n.
+  /// The maximum number of inflations for opening the row: ⌈log2 n⌉ + 1 for revision n.
   var mostInflations: Int { Int64.bitWidth - max(0, seq - 1).leadingZeroBitCount + 1 }
 
-  /// Whether the row's own delta takes an inflation.
+  /// Whether the row's own delta must be inflated.
   var isDeflated: Bool { content.map { RowDelta.isDeflated($0) } ?? false }
 }
 
 extension StoreTransaction {
-  /// Stores the content of a revision anew, as a delta of one in the chain if that saves space.
+  /// Stores the content of a revision again, as a delta of a revision in the chain if that saves space.
   ///
   /// - Parameters:
   ///   - bytes: the content without its head.
-  ///   - isHead: whether it is the last revision of its key, which is stored whole.
+  ///   - isHead: whether this is the last revision of its key, which is stored whole.
   /// - Returns: the new row, which the caller writes to the table.
   func storing(_ bytes: [UInt8], in row: StoredRow, after chain: StoreChain, isHead: Bool) throws -> StoredRow {
     try storing(bytes, in: row, from: isHead ? nil : chain.base(of: row).flatMap { try revision($0) })
   }
 
-  /// Stores the content of a revision anew, as a delta of a base if that saves space.
+  /// Stores the content of a revision again, as a delta of a base if that saves space.
   ///
-  /// - Parameter most: the most inflations for opening the row, if that is less than the revision's own limit.
+  /// - Parameter most: the maximum number of inflations for opening the row, if it is less than the revision's own limit.
   func storing(
     _ bytes: [UInt8], in row: StoredRow, from base: StoredRow?, inflations most: Int = .max
   ) throws -> StoredRow {
     guard let base, let delta = try delta(of: bytes, row, from: base, inflations: most) else {
       return try storing(bytes, in: row, inflations: most)
     }
-    // So short a delta certainly saves space, so the whole form need not be tried.
+    // A delta this short always saves space, so the whole form need not be tried.
     if bytes.count > RowParts.longestInPlace, delta.count <= bytes.count / 8 { return row.with(delta, of: base) }
     let whole = try storing(bytes, in: row, inflations: most)
     guard try saves(delta, whole, bytes) else { return whole }

@@ -2,13 +2,13 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The content of a revision as bytes, with its definition and shared content: all that decoding needs, without the database.
+/// The bytes of a revision, its definition and shared content. It can be decoded without the database.
 struct StoredContent: Sendable {
-  /// The key and the number for errors.
+  /// The key and the revision number, for error messages.
   var key = ""
   var revision = 0
   let definition: Definition
-  /// The row with its head.
+  /// The bytes of the row with its head.
   let bytes: [UInt8]
   let contents: RowContents
 }
@@ -18,7 +18,7 @@ extension StoreTransaction {
 
   private var selectRow: String { "SELECT \(StoredRow.columns) FROM \(tables.revisions)" }
 
-  /// A key and its last revision; `nil` if there is no such key.
+  /// Returns the identifier of a key and its last revision; `nil` if the key does not exist.
   func head(of key: String) throws -> (key: Int64, row: StoredRow)? {
     try Self.checkText(key, "a key")
     return try first(of: .head, { $0.bind(key) }) { row in
@@ -46,17 +46,17 @@ extension StoreTransaction {
     try StoredRow.fetch(statement("\(selectRow) WHERE key = ? AND seq = ?"), [key, seq])
   }
 
-  /// The last revision before a number.
+  /// Returns the last revision before a number.
   func revision(ofKey key: Int64, before seq: Int64) throws -> StoredRow? {
     try StoredRow.fetch(statement("\(selectRow) WHERE key = ? AND seq < ? ORDER BY seq DESC LIMIT 1"), [key, seq])
   }
 
-  /// The revisions of a key, the first one first.
+  /// Returns the revisions of a key in ascending order.
   func revisions(ofKey key: Int64) throws -> [StoredRow] {
     try StatementRow.all(of: statement("\(selectRow) WHERE key = ? ORDER BY seq"), [key]) { try StoredRow($0) }
   }
 
-  /// The revision at a point; `nil` if the key does not exist, or did not exist at that time.
+  /// Returns the revision at a point; `nil` if the key does not exist, or did not exist at that time.
   ///
   /// - Throws: ``StoreError`` with the code `notFound` for a number or a label that does not exist.
   func row(of key: String, at point: StorePoint) throws -> StoredRow? {
@@ -75,7 +75,7 @@ extension StoreTransaction {
       }
       return row
     case .time(let time):
-      // The whole row is read to verify its checksum, because a damaged time would select a wrong revision.
+      // The whole row is read in order to verify its checksum, because a damaged time would select a wrong revision.
       let later = try StoredRow.fetch(
         statement("\(selectRow) WHERE key = ? AND time > ? ORDER BY seq LIMIT 1"), [head.key, time.milliseconds])
       guard let later else { return head.row }
@@ -95,7 +95,7 @@ extension StoreTransaction {
     }
   }
 
-  /// The identifier of the revision with a label; `nil` if there is no such label.
+  /// Returns the identifier of the revision with a label; `nil` if the label does not exist.
   private func revision(ofLabel name: String, key: Int64) throws -> Int64? {
     try Self.checkText(name, "a label")
     return try StatementRow.first(
@@ -109,7 +109,7 @@ extension StoreTransaction {
 
   // MARK: Content
 
-  /// The content of a revision; `nil` for a deletion.
+  /// Returns the content of a revision; `nil` for a deletion.
   func content(of row: StoredRow) throws -> StoredContent? {
     guard let id = row.definition, row.form != .tombstone else { return nil }
     let definition = try definition(id)
@@ -120,7 +120,7 @@ extension StoreTransaction {
       contents: mayReferToPieces(bytes) ? try pieces(of: row.id) : RowContents([:]))
   }
 
-  /// Whether a row may refer to long strings and data, because its bytes contain the tag of such a reference.
+  /// Whether a row can refer to long strings and data: its bytes contain the tag of such a reference.
   private func mayReferToPieces(_ bytes: [UInt8]) -> Bool {
     let tag = RowParts.contentTag
     return bytes.withUnsafeBytes { bytes in
@@ -135,9 +135,9 @@ extension StoreTransaction {
     }
   }
 
-  /// The bytes of a row without its head, whatever it is a delta of.
+  /// Returns the bytes of a row without its head, with the deltas of its chain applied.
   ///
-  /// - Parameter head: what they are put behind.
+  /// - Parameter head: bytes to put before them.
   func plainBytes(of row: StoredRow, after head: [UInt8] = []) throws -> [UInt8] {
     if row.form == .whole {
       guard let content = row.content else { return head }
@@ -180,7 +180,8 @@ extension StoreTransaction {
 
   /// Stores content without its head in a row, in place or as a blob.
   ///
-  /// - Parameter most: the most inflations for opening the row. A blob takes one, so with 0 the row stays in place, however long it is.
+  /// - Parameter most: the maximum number of inflations for opening the row. A blob takes one, so with 0 the content stays in place
+  ///   regardless of its length.
   /// - Returns: the row with its form, and its content or its blob.
   func storing(_ bytes: [UInt8], in row: StoredRow, inflations most: Int = .max) throws -> StoredRow {
     var row = row
@@ -208,9 +209,9 @@ extension StoreTransaction {
     if let blob = row.blob { try removeUnused(blob) }
   }
 
-  /// The base of a revision's delta. With numbers counted from 0, its number is the revision's with the last nonzero
-  /// hexadecimal digit decremented; this is repeated until there is a revision with content. So most revisions are deltas of
-  /// the one before, and none has more deltas in its chain than the sum of its digits.
+  /// Returns the base of a revision's delta. With revisions numbered from 0, the number of the base is the revision's number with its
+  /// last nonzero hexadecimal digit decremented. This is repeated until a revision with content exists. So most revisions are deltas of
+  /// the previous one, and the chain of a revision has at most as many deltas as the sum of its digits.
   private func base(of row: StoredRow) throws -> StoredRow? {
     var number = row.seq - 1
     while number > 0 {
@@ -220,7 +221,7 @@ extension StoreTransaction {
     return nil
   }
 
-  /// Writes a key and what its last revision is.
+  /// Writes a key and the identifier of its last revision.
   func put(_ name: String, id: Int64, head: Int64, isNew: Bool) throws {
     let crc = Int64(StoredKey.checksum(name, id: id, head: head))
     if isNew {
@@ -267,7 +268,7 @@ extension StoreTransaction {
 
   // MARK: Blobs
 
-  /// The long strings and data that a revision refers to.
+  /// Returns the long strings and data that a revision refers to.
   func pieces(of revision: Int64) throws -> RowContents {
     let ids = try Int64.fetchAll(
       statement("SELECT blob FROM \(tables.pieces) WHERE revision = ?"), arguments: [revision])
@@ -280,7 +281,7 @@ extension StoreTransaction {
     return RowContents(contents)
   }
 
-  /// The content of a blob.
+  /// Returns the content of a blob.
   func blob(_ id: Int64) throws -> Data {
     let damage = StoreError(.damaged, "content that rows share is missing or damaged; check the store, then salvage it")
     let row = try StatementRow.first(
@@ -297,13 +298,13 @@ extension StoreTransaction {
     return Data(output)
   }
 
-  /// The size in bytes of a blob in its table.
+  /// Returns the stored size of a blob in bytes.
   func storedSize(ofBlob id: Int64) throws -> Int {
     try Int.fetchOne(statement("SELECT length(bytes) FROM \(tables.blobs) WHERE id = ?"), arguments: [id]) ?? 0
   }
 
-  /// Returns the identifier of the blob with a content, and creates it if needed. A damaged blob gets its bytes back,
-  /// which repairs all rows that refer to it.
+  /// Returns the identifier of the blob with a content, and creates it if needed. If the blob is damaged, its bytes are restored, which
+  /// repairs all rows that refer to it.
   func makeBlob(_ content: Data, digest: [UInt8]) throws -> Int64 {
     let hash = Data(digest)
     let known = try StatementRow.first(
@@ -325,7 +326,7 @@ extension StoreTransaction {
     return db.lastInsertedRowID
   }
 
-  /// Whether a blob has the bytes that were written, without inflating them.
+  /// Whether a blob is undamaged, without inflating it.
   private static func isWhole(_ row: StatementRow, size: Int) throws -> Bool {
     do {
       let bytes: Data = try row.column(3)
@@ -333,7 +334,7 @@ extension StoreTransaction {
     } catch let error as StoreError where error.code == .damaged { return false }
   }
 
-  /// Records the contents that a revision refers to.
+  /// Records the long strings and data that a revision refers to.
   func addPieces(_ contents: [[UInt8]: Data], to revision: Int64) throws {
     for (digest, content) in contents {
       try execute(

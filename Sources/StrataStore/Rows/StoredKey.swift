@@ -4,12 +4,12 @@ internal import StrataCore
 
 /// A row of the table of keys.
 struct StoredKey {
-  /// The bytes of its name, by which keys are ordered. Damaged bytes may be invalid UTF-8.
+  /// The bytes of the name, which determine the order of keys. Damaged bytes may be invalid UTF-8.
   let bytes: Data
   let id: Int64
-  /// The identifier of its last revision.
+  /// The identifier of the last revision.
   let head: Int64
-  /// Whether its checksum matches its name, identifier and last revision.
+  /// Whether the checksum matches the name, the identifier and the last revision.
   private let isRight: Bool
 
   static let damage = "the checksum of a key is wrong; check the store, then salvage it"
@@ -26,7 +26,7 @@ struct StoredKey {
     isRight = try Int64(Self.checksum(id, head) { $0.append(bytes.bytes) }) == row.column(index + 3) as Int64
   }
 
-  /// Its name, with invalid UTF-8 replaced.
+  /// The name, with invalid UTF-8 replaced.
   var name: String { String(decoding: bytes, as: UTF8.self) }
 
   /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong.
@@ -34,10 +34,10 @@ struct StoredKey {
     if !isRight { throw StoreError(.damaged, Self.damage, key: name) }
   }
 
-  /// The checksum of a key, which no other row has part in.
+  /// Returns the checksum of a key, which does not depend on other rows.
   static func checksum(_ name: String, id: Int64, head: Int64) -> Int32 { checksum(id, head) { $0.append(name) } }
 
-  /// The checksum of a label.
+  /// Returns the checksum of a label.
   static func checksum(ofLabel name: String, key: Int64, revision: Int64) -> Int32 {
     checksum(key, revision) { $0.append(name) }
   }
@@ -61,7 +61,7 @@ struct StoredKey {
 extension StoreTransaction {
   /// Checks a text before it is saved or looked up.
   ///
-  /// - Throws: ``StoreError`` with the code `invalid` for text with a NUL, where SQLite would end it.
+  /// - Throws: ``StoreError`` with the code `invalid` if the text contains a NUL, at which SQLite would end it.
   static func checkText(_ text: String?, _ what: String, key: String? = nil) throws {
     guard let text, text.utf8.contains(0) else { return }
     throw StoreError(.invalid, "\(what) must not have a NUL (U+0000); SQLite would end it there", key: key)

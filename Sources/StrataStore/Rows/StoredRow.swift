@@ -28,7 +28,7 @@ struct StoredRow {
   var content: Data?
   var base: Int64?
   var blob: Int64?
-  /// The number of the revision whose state this one repeats.
+  /// The number of the revision whose state this revision repeats.
   var origin: Int64?
   var author: String?
   var note: String?
@@ -40,7 +40,7 @@ struct StoredRow {
   /// Form and action in one column.
   var kind: Int { form.rawValue * 8 + action.rawValue }
 
-  /// The checksum of all columns, which needs no other row.
+  /// The checksum of all columns, which does not depend on other rows.
   var checksum: Int32 {
     var buffer = ByteBuffer(minimumCapacity: 96 + (content?.count ?? 0))
     for number in [id, key, seq, time, definition ?? -1, Int64(kind), base ?? -1, blob ?? -1, origin ?? -1] {
@@ -63,9 +63,10 @@ struct StoredRow {
 }
 
 extension StoredRow {
-  /// Reads a row, whose columns begin with those of ``columns``.
+  /// Reads a row whose first columns are ``columns``.
   ///
-  /// - Throws: ``StoreError`` with the code `damaged` where the checksum is wrong, or a column is none that is written.
+  /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong, or a column has a value that is never
+  ///   written.
   init(_ row: StatementRow) throws {
     let kind: Int = try row.column(5)
     guard kind >= 0, let form = Form(rawValue: kind / 8), let action = StoreRevision.Action(rawValue: kind % 8) else {

@@ -1,13 +1,13 @@
 /// Inflates the body of one member from pieces of input, within limits.
 ///
-/// Memory follows the data, never the stamp: the body grows to at most four times the input that is there, and
-/// then by doubling what was really inflated, never past the size that the stamp names. ``feed(whole:)`` may reserve that size at
-/// once if the input can inflate to it.
+/// Memory use depends on the data, never on the stamp alone. The initial capacity is at most four times the available input,
+/// or 64 KiB. Later, the capacity grows to twice the inflated size, but not beyond the size in the stamp. ``feed(whole:)``
+/// may reserve that size at once if the input can inflate to it.
 struct BodyInflater {
   private static let smallestReserve = 64 << 10
-  /// Small enough that the checksum finds the bytes in the cache.
+  /// Small enough that the bytes are still in the cache when the checksum is computed.
   private static let step = 256 << 10
-  /// Below this size a high ratio harms nobody.
+  /// The body size up to which any ratio is accepted, because the memory use is small.
   private static let ratioThreshold = 1 << 20
 
   private let stream: InflateStream
@@ -16,15 +16,15 @@ struct BodyInflater {
   private let fileOffset: Int
   private var crc: UInt32 = 0
   private var inputSize = 0
-  /// What was inflated so far.
+  /// The bytes that were inflated so far.
   private(set) var body: [UInt8] = []
   /// Whether the deflate data is complete.
   private(set) var isFinished = false
 
   /// - Parameters:
-  ///   - inputHint: How many bytes of input are at hand.
-  ///   - fileOffset: Where the member begins in its file, for error messages.
-  /// - Throws: ``ArchiveError/Code/limitExceeded`` where the stamp names more than is allowed.
+  ///   - inputHint: the number of available bytes of input.
+  ///   - fileOffset: the offset of the member in its file, for error messages.
+  /// - Throws: ``ArchiveError/Code/limitExceeded`` if the size in the stamp exceeds the limit.
   init(stamp: Stamp, limits: ArchiveLimits, stream: InflateStream, inputHint: Int, fileOffset: Int) throws {
     self.stream = stream
     self.fileOffset = fileOffset
@@ -38,12 +38,12 @@ struct BodyInflater {
     }
     self.expected = expected
     let affordable = inputHint > Int.max / 8 ? inputHint : inputHint * 4
-    // One byte more, so that a body which is too long shows without another allocation.
+    // One byte more, so that a body that is too long is detected without another allocation.
     body.reserveCapacity(min(expected, max(affordable, Self.smallestReserve)) + 1)
   }
 
-  /// Inflates the whole body, of which nothing was inflated before, from input that goes to the end of the file. Returns and
-  /// throws as ``feed(_:)`` does.
+  /// Inflates the whole body from input that extends to the end of the file. Must be the first call. Returns and throws as
+  /// ``feed(_:)`` does.
   mutating func feed(whole input: RawSpan) throws -> Int {
     // A lower ratio is checked after each step.
     guard ratio >= WholeDeflate.mostRatio, let used = WholeDeflate.inflate(input, size: expected, to: &body) else {
@@ -55,8 +55,8 @@ struct BodyInflater {
     return used
   }
 
-  /// Inflates as much of `input` as belongs to the body.
-  /// - Returns: How many bytes of `input` were used: all of them unless ``isFinished`` is now set.
+  /// Inflates the part of `input` that belongs to the body.
+  /// - Returns: the number of bytes of `input` that were used: all of them unless ``isFinished`` is now set.
   mutating func feed(_ input: RawSpan) throws -> Int {
     var consumed = 0
     while !isFinished {
@@ -76,7 +76,7 @@ struct BodyInflater {
       try checkRatio()
       crc = Checksum.crc32(of: body.bytes.extracting(before..<body.count), continuing: crc)
       isFinished = step.isFinished
-      // Room that was left over means that the input is used up.
+      // If the output is not full, the input is used up.
       if produced < room, consumed == input.byteCount { break }
       guard step.consumed > 0 || produced > 0 || isFinished else {
         throw damage("the compressed data leads nowhere")
@@ -85,7 +85,7 @@ struct BodyInflater {
     return consumed
   }
 
-  /// The body, once its checksum and sizes are found right.
+  /// Returns the body after its checksum and sizes have been verified.
   func finish(crc expectedCRC: UInt32, size: UInt32) throws -> [UInt8] {
     guard crc == expectedCRC else {
       throw damage("the checksum is wrong, so these are not the bytes that were written; take another copy of the file")
@@ -119,6 +119,6 @@ struct BodyInflater {
 }
 
 extension Stamp {
-  /// How large the inflated body of the member is that carries this stamp.
+  /// The inflated size of the body of the member with this stamp.
   fileprivate var bodySize: UInt64 { kind == .end ? 0 : plainSize }
 }

@@ -2,9 +2,9 @@ internal import CZlib
 
 /// The CRC-32 of gzip (RFC 1952 §8).
 package enum Checksum {
-  /// The checksum of `bytes`, going on from the checksum of the bytes before them.
+  /// Returns the checksum of `bytes`, continued from the checksum of the bytes before them.
   package static func crc32(of bytes: RawSpan, continuing previous: UInt32 = 0) -> UInt32 {
-    // zlib takes a null pointer as a request for the initial value.
+    // zlib interprets a null pointer as a request for the initial value.
     guard !bytes.isEmpty else { return previous }
     let value = bytes.withUnsafeBytes {
       crc32_z(uLong(previous), $0.bindMemory(to: Bytef.self).baseAddress, $0.count)

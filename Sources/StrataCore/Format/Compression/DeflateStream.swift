@@ -1,15 +1,14 @@
 internal import CZlib
 
-// This file and InflateStream.swift are the only ones that hold zlib's pointers. zlib keeps a pointer back to
-// its `z_stream`, which therefore must not move and lies on the heap. The pointers to input and output are
-// cleared before a call returns.
+// Only this file and InflateStream.swift hold pointers of zlib. zlib keeps a pointer back to its `z_stream`, which must not move and is
+// therefore on the heap. The pointers to input and output are cleared before a call returns.
 
 /// A raw deflate stream of zlib.
 ///
-/// Unchecked, since zlib's state is a pointer: whoever takes a stream out of the pool is its only user.
+/// Unchecked, because zlib's state is a pointer. Only the user that took a stream out of the pool accesses it.
 final class DeflateStream: @unchecked Sendable {
   private static let pools = Memory.allCases.map { _ in StreamPool<DeflateStream>() }
-  /// Fixed, so that equal bodies meet equal rooms for output.
+  /// Fixed, so that equal bodies get output buffers of equal size.
   private static let outputStep = 64 << 10
   /// zlib counts input in 32 bits.
   private static let inputStep = 1 << 30
@@ -17,11 +16,12 @@ final class DeflateStream: @unchecked Sendable {
   private let stream: UnsafeMutablePointer<z_stream>
   private let level: Int
 
-  /// How much memory a stream has. zlib clears its tables before each body, which takes longer than deflating a small body does.
+  /// The memory of a stream. zlib clears its tables before each body, which takes longer than deflating a small body.
   ///
-  /// The window holds the body and zlib's look-ahead of 262 bytes, and a block has room for each byte (deflate.c: `MIN_LOOKAHEAD`, `lit_bufsize`).
-  /// So the table of hashes alone can change the bytes, where different texts of one hash fill the list of candidates for a match. Of 300,000
-  /// test bodies, 2 gave different bytes, of the same length. Levels below 6 look at few candidates, and always have the full memory.
+  /// The window has room for the body and zlib's look-ahead of 262 bytes, and a block has room for each byte (deflate.c: `MIN_LOOKAHEAD`,
+  /// `lit_bufsize`). So only the size of the hash table can change the bytes, if different texts with one hash fill the list of candidates
+  /// for a match. Of 300,000 test bodies, 2 gave different bytes, of the same length. Levels below 6 examine few candidates, and always use
+  /// the full memory.
   private enum Memory: Int, CaseIterable {
     case small, medium, full
 
@@ -44,7 +44,7 @@ final class DeflateStream: @unchecked Sendable {
   }
 
   deinit {
-    // Harmless where the initialization failed: zlib then finds no state.
+    // Harmless if the initialization failed, because zlib then finds no state.
     deflateEnd(stream)
     stream.deinitialize(count: 1)
     stream.deallocate()
@@ -53,8 +53,8 @@ final class DeflateStream: @unchecked Sendable {
   /// Deflates `input` and appends it to `output`.
   ///
   /// - Parameters:
-  ///   - dictionary: bytes that the input may repeat; inflating needs them too.
-  ///   - isLast: whether the stream ends here. Otherwise it ends with a whole byte, and what another call appends continues it.
+  ///   - dictionary: bytes that the input may repeat. Inflating needs the same bytes.
+  ///   - isLast: whether the stream ends here. Otherwise the output ends at a byte boundary, and the output of another call continues it.
   static func deflate(
     _ input: RawSpan, dictionary: RawSpan = RawSpan(), level: Int, isLast: Bool = true, to output: inout [UInt8]
   ) throws {
@@ -63,7 +63,7 @@ final class DeflateStream: @unchecked Sendable {
     let idle = pool.take { $0.level == level }
     let stream = try idle ?? DeflateStream(level: level, memory)
     try stream.deflate(input, dictionary, end: isLast ? Z_FINISH : Z_SYNC_FLUSH, to: &output)
-    // A stream that failed is dropped, not given back.
+    // A stream that failed is released, not returned to the pool.
     pool.give(stream)
   }
 

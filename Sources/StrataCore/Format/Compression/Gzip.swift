@@ -5,15 +5,15 @@ package enum Gzip {
   /// The deflate data of an empty body, at every level.
   static let emptyBody: [UInt8] = [0x03, 0x00]
 
-  /// Appends one member. On failure `output` is left as it was.
+  /// Appends one member. On failure, `output` is unchanged.
   ///
   /// The stamp's plain size is set to the size of `body`, except in an ``Stamp/Kind/end`` stamp, whose body must
   /// be empty.
   ///
   /// - Parameters:
-  ///   - minimumSize: how many bytes the member has at least. What deflates to less gets empty blocks before it, since
-  ///     readers bound the work of a file by its size.
-  ///   - link: the place of a stream's member in its file.
+  ///   - minimumSize: the minimum size of the member in bytes. A smaller member gets empty blocks before its deflate
+  ///     data, because readers limit the work for a file by its size.
+  ///   - link: the position of a stream's member in its file.
   ///   - blocks: whether a large body is deflated in blocks.
   package static func appendMember(
     body: RawSpan, stamp: Stamp, level: CompressionLevel = .balanced, minimumSize: Int = 0, link: StreamLink? = nil,
@@ -57,13 +57,13 @@ package enum Gzip {
     }
   }
 
-  /// Gives a member of a stream its place, in the header of which another one was written.
+  /// Replaces the link in the header of a stream's member.
   static func setLink(_ link: StreamLink, ofMember member: inout [UInt8]) throws {
     let header = try GzipHeader(at: 0, in: member.bytes, fileOffset: 0)
     try member.replaceSubrange(..<header.length, with: GzipHeader.bytes(for: header.stamp, link: link))
   }
 
-  /// Reads the member that begins at `offset`, and tells where the next one would begin.
+  /// Reads the member that begins at `offset`, and returns the offset of the next one.
   ///
   /// - Throws: ``ArchiveError`` with the code `notAnArchive`, `newerFormat`, `truncated`, `damaged` or
   ///   `limitExceeded`.
@@ -97,12 +97,13 @@ package enum Gzip {
       .truncated, "the archive ends before its content does, so a part of the file is missing", byteOffset: fileOffset)
   }
 
-  /// Stored blocks without content (RFC 1951 §3.2.4), of at least this number of bytes and few more.
+  /// Returns empty stored blocks (RFC 1951 §3.2.4) of at least this number of bytes, and at most four more.
   private static func emptyBlocks(_ size: Int) -> [UInt8] {
     [[UInt8]](repeating: [0, 0, 0, 0xFF, 0xFF], count: (size + 4) / 5).flatMap(\.self)
   }
 
-  /// Stored blocks (RFC 1951 §3.2.4). zlib cuts them to the buffers that it is given; these never vary.
+  /// Appends stored blocks (RFC 1951 §3.2.4). zlib would split them by the sizes of its buffers; these blocks depend
+  /// only on the body.
   private static func appendStored(_ body: RawSpan, to output: inout [UInt8]) {
     output.reserveCapacity(output.count + body.byteCount + (body.byteCount / 0xFFFF + 1) * 5 + trailerSize)
     var position = 0

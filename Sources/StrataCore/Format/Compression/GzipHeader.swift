@@ -1,9 +1,9 @@
 /// The header of a member: gzip (RFC 1952 §2.3) with an extra field, a checksum and no other option.
 package struct GzipHeader: Sendable {
-  /// The bytes before the extra field, its length included.
+  /// The number of bytes before the extra field, including its length.
   package static let fixedSize = 12
 
-  /// The longest header that is written.
+  /// The size of the longest header that is written.
   static let largestWritten = fixedSize + Stamp.longestTypeName + 64 + checksumSize
 
   private static let checksumSize = 2
@@ -13,21 +13,22 @@ package struct GzipHeader: Sendable {
   private static let flags: UInt8 = 0x04 | 0x02
   private static let unknownSystem: UInt8 = 255
 
-  /// What the extra field says.
+  /// The stamp in the extra field.
   package let stamp: Stamp
-  /// The place that a member of a stream states; `nil` where it states none.
+  /// The link of a stream's member; `nil` if it has none.
   let link: StreamLink?
-  /// Bytes from the first one of the magic to the last one of the header's checksum.
+  /// The length in bytes, from the magic number to the header's checksum.
   package let length: Int
   /// The length without the link.
   var unlinkedLength: Int { length - (link?.subfield.count ?? 0) }
 
-  /// The header that carries a stamp. Equal stamps give equal bytes: there is no time and no system in it.
+  /// Returns the header with a stamp. Equal stamps have equal headers, because the header contains neither a time nor a
+  /// system.
   package static func bytes(for stamp: Stamp, link: StreamLink? = nil) throws -> [UInt8] {
     let extra = try stamp.extraField() + (link?.subfield ?? [])
     var bytes: [UInt8] = [magic.0, magic.1, deflateMethod, flags, 0, 0, 0, 0, 0, unknownSystem]
     bytes.reserveCapacity(fixedSize + extra.count + checksumSize)
-    // A type name is limited so that this holds; the check is for whoever changes that.
+    // The limit for type names guarantees this. The check protects against later changes of the limit.
     guard let extraSize = UInt16(exactly: extra.count) else {
       throw ArchiveError(.notEncodable, "the stamp is too long for a gzip header")
     }
@@ -37,16 +38,16 @@ package struct GzipHeader: Sendable {
     return bytes
   }
 
-  /// Whether the first four bytes of a header stand at a place; these must be there.
+  /// Whether the four bytes at `place`, which must exist, are the first four bytes of a header.
   static func mayBegin(_ bytes: [UInt8], at place: Int) -> Bool {
     bytes[place] == magic.0 && bytes[place + 1] == magic.1 && bytes[place + 2] == deflateMethod
       && bytes[place + 3] == flags
   }
 
-  /// Reads the first ``fixedSize`` bytes of a header and tells how long the whole of it is.
+  /// Reads the first ``fixedSize`` bytes of a header, and returns the length of the whole header.
   ///
-  /// - Parameter fileOffset: Where the member begins in its file. Where that is not at 0, wrong bytes are damage
-  ///   and not some other file.
+  /// - Parameter fileOffset: the offset of the member in its file. If it is not 0, wrong bytes are damage instead of a
+  ///   file of another type.
   package static func length(at offset: Int, in bytes: RawSpan, fileOffset: Int) throws -> Int {
     func reject(_ reason: String) -> ArchiveError {
       guard fileOffset > 0 else { return ArchiveError(.notAnArchive, reason, byteOffset: fileOffset) }
@@ -71,7 +72,7 @@ package struct GzipHeader: Sendable {
     return fixedSize + Int(extraSize) + checksumSize
   }
 
-  /// Reads and checks the header that begins at `offset`.
+  /// Reads and verifies the header that begins at `offset`.
   package init(at offset: Int, in bytes: RawSpan, fileOffset: Int) throws {
     let length = try Self.length(at: offset, in: bytes, fileOffset: fileOffset)
     guard bytes.byteCount - offset >= length else { throw Self.truncation(fileOffset) }

@@ -1,14 +1,14 @@
 internal import CZlib
 
-/// A raw inflate stream of zlib. See DeflateStream.swift for the rules that its pointers follow.
+/// A raw inflate stream of zlib. DeflateStream.swift describes the rules for its pointers.
 ///
-/// Unchecked, since zlib's state is a pointer: whoever takes a stream out of the pool is its only user.
+/// Unchecked, because zlib's state is a pointer. Only the user that took a stream out of the pool accesses it.
 final class InflateStream: @unchecked Sendable {
   private static let pool = StreamPool<InflateStream>()
 
   private let stream: UnsafeMutablePointer<z_stream>
 
-  /// zlib fails on good arguments only where the system gives it no memory.
+  /// With valid arguments, zlib fails only if the system has no memory.
   static var noMemory: ArchiveError {
     ArchiveError(.fileSystem, "the system has no memory left for a zlib stream")
   }
@@ -20,22 +20,22 @@ final class InflateStream: @unchecked Sendable {
   }
 
   deinit {
-    // Harmless where the initialization failed: zlib then finds no state.
+    // Harmless if the initialization failed, because zlib then finds no state.
     inflateEnd(stream)
     stream.deinitialize(count: 1)
     stream.deallocate()
   }
 
-  /// Runs `body` with a fresh stream that nobody else uses.
+  /// Runs `body` with a reset stream, to which it has exclusive access.
   static func withStream<Result>(_ body: (InflateStream) throws -> Result) throws -> Result {
     let stream = try pool.take() ?? InflateStream()
     guard inflateReset(stream.stream) == Z_OK else { throw noMemory }
-    // A reset makes a stream good again whatever data it met.
+    // A reset makes a stream usable again, whatever data it has processed.
     defer { pool.give(stream) }
     return try body(stream)
   }
 
-  /// Hands over the bytes that the input may repeat, before the first of it.
+  /// Sets the bytes that the input may repeat. Must be called before the first input.
   func prime(_ dictionary: RawSpan) throws {
     guard !dictionary.isEmpty else { return }
     let status = dictionary.withUnsafeBytes {
@@ -44,9 +44,9 @@ final class InflateStream: @unchecked Sendable {
     guard status == Z_OK else { throw Self.noMemory }
   }
 
-  /// What one call of ``inflate(_:room:to:)`` came to.
+  /// The result of one call of ``inflate(_:room:to:)``.
   struct Step {
-    /// Bytes of input that were used up.
+    /// The number of bytes of input that were used.
     var consumed: Int
     /// Whether the deflate data is complete.
     var isFinished: Bool
@@ -57,8 +57,8 @@ final class InflateStream: @unchecked Sendable {
   /// Inflates until `room` bytes were appended, the input is used up or the data ends.
   ///
   /// - Parameters:
-  ///   - input: The next bytes; zlib is shown at most 1 GiB of them at once.
-  ///   - room: At least 1 and at most 1 GiB. Memory for it is the only memory that `output` grows by.
+  ///   - input: the next bytes. At most 1 GiB of them is passed to zlib at once.
+  ///   - room: the number of bytes by which `output` may grow, from 1 byte to 1 GiB.
   func inflate(_ input: RawSpan, room: Int, to output: inout [UInt8]) throws -> Step {
     let room = max(1, min(room, 1 << 30))
     var status = Z_OK
@@ -82,7 +82,7 @@ final class InflateStream: @unchecked Sendable {
       stream.pointee.avail_out = 0
     }
     switch status {
-    // A buffer error only says that there was nothing to do.
+    // A buffer error only means that no progress was possible.
     case Z_OK, Z_BUF_ERROR: return Step(consumed: consumed, isFinished: false, isInvalid: false)
     case Z_STREAM_END: return Step(consumed: consumed, isFinished: true, isInvalid: false)
     case Z_DATA_ERROR, Z_NEED_DICT: return Step(consumed: consumed, isFinished: false, isInvalid: true)

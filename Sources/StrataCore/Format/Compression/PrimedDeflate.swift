@@ -1,13 +1,13 @@
-/// Deflates bytes that repeat others: a state of a document that repeats most of the state before.
+/// Deflates bytes that repeat a dictionary, such as a state of a document that repeats most of the previous state.
 ///
-/// What is repeated must lie within ``window`` bytes, which is as far as deflate looks back (RFC 1951).
+/// Only repetitions within ``window`` bytes are found, because deflate looks back no farther (RFC 1951).
 package enum PrimedDeflate {
-  /// How far deflate looks back, in bytes.
+  /// The distance in bytes that deflate looks back.
   package static let window = 32 << 10
 
   /// Appends `input` as complete deflate data.
   ///
-  /// - Parameter dictionary: what the input may repeat; of more than ``window`` bytes the last ones count.
+  /// - Parameter dictionary: the bytes that the input may repeat. Only the last ``window`` bytes are used.
   package static func deflate(
     _ input: RawSpan, dictionary: RawSpan, level: CompressionLevel = .balanced, to output: inout [UInt8]
   ) throws {
@@ -16,11 +16,11 @@ package enum PrimedDeflate {
       input, dictionary: dictionary.extracting(last: window), level: level.rawLevel, to: &output)
   }
 
-  /// Inflates what ``deflate(_:dictionary:level:to:)`` made, and appends exactly `size` bytes.
+  /// Inflates the output of ``deflate(_:dictionary:level:to:)``, and appends exactly `size` bytes.
   ///
-  /// - Returns: how many bytes of `input` were used.
-  /// - Throws: ``ArchiveError`` with the code `damaged` where the data is invalid or of another size. Memory grows by `size`
-  ///   at most.
+  /// - Returns: the number of bytes of `input` that were used.
+  /// - Throws: ``ArchiveError`` with the code `damaged` if the data is invalid or has another size. At most `size` bytes of
+  ///   memory are added.
   package static func inflate(
     _ input: RawSpan, dictionary: RawSpan, size: Int, to output: inout [UInt8]
   ) throws -> Int {
@@ -33,7 +33,7 @@ package enum PrimedDeflate {
       while !isFinished {
         let missing = size - (output.count - start)
         let before = output.count
-        // One byte more than is missing shows data that is too long.
+        // Room for one byte more than is missing reveals data that is too long.
         let step = try stream.inflate(
           input.extracting(used..<input.byteCount), room: min(missing + 1, 256 << 10), to: &output)
         used += step.consumed

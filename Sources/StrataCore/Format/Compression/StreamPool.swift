@@ -1,7 +1,7 @@
 /// A few idle zlib streams.
 ///
-/// Setting up a stream costs up to 268 KB of memory, more than deflating a small model does; resetting one is
-/// almost free. Streams beyond the handful that is kept are freed after use.
+/// Creating a stream allocates up to 268 KB of memory, which takes longer than deflating a small model. Resetting one
+/// is almost free. The pool keeps only a few streams. Further ones are freed after use.
 final class StreamPool<Stream: AnyObject & Sendable>: Sendable {
   private let idle = Mutex<[Stream]>([])
   private let capacity = 4

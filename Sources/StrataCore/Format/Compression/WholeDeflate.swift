@@ -1,8 +1,10 @@
-/// Deflate data that is in memory as a whole, by libdeflate if the package is built with the trait `Libdeflate`.
+/// Deflates and inflates data that is completely in memory, with libdeflate if the package is built with the trait
+/// `Libdeflate`.
 ///
-/// If a function returns `nil` or `false`, it changed nothing, and the caller uses zlib. Without the trait that is always so.
+/// If a function returns `nil` or `false`, it changed nothing, and the caller uses zlib. Without the trait, this is always the
+/// case.
 enum WholeDeflate {
-  /// How many times its input deflate data inflates to, at most (RFC 1951).
+  /// The maximum ratio of inflated to deflated data (RFC 1951).
   static let mostRatio = 1032
 }
 
@@ -15,8 +17,8 @@ enum WholeDeflate {
 
     /// Deflates `input` as one complete stream and appends it to `output`.
     ///
-    /// - Parameter level: 1 to 9.
-    /// - Returns: `false` if there is no memory for it.
+    /// - Parameter level: the level, from 1 to 9.
+    /// - Returns: `false` if the system has no memory.
     static func deflate(_ input: RawSpan, level: Int, to output: inout [UInt8]) -> Bool {
       let idle = compressors.take { $0.level == level }
       guard let compressor = idle ?? Compressor(level: level) else { return false }
@@ -31,14 +33,14 @@ enum WholeDeflate {
       return written > 0
     }
 
-    /// Inflates the stream at the start of `input`, if it is complete, valid and inflates to exactly `size` bytes, and appends
-    /// them to `output`. Otherwise `output` stays as it is.
+    /// Inflates the stream at the start of `input` if it is complete, valid and inflates to exactly `size` bytes, and appends
+    /// them to `output`. Otherwise `output` is unchanged.
     ///
-    /// Some codes that zlib refuses as incomplete are valid here. A checksum of the bytes decides about them.
+    /// Some codes that zlib rejects as incomplete are accepted here. The caller's checksum verifies the result.
     ///
     /// Memory for `size` bytes is reserved before the first byte is inflated. It is at most 1,032 times the input.
     ///
-    /// - Returns: the number of bytes of `input` that the stream has.
+    /// - Returns: the number of bytes of `input` that the stream takes.
     static func inflate(_ input: RawSpan, size: Int, to output: inout [UInt8]) -> Int? {
       guard size > 0, size / mostRatio <= input.byteCount, let decompressor = decompressors.take() ?? Decompressor()
       else {
@@ -57,12 +59,12 @@ enum WholeDeflate {
       return written == size ? used : nil
     }
 
-    /// Unchecked, because the state is a pointer. One user at a time takes it out of the pool.
+    /// Unchecked, because the state is a pointer. Only the user that took it out of the pool accesses it.
     private final class Compressor: @unchecked Sendable {
       let state: OpaquePointer
       let level: Int
 
-      /// `nil` if there is no memory.
+      /// Returns `nil` if the system has no memory.
       init?(level: Int) {
         guard let state = libdeflate_alloc_compressor(CInt(level)) else { return nil }
         (self.state, self.level) = (state, level)
@@ -85,7 +87,7 @@ enum WholeDeflate {
   }
 
   extension Array where Element == UInt8 {
-    /// Lends memory for up to `room` bytes after the last element, and appends as many as `body` returns.
+    /// Passes memory for up to `room` bytes after the last element to `body`, and appends as many bytes as it returns.
     fileprivate mutating func appendUninitialized(_ room: Int, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Int)
       -> Int
     {

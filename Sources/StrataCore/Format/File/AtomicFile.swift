@@ -98,7 +98,7 @@ package enum AtomicFile {
     try TemporaryFiles(of: target(of: path).path).removeAbandoned(named: path)
   }
 
-  /// The whole content of a file; empty for an empty file.
+  /// Returns the whole content of a file; empty for an empty file.
   ///
   /// - Parameter limit: The maximum size of the file in bytes.
   /// - Throws: ``ArchiveError`` with the code `fileSystem` if the file cannot be read, or `limitExceeded`.
@@ -144,7 +144,7 @@ package enum AtomicFile {
     throw OpenFile.failure("write", path, ELOOP)
   }
 
-  /// The parent folder of a path. The system resolves dots, because it knows the links.
+  /// Returns the parent folder of a path. Dots are left for the system to resolve, because it knows the links.
   static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -6,10 +6,10 @@ struct CutBytes {
 
   let path: String
 
-  /// Copies the bytes after an offset to `NAME.cut`, or to `NAME.cut-2` and so on if that exists. Returns once the copy
-  /// is on disk.
+  /// Copies the bytes after an offset to `NAME.cut`, or to `NAME.cut-2` and so on if that file exists. Returns once the
+  /// copy is on disk.
   ///
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`. No copy remains then.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`. No copy is left in that case.
   init(of file: borrowing OpenFile, from offset: Int, to end: Int, beside url: URL) throws {
     let name = try OpenFile.path(of: url)
     let target = try AtomicFile.target(of: name).path

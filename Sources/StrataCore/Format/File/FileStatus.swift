@@ -34,7 +34,7 @@ package struct FileStatus: Sendable {
     inode = UInt64(truncatingIfNeeded: status.st_ino)
   }
 
-  /// The status of the file at `path`; `nil` if there is none. Of a link, it is the status of the link itself.
+  /// Reads the status of the file at `path`; `nil` if there is none. For a link, this is the status of the link itself.
   package init?(ofPath path: String) throws {
     var status = stat()
     guard SystemCall.make(.status, { lstat(path, &status) }) == 0 else {
@@ -44,7 +44,7 @@ package struct FileStatus: Sendable {
     self.init(status)
   }
 
-  /// Returns whether both are of the same file, whose content has not been written in between.
+  /// Returns whether both describe the same file, whose content was not written in between.
   package func isSameContent(as other: FileStatus) -> Bool {
     isOfSameFile(as: other) && size == other.size && modified == other.modified
   }

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// An open file of the operating system. It is closed when this value is destroyed, if not before.
+/// An open file of the operating system. It is closed when this value is destroyed, or earlier.
 ///
 /// Every failure is an ``ArchiveError`` with the code `fileSystem`. Its reason names the file, the operation and the
 /// system's message, and its underlying error is a `POSIXError`. Interrupted calls are repeated.
@@ -18,7 +18,7 @@ package struct OpenFile: ~Copyable {
   /// Opens a file for reading. Throws for a folder.
   package init(reading url: URL) throws {
     let file = try OpenFile(url, to: "read", O_RDONLY)
-    // A folder can be opened, and only reading it would fail.
+    // Opening a folder succeeds, and only reading it would fail.
     guard try !file.status().isFolder else { throw Self.failure("read", file.path, EISDIR) }
     self = file
   }
@@ -65,7 +65,7 @@ package struct OpenFile: ~Copyable {
   /// Reads into `buffer` from index `start`, as much as the system returns at once.
   ///
   /// - Parameters:
-  ///   - most: the maximum number of bytes. By default, as many as there is room for.
+  ///   - most: the maximum number of bytes. By default, the available room in `buffer`.
   ///   - offset: the offset in the file. By default, the end of the last read. Only a seekable file has offsets.
   /// - Returns: The number of bytes read; 0 only at the end of the file or if there is no room.
   package borrowing func readSome(
@@ -82,7 +82,7 @@ package struct OpenFile: ~Copyable {
     return count
   }
 
-  /// The bytes from `offset` on; fewer than `count` only at the end of the file. The file must be seekable.
+  /// Returns the bytes from `offset` on; fewer than `count` only at the end of the file. The file must be seekable.
   package borrowing func readBytes(at offset: Int, count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: max(0, count))
     var filled = 0
@@ -134,7 +134,7 @@ package struct OpenFile: ~Copyable {
     }
   }
 
-  /// Gives the file the permissions of another one and, if the process may do so, its owner and group.
+  /// Copies the permissions of another file and, if the process may do so, its owner and group.
   borrowing func adopt(_ status: FileStatus) throws {
     let mine = try self.status()
     if mine.owner != status.owner || mine.group != status.group {
@@ -145,7 +145,7 @@ package struct OpenFile: ~Copyable {
     }
     guard mine.permissions != status.permissions else { return }
     guard SystemCall.make(.changeMode, { fchmod(descriptor, mode_t(status.permissions)) }) == 0 else {
-      // The file system has no modes, so none are lost.
+      // The file system has no modes, so there is nothing to copy.
       if [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EINVAL].contains(errno) { return }
       throw Self.failure("write", path)
     }
@@ -171,7 +171,7 @@ package struct OpenFile: ~Copyable {
     guard SystemCall.make(.close, { close(closing) }) == 0 || errno == EINTR else { throw Self.failure("write", path) }
   }
 
-  /// A duplicate descriptor of the open file. The lock lasts until both are closed.
+  /// Returns a duplicate descriptor of the open file. The lock lasts until both are closed.
   borrowing func duplicate() throws -> OpenFile {
     let copy = SystemCall.make(.open) { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
     guard copy >= 0 else { throw Self.failure("write", path) }
@@ -209,20 +209,20 @@ package struct OpenFile: ~Copyable {
 
   // MARK: Errors
 
-  /// The path of a file URL, for system calls.
+  /// Returns the path of a file URL, for system calls.
   static func path(of url: URL) throws -> String {
     let path = url.path
     guard url.isFileURL, !path.isEmpty else {
       throw ArchiveError(.fileSystem, "“\(url.absoluteString)” is not the URL of a file")
     }
-    // The system would silently cut the path off at the zero.
+    // The system would silently truncate the path at the zero byte.
     guard !path.utf8.contains(0) else {
       throw ArchiveError(.fileSystem, "the path of a file contains a zero byte")
     }
     return path
   }
 
-  /// The error for a failed system call. `number` is the error number, by default `errno` of the last call.
+  /// Returns the error for a failed system call. `number` is the error number, by default `errno` of the last call.
   static func failure(_ operation: String, _ path: String, _ number: CInt = errno) -> ArchiveError {
     let text = String(cString: strerror(number))
     return ArchiveError(

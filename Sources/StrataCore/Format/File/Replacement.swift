@@ -2,9 +2,9 @@ import Foundation
 
 /// A new file next to the old one, which it will replace.
 struct Replacement: ~Copyable {
-  /// Open and locked until it has replaced the old file.
+  /// The new file, open and locked until it has replaced the old one.
   let temporary: TemporaryFile
-  /// `nil` if the folder cannot be read.
+  /// The folder of both files; `nil` if it cannot be read.
   private let folder: OpenFile?
   private let path: String
   /// The status of the old file at the beginning.
@@ -38,7 +38,7 @@ struct Replacement: ~Copyable {
 
   private static func folder(_ path: String, named name: String) throws -> OpenFile? {
     do { return try OpenFile(folder: path, named: name) } catch let error as ArchiveError {
-      // A folder may be writable but not readable. It cannot be synchronized then.
+      // A folder may be writable but not readable. Such a folder cannot be synchronized.
       guard (error.underlyingError as? POSIXError)?.code == .EACCES else { throw error }
       return nil
     }
@@ -52,7 +52,7 @@ struct Replacement: ~Copyable {
 
   /// Replaces the old file by the new one.
   ///
-  /// - Parameter isExclusive: whether to throw if the path refers to another file than at the beginning.
+  /// - Parameter isExclusive: whether to throw if the path now refers to a different file than at the beginning.
   consuming func commit(isExclusive: Bool = false) throws {
     do {
       try temporary.file.synchronize()

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The file that a stream is written to: a new one that replaces another when it is finished, or one that grows. A lock
-/// keeps other streams out meanwhile.
+/// The file that a stream is written to: a new file that replaces another when it is finished, or a file that grows. A
+/// lock keeps other streams out in the meantime.
 ///
-/// If it is destroyed unfinished, the file is as it was before.
+/// If it is released before it is finished, the original file is unchanged.
 final class StreamFile {
   private let url: URL
   private var replacement: Replacement?
@@ -13,7 +13,7 @@ final class StreamFile {
   private let originalSize: Int
   /// The size of the file, unless another program writes to it.
   private var size: Int
-  /// The bytes of a failed write that could not be taken back; `nil` if there are none.
+  /// The number of bytes of a failed write that could not be removed; `nil` if there are none.
   private var excess: Int?
   private var cut: CutBytes?
   private let isLinked: Bool
@@ -65,7 +65,7 @@ final class StreamFile {
   /// Appends bytes. After an error, none of them is in the file, and the call can be repeated.
   ///
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, or `fileInUse` if another program wrote to the file. If the
-  ///   bytes of a failed write could not be taken back, every later call throws `fileSystem`.
+  ///   bytes of a failed write could not be removed, every later call throws `fileSystem`.
   func write(_ bytes: [UInt8]) throws {
     try check()
     var written = 0
@@ -84,7 +84,7 @@ final class StreamFile {
 
   /// Returns once the file is on disk, at its path.
   ///
-  /// - Throws: as ``write(_:)``. The file is then as it was before, unless the error states otherwise.
+  /// - Throws: the same errors as ``write(_:)``. The file is then unchanged, unless the error states otherwise.
   func finish() throws {
     guard grown != nil else {
       try check()
@@ -100,7 +100,7 @@ final class StreamFile {
     } catch {
       do {
         try takeBack(to: originalSize)
-        // Otherwise, the synchronized bytes could be there again after a power failure.
+        // Without this, the synchronized bytes could reappear after a power failure.
         try grown?.synchronize()
       } catch {
         throw ArchiveError(
@@ -110,7 +110,7 @@ final class StreamFile {
       }
       throw error
     }
-    // From here on, the bytes stay. Closing the file releases its lock.
+    // From here on, the bytes are final. Closing the file releases its lock.
     grown = nil
     cut?.remove()
   }
@@ -120,7 +120,8 @@ final class StreamFile {
     return try replacement?.temporary.file.status().size
   }
 
-  /// Truncates the file to a size. If another program has written to the file, does nothing, so that its content stays.
+  /// Truncates the file to a size. Does nothing if another program has written to the file, so that its content is
+  /// kept.
   private func takeBack(to end: Int) throws {
     guard let found = try foundSize(), found == size + (excess ?? 0) else { return }
     if found > end {

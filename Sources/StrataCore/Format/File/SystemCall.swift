@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A system call on files. Tests make single ones fail.
+/// A system call on files. Tests can make individual calls fail.
 package enum SystemCall: String, Sendable, CaseIterable {
   case open, read, write, status, truncate, changeOwner, changeMode, synchronize, close, rename, link, unlink, lock,
     list, makeFolder
@@ -13,7 +13,7 @@ package enum SystemCall: String, Sendable, CaseIterable {
     case isShort
   }
 
-  /// Decides the outcome of each call in the task; `nil` if all calls are made.
+  /// Decides the outcome of each call in the task; `nil` if every call is made.
   @TaskLocal package static var interceptor: (@Sendable (SystemCall) -> Outcome)?
 
   /// Makes a call, and repeats it if a signal interrupted it.

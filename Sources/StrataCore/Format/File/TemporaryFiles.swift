@@ -64,7 +64,7 @@ package struct TemporaryFiles {
     return TemporaryFile(path: path, file: try create(path))
   }
 
-  /// Creates a file or folder; `nil` if another writer has created or removed one of that name meanwhile.
+  /// Creates a file or folder. Returns `nil` if another writer has created or removed one of that name in the meantime.
   private static func created(_ path: String, _ create: (String) throws -> OpenFile) throws -> OpenFile? {
     do { return try create(path) } catch let error as ArchiveError {
       guard [.EEXIST, .ENOENT].contains((error.underlyingError as? POSIXError)?.code) else { throw error }
@@ -72,7 +72,7 @@ package struct TemporaryFiles {
     }
   }
 
-  /// Takes the lock of a new file; `false` if another writer took the file for an abandoned one.
+  /// Takes the lock of a new file. Returns `false` if another writer mistook the file for an abandoned one.
   private static func isOurs(_ file: borrowing OpenFile, _ path: String) throws -> Bool {
     switch try file.lock() {
     case .isHeld: false
@@ -88,7 +88,7 @@ package struct TemporaryFiles {
   }
 
   private func removeAbandoned(_ path: String, named name: String) {
-    // If anything is unknown, the file is kept: it may not be the library's. A new file takes another name.
+    // If any check fails, the file is kept, because it may not belong to the library. A new file then takes another name.
     guard let file = try? OpenFile(locking: path, named: name), let status = try? file.status(),
       status.isRegular || status.isFolder, status.owner == UInt32(geteuid()), case .taken? = try? file.lock(),
       let there = try? FileStatus(ofPath: path), there.isOfSameFile(as: status)
@@ -97,7 +97,7 @@ package struct TemporaryFiles {
     OpenFile.remove(path)
   }
 
-  /// Removes a folder and the files in it. A subfolder is not the library's, so both are kept.
+  /// Removes a folder and the files in it. A subfolder does not belong to the library, so both are kept.
   private static func removeFolder(_ path: String) {
     // A folder that cannot be listed is kept, and the next writer tries again.
     for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {

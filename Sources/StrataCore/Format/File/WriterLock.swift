@@ -2,7 +2,7 @@ import Foundation
 
 /// The exclusive right to write a file: the advisory lock of the file at its path.
 ///
-/// Without support for locks by the file system, a writer detects another one only when it finishes.
+/// If the file system does not support locks, a writer detects another one only when it finishes.
 enum WriterLock {
   /// How long another program may hold the lock to check whether the file is locked.
   private static let patience = Duration.milliseconds(50)
@@ -11,7 +11,7 @@ enum WriterLock {
   ///
   /// - Parameters:
   ///   - time: how long to wait for another writer, at least 50 milliseconds.
-  ///   - open: opens the file that is at the path now.
+  ///   - open: opens the current file at the path.
   /// - Throws: ``ArchiveError`` with the code `fileInUse` if another writer still has the file after that time; and the
   ///   errors of `open`.
   static func take(_ url: URL, waiting time: Duration, _ open: (URL) throws -> OpenFile) throws -> OpenFile {

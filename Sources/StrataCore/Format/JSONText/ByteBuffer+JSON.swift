@@ -13,7 +13,7 @@ extension ByteBuffer {
     if places > 0 { insert(UInt8(ascii: "."), beforeLast: places) }
   }
 
-  /// A string in quotes, with the escapes that JSON asks for (RFC 8259, section 7).
+  /// Appends a string in quotes, with the escapes that JSON requires (RFC 8259, section 7).
   package mutating func append(jsonString bytes: RawSpan) {
     append(UInt8(ascii: "\""))
     var written = 0
@@ -42,7 +42,7 @@ extension ByteBuffer {
     append(UInt8(ascii: "\""))
   }
 
-  /// Marks the highest bit of each byte that needs an escape; exact in the lowest one. Other bits may be set, too.
+  /// Sets the highest bit of each byte that needs an escape. Only the lowest mark is exact. Other bits may be set, too.
   @inline(__always)
   static func escapes(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101

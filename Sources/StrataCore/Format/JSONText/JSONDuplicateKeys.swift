@@ -1,7 +1,7 @@
-/// How to handle an object that has a key twice. RFC 8259 leaves it open.
+/// How to handle duplicate keys in an object, which RFC 8259 leaves open.
 public enum JSONDuplicateKeys: Sendable, Hashable {
-  /// The last value counts, in the position of the first.
+  /// The last value is used, in the position of the first.
   case lastWins
-  /// An error with the code `invalidJSON` and the path of the key.
+  /// An error with the code `invalidJSON` and the path of the key is thrown.
   case refuse
 }

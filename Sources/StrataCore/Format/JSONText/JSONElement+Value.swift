@@ -1,8 +1,8 @@
 extension JSONElement {
   /// Decodes the value with everything in it.
   ///
-  /// - Parameter duplicateKeys: how to handle an object that has a key twice. By default, it is an error.
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` and the path of the key if a duplicate key is refused.
+  /// - Parameter duplicateKeys: how to handle duplicate keys in an object. By default, they are an error.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` and the path of the key if a duplicate key is rejected.
   /// - Complexity: linear in the size of the value. The call stack does not grow with the nesting.
   public func value(duplicateKeys: JSONDuplicateKeys = .refuse) throws -> ArchiveValue {
     if !token.isContainer { return scalar(at: place) }
@@ -10,14 +10,14 @@ extension JSONElement {
     return try builder.value(of: self)
   }
 
-  /// Decodes the value with the last of duplicate keys, and returns whether there are any.
+  /// Decodes the value with the last value of each duplicate key, and returns whether there are duplicates.
   func lastValue() throws -> (value: ArchiveValue, hasDuplicates: Bool) {
     if !token.isContainer { return (scalar(at: place), false) }
     var builder = JSONValueBuilder(duplicateKeys: .lastWins)
     return (try builder.value(of: self), builder.hasDuplicates)
   }
 
-  /// The value of a token that is neither an array nor an object.
+  /// Returns the value of a token that is neither an array nor an object.
   @inline(__always)
   func scalar(at place: Int) -> ArchiveValue {
     let token = tokens[place]
@@ -34,7 +34,7 @@ extension JSONElement {
 
 /// Builds the value of an array or an object from its tokens, one by one.
 private struct JSONValueBuilder {
-  /// An array or an object with some elements still to come.
+  /// An array or an object whose elements are not complete.
   struct Frame {
     let token: Int
     let end: Int
@@ -108,13 +108,13 @@ private struct JSONValueBuilder {
       byteOffset: root.tokens[place(ofEntry: number, frame, root)].offset)
   }
 
-  /// The index of the first entry whose key occurred before.
+  /// Returns the index of the first entry whose key occurred before.
   private func twice(_ entries: [ArchiveObject.Entry]) -> Int {
     var seen = Set<ExactKey>()
     return entries.firstIndex { !seen.insert(ExactKey($0.key)).inserted } ?? 0
   }
 
-  /// The index of the token of an entry's key.
+  /// Returns the index of the token of an entry's key.
   private func place(ofEntry number: Int, _ frame: Frame, _ root: JSONElement) -> Int {
     var place = frame.token + 1
     for _ in 0..<number {
@@ -125,7 +125,7 @@ private struct JSONValueBuilder {
   }
 }
 
-/// A cache of keys. Most objects of a document have the keys of another one, and long keys need heap storage.
+/// A cache of keys. Most objects of a document share their keys with another object, and long keys need heap storage.
 private struct KeyCache {
   private var places: [Int] = []
   private var keys: [String] = []

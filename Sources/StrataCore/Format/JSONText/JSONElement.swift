@@ -33,13 +33,13 @@ public struct JSONElement: ~Escapable {
   @inline(__always)
   package var token: JSONToken { tokens[place] }
 
-  /// The value at another token of the same text.
+  /// Returns the value at another token of the same text.
   @usableFromInline
   @inline(__always)
   @_lifetime(copy self)
   package func element(at place: Int) -> JSONElement { JSONElement(bytes, tokens, at: place) }
 
-  /// The index of the token after the value at the given one.
+  /// Returns the index of the token after the value at `place`.
   @usableFromInline
   @inline(__always)
   package func place(after place: Int) -> Int {
@@ -85,7 +85,7 @@ public struct JSONElement: ~Escapable {
     return token.kind == .escapedString ? Self.unescaped(text) : nil
   }
 
-  /// The number as it is in the text, with all its digits; `nil` for any other kind.
+  /// The text of the number with all its digits; `nil` for any other kind.
   public var numberText: String? { kind == .number ? ByteBuffer.validString(text) : nil }
 
   /// The value under a key, or the last one of a duplicate key; `nil` if the key is absent or this is not an object.
@@ -111,7 +111,7 @@ public struct JSONElement: ~Escapable {
     return found
   }
 
-  /// The token index of an array's first element.
+  /// Returns the token index of an array's first element.
   @usableFromInline
   func firstElement() throws -> Int {
     guard token.kind == .array else { throw mismatch("an array") }
@@ -122,7 +122,7 @@ public struct JSONElement: ~Escapable {
   @usableFromInline
   var end: Int { token.next }
 
-  /// The error with a byte offset and, before its path, an array index.
+  /// Returns the error with a byte offset, and with an array index in front of its path.
   @usableFromInline
   func error(_ error: any Error, atIndex index: Int) -> any Error { located(error).prefixed(by: .index(index)) }
 
@@ -159,7 +159,7 @@ public struct JSONElement: ~Escapable {
     }
   }
 
-  /// The key at a token index.
+  /// Returns the key at a token index.
   package func key(at place: Int) -> String {
     let token = tokens[place]
     return token.kind == .string ? ByteBuffer.validString(text(of: token)) : Self.unescaped(text(of: token))
@@ -174,18 +174,19 @@ public struct JSONElement: ~Escapable {
   /// The name of the kind in messages and in ``ArchiveValue``.
   package var kindName: String { token.isContainer ? kind.rawValue : scalar(at: place).kind }
 
-  /// The value that an error holds.
+  /// The rejected value for an error.
   package var refused: ArchiveValue? {
     // Without refusing duplicate keys, decoding cannot fail.
     try? lastValue().value
   }
 
-  /// The error for a value that is not what the type expects, with its byte offset.
+  /// Returns the error for a value of another type than expected, with its byte offset.
   public func mismatch(_ expected: String) -> ArchiveError {
     ArchiveError.mismatch(expected: expected, found: kindName, at: token.offset).about(refused)
   }
 
-  /// Adds a byte offset to an error that has none: that of the value at its path, or of the last one on the way to it.
+  /// Adds a byte offset to an error that has none: the offset of the value at its path, or of the innermost existing
+  /// value on that path.
   package func located(_ error: any Error) -> ArchiveError {
     let known = ArchiveError.wrap(error)
     guard known.byteOffset == nil else { return known }

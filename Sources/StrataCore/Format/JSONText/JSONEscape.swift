@@ -1,6 +1,6 @@
 /// The escapes of strings (RFC 8259, section 7).
 enum JSONEscape {
-  /// The value of a hexadecimal digit.
+  /// Returns the value of a hexadecimal digit; `nil` for any other byte.
   @inline(__always)
   static func digit(_ byte: UInt8) -> UInt8? {
     switch byte {
@@ -11,7 +11,7 @@ enum JSONEscape {
     }
   }
 
-  /// Decodes a string whose escapes have been checked.
+  /// Decodes a string whose escapes have been validated.
   static func unescaped(_ bytes: RawSpan) -> ByteBuffer {
     let end = bytes.byteCount
     var result = ByteBuffer(minimumCapacity: end)
@@ -48,7 +48,7 @@ enum JSONEscape {
     return result
   }
 
-  /// The value of four hexadecimal digits.
+  /// Returns the value of four hexadecimal digits.
   private static func unit(_ bytes: RawSpan, _ place: Int) -> UInt32 {
     var unit: UInt32 = 0
     for place in place..<place + 4 {

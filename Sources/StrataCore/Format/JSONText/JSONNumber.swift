@@ -1,19 +1,20 @@
 import Foundation
 
-/// The digits of a number in text: ±significand × 10^power, without zeros on either side.
+/// The digits of a number in text: ±significand × 10^power, without leading and trailing zeros.
 ///
-/// Of digits beyond 128 bits only their number counts, since neither a double nor a decimal has so many.
+/// If the digits do not fit into 128 bits, only their number is kept, because neither a double nor a decimal has as
+/// many.
 struct JSONNumber {
   var isNegative = false
-  /// The digits, where 128 bits hold them.
+  /// The digits as an integer, if they fit into 128 bits; otherwise 0.
   private(set) var significand = WideInteger.Magnitude.zero
   private(set) var isTooLong = false
-  /// How many digits there are from the first to the last that is not zero.
+  /// The number of digits from the first to the last that is not zero.
   private(set) var digits = 0
-  /// The power of ten of the last of these digits; far beyond any double's range it stops growing.
+  /// The power of ten of the last of these digits. It stops growing far beyond the range of a double.
   private(set) var power = 0
 
-  /// The digits of a number that the tokenizer has checked.
+  /// Parses the digits of a number that the tokenizer has checked.
   init(_ bytes: RawSpan) {
     let end = bytes.byteCount
     func byte(_ place: Int) -> UInt8 { bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) }
@@ -21,7 +22,7 @@ struct JSONNumber {
     let start = isNegative ? 1 : 0
     var place = start
     var small: UInt64 = 0
-    // Digits after the point; negative before it.
+    // The number of digits after the point; negative before the point.
     var places = -1
     while place < end {
       let digit = byte(place) &- UInt8(ascii: "0")
@@ -46,7 +47,7 @@ struct JSONNumber {
     if place < end { power += Self.exponent(bytes.extracting((place &+ 1)..<end)) }
     if digits == 0 { power = 0 }
   }
-  /// The exponent of a text that begins after the letter.
+  /// Parses an exponent, without its letter.
   private static func exponent(_ bytes: RawSpan) -> Int {
     var magnitude = 0
     var isNegative = false
@@ -72,15 +73,15 @@ struct JSONNumber {
     (significand, isTooLong) = (known ?? .zero, known == nil)
   }
 
-  /// The decimal with just these digits, or `nil` where Foundation's mantissa of 128 bits and exponents from -128 to
-  /// 127 do not hold it.
+  /// The decimal with exactly these digits; `nil` if they exceed Foundation's mantissa of 128 bits or its exponents
+  /// from -128 to 127.
   var decimal: Decimal? {
     if digits == 0 { return 0 }
     guard !isTooLong else { return nil }
     return DecimalParts(isNegative: isNegative, mantissa: significand, exponent: power).decimal
   }
 
-  /// Whether these are the digits that print the double, so that its text says the same number.
+  /// Whether the double prints with these digits, so that its text represents the same number.
   func isShortestText(of double: Double) -> Bool {
     guard digits <= 17 else { return false }
     if let shortest = double.shortestDigits { return shortest == (significand.low, power) }
@@ -90,7 +91,7 @@ struct JSONNumber {
 }
 
 extension Double {
-  /// The double of a number's text, rounded to nearest; infinite beyond the largest.
+  /// Creates the double nearest to a number in text; infinite beyond the largest finite double.
   init(ofJSON bytes: RawSpan) { self.init(JSONNumber(bytes), text: bytes) }
 
   fileprivate init(_ number: JSONNumber, text: RawSpan) {
@@ -99,15 +100,15 @@ extension Double {
     {
       self = double
     } else {
-      // Swift's own conversion knows the text of every number that JSON allows, and returns infinity beyond the range.
+      // Swift's own conversion parses every number that JSON allows, and returns infinity beyond the range.
       self = Double(ByteBuffer.validString(text)) ?? .infinity
     }
   }
 }
 
 extension ArchiveValue {
-  /// The value of a number that the tokenizer has checked: an integer, a double where its shortest text says the same
-  /// number, a decimal where one holds it, and else the text itself.
+  /// Returns the value of a number that the tokenizer has checked: an integer; a double if its shortest text represents
+  /// the same number; a decimal if it can hold the number; otherwise the text itself.
   static func number(ofJSON bytes: RawSpan, isInteger: Bool) -> ArchiveValue {
     if isInteger, let small = smallInteger(bytes) { return .int(small) }
     let number = JSONNumber(bytes)
@@ -115,7 +116,7 @@ extension ArchiveValue {
     if number.digits == 0 { return .double(number.isNegative ? -0.0 : 0) }
     if number.digits <= 17 {
       let double = Double(number, text: bytes)
-      // Every number of 15 digits comes back from a double that is not subnormal.
+      // Every number of 15 digits is restored exactly from a normal double.
       let isExact = number.digits <= 15 && double.isNormal
       if double.isFinite, isExact || number.isShortestText(of: double) { return .double(double) }
     }
@@ -125,7 +126,7 @@ extension ArchiveValue {
     return .number(NumberText(checked: ByteBuffer.validString(bytes)))
   }
 
-  /// An integer of up to 18 digits, which is most of them.
+  /// Parses an integer of up to 18 digits, which is the common case.
   @inline(__always)
   static func smallInteger(_ bytes: RawSpan) -> Int64? {
     let end = bytes.byteCount
@@ -138,7 +139,7 @@ extension ArchiveValue {
       magnitude = magnitude &* 10 &+ Int64(byte &- UInt8(ascii: "0"))
       place &+= 1
     }
-    // No integer keeps the sign of minus zero.
+    // No integer can represent minus zero.
     if isNegative, magnitude == 0 { return nil }
     return isNegative ? -magnitude : magnitude
   }
@@ -153,7 +154,7 @@ extension ArchiveValue {
 }
 
 extension JSONNumber {
-  /// The whole number without its sign, where 128 bits hold it.
+  /// The magnitude of a whole number; `nil` if it does not fit into 128 bits.
   var magnitude: WideInteger.Magnitude? {
     guard !isTooLong, power >= 0, digits + power <= 39 else { return nil }
     return significand.scaled(byPowerOfTen: power)

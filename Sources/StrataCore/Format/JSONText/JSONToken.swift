@@ -53,7 +53,7 @@ package struct JSONToken: BitwiseCopyable, Sendable {
 
   package static let mostCounted = 0xFF_FFFF
 
-  /// The tail of a container that has ended. `next` is the index of the token after it.
+  /// Returns the tail of a container that has ended. `next` is the index of the token after it.
   @inline(__always)
   package static func tail(next: Int, count: Int) -> UInt64 {
     UInt64(truncatingIfNeeded: next) | UInt64(truncatingIfNeeded: min(count, mostCounted)) &<< 40
@@ -92,7 +92,7 @@ package struct JSONTokens: ~Escapable {
   }
 }
 
-/// The tokens of a document that is being tokenized. An array would check at each append whether it is unique.
+/// The tokens of a document that is being tokenized. An array would check its uniqueness at each append.
 struct JSONTokenBuffer: ~Copyable {
   private(set) var buffer: ByteBuffer
 

@@ -1,5 +1,5 @@
 extension JSONTokenizer {
-  /// The error for text that is not JSON.
+  /// Returns the error for text that is not JSON.
   @inline(never)
   func failure(_ text: String, at offset: Int) -> ArchiveError {
     var text = text
@@ -7,7 +7,7 @@ extension JSONTokenizer {
     return ArchiveError(.invalidJSON, text, byteOffset: offset).located(in: bytes)
   }
 
-  /// The error for text that goes beyond a limit.
+  /// Returns the error for text that exceeds a limit.
   @inline(never)
   private func exceeded(_ limit: ArchiveLimits.Limit, _ text: String, at offset: Int) -> ArchiveError {
     // Raising the limit does not help if the fixed maximum is reached.
@@ -74,10 +74,10 @@ extension JSONTokenizer {
 }
 
 extension ArchiveError {
-  /// The error with line and column before its reason, if it has a byte offset. They are counted only for an error that
-  /// leaves the reader, to keep reading fast.
+  /// Returns the error with line and column in front of its reason, if it has a byte offset. To keep reading fast,
+  /// lines are counted only for an error that leaves the reader.
   package func located(in bytes: RawSpan) -> ArchiveError {
-    // Validation errors are about the object, not about the text.
+    // Validation errors describe the object, not the text.
     guard let byteOffset, code != .invalid else { return self }
     var line = 1
     var start = 0

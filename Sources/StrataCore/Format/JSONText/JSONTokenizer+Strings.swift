@@ -26,7 +26,7 @@ extension JSONTokenizer {
     (ByteBuffer.escapes(word) | word) & 0x8080_8080_8080_8080
   }
 
-  /// Scans the rest of a string, which may have escapes and other characters than ASCII from the given index on.
+  /// Scans the rest of a string, which may have escapes and non-ASCII characters from the given index on.
   private func longString(
     from start: Int, _ current: Int, _ tokens: inout JSONTokenBuffer
   ) throws(ArchiveError) -> Int {
@@ -62,13 +62,13 @@ extension JSONTokenizer {
     return place &+ 1
   }
 
-  /// Scans characters outside ASCII, and checks them as in RFC 3629, section 4.
+  /// Scans non-ASCII characters, and validates them as in RFC 3629, section 4.
   @inline(__always)
   private func multibyte(_ start: Int) throws(ArchiveError) -> Int {
     var place = start
     while true {
       let first = byte(place)
-      // Text outside ASCII comes in runs, mostly of three bytes per character.
+      // Non-ASCII text occurs in runs, mostly of three bytes per character.
       if first & 0xF0 == 0xE0 {
         let second = byte(place &+ 1), third = byte(place &+ 2)
         let lowest: UInt8 = first == 0xE0 ? 0xA0 : 0x80
@@ -90,7 +90,7 @@ extension JSONTokenizer {
     }
   }
 
-  /// Scans an escape, or both of a surrogate pair, and returns its length in UTF-8.
+  /// Scans an escape, or both escapes of a surrogate pair, and returns its length in UTF-8.
   private func escape(_ start: Int) throws(ArchiveError) -> (next: Int, length: Int) {
     switch byte(start &+ 1) {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
@@ -115,7 +115,7 @@ extension JSONTokenizer {
     return (start &+ 12, 4)
   }
 
-  /// The value of four hexadecimal digits.
+  /// Returns the value of four hexadecimal digits.
   private func codeUnit(_ start: Int) throws(ArchiveError) -> UInt32 {
     var unit: UInt32 = 0
     for place in start..<start + 4 {

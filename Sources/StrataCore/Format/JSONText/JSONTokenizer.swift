@@ -1,9 +1,9 @@
 /// Converts a JSON text (RFC 8259) to ``JSONToken``s, in one pass.
 ///
-/// The tokenizer checks everything: the grammar, UTF-8, surrogates and the limits. Readers of the tokens rely on that.
+/// The tokenizer verifies the grammar, UTF-8, surrogates and the limits. Readers of the tokens rely on that.
 /// Open containers are in an array instead of on the call stack, so deep nesting does not overflow it.
 struct JSONTokenizer: ~Copyable, ~Escapable {
-  /// The maximum nesting of arrays and objects, whatever the limits are.
+  /// The maximum nesting of arrays and objects, regardless of the limits.
   static let maximumDepth = 2048
 
   /// A container that has not ended yet.
@@ -26,7 +26,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     end = bytes.byteCount
   }
 
-  /// The tokens of a text. The first one is the document's value.
+  /// Returns the tokens of a text. The first one is the document's value.
   static func tokens(
     of bytes: RawSpan, limits: ArchiveLimits, depthLimit: Int
   ) throws(ArchiveError) -> JSONTokenBuffer {
@@ -34,13 +34,13 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     return try tokenizer.document()
   }
 
-  /// The byte at an offset; after the end zero, which no JSON text may contain.
+  /// Returns the byte at an offset; after the end zero, which no JSON text may contain.
   @inline(__always)
   func byte(_ place: Int) -> UInt8 {
     place < end ? bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) : 0
   }
 
-  /// Eight bytes within the text, as a little-endian integer.
+  /// Returns eight bytes within the text as a little-endian integer.
   @inline(__always)
   func word(_ place: Int) -> UInt64 {
     UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self))
@@ -131,7 +131,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
 
   @inline(__always)
   private func skipSpace(_ start: Int) -> Int {
-    // Compact text has none, and most of the rest has one space or a line break with its indentation.
+    // Compact text has no white space. Most other text has one space, or a line break with its indentation.
     guard byte(start) <= 0x20 else { return start }
     return skipLongSpace(start)
   }

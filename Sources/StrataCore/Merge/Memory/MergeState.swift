@@ -27,7 +27,7 @@ public struct MergeState: Sendable, Hashable {
   /// Creates the state before the first merge.
   public init() {}
 
-  /// Creates a state with a base: what the server is known to have.
+  /// Creates a state with a base: the known state of the server.
   public init(base: ModelRecord?) { self.base = base }
 
   /// The type of a record that refers to an object. Number 0 is the model itself; those of `objects` begin at 1.

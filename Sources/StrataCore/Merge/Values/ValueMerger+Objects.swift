@@ -238,7 +238,7 @@ extension ValueMerger {
     return try updates[own] ?? graph.record(own)
   }
 
-  // MARK: What changed
+  // MARK: Changes
 
   /// Whether a list element, or the object that it refers to, differs from the base.
   mutating func isEditedElement(_ sides: MergePolicy.Sides, _ side: ObjectMatching.Side) throws -> Bool {

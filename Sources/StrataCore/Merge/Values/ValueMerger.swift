@@ -230,7 +230,7 @@ struct ValueMerger {
 
   mutating func conflict(_ sides: MergePolicy.Sides, _ policy: MergePolicy) -> ArchiveValue? {
     let value = options.conflicts == .takeServer ? sides.server : sides.local
-    // No policy was named, so the report says what happened.
+    // If no policy was named, the report describes the event.
     note(sides, .conflict, policy.isAutomatic || policy.isRecursive ? "both changed it" : policy.description, value)
     return value
   }

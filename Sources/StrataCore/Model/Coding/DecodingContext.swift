@@ -292,7 +292,7 @@ public struct DecodingReport: Sendable, Hashable {
     }
   }
 
-  /// Adds what was noticed in the next part of the same file.
+  /// Adds the report of the next part of the same file.
   mutating func add(_ next: DecodingReport) {
     for upgrade in next.upgrades { add(upgrade) }
     for line in next.typesWithoutVersion { add(line, \.typesWithoutVersion) }

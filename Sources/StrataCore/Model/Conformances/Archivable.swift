@@ -9,7 +9,7 @@
 public protocol Archivable {
   /// Writes the value.
   ///
-  /// - Throws: ``ArchiveError``, or what the type's own code throws.
+  /// - Throws: ``ArchiveError``, or the errors of the type's own code.
   func write(to writer: inout ArchiveWriter) throws
 
   /// Reads the next value in the bytes.
