@@ -50,7 +50,7 @@ struct SchemaFolder {
 
   private func escaped(_ name: String) -> String {
     let plain = name.addingPercentEncoding(
-      withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-_.<>, ")))
+      withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-_.")))
     let name = plain ?? name
     // A folder that begins with a dot is hidden, or is the folder itself.
     return name.hasPrefix(".") ? "%2E" + name.dropFirst() : name
