@@ -213,7 +213,7 @@ struct LockedModel {
 
   /// How a first step keeps older archives readable.
   private func firstStepHint(_ version: Int) -> String {
-    guard schema.migration == nil, version > 0 else { return "" }
+    guard schema.migration == nil, version > 1 else { return "" }
     return
       "\nThe model has no steps yet. Archives older than the first step cannot be opened, so add empty steps before it, from the "
       + "oldest version in use: .step(from: \(version - 1), to: \(version)) and so on."

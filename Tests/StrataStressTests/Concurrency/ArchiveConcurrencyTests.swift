@@ -32,6 +32,16 @@ struct ArchiveConcurrencyTests {
     }
   }
 
+  @Test("X-1: a hundred tasks compress large archives, each on several threads")
+  func large() async throws {
+    let text = (0..<20_000).map { "line \($0)" }
+    let expected = try ArchiveEncoder(threads: 1).encode(text)
+    #expect(try ArchiveEncoder().encodeBody(text).count > 128 << 10)
+    await hundredTasks(share: ArchiveEncoder(threads: 3), rounds: 1) { encoder, _ in
+      #expect(try encoder.encode(text) == expected)
+    }
+  }
+
   @Test("X-1: more tasks than the pools keep zlib streams, at several levels, some with damage")
   func streams() async throws {
     let text = (0..<3000).map { "\($0 % 97) line" }
