@@ -118,7 +118,7 @@ extension Runner {
     var state: UInt64 = 38
     let texts = (0..<111_126).map { place in
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      let digits = String(1_000_000_000_000_000 + state % 9_000_000_000_000_000) + (place % 2 == 0 ? "7" : "")
+      let digits = String((1_000_000_000_000_000 + state % 9_000_000_000_000_000) | 1) + (place % 2 == 0 ? "7" : "")
       return (place % 3 == 0 ? "-" : "") + digits.prefix(2) + "." + digits.dropFirst(2)
     }
     let json = Data("[\(texts.joined(separator: ","))]".utf8)
