@@ -44,7 +44,7 @@ struct RecordedSchema: Codable, Equatable {
   /// The fields that the model itself declares.
   var fields: [String: Field]
   var cases: [String: Case]?
-  /// The operations of the step that leads to this version.
+  /// The operations of the step to this version.
   var steps: [String]
   /// A hash of the golden archive; `nil` if there is none.
   var archive: String?
@@ -74,7 +74,7 @@ struct RecordedSchema: Codable, Equatable {
     steps = Self.steps(to: version, of: schema) ?? []
   }
 
-  /// The operations that lead to a version; `nil` if no step does.
+  /// Returns the operations of the step to a version; `nil` if there is no such step.
   static func steps(to version: Int, of schema: ModelSchema) -> [String]? {
     schema.migration?.steps.first { $0.toVersion == version }?.operations.map(\.recordedText)
   }

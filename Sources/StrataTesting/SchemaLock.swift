@@ -1,14 +1,14 @@
 public import Foundation
 public import StrataCore
 
-/// A test that fails when a model has changed without a new version, or a new version has no step that it needs.
+/// Fails a test if a model has changed without a new version, or if a new version lacks a required step.
 ///
 ///     @Test func modelsAreLocked() throws {
 ///       try SchemaLock(Issue.self).check()
 ///     }
 ///
 /// The shapes of the models, and of all models inside them, are recorded in a folder that is committed: one file for each model and version,
-/// such as `Schemas/Issue/3.json`. Beside it is a golden archive, `Schemas/Issue/3.strata`, which every later version must open.
+/// such as `Schemas/Issue/3.json`. Next to it is a golden archive, `Schemas/Issue/3.strata`, which every later version must open.
 ///
 /// With `STRATA_RECORD=1` in the environment, ``check()`` also records versions that are not recorded yet, if there is no problem. It never
 /// changes a recorded version.
@@ -21,7 +21,7 @@ public struct SchemaLock: Sendable {
   ///
   /// - Parameters:
   ///   - models: the models that the program archives. A model that one of them contains need not be named.
-  ///   - folder: the folder of the recorded shapes; `Schemas` beside the file of the call unless given.
+  ///   - folder: the folder of the recorded shapes; by default `Schemas`, next to the file that creates the lock.
   ///   - records: whether to record versions that are not recorded yet; if `nil`, whether the environment has `STRATA_RECORD=1`.
   public init(
     _ models: any VersionedModel.Type..., folder: URL? = nil, records: Bool? = nil, file: String = #filePath

@@ -6,7 +6,7 @@ struct StepStub {
   let text: String
 
   /// - Parameters:
-  ///   - version: the version that the step leads to.
+  ///   - version: the version after the step.
   ///   - covered: keys for which the model has operations already.
   init(
     from old: RecordedSchema, to new: RecordedSchema, version: Int, _ names: SchemaChange.Names,
