@@ -4,24 +4,70 @@ internal import StrataCore
 /// An archive of an array of one model: with every optional nil and every collection empty, and with values, as often as it takes to
 /// reach each case.
 struct GoldenArchive {
-  private let model: any VersionedModel.Type
+  private static let mostRecords = 64
 
-  init(_ model: any VersionedModel.Type) { self.model = model }
+  private let model: any VersionedModel.Type
+  private let given: [String: [ArchiveValue]]
+
+  /// - Parameter given: values of fields, by model and key.
+  init(_ model: any VersionedModel.Type, given: [String: [ArchiveValue]]) { (self.model, self.given) = (model, given) }
 
   /// - Throws: ``ArchiveError`` if no value of a type inside can be made up, or if the archive does not open.
   func make() throws -> Data {
     func make<M: VersionedModel>(_ model: M.Type) throws -> Data {
-      var samples = SampleValues(seed: UInt64(M.schema.modelVersion))
-      let values = try samples.records(of: M.schema).map { record in
-        try M.make(from: .record(record), in: DecodingContext(finishing: .never))
-      }
-      return try ArchiveEncoder().encode(values)
+      let archive = try ArchiveEncoder().encode(
+        records(of: M.schema).map { try M.make(from: .record($0), in: DecodingContext(finishing: .never)) })
+      return archive
     }
     let data = try make(model)
     guard try opens(data, isOfToday: true) else {
       throw ArchiveError(.notEncodable, "a value that was made up changes when it is archived and opened")
     }
     return data
+  }
+
+  /// A record with nothing that can be absent, and others until each case was reached, at most 64. The models inside have golden archives of
+  /// their own, so only two records are deep.
+  private func records(of schema: ModelSchema) throws -> [ModelRecord] {
+    let inside = (schema.inside.schemas + [schema]).flatMap { [$0] + $0.superclasses }
+    let schemas = Dictionary(inside.map { ($0.name, [Self.sampled($0)]) }, uniquingKeysWith: { first, _ in first })
+    var samples = SampleValues(schemas, given: given, seed: UInt64(schema.modelVersion))
+    let root = Self.sampled(schema)
+    var records = [try samples.record(of: root, .empty)]
+    for turn in 0..<max(2, min(samples.caseCount(of: root), Self.mostRecords)) {
+      records.append(try samples.record(of: root, .turn(turn), deepest: turn < 2 ? 3 : 1))
+    }
+    return records
+  }
+
+  /// The schema with each type of which no value can be made up, such as an enum that does not list its cases, as one with its own coding.
+  private static func sampled(_ schema: ModelSchema) -> RecordedSchema {
+    var recorded = RecordedSchema(schema)
+    for field in schema.fields where recorded.fields[field.key] != nil && refusesSamples(field.type) {
+      let coded = RecordedType.coded(String(describing: field.type))
+      recorded.fields[field.key]?.type = (field.shape.isOptional ? .optional(coded) : coded).text
+    }
+    for info in schema.cases {
+      for (key, type) in zip(info.payloadKeys, info.payload) where refusesSamples(type) {
+        recorded.cases?[info.name]?.payload[key] = RecordedType.coded(String(describing: type)).text
+      }
+    }
+    return recorded
+  }
+
+  /// Whether a type, or a part of it, takes only some raw values, and does not list them.
+  private static func refusesSamples(_ type: Any.Type) -> Bool {
+    let shape = TypeShape(of: type)
+    guard case .rawValue(let raw, _) = shape.kind, case .enumeration(_, nil) = RecordedType(type) else {
+      return shape.parts.contains(where: refusesSamples)
+    }
+    // A structure with a raw value takes any. An enum does not.
+    func reads<T: Archivable>(_ type: T.Type) -> Bool {
+      var samples = SampleValues([:], seed: 1)
+      // An error means that the type refuses the value.
+      return (try? T.make(from: samples.value(of: RecordedType(raw)), in: DecodingContext(finishing: .never))) != nil
+    }
+    return TypeShape.archivable(type).map { !reads($0) } ?? true
   }
 
   /// Whether the archive opens, and holds the same values as one that is written today.
@@ -44,5 +90,23 @@ struct GoldenArchive {
       return try recorded == decoder.decodeValue(from: ArchiveEncoder().encode(values))
     }
     return try opens(model)
+  }
+
+  /// Returns a hash of the records in an archive of this model, upgraded by the model's own steps; `nil` if the archive has objects, or if
+  /// the steps give a different result each time, such as new UUIDs.
+  ///
+  /// - Throws: ``ArchiveError`` if a step fails.
+  static func upgraded(_ data: Data, by steps: [MigrationStep], isComplete: Bool) throws -> String? {
+    guard case .array(let elements) = try ArchiveDecoder(validates: false).decodeValue(from: data) else { return nil }
+    func hash() throws -> String {
+      let records = try elements.map { element in
+        guard case .record(var record) = element else { return element }
+        for step in steps { _ = try step.apply(to: &record, isComplete: isComplete) }
+        return .record(record)
+      }
+      return try RecordedSchema.checksum(ArchiveEncoder().encodeBody(ArchiveValue.array(records)))
+    }
+    let first = try hash()
+    return try hash() == first ? first : nil
   }
 }

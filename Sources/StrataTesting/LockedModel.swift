@@ -8,16 +8,18 @@ struct LockedModel {
   private let today: RecordedSchema
   private let folder: SchemaFolder
   private let names: SchemaChange.Names
+  private let given: [String: [ArchiveValue]]
   private var name: String { schema.name }
 
   /// - Parameters:
   ///   - modelNames: the names of all locked models by their former ones.
   ///   - subclasses: the locked subclasses of the model.
+  ///   - given: values of fields for made-up records, by model and key.
   init(
     _ model: any VersionedModel.Type, in folder: SchemaFolder, _ modelNames: [String: String],
-    _ subclasses: [ModelSchema]
+    _ subclasses: [ModelSchema], given: [String: [ArchiveValue]]
   ) {
-    (self.model, self.folder) = (model, folder)
+    (self.model, self.folder, self.given) = (model, folder, given)
     let schema = model.schema
     self.schema = schema
     today = RecordedSchema(schema)
@@ -31,7 +33,7 @@ struct LockedModel {
   }
 
   /// The recorded versions, the oldest first, and the problems of files that were edited.
-  private func recorded() throws -> (schemas: [RecordedSchema], edited: Set<Int>, problems: [String]) {
+  func recorded() throws -> (schemas: [RecordedSchema], edited: Set<Int>, problems: [String]) {
     var schemas: [RecordedSchema] = []
     var edited: Set<Int> = []
     var problems: [String] = []
@@ -82,7 +84,45 @@ struct LockedModel {
   /// Opens the golden archives of the recorded versions.
   ///
   /// - Throws: an error of Foundation for a folder that cannot be read.
-  func archiveProblems() throws -> [String] { try recorded().schemas.compactMap { problem(ofArchive: $0) } }
+  func archiveProblems() throws -> [String] {
+    let recorded = try recorded().schemas
+    let problems = recorded.compactMap { problem(ofArchive: $0) }
+    return problems.isEmpty ? try recorded.flatMap { try self.problems(ofUpgrades: $0, recorded) } : problems
+  }
+
+  /// The problems of golden archives that upgrade to other records than when a version was recorded.
+  private func problems(ofUpgrades version: RecordedSchema, _ recorded: [RecordedSchema]) throws -> [String] {
+    try (version.upgraded ?? [:]).sorted { $0.key < $1.key }.compactMap { old, hash in
+      guard let old = recorded.first(where: { "\($0.version)" == old }), old.archive != nil,
+        try upgraded(old, to: version.version) != hash
+      else { return nil }
+      return
+        "the steps of \(name) upgrade \(folder.path(of: old.name, version: old.version, "strata")) to other values than when version "
+        + "\(version.version) was recorded. Either a closure in a step from \(old.version) to \(version.version) was changed: restore it, and "
+        + "put the correction into a new step. Or its result depends on the locale, the time zone, the date, chance, or a type of today: "
+        + "write it without them"
+    }
+  }
+
+  /// - Throws: ``ArchiveError`` if a step fails; an error of Foundation for a file that cannot be read.
+  private func upgraded(_ old: RecordedSchema, to version: Int) throws -> String? {
+    let steps = (schema.migration?.steps ?? []).filter { (old.version..<version).contains($0.fromVersion) }
+    return try GoldenArchive.upgraded(
+      folder.archive(of: old.name, version: old.version), by: steps, isComplete: !schema.isEnumeration)
+  }
+
+  /// Opens random records of each recorded version.
+  ///
+  /// - Parameter schemas: the recorded versions of all models, by name.
+  /// - Throws: an error of Foundation for a folder that cannot be read.
+  func proofProblems(_ count: Int, _ schemas: [String: [RecordedSchema]], seed: UInt64) throws -> [String] {
+    func problems<M: VersionedModel>(_ model: M.Type) throws -> [String] {
+      let recorded = try recorded().schemas.filter { $0.version <= schema.modelVersion }
+      let proof = SchemaProof<M>(versions: recorded, schemas, keys: names.keys, given: given, seed: seed)
+      return proof.problems(count)
+    }
+    return try problems(model)
+  }
 
   /// Records the version of today, if it is not recorded.
   ///
@@ -93,8 +133,13 @@ struct LockedModel {
     var recorded = today
     var archive: Data?
     do {
-      let data = try GoldenArchive(model).make()
+      let data = try GoldenArchive(model, given: given).make()
       (archive, recorded.archive) = (data, RecordedSchema.checksum(data))
+      let older = try self.recorded().schemas.filter { $0.version < schema.modelVersion && $0.archive != nil }
+      let hashes = try older.compactMap { old in
+        try upgraded(old, to: schema.modelVersion).map { ("\(old.version)", $0) }
+      }
+      recorded.upgraded = hashes.isEmpty ? nil : Dictionary(hashes, uniquingKeysWith: { first, _ in first })
     } catch {
       recorded.withoutArchive = Self.reason(error)
       print("SchemaLock: \(name) \(schema.modelVersion) has no golden archive: \(Self.reason(error))")
@@ -174,12 +219,12 @@ struct LockedModel {
   }
 
   private static func keys(of operations: [MigrationOperation]) -> Set<String> {
-    Set(operations.flatMap { [$0.effect?.source?.firstKey, $0.effect?.target?.firstKey] }.compactMap(\.self))
+    Set(operations.flatMap { ($0.effect?.sources ?? []) + ($0.effect?.targets ?? []) }.compactMap(\.firstKey))
   }
 
   /// The fields for which a step sets a default, although data of the older version has their value under a former key.
   private func lostByDefaults(_ old: RecordedSchema, _ operations: [MigrationOperation]) -> [String] {
-    let renamed = Set(operations.compactMap(\.effect?.source?.firstKey))
+    let renamed = Set(operations.flatMap { $0.effect?.sources ?? [] }.compactMap(\.firstKey))
     return operations.compactMap { operation in
       guard case .setDefault(let path, _) = operation, let key = path.onlyKey,
         let former = old.fields.keys.first(where: { $0 != key && names.keys[$0] == key && !renamed.contains($0) })
@@ -236,7 +281,8 @@ struct LockedModel {
       " If a model inside was recorded again, because its version was never released, delete "
       + "\(folder.path(of: recorded.name, version: recorded.version)) and record it again too"
     do {
-      guard try GoldenArchive(model).opens(data, isOfToday: recorded.version == schema.modelVersion) else {
+      guard try GoldenArchive(model, given: given).opens(data, isOfToday: recorded.version == schema.modelVersion)
+      else {
         return "\(path) opens, but as other values than those that version \(recorded.version) wrote." + remedy
       }
       return nil

@@ -44,8 +44,13 @@ struct RecordedSchema: Codable, Equatable {
   /// The fields that the model itself declares.
   var fields: [String: Field]
   var cases: [String: Case]?
+  /// The versions that the models inside had when this version was recorded.
+  var models: [String: Int]?
   /// The operations of the step to this version.
   var steps: [String]
+  /// Hashes of the golden archives of older versions, upgraded to this one by the model's own steps. They show that a closure was changed,
+  /// or that its result depends on the machine.
+  var upgraded: [String: String]?
   /// A hash of the golden archive; `nil` if there is none.
   var archive: String?
   /// Why there is no golden archive.
@@ -71,6 +76,9 @@ struct RecordedSchema: Codable, Equatable {
     cases =
       schema.cases.isEmpty
       ? nil : Dictionary(schema.cases.map { ($0.name, Case($0)) }, uniquingKeysWith: { first, _ in first })
+    let inside = schema.inside.schemas.filter { $0 !== schema }
+    models =
+      inside.isEmpty ? nil : Dictionary(inside.map { ($0.name, $0.modelVersion) }, uniquingKeysWith: { max($0, $1) })
     steps = Self.steps(to: version, of: schema) ?? []
   }
 
@@ -123,11 +131,15 @@ extension RecordedSchema.Field {
   }
 }
 
+extension ModelSchema.CaseInfo {
+  /// The keys of the associated values in archives.
+  var payloadKeys: [String] { labels.isEmpty ? payload.indices.map { "_\($0)" } : labels }
+}
+
 extension RecordedSchema.Case {
   init(_ info: ModelSchema.CaseInfo) {
-    let keys = info.labels.isEmpty ? info.payload.indices.map { "_\($0)" } : info.labels
     payload = Dictionary(
-      zip(keys, info.payload.map { RecordedType($0).text }), uniquingKeysWith: { first, _ in first })
+      zip(info.payloadKeys, info.payload.map { RecordedType($0).text }), uniquingKeysWith: { first, _ in first })
     formerly = info.formerly.isEmpty ? nil : info.formerly
   }
 }

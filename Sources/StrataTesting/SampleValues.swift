@@ -1,166 +1,290 @@
 internal import Foundation
 internal import StrataCore
 
-/// Makes up values of any model, the same for each seed.
+/// Makes up values of recorded types, the same for each seed.
+///
+/// A recorded type has no Swift type, so that values of versions that the program no longer declares can be made up too.
 struct SampleValues {
-  /// The deepest level at which optionals and collections have values. Models that contain themselves end there. The models inside have golden
-  /// archives of their own, so only two records are deep.
-  private var deepest: Int { turn < 2 ? 3 : 1 }
-  /// The level beyond which a model that requires others is given up.
-  private static let limit = 16
-  private static let mostRecords = 64
-
-  private var random: SplitMix
-  /// Selects the case of each enum.
-  private var turn = 0
-  private var isEmpty = false
-
-  init(seed: UInt64) { random = SplitMix(state: seed) }
-
-  /// Records of a model: one with nothing that can be absent, and others until each case was reached, at most 64.
-  ///
-  /// - Throws: ``ArchiveError`` if a field has a type of which no value can be made up, and no default.
-  mutating func records(of schema: ModelSchema) throws -> [ModelRecord] {
-    let schemas = schema.inside.schemas + [schema]
-    let types = schemas.flatMap { $0.fields.map(\.type) + $0.cases.flatMap(\.payload) }
-    let cases = schemas.map(\.cases.count) + types.map(Self.caseCount)
-    isEmpty = true
-    var records = [try record(of: schema, depth: 0)]
-    isEmpty = false
-    for turn in 0..<max(2, min(cases.max() ?? 0, Self.mostRecords)) {
-      self.turn = turn
-      records.append(try record(of: schema, depth: 0))
-    }
-    return records
+  enum Variety {
+    /// Nothing that can be absent: nil, zero, and empty texts and collections.
+    case empty
+    /// Each optional and collection has values, and enums have the case of this turn.
+    case turn(Int)
+    /// Anything, with extreme numbers, odd texts and missing values.
+    case random
   }
 
-  private mutating func record(of schema: ModelSchema, depth: Int) throws -> ModelRecord {
+  /// The level beyond which a model that requires others is given up.
+  private static let limit = 16
+
+  private let schemas: [String: [RecordedSchema]]
+  private let given: [String: [ArchiveValue]]
+  private(set) var random: SplitMix
+  private var variety = Variety.empty
+  /// The deepest level at which optionals and collections have values. Models that contain themselves end there.
+  private var deepest = 3
+
+  /// - Parameters:
+  ///   - schemas: the models that values may contain, by name; in several versions if records of each of them may occur.
+  ///   - given: values of fields, by model and key: `Issue.stars`.
+  init(_ schemas: [String: [RecordedSchema]], given: [String: [ArchiveValue]] = [:], seed: UInt64) {
+    (self.schemas, self.given) = (schemas, given)
+    random = SplitMix(state: seed)
+  }
+
+  /// - Throws: ``ArchiveError`` if a field has a type of which no value can be made up, and no default.
+  mutating func record(of schema: RecordedSchema, _ variety: Variety, deepest: Int = 3) throws -> ModelRecord {
+    (self.variety, self.deepest) = (variety, deepest)
+    return try record(of: schema, depth: 0)
+  }
+
+  /// The number of cases of the enum that has the most, in a model and those that it contains.
+  func caseCount(of schema: RecordedSchema) -> Int {
+    var most = 0
+    for schema in reachable(from: schema) {
+      let types = schema.fields.values.map(\.type) + (schema.cases ?? [:]).values.flatMap(\.payload.values)
+      most = max(most, schema.cases?.count ?? 0, types.map { RecordedType(parsing: $0).caseCount }.max() ?? 0)
+    }
+    return most
+  }
+
+  private func reachable(from schema: RecordedSchema) -> [RecordedSchema] {
+    var found = [schema]
+    var names: Set<String> = [schema.name]
+    var place = 0
+    while place < found.count {
+      for name in found[place].modelNames where names.insert(name).inserted { found += schemas[name] ?? [] }
+      place += 1
+    }
+    return found
+  }
+
+  private mutating func record(of schema: RecordedSchema, depth: Int) throws -> ModelRecord {
     guard depth < Self.limit else {
       throw ArchiveError(.notEncodable, "\(schema.name) requires models that require it")
     }
-    guard schema.cases.isEmpty else { return try record(ofCase: sampleCase(of: schema, depth), schema, depth) }
-    var record = ModelRecord(shape: schema.archivedShape.limited(to: []), values: [])
-    for field in schema.fields where field.archive != .excluded {
-      do {
-        record[field.key] =
-          field.isLibraryField || field.archive == .conditional
-          ? try field.absentValue() : try value(of: field.type, depth: depth)
-      } catch {
-        guard let absent = try field.absentValue() else { throw ArchiveError.at(.key(field.key), error) }
-        record[field.key] = absent
-      }
+    if let cases = schema.cases {
+      return try record(ofCase: sampleCase(of: schema, cases, depth), of: schema, depth: depth)
     }
-    return record
+    var levels: [ModelRecord.Superclass] = []
+    var values: [(key: String, value: ArchiveValue)] = []
+    var level: RecordedSchema? = schema
+    while let current = level {
+      if current.name != schema.name {
+        levels.append(.init(typeName: current.name, modelVersion: current.version))
+      }
+      for (key, field) in current.fields.sorted(by: { $0.key < $1.key }) where field.isArchived {
+        guard let value = try value(of: field, "\(current.name).\(key)", depth) else { continue }
+        values.append((key, value))
+      }
+      level = try current.superclass.map { try self.schema(named: $0) }
+    }
+    let shape = RecordShape(
+      typeName: schema.name, modelVersion: schema.version, keys: values.map(\.key), levels: levels)
+    return ModelRecord(shape: shape, values: values.map(\.value))
+  }
+
+  /// The value of a field; `nil` if none can be made up, and the field has a default.
+  private mutating func value(of field: RecordedSchema.Field, _ name: String, _ depth: Int) throws -> ArchiveValue? {
+    let type = RecordedType(parsing: field.type)
+    do {
+      guard field.archive == ArchiveBehavior.conditional.rawValue else {
+        let value = try value(of: type, depth)
+        // Versions of one field may have different types.
+        let values = (given[name] ?? []).filter { value.isNull || $0.kind == value.kind }
+        return values.isEmpty ? value : values[random.below(UInt64(values.count))]
+      }
+    } catch let error as ArchiveError {
+      guard field.isOptional else { throw ArchiveError.at(.key(name), error) }
+    }
+    return type.isOptional ? .null : nil
+  }
+
+  private mutating func schema(named name: String) throws -> RecordedSchema {
+    guard let versions = schemas[name], !versions.isEmpty else {
+      throw ArchiveError(.notEncodable, "no schema of \(name) is recorded")
+    }
+    return versions[random.below(UInt64(versions.count))]
   }
 
   /// The case whose turn it is. Deep inside, it is one that does not hold the enum itself.
-  private func sampleCase(of schema: ModelSchema, _ depth: Int) -> ModelSchema.CaseInfo {
-    let cases = schema.cases
-    let leaves = depth < deepest ? [] : cases.filter { !$0.payload.contains { Self.holds(schema, $0) } }
+  private mutating func sampleCase(
+    of schema: RecordedSchema, _ cases: [String: RecordedSchema.Case], _ depth: Int
+  ) -> (key: String, value: RecordedSchema.Case) {
+    let cases = cases.sorted { $0.key < $1.key }
+    let leaves = depth < deepest ? [] : cases.filter { !$0.value.payload.values.contains { holds(schema, $0) } }
     let possible = leaves.isEmpty ? cases : leaves
-    return possible[turn % possible.count]
+    return possible[turn(possible.count)]
+  }
+
+  private mutating func turn(_ count: Int) -> Int {
+    switch variety {
+    case .empty: 0
+    case .turn(let turn): turn % count
+    case .random: random.below(UInt64(count))
+    }
   }
 
   /// Whether values of a type may hold a model.
-  private static func holds(_ schema: ModelSchema, _ type: Any.Type) -> Bool {
-    let shape = TypeShape(of: type)
-    if case .model(let model) = shape.kind {
-      return model.schema === schema || model.schema.inside.schemas.contains { $0 === schema }
+  private func holds(_ schema: RecordedSchema, _ type: String) -> Bool {
+    RecordedType(parsing: type).names.contains { name in
+      name == schema.name || (schemas[name] ?? []).contains { reachable(from: $0).contains { $0.name == schema.name } }
     }
-    return shape.parts.contains { holds(schema, $0) }
   }
 
-  private mutating func record(ofCase info: ModelSchema.CaseInfo, _ schema: ModelSchema, _ depth: Int) throws
-    -> ModelRecord
-  {
-    let keys = info.labels.isEmpty ? info.payload.indices.map { "_\($0)" } : info.labels
+  private mutating func record(
+    ofCase info: (key: String, value: RecordedSchema.Case), of schema: RecordedSchema, depth: Int
+  ) throws -> ModelRecord {
     var payload = ArchiveObject()
-    for (key, type) in zip(keys, info.payload) { payload[key] = try value(of: type, depth: depth + 1) }
+    for (key, type) in info.value.payload.sorted(by: { $0.key < $1.key }) {
+      payload[key] = try value(of: RecordedType(parsing: type), depth + 1)
+    }
     return ModelRecord(
-      typeName: schema.name, modelVersion: schema.modelVersion, fields: [(info.name, .object(payload))])
+      typeName: schema.name, modelVersion: schema.version, fields: [(info.key, .object(payload))])
   }
 
-  private mutating func value(of type: Any.Type, depth: Int) throws -> ArchiveValue {
-    let hasMore = !isEmpty && depth < deepest
-    switch TypeShape(of: type).kind {
-    case .scalar(let scalar): return self.scalar(scalar, type)
-    case .untyped: return hasMore ? ["text": "any value", "number": 1] : .null
-    case .optional(let wrapped): return hasMore ? try value(of: wrapped, depth: depth) : .null
+  // MARK: Values
+
+  mutating func value(of type: RecordedType, _ depth: Int = 0) throws -> ArchiveValue {
+    switch type {
+    case .optional(let wrapped): return count(depth, atMost: 1) == 0 ? .null : try value(of: wrapped, depth)
     case .array(let element):
-      return .array(hasMore ? try (0..<2).map { _ in try value(of: element, depth: depth + 1) } : [])
-    case .set(let element): return .set(hasMore ? [try value(of: element, depth: depth + 1)] : [])
+      return .array(try (0..<count(depth, atMost: 2)).map { _ in try value(of: element, depth + 1) })
+    case .set(let element):
+      return .set(count(depth, atMost: 1) == 0 ? [] : [try value(of: element, depth + 1)])
     case .dictionary(let keys, let values):
-      guard hasMore else { return .object(ArchiveObject()) }
-      let (key, value) = (try value(of: keys, depth: depth + 1), try value(of: values, depth: depth + 1))
+      guard count(depth, atMost: 1) > 0 else { return .object(ArchiveObject()) }
+      let (key, value) = (try value(of: keys, depth + 1), try value(of: values, depth + 1))
       if case .string(let key) = key { return .object(ArchiveObject([.init(key: key, value: value)])) }
       return .map([.init(key: key, value: value)])
-    case .model(let model): return .record(try record(of: model.schema, depth: depth + 1))
-    case .rawValue(let raw, _):
-      let cases = Self.cases(of: type)
-      if !cases.isEmpty { return try ValueCoding.value(of: cases[turn % cases.count]) }
-      // A structure with a raw value takes any. An enum does not.
-      let sample = try value(of: raw, depth: depth)
-      guard let archivable = TypeShape.archivable(type), Self.reads(sample, archivable) else {
-        throw Self.unknown(type, "let it conform to CaseIterable")
-      }
-      return sample
-    case .opaque: throw Self.unknown(type, "give the field a default")
+    case .enumeration(let raw, let cases?):
+      let values = cases.keys.sorted()
+      guard !values.isEmpty else { throw Self.unknown(type) }
+      return try rawValue(values[turn(values.count)], raw)
+    case .enumeration(let raw, nil): return try value(of: RecordedType(parsing: raw), depth)
+    case .coded: throw Self.unknown(type)
+    case .named(let name): return try scalar(name) ?? .record(record(of: schema(named: name), depth: depth + 1))
     }
   }
 
-  private static func unknown(_ type: Any.Type, _ remedy: String) -> ArchiveError {
-    ArchiveError(.notEncodable, "no value of \(type) can be made up; \(remedy)")
+  private mutating func count(_ depth: Int, atMost most: Int) -> Int {
+    switch variety {
+    case .empty: 0
+    case .turn: depth < deepest ? most : 0
+    case .random: depth < deepest ? random.below(UInt64(most) + 1) : 0
+    }
   }
 
-  private static func reads<T: Archivable>(_ value: ArchiveValue, _ type: T.Type) -> Bool {
-    // An error means that the type refuses the value.
-    (try? T.make(from: value, in: DecodingContext(finishing: .never))) != nil
+  private func rawValue(_ text: String, _ raw: String) throws -> ArchiveValue {
+    if let integer = WideInteger(text), Self.integers[raw] != nil { return ArchiveValue(integer) }
+    guard raw == "String" else { throw Self.unknown(.named(raw)) }
+    return .string(text)
   }
 
-  /// The number of cases of an enum, or of the one with the most in a container.
-  private static func caseCount(_ type: Any.Type) -> Int {
-    max(cases(of: type).count, TypeShape(of: type).parts.map(caseCount).max() ?? 0)
+  private static func unknown(_ type: RecordedType) -> ArchiveError {
+    ArchiveError(
+      .notEncodable,
+      "no value of \(type.text) can be made up; give the field a default, or values in the initializer of SchemaLock")
   }
 
-  private static func cases(of type: Any.Type) -> [Any] {
-    guard let listed = type as? any CaseIterable.Type else { return [] }
-    func all<T: CaseIterable>(_ type: T.Type) -> [Any] { Array(type.allCases) }
-    return all(listed)
-  }
-
-  private mutating func scalar(_ scalar: TypeShape.Scalar, _ type: Any.Type) -> ArchiveValue {
-    switch scalar {
-    case .bool: return .bool(!isEmpty)
-    case .integer:
-      guard !isEmpty, let type = type as? any FixedWidthInteger.Type else { return 0 }
-      return integer(type)
-    case .float: return .float(isEmpty ? 0 : Float(random.below(1 << 20)) / 64)
-    case .double: return .double(isEmpty ? 0 : Double(random.below(1 << 30)) / 1000)
-    case .otherFloat: return .double(isEmpty ? 0 : Double(random.below(1 << 6)) / 4)
-    case .decimal: return .decimal(isEmpty ? 0 : Decimal(random.below(1 << 30)) / 1000)
-    case .string: return .string(isEmpty ? "" : "Tëxt \(random.below(1 << 20))")
-    case .data: return .data(isEmpty ? Data() : Data([0, 0xFF, UInt8(random.below(256))]))
-    case .date:
+  /// - Returns: `nil` if the name is not that of a scalar.
+  private mutating func scalar(_ name: String) -> ArchiveValue? {
+    if let type = Self.integers[name] { return integer(type) }
+    let isEmpty = if case .empty = variety { true } else { false }
+    switch name {
+    case "Bool": return .bool(!isEmpty && (!isRandom || random.below(2) == 1))
+    case "Float": return .float(isEmpty ? 0 : Float(random.below(1 << 20)) / 64)
+    case "Double": return .double(isEmpty ? 0 : Double(random.below(1 << 30)) / 1000)
+    case "Float16", "Float80", "CGFloat": return .double(isEmpty ? 0 : Double(random.below(1 << 6)) / 4)
+    case "Decimal": return .decimal(isEmpty ? 0 : Decimal(random.below(1 << 30)) / 1000)
+    case "String": return .string(isEmpty ? "" : text())
+    case "Data": return .data(isEmpty ? Data() : Data([0, 0xFF, UInt8(random.below(256))]))
+    case "Date":
       return .date(Date(timeIntervalSince1970: isEmpty ? 0 : 1_500_000_000 + Double(random.below(1 << 28)) / 4))
-    case .url: return .url(Self.url(isEmpty ? 0 : random.below(1 << 20)))
-    case .uuid: return .uuid(random.uuid())
+    case "URL": return .url(Self.url(isEmpty ? 0 : random.below(1 << 20)))
+    case "UUID": return .uuid(random.uuid())
+    case "ArchiveValue": return isEmpty ? .null : ["text": "any value", "number": 1]
+    default: return nil
     }
+  }
+
+  private var isRandom: Bool { if case .random = variety { true } else { false } }
+
+  private mutating func text() -> String {
+    let number = random.below(1 << 20)
+    guard isRandom else { return "Tëxt \(number)" }
+    let forms = [
+      "", " ", "text \(number)", " spaced \(number) ", "İstanbul \(number)", "i\(number)", "e\u{301}\(number)",
+      "👩‍👩‍👧\(number)",
+      "line\n\(number)", "\(number)", String(repeating: "long ", count: 60) + "\(number)",
+    ]
+    return forms[random.below(UInt64(forms.count))]
   }
 
   private static func url(_ number: Int) -> URL {
     URL(string: "https://example.com/\(number)?q=%C3%AB") ?? URL(fileURLWithPath: "/")
   }
 
-  private mutating func integer<T: FixedWidthInteger>(_ type: T.Type) -> ArchiveValue {
-    // Half of the width, so that the product of two numbers does not overflow in a hook.
-    let large = T.max >> T(T.bitWidth / 2)
-    let numbers = [large, T.isSigned ? 0 - large : 1, 1]
-    return .integer(numbers[(turn + random.below(2)) % numbers.count])
+  private mutating func integer(_ type: any FixedWidthInteger.Type) -> ArchiveValue {
+    func integer<T: FixedWidthInteger>(_ type: T.Type) -> ArchiveValue {
+      // Half of the width, so that the product of two numbers does not overflow in a hook.
+      let large = T.max >> T(T.bitWidth / 2)
+      let numbers = [large, T.isSigned ? 0 - large : 1, 1]
+      switch variety {
+      case .empty: return 0
+      case .turn(let turn): return .integer(numbers[(turn + random.below(2)) % numbers.count])
+      case .random:
+        return .integer(([T.zero, T(truncatingIfNeeded: random.next()) & large] + numbers)[random.below(5)])
+      }
+    }
+    return integer(type)
+  }
+
+  private static let integers: [String: any (FixedWidthInteger & SendableMetatype).Type] = {
+    let types: [any (FixedWidthInteger & SendableMetatype).Type] = [
+      Int.self, Int8.self, Int16.self, Int32.self, Int64.self, UInt.self, UInt8.self, UInt16.self, UInt32.self,
+      UInt64.self,
+    ]
+    var all = Dictionary(uniqueKeysWithValues: types.map { ("\($0)", $0) })
+    if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
+      (all["Int128"], all["UInt128"]) = (Int128.self, UInt128.self)
+    }
+    return all
+  }()
+}
+
+extension RecordedSchema {
+  /// The names of the types that its fields and cases have, and of the superclass.
+  var modelNames: [String] {
+    let types = fields.values.map(\.type) + (cases ?? [:]).values.flatMap(\.payload.values)
+    return types.flatMap { RecordedType(parsing: $0).names } + (superclass.map { [$0] } ?? [])
+  }
+}
+
+extension RecordedType {
+  /// The names of scalars and models in the type.
+  var names: [String] {
+    switch self {
+    case .named(let name): [name]
+    case .optional(let type), .array(let type), .set(let type): type.names
+    case .dictionary(let keys, let values): keys.names + values.names
+    case .enumeration, .coded: []
+    }
+  }
+
+  /// The number of cases of an enum, or of the one with the most in a container.
+  fileprivate var caseCount: Int {
+    switch self {
+    case .enumeration(_, let cases): cases?.count ?? 0
+    case .optional(let type), .array(let type), .set(let type): type.caseCount
+    case .dictionary(let keys, let values): max(keys.caseCount, values.caseCount)
+    case .named, .coded: 0
+    }
   }
 }
 
 /// SplitMix64 (Steele et al., 2014), which is the same on each platform and in each version.
-private struct SplitMix {
+struct SplitMix {
   var state: UInt64
 
   mutating func next() -> UInt64 {
@@ -174,13 +298,12 @@ private struct SplitMix {
   mutating func below(_ bound: UInt64) -> Int { Int(next() % bound) }
 
   mutating func uuid() -> UUID {
-    let (one, other) = (next(), next())
-    func byte(_ word: UInt64, _ place: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: word >> (8 * place)) }
+    var bytes = [next(), next()].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }[...]
+    func byte() -> UInt8 { bytes.removeFirst() }
     return UUID(
       uuid: (
-        byte(one, 0), byte(one, 1), byte(one, 2), byte(one, 3), byte(one, 4), byte(one, 5), byte(one, 6), byte(one, 7),
-        byte(other, 0), byte(other, 1), byte(other, 2), byte(other, 3), byte(other, 4), byte(other, 5), byte(other, 6),
-        byte(other, 7)
+        byte(), byte(), byte(), byte(), byte(), byte(), byte(), byte(), byte(), byte(), byte(), byte(), byte(), byte(),
+        byte(), byte()
       ))
   }
 }

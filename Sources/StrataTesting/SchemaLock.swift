@@ -16,6 +16,7 @@ public struct SchemaLock: Sendable {
   private let models: [any VersionedModel.Type]
   private let folder: URL
   private let records: Bool
+  private let values: [String: [ArchiveValue]]
 
   /// A lock of models, and of all models that they contain.
   ///
@@ -23,18 +24,57 @@ public struct SchemaLock: Sendable {
   ///   - models: the models that the program archives. A model that one of them contains need not be named.
   ///   - folder: the folder of the recorded shapes; by default `Schemas`, next to the file that creates the lock.
   ///   - records: whether to record versions that are not recorded yet; if `nil`, whether the environment has `STRATA_RECORD=1`.
+  ///   - values: values for fields of made-up models, by model and key, such as `["Issue.stars": ["0", "17"]]` for a text that a step converts
+  ///     to a number. Any other field gets values of its type.
   public init(
-    _ models: any VersionedModel.Type..., folder: URL? = nil, records: Bool? = nil, file: String = #filePath
+    _ models: any VersionedModel.Type..., folder: URL? = nil, records: Bool? = nil,
+    values: [String: [ArchiveValue]] = [:], file: String = #filePath
   ) {
     self.models = models
     self.folder = folder ?? URL(fileURLWithPath: file).deletingLastPathComponent().appendingPathComponent("Schemas")
+    self.values = values
     self.records = records ?? (ProcessInfo.processInfo.environment["STRATA_RECORD"] == "1")
   }
 
   /// Compares the models with their recorded shapes, and opens the golden archive of each recorded version.
   ///
+  /// The golden archives of older versions must also upgrade to the same values as when each later version was recorded.
+  ///
   /// - Throws: ``SchemaLockError`` with every problem; an error of Foundation if the folder cannot be read or written.
   public func check() throws {
+    let (locked, problems) = try locked(allowsMissing: records)
+    // Archives are opened only if nothing else is wrong, because other problems explain the failure.
+    try fail(problems.isEmpty ? locked.flatMap { try $0.archiveProblems() } : problems)
+    // A golden archive holds the models inside as well, so nothing is recorded while any model has a problem.
+    if records { for model in locked { try model.record() } }
+  }
+
+  /// Opens random archives of each recorded version, and fails if the steps lose a value, or give different results.
+  ///
+  /// Each record is opened as an archive, with its keys in another order, by an ``ArchiveUpgrader``, in an array, in a dictionary, as a row of a
+  /// store, and saved by each version in between. All results must be equal. Each value of an old record must be in the result, unless an
+  /// operation declares that it drops, replaces or converts it; a closure declares its keys with `changes:`.
+  ///
+  /// - Parameters:
+  ///   - archives: the number of records of each version.
+  ///   - seed: the seed of the random values; a new one by default. A failure names it.
+  /// - Throws: ``SchemaLockError`` with every problem, among them those that ``check()`` finds in the shapes; an error of Foundation if the
+  ///   folder cannot be read.
+  public func prove(archives: Int = 200, seed: UInt64? = nil) throws {
+    let (locked, problems) = try locked(allowsMissing: false)
+    try fail(problems)
+    let recorded = try locked.flatMap { try $0.recorded().schemas }
+    let schemas = Dictionary(grouping: recorded, by: \.name)
+    let seed = seed ?? .random(in: 0..<1 << 32)
+    try fail(locked.flatMap { try $0.proofProblems(archives, schemas, seed: seed) })
+  }
+
+  private func fail(_ problems: [String]) throws {
+    guard problems.isEmpty else { throw SchemaLockError(problems: problems) }
+  }
+
+  /// The models with the problems of their shapes.
+  private func locked(allowsMissing: Bool) throws -> (models: [LockedModel], problems: [String]) {
     var catalog = SchemaCatalog()
     for model in models { model._collectSchemas(into: &catalog) }
     // The fields of a superclass are in its own file.
@@ -48,19 +88,15 @@ public struct SchemaLock: Sendable {
     let folder = SchemaFolder(url: folder)
     let locked = schemas.compactMap { schema in
       let subclasses = schemas.filter { $0.superclasses.contains { $0 === schema } }
-      return TypeShape.model(schema.type).map { LockedModel($0, in: folder, names, subclasses) }
+      return TypeShape.model(schema.type).map { LockedModel($0, in: folder, names, subclasses, given: values) }
     }
-    var problems = try locked.flatMap { try $0.shapeProblems(allowsMissing: records) }
+    var problems = try locked.flatMap { try $0.shapeProblems(allowsMissing: allowsMissing) }
     problems += catalog.ambiguousNames.sorted().map { "two models have the name \($0); give one of them another name" }
     problems += try folder.names().filter { names[$0] == nil }.map {
       "\($0) is recorded, but no locked model has this name. If it was renamed, declare formerNames: [\"\($0)\"]. If another test "
         + "locks it, give that test a folder of its own. If no archive of it exists, delete \(folder.path(of: $0))"
     }
-    // Archives are opened only if nothing else is wrong, because other problems explain the failure.
-    if problems.isEmpty { problems = try locked.flatMap { try $0.archiveProblems() } }
-    guard problems.isEmpty else { throw SchemaLockError(problems: problems) }
-    // A golden archive holds the models inside as well, so nothing is recorded while any model has a problem.
-    if records { for model in locked { try model.record() } }
+    return (locked, problems)
   }
 }
 

@@ -1,4 +1,4 @@
-/// One change to a record. All except ``custom(_:_:)`` are data, so that a tool can list them and apply them without the program's types.
+/// One change to a record. All except ``custom(_:changes:_:)`` are data, so that a tool can list them and apply them without the program's types.
 ///
 /// A record of a Strata archive or a store is complete: it has each key of its version, and nil is null. If a complete
 /// record lacks the key that an operation changes, the operation fails with the code `migrationFailed` and names the
@@ -23,8 +23,9 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   case convert(ValuePath, ValueConversion)
   /// An operation that leaves a record as it is if it lacks the key: see ``ifPresent``.
   indirect case optional(MigrationOperation)
-  /// Any other change, with a short description.
-  case custom(String, @Sendable (inout ModelRecord) throws -> Void)
+  /// Any other change, with a short description. `changes` lists the keys that the closure may change or remove, so that
+  /// the proof of StrataTesting (Docs/Evolving.md) reports a change of any other key; by default, that is every key.
+  case custom(String, changes: [String]? = nil, @Sendable (inout ModelRecord) throws -> Void)
 
   /// The same operation, for keys that a complete record may lack.
   public var ifPresent: MigrationOperation { .optional(self) }
@@ -55,7 +56,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     case .replaceNull(let path, _): "replace null of \(path)"
     case .convert(let path, let conversion): "convert \(path) \(conversion)"
     case .optional(let operation): "\(operation) if present"
-    case .custom(let description, _): description
+    case .custom(let description, _, _): description
     }
   }
 
@@ -107,20 +108,21 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
         throw ArchiveError.wrap(error).prefixed(by: path.errorPath)
       }
     case .optional(let operation): _ = try operation.apply(to: &record, isComplete: false)
-    case .custom(_, let transform): try transform(&record)
+    case .custom(_, _, let transform): try transform(&record)
     }
     return true
   }
 
-  /// The paths that the operation removes a value from and writes a value to; `nil` if they are unknown.
-  package var effect: (source: ValuePath?, target: ValuePath?)? {
+  /// The paths that the operation removes values from and writes values to; `nil` if they are unknown. The keys that a closure declares are
+  /// sources, because it may remove each of them.
+  package var effect: (sources: [ValuePath], targets: [ValuePath])? {
     switch self {
-    case .rename(let key, let newKey, _): (ValuePath(key: key), ValuePath(key: newKey))
-    case .move(let path, let newPath, _, _): (path, newPath)
-    case .drop(let path): (path, nil)
-    case .setDefault(let path, _), .replaceNull(let path, _), .convert(let path, _): (nil, path)
+    case .rename(let key, let newKey, _): ([ValuePath(key: key)], [ValuePath(key: newKey)])
+    case .move(let path, let newPath, _, _): ([path], [newPath])
+    case .drop(let path): ([path], [])
+    case .setDefault(let path, _), .replaceNull(let path, _), .convert(let path, _): ([], [path])
     case .optional(let operation): operation.effect
-    case .custom: nil
+    case .custom(_, let keys, _): keys.map { ($0.map { ValuePath(key: $0) }, []) }
     }
   }
 

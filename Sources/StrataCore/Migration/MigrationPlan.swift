@@ -71,8 +71,8 @@ public struct MigrationPlan: Sendable {
       return invalid("the step from \(step.fromVersion) leads to \(step.toVersion); a step leads to the next version")
     }
     for step in steps {
-      for path in step.operations.flatMap({ [$0.effect?.source, $0.effect?.target] }) {
-        do { _ = try path?.stepsOfRecord() } catch {
+      for path in step.operations.flatMap({ ($0.effect?.sources ?? []) + ($0.effect?.targets ?? []) }) {
+        do { _ = try path.stepsOfRecord() } catch {
           return invalid("the step from version \(step.fromVersion) to \(step.toVersion): \(error.reason)")
         }
       }
@@ -93,20 +93,20 @@ public struct MigrationPlan: Sendable {
   }
 
   /// Returns an error for an operation that writes to a key which is not a current field and which no later operation
-  /// changes. Such a key is misspelled, and its value would be lost. The effect of ``MigrationOperation/custom(_:_:)``
-  /// is unknown, so operations before one are not checked.
+  /// changes. Such a key is misspelled, and its value would be lost. The effect of ``MigrationOperation/custom(_:changes:_:)``
+  /// is unknown unless it declares its keys, so operations before such a closure are not checked.
   func problem(ofTargets keys: Set<String>, typeName: String) -> ArchiveError? {
     let operations = steps.flatMap { step in step.operations.map { (step, $0) } }
     var known = keys
     for (step, operation) in operations.reversed() {
       guard let effect = operation.effect else { return nil }
-      if let target = effect.target?.firstKey, !known.contains(target) {
+      if let target = effect.targets.lazy.compactMap(\.firstKey).first(where: { !known.contains($0) }) {
         return ArchiveError(
           .invalidMigration,
           "the step from \(step.fromVersion) to \(step.toVersion) writes \(target), which is no key of a field and which no later "
             + "step changes; the keys are \(keys.sorted().joined(separator: ", "))", typeName: typeName)
       }
-      if let source = effect.source?.firstKey { known.insert(source) }
+      known.formUnion(effect.sources.compactMap(\.firstKey))
     }
     return nil
   }

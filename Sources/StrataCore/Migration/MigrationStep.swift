@@ -15,10 +15,14 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
   }
 
   /// A step from a closure. Tools that list the chain show the description.
+  ///
+  /// - Parameter changes: the keys that the closure may change or remove; `nil` for every key
+  ///   (see ``MigrationOperation/custom(_:changes:_:)``).
   public static func step(
-    from: Int, to: Int, _ description: String, _ transform: @escaping @Sendable (inout ModelRecord) throws -> Void
+    from: Int, to: Int, _ description: String = "a closure", changes: [String]? = nil,
+    _ transform: @escaping @Sendable (inout ModelRecord) throws -> Void
   ) -> MigrationStep {
-    MigrationStep(fromVersion: from, toVersion: to, operations: [.custom(description, transform)])
+    MigrationStep(fromVersion: from, toVersion: to, operations: [.custom(description, changes: changes, transform)])
   }
 
   /// A step with the operations given, in their order.

@@ -1,0 +1,267 @@
+internal import Foundation
+internal import StrataCore
+
+/// Opens random records of each recorded version of a model in several ways, and compares the results.
+struct SchemaProof<M: VersionedModel> {
+  /// The recorded versions of the model, the oldest first. The last one is today's.
+  private let versions: [RecordedSchema]
+  private let schemas: [String: [RecordedSchema]]
+  /// The keys of today by the former ones.
+  private let keys: [String: String]
+  private let given: [String: [ArchiveValue]]
+  private let seed: UInt64
+  private let schema = M.schema
+  private let steps: [MigrationStep]
+  private static var mostProblems: Int { 8 }
+
+  /// - Parameters:
+  ///   - schemas: the recorded versions of all models, by name.
+  ///   - given: values of fields, by model and key.
+  init(
+    versions: [RecordedSchema], _ schemas: [String: [RecordedSchema]], keys: [String: String],
+    given: [String: [ArchiveValue]], seed: UInt64
+  ) {
+    (self.versions, self.schemas, self.keys, self.given, self.seed) = (versions, schemas, keys, given, seed)
+    steps = schema.migration?.steps ?? []
+  }
+
+  func problems(_ count: Int) -> [String] { versions.indices.flatMap { problems(ofVersion: $0, count) } }
+
+  private func problems(ofVersion place: Int, _ count: Int) -> [String] {
+    let version = versions[place]
+    let title = "\(version.name) of version \(version.version)"
+    var samples = SampleValues(schemas(inside: place), given: given, seed: seed &+ UInt64(version.version))
+    var found: [String: String] = [:]
+    do {
+      let empty = try samples.record(of: version, .empty)
+      for number in 0..<count where found.count < Self.mostProblems {
+        let record = number == 0 ? empty : try samples.record(of: version, number == 1 ? .turn(0) : .random)
+        guard let problem = problem(of: record, place), found[problem] == nil else { continue }
+        found[problem] = shrunk(record, to: empty, place, problem)
+      }
+    } catch {
+      return ["\(title) cannot be proven: \((error as? ArchiveError)?.description ?? "\(error)")"]
+    }
+    return found.sorted { $0.key < $1.key }.map { problem, record in
+      "\(title): \(problem). Found with \(record), seed \(seed)"
+    }
+  }
+
+  /// The versions that other models had while this version was in use.
+  private func schemas(inside place: Int) -> [String: [RecordedSchema]] {
+    let next = versions.dropFirst(place + 1).first
+    return Dictionary(
+      uniqueKeysWithValues: schemas.map { name, all in
+        guard name != versions[place].name else { return (name, [versions[place]]) }
+        let first = versions[place].models?[name] ?? 0, last = next?.models?[name] ?? .max
+        return (name, all.filter { (first...max(first, last)).contains($0.version) })
+      })
+  }
+
+  /// The description of a record with as few values as show a problem.
+  private func shrunk(_ record: ModelRecord, to empty: ModelRecord, _ place: Int, _ problem: String) -> String {
+    var record = record
+    for key in record.keys {
+      guard let value = empty[key], record[key] != value else { continue }
+      var smaller = record
+      smaller[key] = value
+      if self.problem(of: smaller, place) == problem { record = smaller }
+    }
+    let values = record.fields.filter { $0.value != empty[$0.key] }.map { "\($0.key): \($0.value)" }
+    return values.isEmpty ? "empty values" : values.joined(separator: ", ")
+  }
+
+  // MARK: Problems
+
+  /// The first problem of a record of a recorded version.
+  private func problem(of record: ModelRecord, _ place: Int) -> String? {
+    let upgraded: ModelRecord
+    switch lossOrUpgrade(of: record, place) {
+    case .failure(let loss): return loss.text
+    case .success(let record): upgraded = record
+    }
+    let expected: ModelRecord
+    // Values of defaults, such as a new UUID, differ from time to time.
+    var compared: [String]
+    do {
+      expected = try open(record, .archive)
+      let again = try open(record, .archive)
+      compared = expected.keys.filter { expected[$0] == again[$0] }
+    } catch { return "it does not open: \(Self.reason(error))" }
+    for way in Way.allCases {
+      do {
+        let result = try open(record, way)
+        guard let key = compared.first(where: { result[$0] != expected[$0] }) else { continue }
+        return "\(key) has another value \(way.rawValue)"
+      } catch { return "it opens as an archive, and not \(way.rawValue): \(Self.reason(error))" }
+    }
+    // An older program sets the defaults of its own version for new keys.
+    compared.removeAll { key in upgraded[key] == nil && !keys.contains { $0.value == key && upgraded[$0.key] != nil } }
+    for later in versions.indices where later > place && later < versions.count - 1 {
+      guard let saved = saved(record, by: versions[later]) else { continue }
+      let way = "if version \(versions[later].version) opens and saves it before"
+      do {
+        let result = try open(saved, .archive)
+        guard let key = compared.first(where: { result[$0] != expected[$0] }) else { continue }
+        return "\(key) has another value \(way)"
+      } catch { return "it opens, and not \(way): \(Self.reason(error))" }
+    }
+    return nil
+  }
+
+  private static func reason(_ error: any Error) -> String { (error as? ArchiveError)?.description ?? "\(error)" }
+
+  private struct Loss: Error { let text: String }
+
+  /// Applies the steps one by one, and looks for values that they lose.
+  private func lossOrUpgrade(of record: ModelRecord, _ place: Int) -> Result<ModelRecord, Loss> {
+    var record = record
+    var version = versions[place].version
+    // Cases are lost only with an error, and superclasses have steps of their own.
+    let isChecked = !schema.isEnumeration && schema.hook == nil
+    for step in steps where step.fromVersion >= version {
+      for operation in step.operations {
+        let before = record
+        do { try apply(operation, of: step, to: &record) } catch { return .failure(Loss(text: Self.reason(error))) }
+        guard isChecked, case .custom(_, let declared, _) = operation.unwrapped else { continue }
+        let changed = before.keys.filter { record[$0] != before[$0] && declared?.contains($0) != true }
+        if let key = changed.min() {
+          let verb = record[key] == nil ? "removes" : "changes"
+          return .failure(
+            Loss(
+              text:
+                "the step from \(step.fromVersion) to \(step.toVersion) \(verb) \(key) (\(operation)), and does not declare it; correct it, "
+                + "or add changes: [\"\(key)\"]"))
+        }
+        var again = before
+        if (try? apply(operation, of: step, to: &again)) == nil || again != record, declared == nil {
+          return .failure(
+            Loss(
+              text:
+                "the step from \(step.fromVersion) to \(step.toVersion) gives a different result each time (\(operation))"
+            ))
+        }
+      }
+      record.modelVersion = step.toVersion
+      guard isChecked, let later = versions.first(where: { $0.version == step.toVersion }) else { continue }
+      if let key = unread(record, by: later, versions[place]) {
+        return .failure(Loss(text: "\(key) disappears between \(version) and \(later.version), and no step says so"))
+      }
+      version = later.version
+    }
+    if isChecked, let last = versions.last, let key = unread(record, by: last, versions[place]) {
+      return .failure(Loss(text: "\(key) disappears after \(version), and no step says so"))
+    }
+    return .success(record)
+  }
+
+  private func apply(_ operation: MigrationOperation, of step: MigrationStep, to record: inout ModelRecord) throws {
+    let single = MigrationStep(fromVersion: step.fromVersion, toVersion: step.toVersion, operations: [operation])
+    record.modelVersion = step.fromVersion
+    _ = try single.apply(to: &record, isComplete: !schema.isEnumeration)
+  }
+
+  /// A key with a value that a version of the model does not read.
+  private func unread(_ record: ModelRecord, by version: RecordedSchema, _ old: RecordedSchema) -> String? {
+    guard version.keepsUnknownFields != true else { return nil }
+    var read = Set(version.fields.filter(\.value.isArchived).keys)
+    for (key, field) in version.fields { read.formUnion((field.formerly ?? []).filter { _ in read.contains(key) }) }
+    read.formUnion(keys.keys)
+    read.formUnion((version.inherited ?? [:]).keys)
+    // A superclass's keys have the steps of the superclass, and a later step may still remove a key.
+    let inherited = Set((old.inherited ?? [:]).keys)
+    let removed = steps.filter { $0.fromVersion >= version.version }.flatMap(\.operations)
+    let later = Set(removed.flatMap { $0.effect?.sources ?? [] }.compactMap(\.firstKey))
+    return record.fields.first {
+      !read.contains($0.key) && !inherited.contains($0.key) && !later.contains($0.key) && !$0.value.isNull
+    }?.key
+  }
+
+  /// The record that a program of a later version has in its archive after it opened and saved this one; `nil` if that is not known.
+  private func saved(_ record: ModelRecord, by version: RecordedSchema) -> ModelRecord? {
+    guard version.cases == nil, version.superclass == nil, schema.hook == nil else { return nil }
+    var record = record
+    let from = record.modelVersion ?? 0
+    for step in steps where step.fromVersion >= from && step.toVersion <= version.version {
+      for operation in step.operations {
+        // The steps have been applied to this record before, so that they do not fail.
+        guard (try? apply(operation, of: step, to: &record)) != nil else { return nil }
+      }
+    }
+    var fields: [(key: String, value: ArchiveValue)] = []
+    for (key, field) in version.fields.sorted(by: { $0.key < $1.key }) where field.isArchived {
+      let value = ([key] + (field.formerly ?? [])).lazy.compactMap { record[$0] }.first
+      guard let value = value ?? field.absentValue else { return nil }
+      fields.append((key, value))
+    }
+    if version.keepsUnknownFields == true {
+      let known = Set(version.fields.flatMap { [$0.key] + ($0.value.formerly ?? []) })
+      fields += record.fields.filter { !known.contains($0.key) }
+    }
+    return ModelRecord(typeName: version.name, modelVersion: version.version, fields: fields)
+  }
+
+  // MARK: Opening
+
+  /// A way to open a record. The raw value completes a sentence.
+  private enum Way: String, CaseIterable {
+    case archive = "as an archive"
+    case otherOrder = "if its keys have another order"
+    case upgrader = "after an ArchiveUpgrader"
+    case list = "in an array"
+    case dictionary = "in a dictionary"
+    case row = "as a row of a store"
+  }
+
+  /// - Throws: any error of decoding.
+  private func open(_ record: ModelRecord, _ way: Way) throws -> ModelRecord {
+    let decoder = ArchiveDecoder(validates: false)
+    func stamp(_ typeName: String) -> Stamp { Stamp(typeName: typeName, modelVersion: record.modelVersion) }
+    func model() throws -> M? {
+      switch way {
+      case .archive: return try decoder.decode(M.self, from: ArchiveEncoder().encode(record))
+      case .otherOrder:
+        let shape = RecordShape(
+          typeName: record.typeName, modelVersion: record.modelVersion, keys: record.keys.reversed(),
+          levels: record.superclasses)
+        let record = ModelRecord(shape: shape, values: record.values.reversed())
+        return try decoder.decode(M.self, from: ArchiveEncoder().encode(record))
+      case .upgrader:
+        let data = try ArchiveUpgrader(M.self, validates: false).upgrade(ArchiveEncoder().encode(record))
+        return try decoder.decode(M.self, from: data)
+      case .list:
+        let data = try ArchiveEncoder().encode(
+          asRead: .array([.record(record), .record(record)]), stamp: stamp("[\(record.typeName)]"))
+        return try decoder.decode([M].self, from: data).last
+      case .dictionary:
+        let data = try ArchiveEncoder().encode(
+          asRead: .object(ArchiveObject([.init(key: "key", value: .record(record))])),
+          stamp: stamp("[String: \(record.typeName)]"))
+        return try decoder.decode([String: M].self, from: data)["key"]
+      case .row:
+        let row = try ArchiveEncoder().encodeRow(.record(record), stamp: stamp(record.typeName), shapes: [])
+        var report = DecodingReport()
+        return try decoder.decodeRow(
+          M.self, from: row.bytes.span.bytes, definitions: ArchiveReader.definitions(of: row.parts.shapes),
+          contents: RowContents(row.parts.contents), report: &report)
+      }
+    }
+    guard let model = try model() else { throw ArchiveError(.rejected, "the archive is empty") }
+    return try model.record()
+  }
+}
+
+extension RecordedSchema.Field {
+  /// The value in a new object; `nil` if it is not recorded.
+  fileprivate var absentValue: ArchiveValue? {
+    guard let initial else { return RecordedType(parsing: type).isOptional ? .null : nil }
+    // A default that is no JSON has no recorded value.
+    return try? JSONReader().read(Data(initial.utf8))
+  }
+}
+
+extension MigrationOperation {
+  fileprivate var unwrapped: MigrationOperation {
+    if case .optional(let operation) = self { operation.unwrapped } else { self }
+  }
+}
