@@ -45,6 +45,8 @@
   ///   - name: the registered name. The default is the type's name after those of the types around it. It must stay
   ///     when the type is renamed.
   ///   - formerNames: former names of the type. Archives with them can be read.
+  ///   - oldestReader: the oldest version that may open archives of this one, so that a release can be rolled back. By default, none may.
+  ///   - oldestWriter: the oldest version that may also save them again. By default, none may.
   @attached(
     member, conformances: VersionedModel, _StrataBaseClass, names: named(schema), prefixed(_schemaOf),
     prefixed(_rootOf),
@@ -54,7 +56,9 @@
   @attached(
     extension, conformances: VersionedModel, _StrataBaseClass, names: named(init(fields:)), named(encodeFields(to:)),
     named(archivedUnknownFields), named(adoptFields(of:)), named(make(case:payload:)))
-  public macro Model(version: Int, name: String? = nil, formerNames: [String] = []) =
+  public macro Model(
+    version: Int, name: String? = nil, formerNames: [String] = [], oldestReader: Int? = nil, oldestWriter: Int? = nil
+  ) =
     #externalMacro(module: "StrataMacros", type: "ModelMacro")
 
   /// Makes a class archivable whose superclass is not a model, without the properties of the superclass.
@@ -72,6 +76,8 @@
   ///   - name: the registered name. The default is the name of the class after those of the types around it.
   ///   - formerNames: former names of the class. Archives with them can be read.
   ///   - superclass: `.excluded`. `NSObject` has no properties, and needs no argument.
+  ///   - oldestReader: the oldest version that may open archives of this one, so that a release can be rolled back. By default, none may.
+  ///   - oldestWriter: the oldest version that may also save them again. By default, none may.
   @attached(
     member, conformances: VersionedModel, _StrataBaseClass, names: named(schema), prefixed(_schemaOf),
     prefixed(_rootOf),
@@ -81,7 +87,10 @@
   @attached(
     extension, conformances: VersionedModel, _StrataBaseClass, names: named(init(fields:)), named(encodeFields(to:)),
     named(archivedUnknownFields), named(adoptFields(of:)))
-  public macro Model(version: Int, name: String? = nil, formerNames: [String] = [], superclass: SuperclassBehavior) =
+  public macro Model(
+    version: Int, name: String? = nil, formerNames: [String] = [], superclass: SuperclassBehavior,
+    oldestReader: Int? = nil, oldestWriter: Int? = nil
+  ) =
     #externalMacro(module: "StrataMacros", type: "ModelMacro")
 
   /// Makes a subclass of a model archivable. Its fields are archived with those of the superclass. Each class has a
@@ -101,11 +110,14 @@
   ///   - name: the registered name. The default is the name of the class after those of the types around it.
   ///   - formerNames: former names of the class. Archives with them can be read.
   ///   - superclass: the superclass: `Animal.self`.
+  ///   - oldestReader: the oldest version that may open archives of this one, so that a release can be rolled back. By default, none may.
+  ///   - oldestWriter: the oldest version that may also save them again. By default, none may.
   @attached(
     member, names: named(schema), prefixed(_schemaOf), named(init(fields:)), named(encodeFields(to:)),
     named(readField(_:from:)), named(adoptObject(_:)), named(archivedUnknownFields))
   public macro Model(
-    version: Int, name: String? = nil, formerNames: [String] = [], superclass: any VersionedModel.Type
+    version: Int, name: String? = nil, formerNames: [String] = [], superclass: any VersionedModel.Type,
+    oldestReader: Int? = nil, oldestWriter: Int? = nil
   ) =
     #externalMacro(module: "StrataMacros", type: "SubmodelMacro")
 

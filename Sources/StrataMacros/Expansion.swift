@@ -9,7 +9,7 @@ extension ModelDeclaration {
     switch kind {
     case .structure(let properties): lines = fieldLines(properties, inClass: false)
     case .object(let properties, _): lines = fieldLines(properties, inClass: true)
-    case .enumeration(let cases): lines = ["cases: ["] + cases.map { "  \($0.info)," } + ["])"]
+    case .enumeration(let cases): lines = ["cases: ["] + cases.map { "  \($0.info)," } + ["]\(floors))"]
     }
     return schemaProperty("\(access)static", "schema", lines)
   }
@@ -45,7 +45,8 @@ extension ModelDeclaration {
       "  \($0.info(inClass: inClass, inGeneric: name.mayBeGeneric)),"
     }
     let keeps = properties.contains { $0.role == .unknownFields } ? ", keepsUnknownFields: true" : ""
-    return fields.isEmpty ? ["fields: []\(keeps))"] : ["fields: ["] + fields + ["]\(keeps))"]
+    let end = keeps + floors + ")"
+    return fields.isEmpty ? ["fields: []\(end)"] : ["fields: ["] + fields + ["]\(end)"]
   }
 
   /// The members of the extension.

@@ -20,6 +20,8 @@ struct ModelDeclaration {
   let formerNames: ExprSyntax?
   /// The superclass if it is a model.
   let superclass: ExprSyntax?
+  /// The arguments for older versions, as the call of the schema has them.
+  let floors: String
 
   /// Returns the model, or `nil` if the type cannot be one, and all errors.
   static func read(
@@ -54,7 +56,9 @@ struct ModelDeclaration {
     let model = ModelDeclaration(
       kind: kind, typeName: named.name.text, name: ModelName(named, name, in: context),
       access: access(declaration, context), version: argument("version")?.description ?? "0",
-      formerNames: argument("formerNames"), superclass: superclass(node))
+      formerNames: argument("formerNames"), superclass: superclass(node),
+      floors: ["oldestReader", "oldestWriter"].map { label in argument(label).map { ", \(label): \($0)" } ?? "" }
+        .joined())
     return (model, diagnostics)
   }
 

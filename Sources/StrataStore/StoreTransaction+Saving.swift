@@ -29,7 +29,7 @@ extension StoreTransaction {
     } check: { definition in
       if !overNewer, let head, head.row.definition != definition.id {
         let catalog = SchemaCatalog(of: T.self, and: store.options.subclasses)
-        try checkKnown(head.row, key) { catalog[$0]?.modelVersion }
+        try checkKnown(head.row, key, definition) { catalog[$0]?.modelVersion }
       }
     }
   }
@@ -62,7 +62,7 @@ extension StoreTransaction {
       if !overNewer, let head, head.row.definition != definition.id {
         let known = definition.content.shapes.flatMap(\.versions)
         let versions = Dictionary(known.map { ($0.typeName, $0.version) }, uniquingKeysWith: max)
-        try checkKnown(head.row, key) { versions[$0] }
+        try checkKnown(head.row, key, definition) { versions[$0] }
       }
     }
   }
@@ -174,11 +174,14 @@ extension StoreTransaction {
     return pieces == row.parts.contents
   }
 
-  /// Throws `newerModel` if the last revision has newer versions of models than those that are known.
-  private func checkKnown(_ head: StoredRow, _ key: String, _ known: (String) -> Int?) throws {
+  /// Throws `newerModel` if the last revision has newer versions of models than those that are known, and the new revision does not have them:
+  /// a model that a newer program allows this one to write keeps its version.
+  private func checkKnown(_ head: StoredRow, _ key: String, _ own: Definition, _ known: (String) -> Int?) throws {
     guard let id = head.definition else { return }
     for (name, version) in try definition(id).content.shapes.flatMap(\.versions) {
-      guard let known = known(name), version > known else { continue }
+      guard let known = known(name), version > known,
+        !own.content.shapes.contains(where: { $0.versions.contains { $0.typeName == name && $0.version == version } })
+      else { continue }
       throw StoreError(
         .newerModel,
         "a newer program saved the last revision, and saving over it would leave out what only that one "

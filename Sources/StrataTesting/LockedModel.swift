@@ -69,6 +69,7 @@ struct LockedModel {
     let older = recorded.filter { $0.version < schema.modelVersion }
     problems += zip(older, older.dropFirst()).compactMap { self.problem(ofStepsFrom: $0, to: $1) }
     if let newest = older.last, let problem = problem(ofStepsFrom: newest, to: today) { problems.append(problem) }
+    problems += older.compactMap(problem(ofFloor:))
     let known = recorded.last { $0.version == schema.modelVersion }
     if let known, let problem = problem(ofChange: known) { problems.append(problem) }
     if known == nil, !allowsMissing, !edited.contains(schema.modelVersion),
@@ -162,6 +163,16 @@ struct LockedModel {
         "version \(old.version) of \(name) can no longer be opened: its steps begin at \(oldest). Add the steps from "
         + "\(old.version), or delete \(path) if no archive of that version exists any more"
     }
+  }
+
+  /// The problem of a version that may read today's data and would misread it.
+  private func problem(ofFloor old: RecordedSchema) -> String? {
+    guard let floors = schema.floors, old.version >= floors.reader else { return nil }
+    let obstacles = SchemaChange.obstacles(from: old, to: today, names)
+    guard !obstacles.isEmpty else { return nil }
+    return
+      "\(name) lets version \(old.version) read what version \(schema.modelVersion) writes (oldestReader: \(floors.reader)), but that version cannot:\n"
+      + obstacles.map { "- \($0)\n" }.joined() + "Raise oldestReader."
   }
 
   /// The problem of a step that has changed. Data that the old one has upgraded stays as it is.

@@ -41,6 +41,9 @@ struct RecordedSchema: Codable, Equatable {
   /// is another one.
   var inherited: [String: String]?
   var keepsUnknownFields: Bool?
+  /// The oldest versions that may read and write this one; `nil` if there are none.
+  var oldestReader: Int?
+  var oldestWriter: Int?
   /// The fields that the model itself declares.
   var fields: [String: Field]
   var cases: [String: Case]?
@@ -70,6 +73,7 @@ struct RecordedSchema: Codable, Equatable {
         uniquingKeysWith: { first, _ in first })
     }
     keepsUnknownFields = schema.keepsUnknownFields ? true : nil
+    (oldestReader, oldestWriter) = (schema.floors?.reader, schema.floors?.writer)
     fields = Dictionary(
       schema.fields.dropLast(parent?.fields.count ?? 0).filter { !$0.isLibraryField }.map { ($0.key, Field($0)) },
       uniquingKeysWith: { first, _ in first })

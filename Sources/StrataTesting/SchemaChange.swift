@@ -5,8 +5,12 @@ struct SchemaChange {
   let text: String
   /// The key whose value a step must change or remove; `nil` if data of the older version needs no step.
   let key: String?
+  /// Whether older programs, which keep unknown keys, can still read the newer version.
+  let isAddition: Bool
 
-  private init(_ text: String, needsStepFor key: String? = nil) { (self.text, self.key) = (text, key) }
+  private init(_ text: String, needsStepFor key: String? = nil, isAddition: Bool = false) {
+    (self.text, self.key, self.isAddition) = (text, key, isAddition)
+  }
 
   /// The names that models, fields and cases have today, by those that they had.
   struct Names {
@@ -38,6 +42,12 @@ struct SchemaChange {
     return changes + self.changes(ofCases: old.cases ?? [:], new.cases ?? [:], names)
   }
 
+  /// The reasons why programs with the older schema cannot read the newer one.
+  static func obstacles(from old: RecordedSchema, to new: RecordedSchema, _ names: Names) -> [String] {
+    let changes = changes(from: old, to: new, names).filter { !$0.isAddition }.map(\.text)
+    return old.keepsUnknownFields == true ? changes : ["it had no UnknownFields"] + changes
+  }
+
   private static func changes(
     ofFields old: RecordedSchema, _ new: RecordedSchema, _ names: Names
   ) -> [SchemaChange] {
@@ -64,7 +74,8 @@ struct SchemaChange {
     for (key, field) in new.fields.sorted(by: { $0.key < $1.key }) where !taken.contains(key) {
       changes.append(
         .init(
-          "\(key): \(field.type) was added", needsStepFor: field.isOptional || !field.isArchived ? nil : key))
+          "\(key): \(field.type) was added", needsStepFor: field.isOptional || !field.isArchived ? nil : key,
+          isAddition: true))
     }
     return changes
   }
@@ -92,7 +103,8 @@ struct SchemaChange {
           needsStepFor: new.isArchived && !oldType.isRead(as: newType) ? oldKey : nil))
     }
     if old.initial != new.initial {
-      changes.append(.init("the default of \(key) was \(old.initial ?? "none") and is \(new.initial ?? "none")"))
+      changes.append(
+        .init("the default of \(key) was \(old.initial ?? "none") and is \(new.initial ?? "none")", isAddition: true))
     }
     if old.archive != new.archive {
       let isLost = old.isArchived && !new.isArchived
@@ -103,7 +115,8 @@ struct SchemaChange {
           needsStepFor: isLost || isMissing ? oldKey : nil))
     }
     if old.json != new.json {
-      changes.append(.init("JSON had \(key) at \(old.json ?? "its key") and has it at \(new.json ?? "its key")"))
+      changes.append(
+        .init("JSON had \(key) at \(old.json ?? "its key") and has it at \(new.json ?? "its key")", isAddition: true))
     }
     return changes
   }

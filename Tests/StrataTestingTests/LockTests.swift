@@ -405,6 +405,34 @@ extension ProbeTests {
       }
     }
 
+    @Test("A version that may read newer data, and would misread it, is a problem")
+    func floors() throws {
+      try withFolder { (folder: URL) throws in
+        func problems(_ version: Int, _ fields: [FieldInfo], reader: Int? = nil, records: Bool = true) throws
+          -> [String]
+        {
+          Probe.declare(
+            .init(version: version, fields: [title] + fields, keepsUnknownFields: version > 1, oldestReader: reader))
+          return try self.problems(Probe.self, in: folder, records: records)
+        }
+        let stars = FieldInfo("stars", Int.self, default: { 0 })
+        #expect(try problems(1, []) == [])
+        #expect(try problems(2, []) == [])
+        #expect(try problems(3, [stars], reader: 2, records: false).filter { !$0.contains("is not recorded") } == [])
+        let unknown = try problems(3, [stars], reader: 1, records: false)
+        #expect(
+          unknown.contains { $0.contains("lets version 1 read") && $0.contains("- it had no UnknownFields") },
+          "\(unknown)")
+        #expect(try problems(3, [stars], reader: 2) == [])
+        let wide = FieldInfo("stars", Int?.self)
+        let changed = try problems(4, [wide], reader: 2, records: false)
+        #expect(
+          changed.contains { $0.contains("lets version 3 read") && $0.contains("- stars was Int and is Int?") },
+          "\(changed)")
+        #expect(try problems(4, [wide]) == [])
+      }
+    }
+
     @Test("A folder that was renamed by hand is a problem")
     func moved() throws {
       try withFolder { (folder: URL) throws in

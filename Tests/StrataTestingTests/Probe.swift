@@ -13,6 +13,7 @@ struct Probe: VersionedModel, Migratable {
     var formerNames: [String] = []
     var fields: [FieldInfo]
     var keepsUnknownFields = false
+    var oldestReader: Int?
     var steps: [MigrationStep] = []
   }
 
@@ -25,7 +26,8 @@ struct Probe: VersionedModel, Migratable {
     let declaration = state.withLock { $0.declaration }
     let schema = ModelSchema(
       Probe.self, name: declaration.name, formerNames: declaration.formerNames, version: declaration.version,
-      fields: declaration.fields, keepsUnknownFields: declaration.keepsUnknownFields)
+      fields: declaration.fields, keepsUnknownFields: declaration.keepsUnknownFields,
+      oldestReader: declaration.oldestReader)
     return state.withLock {
       if $0.schema == nil { $0.schema = schema }
       return $0.schema ?? schema

@@ -47,7 +47,7 @@ public struct ArchiveDecoder: Sendable {
   public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data, report: inout DecodingReport) throws -> T
   {
     try withBody(of: data, as: T._archiveTypeName, newestVersion: T._rootSchema) { stamp, body in
-      let value: T = try decodeModels(body, fileSize: data.count, &report)
+      let value: T = try decodeModels(body, stamp, fileSize: data.count, &report)
       if let schema = T._rootSchema, schema.hasOtherFields(than: stamp) {
         report.addOtherFields(of: schema.name)
         Measured.note(report.noteworthy)
@@ -61,7 +61,7 @@ public struct ArchiveDecoder: Sendable {
   public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
     var report = DecodingReport()
     return try withBody(of: data, as: String(describing: T.self), newestVersion: nil) { stamp, body in
-      try decode(body, fileSize: data.count, &report) { try $0.readCodable() }
+      try decode(body, stamp, fileSize: data.count, &report) { try $0.readCodable() }
     }
   }
 
@@ -93,7 +93,7 @@ public struct ArchiveDecoder: Sendable {
   /// Returns the value of a body that ``ArchiveEncoder/encodeBody(_:)`` wrote.
   public func decodeBody<T: Archivable>(_ type: T.Type = T.self, from body: Data) throws -> T {
     var report = DecodingReport()
-    return try decodeModels(body.bytes, fileSize: body.count, &report)
+    return try decodeModels(body.bytes, nil, fileSize: body.count, &report)
   }
 
   // MARK: Inside
@@ -134,17 +134,18 @@ public struct ArchiveDecoder: Sendable {
   }
 
   func decodeModels<T: Archivable>(
-    _ body: RawSpan, fileSize: Int, _ report: inout DecodingReport
+    _ body: RawSpan, _ stamp: Stamp?, fileSize: Int, _ report: inout DecodingReport
   ) throws -> T {
-    try decode(body, fileSize: fileSize, &report) { reader in
+    try decode(body, stamp, fileSize: fileSize, &report) { reader in
       try reader.context.checked { try reader.readRoot(T.self) }
     }
   }
 
-  /// - Parameter row: the definitions and contents that a store keeps outside the bytes of a row, which has no head.
-  ///   `nil` for an archive.
+  /// - Parameters:
+  ///   - stamp: the stamp of the archive; `nil` for a body alone and for a row.
+  ///   - row: the definitions and contents that a store keeps outside the bytes of a row, which has no head. `nil` for an archive.
   package func decode<R>(
-    _ body: RawSpan, fileSize: Int, _ report: inout DecodingReport,
+    _ body: RawSpan, _ stamp: Stamp? = nil, fileSize: Int, _ report: inout DecodingReport,
     row: (definitions: [ArchiveReader.Definition], contents: RowContents)? = nil,
     _ read: (inout ArchiveReader) throws -> R
   ) throws -> R {
@@ -153,6 +154,7 @@ public struct ArchiveDecoder: Sendable {
     context.subclasses = subclasses
     context.readsCompleteRecords = true
     context.row = row?.contents
+    if let stamp { context.floors = stamp.floors }
     var reader = ArchiveReader(body, context: context)
     if let row { reader.beginRow(row.definitions) } else { try reader.beginBody() }
     let value = try read(&reader)
@@ -168,8 +170,9 @@ extension ModelSchema {
   ///
   /// The root may be an object of a subclass with a version of its own, which is checked when the root is decoded.
   func check(_ stamp: Stamp) throws {
-    guard let found = stamp.modelVersion, found > modelVersion else { return }
-    if isOurs(stamp) { throw ArchiveError.newer(found, self) }
+    guard let found = stamp.modelVersion, found > modelVersion, isOurs(stamp) else { return }
+    let names = [name] + formerNames
+    try checkVersion(found, names.lazy.compactMap { stamp.floors[$0, found] }.first)
   }
 
   /// Whether the stamp belongs to this type or to a collection of it, whose type name contains the name of the model.

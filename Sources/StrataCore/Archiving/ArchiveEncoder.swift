@@ -44,9 +44,7 @@ public struct ArchiveEncoder: Sendable {
   }
 
   package func stamp<T: Archivable>(of value: T) -> Stamp {
-    Stamp(
-      typeName: T._archiveTypeName, modelVersion: T._rootSchema?.modelVersion,
-      fingerprint: T._rootSchema?.fingerprint ?? 0, count: UInt64(value._archivedCount))
+    Stamp(of: T.self, count: UInt64(value._archivedCount))
   }
 
   /// Returns an archive of a value. `T` conforms only to `Codable`.
@@ -128,11 +126,24 @@ extension ArchiveWriter {
       )
     }
     let least = leastFileSize
+    var stamp = stamp
+    stamp.floors.add(floors)
     return try buffer.withBytes { body in
       var output: [UInt8] = []
       try Gzip.appendMember(
         body: body, stamp: stamp, level: level, minimumSize: least, link: link, blocks: .threads(threads), to: &output)
       return output
     }
+  }
+}
+
+extension Stamp {
+  /// A stamp for values of a type.
+  init<T: Archivable>(of type: T.Type, kind: Kind = .single, sequenceNumber: UInt64 = 0, count: UInt64 = 1) {
+    let schema = T._rootSchema
+    self.init(
+      kind: kind, sequenceNumber: sequenceNumber, typeName: T._archiveTypeName, modelVersion: schema?.modelVersion,
+      fingerprint: schema?.fingerprint ?? 0, count: count)
+    if let schema { floors.add(schema.archivedShape) }
   }
 }

@@ -58,6 +58,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     members = OrderedWork(threads: threads)
     writer.subclasses = subclasses
     next = Self.stamp(0)
+    for schema in SchemaCatalog(of: Element.self, and: subclasses).schemas { next.floors.add(schema.archivedShape) }
+    writer.knownFloors = next.floors
     total = (0, 0)
     beginMember()
   }
@@ -134,6 +136,9 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     members = OrderedWork(threads: threads)
     writer.subclasses = subclasses
     next = Self.stamp(end.sequenceNumber &+ 1)
+    // The headers of a stream have the same length.
+    next.floors = first.floors
+    writer.knownFloors = next.floors
     total = (end.count, end.plainSize)
     beginMember()
   }
@@ -188,9 +193,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   // MARK: Inside
 
   private static func stamp(_ number: UInt64) -> Stamp {
-    Stamp(
-      kind: .member, sequenceNumber: number, typeName: Element._archiveTypeName,
-      modelVersion: Element._rootSchema?.modelVersion, fingerprint: Element._rootSchema?.fingerprint ?? 0)
+    Stamp(of: Element.self, kind: .member, sequenceNumber: number)
   }
 
   private mutating func beginMember() {

@@ -59,7 +59,7 @@ public struct ArchiveUpgrader: Sendable {
   ) throws -> Data {
     let decoder = ArchiveDecoder(limits: limits, validates: validates, subclasses: subclasses)
     return try decoder.withBody(of: data, as: name, newestVersion: T._rootSchema) { stamp, body in
-      let value: T = try decoder.decodeModels(body, fileSize: data.count, &report)
+      let value: T = try decoder.decodeModels(body, stamp, fileSize: data.count, &report)
       let encoder = ArchiveEncoder(compression: compression, limits: limits)
       var today = encoder.stamp(of: value)
       today.typeName = name
@@ -67,6 +67,7 @@ public struct ArchiveUpgrader: Sendable {
       var writer = ArchiveWriter(limits: limits)
       writer.subclasses = subclasses
       try writer.writeRoot(value)
+      today.floors.add(writer.floors)
       if today == stamp, writer.buffer.holds(body) { return data }
       return Data(try writer.member(today, compression))
     }

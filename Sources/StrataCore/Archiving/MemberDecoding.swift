@@ -91,6 +91,7 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
       limits: decoder.limits, finishing: .gathering(validates: decoder.validates), budget: budget)
     context.subclasses = decoder.subclasses
     context.readsCompleteRecords = true
+    context.floors = stamp.floors
     let models = Result { try Self.models(stamp, body, context) }
     return Decoded(models: models, report: context.report, budget: budget)
   }

@@ -71,7 +71,7 @@ extension ArchiveDecoder {
   package func decodeStampedValue(from data: Data) throws -> (stamp: Stamp, value: ArchiveValue) {
     var report = DecodingReport()
     return try withBody(of: data, newestVersion: nil) { stamp, body in
-      (stamp, try decode(body, fileSize: data.count, &report) { try $0.readValue() })
+      (stamp, try decode(body, stamp, fileSize: data.count, &report) { try $0.readValue() })
     }
   }
 

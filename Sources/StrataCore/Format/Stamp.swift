@@ -38,6 +38,8 @@ public struct Stamp: Sendable, Hashable {
   public package(set) var plainSize: UInt64
   /// The number of models in the body. In an ``Kind/end`` stamp, the number in the whole stream.
   public package(set) var count: UInt64
+  /// The versions of models inside that older programs may read. They are in a subfield of their own (``StampFloors``).
+  package var floors = StampFloors()
 
   package init(
     formatVersion: Int = Stamp.currentFormatVersion, kind: Kind = .single, sequenceNumber: UInt64 = 0,
@@ -96,7 +98,7 @@ extension Stamp {
     bytes.appendLittleEndian(plainSize)
     bytes.appendLittleEndian(count)
     bytes.append(contentsOf: name)
-    return bytes
+    return bytes + floors.subfield
   }
 
   /// Checks that the body has room for the models. Each takes at least one byte.
@@ -122,6 +124,7 @@ extension Stamp {
   init(extraField: RawSpan, fileOffset: Int, link: inout StreamLink?) throws {
     var position = 0
     var stamp: Stamp?
+    var floors: StampFloors?
     while position < extraField.byteCount {
       guard let first = extraField.littleEndian(at: position, as: UInt8.self),
         let second = extraField.littleEndian(at: position + 1, as: UInt8.self),
@@ -139,6 +142,12 @@ extension Stamp {
             .damaged, "the gzip header has two stamps; an archive has one", byteOffset: fileOffset + position)
         }
         stamp = try Self.parse(extraField.extracting(start..<end), fileOffset: fileOffset + start)
+      } else if (first, second) == StampFloors.identifier {
+        guard floors == nil else {
+          throw ArchiveError(
+            .damaged, "the gzip header has two lists of floors; an archive has one", byteOffset: fileOffset + position)
+        }
+        floors = try StampFloors(payload: extraField.extracting(start..<end), fileOffset: fileOffset + start)
       } else if (first, second) == StreamLink.identifier,
         let found = StreamLink(payload: extraField.extracting(start..<end))
       {
@@ -150,11 +159,12 @@ extension Stamp {
       }
       position = end
     }
-    guard let stamp else {
+    guard var stamp else {
       throw ArchiveError(
         .notAnArchive, "this is a gzip file, but not an archive: its header has no stamp",
         byteOffset: fileOffset)
     }
+    stamp.floors = floors ?? StampFloors()
     self = stamp
   }
 

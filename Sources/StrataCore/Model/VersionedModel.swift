@@ -133,16 +133,25 @@ extension VersionedModel {
     let schema = Self.schema.isObject ? try ownSchema() : Self.schema
     if schema.isEnumeration { return try encodeFields(to: &writer) }
     var unknown: [ArchiveObject.Entry] = []
+    var newer: UnknownFields.NewerVersion?
     if schema.keepsUnknownFields {
-      unknown = archivedUnknownFields.object.entries.map { entry in
+      let kept = archivedUnknownFields
+      // Without the newer version, the steps from this one set defaults for keys that are absent (``ModelSchema/floors``). A merge works with
+      // records of this version, and a stream that began without the floors cannot have them.
+      newer = kept.newer.flatMap { newer in
+        let isKnown = writer.knownFloors.map { $0[schema.name, newer.version] != nil } ?? true
+        return writer.includesExcluded || !isKnown ? nil : newer
+      }
+      unknown = kept.object.entries.map { entry in
         .init(key: UnknownFields.archivedKey(entry.key, besides: schema.takenKeys), value: entry.value)
       }
     }
-    if unknown.isEmpty {
+    if unknown.isEmpty, newer == nil {
       try writer.beginRecord(schema)
     } else {
-      let shape = writer.includesExcluded ? schema.fullShape : schema.archivedShape
+      var shape = writer.includesExcluded ? schema.fullShape : schema.archivedShape
       try schema.check()
+      if let newer { shape = try schema.shape(of: newer) }
       let extended = shape.adding(unknown.map(\.key))
       writer.note(schema, of: extended)
       try writer.beginRecord(extended)

@@ -8,6 +8,8 @@ package final class RecordShape: Sendable {
   package let keys: [String]
   /// The superclasses of an object's class with their versions, the nearest first.
   package let levels: [ModelRecord.Superclass]
+  /// The oldest versions that may read and write the records; `nil` if only this version and newer ones may.
+  package let floors: VersionFloors?
   /// The number of bytes in all keys.
   package let keyBytes: Int
   /// The mark, if it is cached. Most shapes between two versions of a model never need it.
@@ -25,13 +27,14 @@ package final class RecordShape: Sendable {
   }
 
   private init(
-    typeName: String, modelVersion: Int?, keys: [String], levels: [ModelRecord.Superclass],
+    typeName: String, modelVersion: Int?, keys: [String], levels: [ModelRecord.Superclass], floors: VersionFloors?,
     knownMark: String?
   ) {
     self.typeName = typeName
     self.modelVersion = modelVersion
     self.keys = keys
     self.levels = levels
+    self.floors = floors
     self.knownMark = knownMark
     keyBytes = keys.reduce(0) { $0 + $1.utf8.count }
     places =
@@ -41,19 +44,25 @@ package final class RecordShape: Sendable {
 
   /// - Parameter isOfModel: whether the shape belongs to a model. Its mark is cached, because every body needs it.
   package convenience init(
-    typeName: String, modelVersion: Int?, keys: [String], levels: [ModelRecord.Superclass] = [], isOfModel: Bool = false
+    typeName: String, modelVersion: Int?, keys: [String], levels: [ModelRecord.Superclass] = [],
+    floors: VersionFloors? = nil, isOfModel: Bool = false
   ) {
     let mark = isOfModel ? Self.mark(typeName, modelVersion, levels) : nil
-    self.init(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels, knownMark: mark)
+    self.init(
+      typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels, floors: floors, knownMark: mark)
   }
 
   /// Creates a shape from its mark.
-  package convenience init(mark: String, keys: [String]) {
+  ///
+  /// - Parameter floors: returns the floors of a version of a model.
+  package convenience init(
+    mark: String, keys: [String], floors: (_ typeName: String, _ version: Int?) -> VersionFloors? = { _, _ in nil }
+  ) {
     let (typeName, version, levels) = Self.parse(mark)
     // A version may have leading zeros, which are not written again.
     let hasZeros = version.map { mark.utf8.count != typeName.utf8.count + 1 + String($0).utf8.count } ?? false
     self.init(
-      typeName: typeName, modelVersion: version, keys: keys, levels: levels,
+      typeName: typeName, modelVersion: version, keys: keys, levels: levels, floors: floors(typeName, version),
       knownMark: levels.isEmpty && !hasZeros ? mark : nil)
   }
 
@@ -121,7 +130,9 @@ package final class RecordShape: Sendable {
 
   /// Returns a shape with only these keys, or the shape itself if they are all of its keys.
   package func limited(to keys: [String]) -> RecordShape {
-    hasKeys(keys) ? self : RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels)
+    hasKeys(keys)
+      ? self
+      : RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels, floors: floors)
   }
 
   package func adding(_ key: String) -> RecordShape {
@@ -152,7 +163,13 @@ package final class RecordShape: Sendable {
   /// one would be slow.
   package func adding(_ others: [String]) -> RecordShape {
     if others.count <= 64 { return others.reduce(self) { $0.adding($1) } }
-    return RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys + others, levels: levels)
+    return RecordShape(
+      typeName: typeName, modelVersion: modelVersion, keys: keys + others, levels: levels, floors: floors)
+  }
+
+  /// Returns the shape for records that a newer version wrote.
+  package func newer(_ version: Int, _ floors: VersionFloors) -> RecordShape {
+    RecordShape(typeName: typeName, modelVersion: version, keys: keys, levels: levels, floors: floors)
   }
 
   package func withSuperclasses(_ levels: [ModelRecord.Superclass]) -> RecordShape {
@@ -166,7 +183,11 @@ package final class RecordShape: Sendable {
     changes.withLock { changes in
       if let known = changes[change] { return known }
       let (typeName, modelVersion, keys) = make(self)
-      let shape = RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: newLevels ?? levels)
+      // Floors belong to one version of one model.
+      let isSame = modelVersion == self.modelVersion && ExactKey.isSame(typeName, self.typeName)
+      let shape = RecordShape(
+        typeName: typeName, modelVersion: modelVersion, keys: keys, levels: newLevels ?? levels,
+        floors: isSame ? floors : nil)
       // Limited, because keys from data could create any number of shapes.
       if changes.count < 64 { changes[change] = shape }
       return shape

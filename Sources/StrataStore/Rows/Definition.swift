@@ -58,7 +58,8 @@ extension Definition.Content {
   /// The stored bytes: a CBOR body of arrays and strings.
   func bytes() throws -> [UInt8] {
     var writer = ArchiveWriter()
-    writer.beginArray(count: 6)
+    let hasFloors = shapes.contains { $0.floors != nil }
+    writer.beginArray(count: hasFloors ? 7 : 6)
     writer.write(typeName)
     if let modelVersion { writer.write(Int64(modelVersion)) } else { writer.writeNull() }
     writer.write(fingerprint)
@@ -69,6 +70,13 @@ extension Definition.Content {
       writer.beginArray(count: shape.keys.count + 1)
       for key in shape.keys { writer.write(key) }
       writer.write(shape.mark)
+    }
+    if hasFloors {
+      writer.beginArray(count: shapes.count)
+      for shape in shapes {
+        writer.beginArray(count: shape.floors == nil ? 0 : 2)
+        for floor in shape.floors.map({ [$0.reader, $0.writer] }) ?? [] { writer.write(Int64(floor)) }
+      }
     }
     return writer.buffer.array()
   }
@@ -83,7 +91,7 @@ extension Definition.Content {
         try $0.readValue()
       }
     } catch { throw StoreError(damage.code, damage.reason, underlying: error) }
-    guard case .array(let parts) = value, parts.count == 6, case .string(let typeName) = parts[0],
+    guard case .array(let parts) = value, (6...7).contains(parts.count), case .string(let typeName) = parts[0],
       case .bool(let countsElements) = parts[3], case .bool(let leavesHeadOut) = parts[4],
       case .array(let shapes) = parts[5]
     else { throw damage }
@@ -102,14 +110,23 @@ extension Definition.Content {
     self.init(
       typeName: typeName, modelVersion: modelVersion, fingerprint: fingerprint, countsElements: countsElements,
       leavesHeadOut: leavesHeadOut,
-      shapes: try shapes.map { shape in
+      shapes: try shapes.enumerated().map { place, shape in
         guard case .array(let strings) = shape else { throw damage }
+        var floors: VersionFloors?
+        if parts.count == 7 {
+          guard let numbers = parts[6].arrayValue, numbers.count == shapes.count, let pair = numbers[place].arrayValue
+          else { throw damage }
+          if !pair.isEmpty {
+            guard pair.count == 2, let reader = pair[0].intValue, let writer = pair[1].intValue else { throw damage }
+            floors = VersionFloors(reader: Int(reader), writer: Int(writer))
+          }
+        }
         var keys = try strings.map { string in
           guard case .string(let text) = string else { throw damage }
           return text
         }
         guard let mark = keys.popLast() else { throw damage }
-        let shape = RecordShape(mark: mark, keys: keys)
+        let shape = RecordShape(mark: mark, keys: keys) { _, _ in floors }
         guard shape.keysAreUnique else { throw damage }
         return shape
       })

@@ -84,7 +84,8 @@ extension ArchiveReader {
     for _ in 0..<keyCount { keys.append(try readString()) }
     let mark = keys.removeLast()
     try context.budget.spend(values: WorkBudget.values(ofDefinition: keys.count))
-    let shape = RecordShape(mark: mark, keys: keys)
+    let floors = context.floors
+    let shape = RecordShape(mark: mark, keys: keys) { floors[$0, $1] }
     guard shape.keysAreUnique else { throw ArchiveError.damaged("a record definition has a key twice", at: start) }
     let number = Int(tag) - 57344
     return define(Definition(number: number, shape: shape, matching: nil))

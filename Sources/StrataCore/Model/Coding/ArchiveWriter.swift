@@ -21,6 +21,10 @@ public struct ArchiveWriter: ~Copyable {
   package var definedShapes: [(number: Int, shape: RecordShape)] { numbers.all }
   /// The schemas of the shapes that were written, if requested.
   package private(set) var schemasOfShapes: [RecordShape: [ModelSchema]]?
+  /// The floors of the records that were written.
+  private(set) var floors = StampFloors()
+  /// The only floors that the header will have, in a stream; `nil` if it will have all that are found.
+  package var knownFloors: StampFloors?
   var depth = 0
   /// Checks the class of each object that is written in place. Receives its class, the declared class, and whether the
   /// object is a part of another value. `nil` for no check.
@@ -117,6 +121,7 @@ public struct ArchiveWriter: ~Copyable {
   /// Starts a body that shares nothing with the previous one, in the same memory.
   package mutating func reset() {
     buffer.removeAll()
+    floors = StampFloors()
     counts.reset()
     strings.removeAll()
     firstSchema = nil
@@ -415,6 +420,7 @@ public struct ArchiveWriter: ~Copyable {
   /// - Returns: the number of the definition, or `nil` if none is left: there are 256 record tags, and shapes beyond
   ///   255 are defined again each time, under the last tag.
   private mutating func begin(_ shape: RecordShape, leading definition: LeadingDefinition? = nil) throws -> Int? {
+    if shape.floors != nil { floors.add(shape) }
     if let definition, numbers.isEmpty, strings.isEmpty, refersToStrings {
       strings.begin(with: definition.strings, at: buffer.count)
       counts.add(definition.counts)

@@ -23,6 +23,8 @@ public final class DecodingContext {
   /// Whether an element that breaks a rule counts as invalid if invalid elements are skipped. For a context that checks no rules itself.
   @exclusivity(unchecked) var triesRules = true
   @exclusivity(unchecked) package var report = DecodingReport()
+  /// The floors of newer versions in the archive.
+  @exclusivity(unchecked) package var floors = StampFloors()
   /// The data of a row outside its bytes; `nil` for an archive.
   @exclusivity(unchecked) package var row: RowContents?
   /// The objects of the graph that is being read.
@@ -71,6 +73,7 @@ public final class DecodingContext {
     context.options = options
     context.subclasses = subclasses
     context.readsCompleteRecords = readsCompleteRecords
+    context.floors = floors
     context.triesRules = finishesModels ? validates : triesRules
     return context
   }

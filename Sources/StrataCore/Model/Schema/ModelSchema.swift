@@ -6,6 +6,9 @@ public final class ModelSchema: Sendable {
   public let formerNames: [String]
   /// The current version, which new archives are stamped with.
   public let modelVersion: Int
+  /// The oldest versions of the model that may read and write what this one writes; `nil` if none older may. The steps from these versions
+  /// only set defaults.
+  package let floors: VersionFloors?
   /// The fields, in their order; those of superclasses follow the class's own.
   public let fields: [FieldInfo]
   /// The superclasses that are models too, the nearest first.
@@ -92,10 +95,15 @@ public final class ModelSchema: Sendable {
   ///   - fields: the fields, in the order in which the model reads and writes them.
   ///   - cases: the cases of an enum; a model with fields has none.
   ///   - keepsUnknownFields: whether keys that the model does not declare are kept and written again.
+  ///   - oldestReader: the oldest version of the model that may open archives of this version. It must keep unknown fields, and the steps from
+  ///     it may only set defaults. By default, no older version may.
+  ///   - oldestWriter: the oldest version that may also save them again, with the fields that it does not know; by default, no older version
+  ///     may.
   public init<M>(
     _ type: M.Type, name: String, formerNames: [String] = [], version: Int,
     superclass: (any VersionedModel.Type)? = nil,
-    fields: [FieldInfo] = [], cases: [CaseInfo] = [], keepsUnknownFields: Bool = false
+    fields: [FieldInfo] = [], cases: [CaseInfo] = [], keepsUnknownFields: Bool = false, oldestReader: Int? = nil,
+    oldestWriter: Int? = nil
   ) {
     self.name = name
     self.formerNames = formerNames.filter { $0 != name }
@@ -123,8 +131,11 @@ public final class ModelSchema: Sendable {
     takenKeys = Set(keys.map { ExactKey($0) })
     archivedKeys = fields.filter { $0.archive != .excluded }.map(\.key)
     let levels = superclasses.map { ModelRecord.Superclass(typeName: $0.name, modelVersion: $0.modelVersion) }
+    let floors = VersionFloors(
+      reader: oldestReader ?? oldestWriter ?? version, writer: oldestWriter ?? version)
+    self.floors = floors.reader < version ? floors : nil
     archivedShape = RecordShape(
-      typeName: name, modelVersion: version, keys: archivedKeys, levels: levels, isOfModel: true)
+      typeName: name, modelVersion: version, keys: archivedKeys, levels: levels, floors: self.floors, isOfModel: true)
     fingerprint = Self.fingerprint([archivedShape.mark] + archivedKeys + cases.map(\.name))
     fullShape = archivedShape.limited(to: allKeys)
     caseShapes = Dictionary(
@@ -139,6 +150,8 @@ public final class ModelSchema: Sendable {
       ?? superclass.flatMap { Self.problem(ofSuperclass: $0, typeName: name) }
       ?? Self.problem(ofInherited: migration, superclasses.first, typeName: name)
       ?? self.migration?.problem(upTo: version, typeName: name)
+      ?? Self.problem(
+        of: floors, name, version, self.migration, keepsUnknownFields: self.keepsUnknownFields && cases.isEmpty)
       ?? (hook == nil && !keepsUnknownFields
         ? self.migration?.problem(
           ofTargets: Set(keys + cases.flatMap { [$0.name] + $0.formerly }), typeName: name) : nil)
@@ -146,6 +159,46 @@ public final class ModelSchema: Sendable {
     archivedDefinition = LeadingDefinition(of: archivedShape, readBy: ObjectIdentifier(self))
     fullDefinition =
       archivedKeys == allKeys ? archivedDefinition : LeadingDefinition(of: fullShape, readBy: ObjectIdentifier(self))
+  }
+
+  /// The error for floors that older versions could not keep.
+  private static func problem(
+    of floors: VersionFloors, _ name: String, _ version: Int, _ migration: MigrationPlan?, keepsUnknownFields: Bool
+  ) -> ArchiveError? {
+    func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidSchema, reason, typeName: name) }
+    guard (0...version).contains(floors.reader), (floors.reader...version).contains(floors.writer) else {
+      return invalid(
+        "the oldest reader is \(floors.reader) and the oldest writer \(floors.writer); they are in this order, and at most the version, which "
+          + "is \(version)")
+    }
+    guard floors.reader < version else { return nil }
+    guard keepsUnknownFields else {
+      return invalid(
+        "older versions may read it (oldestReader), which needs a property of the type UnknownFields, in them as well; "
+          + "an enum cannot have one")
+    }
+    for step in migration?.steps ?? [] where step.fromVersion >= floors.reader {
+      for operation in step.operations {
+        if case .setDefault = operation { continue }
+        return invalid(
+          "the step from \(step.fromVersion) to \(step.toVersion) does more than set defaults (\(operation)), so version \(step.fromVersion) "
+            + "cannot read what follows; the oldest reader is \(step.toVersion) or newer")
+      }
+    }
+    return nil
+  }
+
+  /// The shape for records that a newer version wrote and this one changed.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `newerModel` if the newer version does not allow this one to write them.
+  func shape(of newer: UnknownFields.NewerVersion) throws -> RecordShape {
+    guard newer.floors.writer <= modelVersion else {
+      throw ArchiveError(
+        .newerModel,
+        "version \(newer.version) of the model wrote this object, and lets version \(modelVersion) read it, but not save it; update this "
+          + "program", typeName: name, foundVersion: newer.version, supportedVersion: modelVersion)
+    }
+    return archivedShape.newer(newer.version, newer.floors)
   }
 
   private static func makeHook(

@@ -6,12 +6,22 @@
 public struct UnknownFields: Sendable, Hashable {
   /// The keys and values in the order in which they were archived.
   public var object: ArchiveObject
+  /// The version that wrote the record, with its floors, if it is newer than the program's. Encoding writes it again.
+  package private(set) var newer: NewerVersion?
+
+  /// A version that is newer than the program's, and may be read by it.
+  package struct NewerVersion: Sendable, Hashable {
+    package let version: Int
+    package let floors: VersionFloors
+  }
 
   /// No unknown keys.
   public init() { object = ArchiveObject() }
 
   /// These keys and values.
   public init(_ object: ArchiveObject) { self.object = object }
+
+  package init(_ object: ArchiveObject, newer: NewerVersion?) { (self.object, self.newer) = (object, newer) }
 
   /// Whether there are no unknown keys.
   public var isEmpty: Bool { object.isEmpty }

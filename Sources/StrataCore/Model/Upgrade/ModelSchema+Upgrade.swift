@@ -17,15 +17,25 @@ extension ModelSchema {
     }
     if record.modelVersion == nil { context.report.addMissingVersion(of: name) }
     let version = record.modelVersion ?? 0
-    guard version <= modelVersion else {
-      throw ArchiveError.newer(version, self)
-    }
+    try checkVersion(version, record.shape.floors)
     var upgraded = superclasses.isEmpty ? record : try upgradedLevels(of: record, in: context)
     if version < modelVersion {
       context.report.addUpgrade(of: name, from: version, to: modelVersion)
       if let migration { upgraded = try upgrade(upgraded, by: migration, of: self, in: context) }
     }
     return upgraded
+  }
+
+  /// Throws `newerModel` for a newer version, unless its floors allow this one to read it.
+  func checkVersion(_ version: Int, _ floors: VersionFloors?) throws {
+    guard version > modelVersion else { return }
+    guard let floors, floors.reader <= modelVersion else { throw ArchiveError.newer(version, self) }
+    guard keepsUnknownFields else {
+      throw ArchiveError.newer(version, self).changed {
+        $0.reason +=
+          ". Version \(modelVersion) may read it only if its model keeps unknown keys (var unknownFields = UnknownFields())"
+      }
+    }
   }
 
   /// Upgrades the fields of a record's superclasses to the current versions, the farthest superclass first, each by its
@@ -108,7 +118,15 @@ extension ModelSchema {
     let entries = unknown.object.entries
     return UnknownFields(
       ArchiveObject(
-        uniqueEntries: try entries.map { .init(key: $0.key, value: try objects.withoutReferences($0.value)) }))
+        uniqueEntries: try entries.map { .init(key: $0.key, value: try objects.withoutReferences($0.value)) }),
+      newer: unknown.newer)
+  }
+
+  private func newerVersion(of record: ModelRecord) -> UnknownFields.NewerVersion? {
+    guard let version = record.modelVersion, version > modelVersion, let floors = record.shape.floors else {
+      return nil
+    }
+    return .init(version: version, floors: floors)
   }
 
   package func unknownFields(of record: ModelRecord) -> UnknownFields {
@@ -117,6 +135,6 @@ extension ModelSchema {
         uniqueEntries: record.object.entries.compactMap { entry in
           if takenKeys.contains(ExactKey(entry.key)) { return nil }
           return ArchiveObject.Entry(key: UnknownFields.key(ofArchived: entry.key), value: entry.value)
-        }))
+        }), newer: newerVersion(of: record))
   }
 }

@@ -1,0 +1,85 @@
+/// The versions of models in an archive that programs with older versions may read.
+///
+/// They are in the subfield `Sf` of a gzip header, which the header of an archive without floors does not have. Each entry has the length of
+/// the type name (2 bytes), the name in UTF-8, the version, the oldest reader and the oldest writer (8 bytes each, little-endian). Programs that
+/// do not know the subfield skip it, and refuse the newer version.
+package struct StampFloors: Sendable, Hashable {
+  struct Entry: Sendable, Hashable {
+    let typeName: String
+    let version: Int
+    let floors: VersionFloors
+  }
+
+  static let identifier: (UInt8, UInt8) = (UInt8(ascii: "S"), UInt8(ascii: "f"))
+  /// The most bytes of entries. A longer header would be beyond what its checksum protects (``Stamp/longestTypeName``).
+  private static let limit = 2048
+
+  private(set) var entries: [Entry] = []
+
+  package init() {}
+
+  package var isEmpty: Bool { entries.isEmpty }
+
+  /// Adds the floors of a shape, if it has some. Beyond the limit they are left out: older programs then refuse the archive.
+  mutating func add(_ shape: RecordShape) {
+    guard let floors = shape.floors, let version = shape.modelVersion else { return }
+    let entry = Entry(typeName: shape.typeName, version: version, floors: floors)
+    guard self[entry.typeName, version] == nil,
+      (entries + [entry]).reduce(0, { $0 + $1.size }) <= Self.limit
+    else { return }
+    entries.append(entry)
+  }
+
+  mutating func add(_ others: StampFloors) {
+    for entry in others.entries where self[entry.typeName, entry.version] == nil { entries.append(entry) }
+  }
+
+  package subscript(typeName: String, version: Int?) -> VersionFloors? {
+    entries.first { $0.version == version && ExactKey.isSame($0.typeName, typeName) }?.floors
+  }
+
+  /// The subfield; empty if there are no entries.
+  var subfield: [UInt8] {
+    guard !isEmpty else { return [] }
+    var bytes: [UInt8] = [Self.identifier.0, Self.identifier.1]
+    bytes.appendLittleEndian(UInt16(entries.reduce(0) { $0 + $1.size }))
+    for entry in entries {
+      bytes.appendLittleEndian(UInt16(entry.typeName.utf8.count))
+      bytes.append(contentsOf: entry.typeName.utf8)
+      for number in [entry.version, entry.floors.reader, entry.floors.writer] {
+        bytes.appendLittleEndian(Int64(number))
+      }
+    }
+    return bytes
+  }
+
+  /// - Throws: ``ArchiveError/Code/damaged``.
+  init(payload: RawSpan, fileOffset: Int) throws {
+    var position = 0
+    func damage() -> ArchiveError {
+      ArchiveError(.damaged, "the list of floors in the gzip header is wrong", byteOffset: fileOffset + position)
+    }
+    while position < payload.byteCount {
+      guard let length = payload.littleEndian(at: position, as: UInt16.self).map(Int.init),
+        payload.byteCount - position - 2 >= length + 24,
+        let name = payload.extracting(position + 2..<position + 2 + length).withUnsafeBytes({ String(validUTF8: $0) })
+      else { throw damage() }
+      position += 2 + length
+      var numbers: [Int] = []
+      for _ in 0..<3 {
+        guard let number = payload.littleEndian(at: position, as: Int64.self), number >= 0,
+          let number = Int(exactly: number)
+        else { throw damage() }
+        numbers.append(number)
+        position += 8
+      }
+      let floors = VersionFloors(reader: numbers[1], writer: numbers[2])
+      guard floors.reader <= floors.writer, floors.writer <= numbers[0] else { throw damage() }
+      entries.append(Entry(typeName: name, version: numbers[0], floors: floors))
+    }
+  }
+}
+
+extension StampFloors.Entry {
+  fileprivate var size: Int { 26 + typeName.utf8.count }
+}

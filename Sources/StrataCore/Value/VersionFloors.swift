@@ -1,0 +1,9 @@
+/// The oldest versions of a model that may read, and change, what a newer version wrote.
+package struct VersionFloors: Sendable, Hashable {
+  /// The oldest version that may read it.
+  package let reader: Int
+  /// The oldest version that may also write it again.
+  package let writer: Int
+
+  package init(reader: Int, writer: Int) { (self.reader, self.writer) = (reader, writer) }
+}

@@ -1,0 +1,261 @@
+import Foundation
+import Strata
+import StrataCore
+import StrataTestSupport
+import Testing
+
+/// Programs with three versions of one model. The names are the same.
+private enum Old {
+  @Model(version: 2, name: "Note")
+  struct Note: Equatable {
+    var title = ""
+    var unknownFields = UnknownFields()
+  }
+}
+
+private enum Middle {
+  @Model(version: 3, name: "Note")
+  struct Note: Equatable {
+    var title = ""
+    var unknownFields = UnknownFields()
+  }
+
+  /// The same, without the unknown keys.
+  @Model(version: 3, name: "Note")
+  struct Forgetful: Equatable { var title = "" }
+
+  @Model(version: 1, name: "Board")
+  struct Board: Equatable {
+    var notes: [Note] = []
+    var pinned: Note?
+  }
+
+  @Model(version: 3, name: "Card")
+  final class Card {
+    var title = ""
+    var next: Card?
+    var unknownFields = UnknownFields()
+  }
+}
+
+private enum New {
+  @Model(version: 5, name: "Note", oldestReader: 3, oldestWriter: 3)
+  struct Note: Equatable, Migratable {
+    var title = ""
+    var stars: Int
+    var tags: [String] = []
+    var unknownFields = UnknownFields()
+
+    static let migration = MigrationPlan(
+      .step(from: 2, to: 3), .step(from: 3, to: 4, .setDefault("stars", 7)), .step(from: 4, to: 5))
+  }
+
+  /// The same, which older programs may read and not write.
+  @Model(version: 5, name: "Note", oldestReader: 3)
+  struct ReadOnly: Equatable {
+    var title = ""
+    var stars = 0
+    var unknownFields = UnknownFields()
+  }
+
+  @Model(version: 1, name: "Board")
+  struct Board: Equatable {
+    var notes: [Note] = []
+    var pinned: Note?
+  }
+
+  @Model(version: 4, name: "Card", oldestReader: 3, oldestWriter: 3)
+  final class Card {
+    var title = ""
+    var stars = 0
+    var next: Card?
+    var unknownFields = UnknownFields()
+  }
+}
+
+@Suite("Floors: older programs read what newer ones wrote")
+struct FloorTests {
+  private func encode(_ value: some Archivable) throws -> Data { try ArchiveEncoder().encode(value) }
+  private func decode<T: Archivable>(_ type: T.Type, _ data: Data) throws -> T {
+    try ArchiveDecoder().decode(from: data)
+  }
+
+  /// A model as the newer program writes it, with values other than those of its steps.
+  private var note: New.Note {
+    var note = New.Note(title: "new", stars: 3)
+    note.tags = ["a", "b"]
+    return note
+  }
+
+  @Test("An older program opens, edits and saves it, and the newer one finds its own fields")
+  func rollback() throws {
+    var old = try decode(Middle.Note.self, encode(note))
+    #expect(old.title == "new" && old.unknownFields["stars"] == 3)
+    old.title = "edited"
+    let saved = try encode(old)
+    let record = try #require(try ArchiveDecoder().decodeValue(from: saved).recordValue)
+    #expect(record.typeName == "Note" && record.modelVersion == 5)
+    var expected = note
+    expected.title = "edited"
+    var report = DecodingReport()
+    #expect(try ArchiveDecoder().decode(New.Note.self, from: saved, report: &report) == expected)
+    #expect(report.upgrades.isEmpty)
+    // And again, as what it saved keeps its floors.
+    var again = try decode(Middle.Note.self, saved)
+    again.title = "new"
+    #expect(try decode(New.Note.self, encode(again)) == note)
+  }
+
+  @Test("The same of arrays, dictionaries and models inside others")
+  func nested() throws {
+    let board = New.Board(notes: [note, note], pinned: note)
+    var old = try decode(Middle.Board.self, encode(board))
+    old.notes[0].title = "edited"
+    old.notes.append(Middle.Note(title: "added"))
+    let back = try decode(New.Board.self, encode(old))
+    #expect(back.notes.map(\.title) == ["edited", "new", "added"] && back.notes.map(\.stars) == [3, 3, 7])
+    #expect(back.pinned == note)
+    let list = try decode([Middle.Note].self, encode([note]))
+    #expect(try decode([New.Note].self, encode(list)) == [note])
+    let dictionary = try decode([String: Middle.Note].self, encode(["key": note]))
+    #expect(try decode([String: New.Note].self, encode(dictionary)) == ["key": note])
+    #expect(try decode(New.Note.self, ArchiveUpgrader(Middle.Note.self).upgrade(encode(note))) == note)
+    #expect(try ArchiveUpgrader(Middle.Board.self).upgrade(encode(old)) == encode(old))
+  }
+
+  @Test("The same of objects that refer to each other")
+  func objects() throws {
+    let card = New.Card()
+    (card.title, card.stars, card.next) = ("new", 3, card)
+    let old = try decode(Middle.Card.self, encode(card))
+    #expect(old.title == "new" && old.next === old && old.unknownFields["stars"] == 3)
+    old.title = "edited"
+    let back = try decode(New.Card.self, encode(old))
+    #expect(back.title == "edited" && back.stars == 3 && back.next === back)
+  }
+
+  @Test("The same of a stream, to which the older program adds")
+  func stream() throws {
+    try withFolder { (folder: URL) throws in
+      let url = folder.appendingPathComponent("notes.strata")
+      var writer = try ArchiveStreamWriter<New.Note>(creating: url)
+      for _ in 0..<3 { try writer.append(note) }
+      try writer.finish()
+      let old = try ArchiveSequence(Middle.Note.self, from: url).results.map { try $0.get() }
+      #expect(old.count == 3)
+      var appending = try ArchiveStreamWriter<Middle.Note>(appendingTo: url)
+      try appending.append(Middle.Note(title: "added"))
+      try appending.append(old[0])
+      try appending.finish()
+      let new = try ArchiveSequence(New.Note.self, from: url).results.map { try $0.get() }
+      #expect(new.map(\.stars) == [3, 3, 3, 7, 3] && new[4] == note && new[3].title == "added")
+    }
+  }
+
+  @Test("A stream of the older program keeps the unknown keys of newer objects, whose floors it does not have")
+  func olderStream() throws {
+    try withFolder { (folder: URL) throws in
+      let url = folder.appendingPathComponent("notes.strata")
+      let old = try decode(Middle.Note.self, encode(note))
+      var writer = try ArchiveStreamWriter<Middle.Note>(creating: url)
+      for note in [Middle.Note(title: "own"), old] { try writer.append(note) }
+      try writer.finish()
+      #expect(
+        try ArchiveSequence(Middle.Note.self, from: url).results.map { try $0.get() }.map(\.title) == ["own", "new"])
+      let new = try ArchiveSequence(New.Note.self, from: url).results.map { try $0.get() }
+      #expect(new.map(\.stars) == [7, 3] && new[1] == note)
+    }
+  }
+
+  @Test("A program below the floor refuses it, and so does one that would lose the unknown keys")
+  func refused() throws {
+    for data in try [encode(note), encode([note])] {
+      let below = #expect(throws: ArchiveError.self) {
+        try data == encode(note) ? [decode(Old.Note.self, data)] : decode([Old.Note].self, data)
+      }
+      #expect(below?.code == .newerModel && below?.foundVersion == 5 && below?.supportedVersion == 2)
+    }
+    let forgetful = #expect(throws: ArchiveError.self) { try decode(Middle.Forgetful.self, encode(note)) }
+    #expect(forgetful?.code == .newerModel && forgetful?.reason.contains("UnknownFields()") == true)
+  }
+
+  @Test("A version may let older ones read and not write")
+  func readOnly() throws {
+    let old = try decode(Middle.Note.self, encode(New.ReadOnly(title: "new", stars: 2)))
+    #expect(old.title == "new")
+    let error = #expect(throws: ArchiveError.self) { try encode(old) }
+    #expect(error?.code == .newerModel && error?.reason.contains("lets version 3 read it, but not save it") == true)
+    // A new object is one of the older version.
+    #expect(try decode(New.ReadOnly.self, encode(Middle.Note(title: old.title))).title == "new")
+  }
+
+  @Test("A merge in the older program keeps the keys of the newer one")
+  func merge() throws {
+    var old = try decode(Middle.Note.self, encode(note))
+    try old.mergeValues(from: Middle.Note(title: "merged"))
+    let back = try decode(New.Note.self, encode(old))
+    #expect(back.title == "merged" && back.stars == 3 && back.tags == ["a", "b"])
+  }
+
+  @Test("An archive without floors has no list of them, and a program without the list refuses a newer version")
+  func bytes() throws {
+    #expect(try Stamp(of: encode(Middle.Note(title: "old"))).floors.isEmpty)
+    var stamp = try Stamp(of: encode(note))
+    #expect(stamp.floors["Note", 5] == VersionFloors(reader: 3, writer: 3))
+    let record = try #require(try ArchiveDecoder().decodeValue(from: encode(note)).recordValue)
+    let plain = try ArchiveEncoder().encode(ModelRecord(typeName: "Note", modelVersion: 5, object: record.object))
+    stamp = try Stamp(of: plain)
+    #expect(stamp.floors.isEmpty)
+    #expect(throws: ArchiveError.self) { try decode(Middle.Note.self, plain) }
+  }
+
+  @Test("Every damage of the list is an error or another list, and never a crash")
+  func damaged() throws {
+    let field = try Stamp(of: encode(note)).extraField()
+    let start = try #require(
+      field.indices.first { field[$0] == UInt8(ascii: "S") && field[$0 + 1] == UInt8(ascii: "f") })
+    var errors = 0
+    for place in start..<field.count {
+      for byte in UInt8.min...UInt8.max {
+        var changed = field
+        changed[place] = byte
+        do { _ = try Stamp(extraField: changed.span.bytes) } catch let error as ArchiveError {
+          #expect(error.code == .damaged)
+          errors += 1
+        }
+      }
+      #expect(throws: ArchiveError.self) { try Stamp(extraField: Array(field[..<place] + [0]).span.bytes) }
+    }
+    #expect(errors > 2000)
+  }
+
+  @Test("Floors that older versions could not keep are errors of the declaration")
+  func declarations() {
+    func problem(reader: Int?, writer: Int? = nil, keeps: Bool = true, steps: MigrationStep...) -> String? {
+      Described.steps.withLock { $0 = MigrationPlan(steps) }
+      let schema = ModelSchema(
+        Described.self, name: "Described", version: 3, fields: [FieldInfo("title", String.self)],
+        keepsUnknownFields: keeps, oldestReader: reader, oldestWriter: writer)
+      do { try schema.check() } catch { return (error as? ArchiveError)?.reason ?? "\(error)" }
+      return nil
+    }
+    let steps: [MigrationStep] = [
+      .step(from: 1, to: 2, .rename("name", to: "title")), .step(from: 2, to: 3, .setDefault("title", "")),
+    ]
+    #expect(problem(reader: 2, writer: 2, steps: steps[0], steps[1]) == nil)
+    #expect(problem(reader: 2, writer: 3, steps: steps[0], steps[1]) == nil)
+    #expect(problem(reader: nil, steps: steps[0], steps[1]) == nil)
+    #expect(problem(reader: 1, steps: steps[0], steps[1])?.contains("the oldest reader is 2 or newer") == true)
+    #expect(problem(reader: 2, keeps: false, steps: steps[0], steps[1])?.contains("UnknownFields") == true)
+    #expect(problem(reader: 4, steps: steps[0], steps[1])?.contains("at most the version") == true)
+    #expect(problem(reader: 2, writer: 1, steps: steps[0], steps[1])?.contains("in this order") == true)
+  }
+}
+
+private struct Described: VersionedModel, Migratable {
+  static let steps = Mutex(MigrationPlan([]))
+  static var schema: ModelSchema { ModelSchema(Described.self, name: "Described", version: 3) }
+  static var migration: MigrationPlan { steps.withLock { $0 } }
+  init(fields reader: inout ArchiveReader) throws {}
+  func encodeFields(to writer: inout ArchiveWriter) throws {}
+}
