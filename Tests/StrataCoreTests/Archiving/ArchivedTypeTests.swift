@@ -15,7 +15,7 @@ private struct StrangeSlip: DescribedModel {
     make: { StrangeSlip(text: $0) })
 }
 
-/// An older one, whose archives others do not know.
+/// An older model, whose archives other types don't accept.
 private struct OlderSlip: DescribedModel {
   var text = ""
   static let fields = Fields(

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Breaks a rule, or is damage to its hook.
+/// Can break its rule, or throw a damage error from its hook.
 private struct Word: DescribedModel, Validating, PostDecoding, Equatable {
   var text: String
   static let fields = Fields(Word.self, name: "StreamWord", version: 1, Field("text", \.text), make: { Word(text: $0) })

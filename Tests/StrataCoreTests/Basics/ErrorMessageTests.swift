@@ -37,7 +37,7 @@ struct ErrorMessageTests {
             text.hasPrefix("“a bug.strata”: ") && !text.contains("member") && !text.contains(folder.path), "\(text)")
         }
       }
-      // One of another type is an error of the file, too; in memory there is none.
+      // A wrong type in a file is reported with the file's name. In memory there is no name.
       try ArchiveEncoder().encode(["x"]).write(to: url)
       let other = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode([Int].self, from: url) }
       #expect(other?.code == .typeMismatch && other?.fileName == "a bug.strata")
@@ -91,7 +91,7 @@ struct ErrorMessageTests {
   }
 }
 
-/// A tree, however deep.
+/// A tree of any depth.
 private struct Deep: DescribedModel {
   var children: [Deep]
   var x: Int?

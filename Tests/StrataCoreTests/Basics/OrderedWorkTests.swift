@@ -7,7 +7,7 @@ import Testing
 @Suite("Ordered work") struct OrderedWorkTests {
   private struct Failure: Error {}
 
-  /// The number of jobs that run, and the largest number of them at once.
+  /// The number of running jobs, and its maximum.
   private final class Running: Sendable {
     let counts = StrataCore.Mutex((now: 0, most: 0))
 
@@ -87,7 +87,7 @@ import Testing
     }
     if threads > 1 { work.add(weight: 100_000) { 7 } }
     #expect(throws: Failure.self) { try work.first() }
-    // A worker may have made the second attempt by now.
+    // A worker may already have made the second attempt.
     #expect((try? work.first()) ?? (try? work.first()) == 3)
     work.removeFirst()
     #expect(try work.first() == (threads > 1 ? 7 : nil))

@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-// The example of Docs/JSON.md for servers. A test compares the two, and runs it.
+// The example for servers in Docs/JSON.md. A test compares and runs it.
 
 // JSON:begin
 @Model(version: 1)

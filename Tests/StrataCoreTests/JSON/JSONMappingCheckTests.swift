@@ -11,7 +11,7 @@ private struct Two: DescribedModel, Equatable {
     make: { Two(count: $0, text: $1) })
 }
 
-/// Two fields that JSON has one place for.
+/// Two fields with the same path in JSON.
 private struct Twins: DescribedModel, Equatable {
   var left = 0
   var right = 0

@@ -27,7 +27,7 @@ private struct Table: DescribedModel {
 
 @Suite("JSON: what is skipped says nothing about what follows")
 struct JSONSkippingTests {
-  /// Breaks a rule, and is then no element at all.
+  /// Breaks a rule, and then cannot be decoded at all.
   private static let both = #"{"inner": {"name": ""}, "count": "x"}"#
   private static let good = #"{"inner": {"name": "ok"}, "count": 1}"#
   private static let broken = #"{"inner": {"name": ""}, "count": 2}"#
@@ -49,7 +49,7 @@ struct JSONSkippingTests {
 
   private static let text2 = #"{"rows": [1, \#(both), \#(good), null, \#(broken), \#(good)]}"#
 
-  /// Every road from a document to a table that validates.
+  /// Every way from a document to a table with validation.
   private static let roads: [(name: String, read: @Sendable (Data) throws -> Table)] = [
     ("text", { try Table(fromJSON: $0) }),
     ("value", { try Table(fromJSON: JSONReader().read($0)) }),
@@ -138,7 +138,7 @@ private struct Beside: DescribedModel {
     Field("last", \.last), make: { Beside(first: $0, tables: $1, last: $2) })
 }
 
-/// Says that a limit is reached, as reading does where a value is nested too deep.
+/// Throws a limit error, like a reader at a value that is nested too deeply.
 private struct Depth: DescribedModel, PostDecoding {
   var depth: Int
   static let fields = Fields(

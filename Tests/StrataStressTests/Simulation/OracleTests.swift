@@ -3,11 +3,11 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// What the oracle must say of three values of one field; written by hand, after the tables of Docs/Merging.md.
+/// The oracle's expected result for three values of one field, written by hand from the tables in Docs/Merging.md.
 private struct OracleCase: Sendable, CustomTestStringConvertible {
   let name: String
   let shape: Shape
-  /// JSON; `unknown` where nobody knows it and `–` where there is none.
+  /// JSON, `unknown` if the base is unknown, or `–` if there is no value.
   let base: String
   let here: String
   let server: String

@@ -33,7 +33,7 @@ struct GzipDamageTests {
         #expect(error is ArchiveError)
       }
     }
-    // Only the bits that pad the deflate data to a byte, or the header of a stored block, may be free.
+    // Only the padding bits of the deflate data, or of a stored block's header, may be unused.
     #expect(silent < 14)
   }
 
@@ -108,7 +108,7 @@ struct GzipDamageTests {
 
   @Test("Other files are not archives")
   func otherFiles() throws {
-    // What `printf hi | gzip -n` writes.
+    // The output of `printf hi | gzip -n`.
     let plain: [UInt8] =
       [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0xC8, 4, 0, 0xAC, 0x2A, 0x93, 0xD8, 2, 0, 0, 0]
     let error = archiveError(.notAnArchive) { _ = try inflate(plain) }

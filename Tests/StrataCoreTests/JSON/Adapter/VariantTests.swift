@@ -168,7 +168,7 @@ struct VariantTests {
     #expect(archiveError { try cluster(.skip, .fail).decodeArray(document) }?.codingPath == [.index(2)])
     #expect(archiveError { try cluster(.fail, .skip).decodeArray(document) }?.codingPath == [.index(1)])
     #expect(try cluster(.skip, .fallback("circle")).decodeArray(document).count == 3)
-    // Each of three clusters is asked.
+    // Three nested clusters, each of which applies its own setting.
     let wrapped = try json(#"[{"outer": "in", "type": "round", "kind": "oval"}, {"outer": "in", "type": "blob"}]"#)
     for unknown in [JSONCluster<any Shape>.Unknown.skip, .fail] {
       let inner = try cluster(unknown, .skip)
@@ -229,7 +229,7 @@ struct VariantTests {
     #expect(archiveError { try creams.encode(IceCream()) }?.code == .notEncodable)
   }
 
-  /// A cluster with itself as a variant.
+  /// A cluster that contains itself as a variant.
   private static let looping: Result<JSONCluster<any Shape>, any Error> = Result {
     try JSONCluster<any Shape>(
       by: .key("type"), .cluster("group", try looping.get()), .model("circle", JSONAdapter<Circle>()) { $0 })
