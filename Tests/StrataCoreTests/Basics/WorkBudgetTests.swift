@@ -164,7 +164,7 @@ import StrataTestSupport
   func weights() throws {
     var limits = ArchiveLimits()
     limits.values = .max
-    /// The cost of reading a file, in values, when no bytes remain in the budget.
+    /// The number of values charged for a body whose file counts as empty.
     func spent(_ write: (inout HostileBody) -> Void) throws -> Int {
       var body = HostileBody()
       write(&body)

@@ -27,7 +27,7 @@ private struct Table: DescribedModel {
 
 @Suite("JSON: what is skipped says nothing about what follows")
 struct JSONSkippingTests {
-  /// Breaks a rule, and then cannot be decoded at all.
+  /// Breaks a rule in a nested model, and then has a value of the wrong type.
   private static let both = #"{"inner": {"name": ""}, "count": "x"}"#
   private static let good = #"{"inner": {"name": "ok"}, "count": 1}"#
   private static let broken = #"{"inner": {"name": ""}, "count": 2}"#

@@ -14,7 +14,7 @@ private final class Node: DescribedModel {
 
 @Suite("Merging: objects that many paths lead to")
 struct DiamondMergeTests {
-  /// Each object refers to the next one twice, so that the last is on 2^600 paths.
+  /// Each object refers to the next one twice, so 2^600 paths lead to the last.
   private func diamonds(_ count: Int) -> Node? {
     var node: Node?
     for id in (1...count).reversed() { node = Node(id, node, node) }
@@ -41,7 +41,7 @@ struct DiamondMergeTests {
   }
 }
 
-/// Counts the objects that what came in leads to.
+/// Counts the objects that are reachable from the incoming model.
 private final class Seen: DescribedModel, KeyMerging {
   var first: Node?
   var depth: Int

@@ -32,7 +32,7 @@ struct JSONPatchLimitTests {
     #expect(limit { try JSONPatch(doubling).applied(to: [:]) } == .count)
     let list = (0..<64).map { _ in JSONPatch.Operation.copy(from: ValuePath(key: "0"), to: ValuePath("0", "-")) }
     #expect(limit { try JSONPatch(list).applied(to: [[1]]) } == .count)
-    // Sixteen times what there is may be made of any document.
+    // A patch may enlarge any document to sixteen times its size.
     let large = ArchiveValue.array((0..<100_000).map { .integer($0) })
     let copies = (0..<15).map { JSONPatch.Operation.copy(from: ValuePath(key: "a"), to: ValuePath(key: String($0))) }
     #expect(try JSONPatch(copies).applied(to: ["a": large]).objectValue?.count == 16)

@@ -5,7 +5,7 @@ import Testing
 
 private func value(_ text: String) throws -> ArchiveValue { try JSONReader().read(Data(text.utf8)) }
 
-/// An example of RFC 6902: a document, a patch, and what comes of it; `nil` for an error.
+/// An example of RFC 6902: a document, a patch, and the result, or `nil` for an error.
 private struct Example: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let document: String
@@ -59,7 +59,7 @@ private struct Example: Sendable, CustomTestStringConvertible {
       #"{"foo": ["bar", ["abc", "def"]]}"#),
   ]
 
-  /// What section 4 says besides.
+  /// The other rules of section 4.
   static let section4: [Example] = [
     .init("add replaces a member", #"{"a": 1}"#, #"[{"op": "add", "path": "/a", "value": 2}]"#, #"{"a": 2}"#),
     .init("add behind the end", #"[1]"#, #"[{"op": "add", "path": "/1", "value": 2}]"#, "[1, 2]"),
@@ -219,7 +219,7 @@ struct JSONPatchTests {
     var operations: [JSONPatch.Operation] = []
     func place(_ number: Int) -> ValuePath { ValuePath(key: String(number)) }
     for number in 0..<Effort.rounds(1500, long: 6000) {
-      // More goes than comes at first, then the other way round.
+      // Early operations mostly remove elements, later ones mostly add them.
       let one = random.below(max(expected.count, 1)), value = ArchiveValue.integer(-number)
       switch random.below(8) {
       case 0...(number < 3000 ? 3 : 1) where !expected.isEmpty:

@@ -128,7 +128,7 @@ struct MergeReadmeTests {
     }
   }
 
-  /// The lines without their indentation, and without what the page says beside them.
+  /// The lines without indentation and without trailing comments.
   private static func lines(_ text: Substring) -> [String] {
     text.split(separator: "\n").map { line in
       line.replacing(/\s+\/\/ .*$/, with: "").trimmingCharacters(in: .whitespaces)

@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// What models may hold, for merging.
+/// A model with fields of many kinds.
 @Model(version: 1)
 private struct MixedBag: Equatable {
   var name = ""
@@ -17,7 +17,7 @@ private struct MixedBag: Equatable {
   var unknownFields = UnknownFields()
 }
 
-/// A model that adds up what it counted.
+/// A model that adds up its counts in a merge.
 @Model(version: 1)
 private struct Tally: Equatable, KeyMerging {
   let name: String
@@ -49,7 +49,7 @@ private struct TrackedBox: Equatable {
   var merging = MergeState()
 }
 
-/// A part of a task, as another request of the server answers.
+/// A part of a task, as another endpoint of the server returns it.
 @Model(version: 1)
 private struct TaskSummary: Equatable {
   let id: Int
@@ -87,7 +87,7 @@ struct MergeShapeTests {
         1: TodoPlace(city: "Thun", street: "mine"), 7: TodoPlace(city: "here"), 8: TodoPlace(city: "there"),
       ])
     #expect(local.byName == ["a": TodoPlace(city: "Thun", street: "mine")] && report.conflicts.isEmpty)
-    // What both sides changed is a conflict at its key, and can be decided there.
+    // A change on both sides is a conflict at its key, and can be resolved there.
     var mine = base, theirs = base
     mine.byNumber[1]?.city = "mine"
     theirs.byNumber[1]?.city = "theirs"
@@ -204,7 +204,7 @@ struct MergeShapeTests {
     }
     let puppy = try merged(Puppy(name: "a", breed: "Boxer", weeks: 1), Puppy(name: "a", breed: "Pug", weeks: 0))
     #expect(puppy?.name == "mine" && puppy?.breed == "Boxer")
-    // The server, the base or both are of the class above.
+    // The server, the base or both are of the superclass.
     #expect(try merged(Animal(name: "a"), Animal(name: "a"))?.name == "mine")
     #expect(try merged(Animal(name: "a"), Dog(name: "a", breed: "Pug"))?.name == "mine")
     let dog = try merged(Dog(name: "a", breed: "Boxer"), Animal(name: "a"))
@@ -274,7 +274,7 @@ struct RememberedConflictTests {
     task.title = "mine"
     try task.merge(.json(self.task("theirs")))
     #expect(task.mergeConflicts.map(\.server) == ["theirs"])
-    // The same answer again, other news, a part without the key, another model's object: nothing decides.
+    // The same response again, other changes, a part without the key, and a different model don't resolve it.
     try task.merge(.json(self.task("theirs")))
     try task.merge(.json(self.task("theirs", 5)))
     try task.mergeValues(fromJSON: Data(#"{"stars": 6}"#.utf8))
@@ -283,13 +283,13 @@ struct RememberedConflictTests {
     var (resolved, agreed, ruled) = (task, task, task)
     try resolved.resolve(#require(resolved.mergeConflicts.first), with: .server)
     #expect(resolved.title == "theirs" && resolved.mergeConflicts.isEmpty)
-    // Another value of the server's is another conflict in its place.
+    // A new value from the server replaces the conflict.
     try task.merge(.json(self.task("theirs too", 7)))
     #expect(task.mergeConflicts.map(\.server) == ["theirs too"] && task.title == "mine")
-    // The server took the edit.
+    // The server accepted the edit.
     try agreed.merge(.json(self.task("mine", 7)))
     #expect(agreed.mergeConflicts.isEmpty && agreed.title == "mine")
-    // A rule decides.
+    // A rule resolves it.
     try ruled.merge(.json(self.task("new", 7)), options: MergeOptions(policy: .serverWins))
     #expect(ruled.mergeConflicts.isEmpty && ruled.title == "new")
   }
@@ -318,7 +318,7 @@ struct RememberedConflictTests {
     #expect(local.title == "a" && local.stars == 3)
     try local.mergeValues(from: server)
     #expect(local.title == "theirs")
-    // And edits are not taken for the server's.
+    // Local edits do not become part of the base.
     local.title = "mine"
     try local.merge(.model(TaskStars(id: 1, stars: 4)))
     try local.merge(.json(task("theirs", 4)))

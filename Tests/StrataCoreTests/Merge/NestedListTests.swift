@@ -19,7 +19,7 @@ private struct Slab: Equatable {
   var tickets: [Seat] = []
 }
 
-/// A model whose identity JSON does not hold.
+/// A model whose identity is not in JSON.
 @Model(version: 1)
 private struct Seat: Hashable {
   @Field(json: .none) var id = UUID()
@@ -85,7 +85,7 @@ private struct Remembering {
   var merging = MergeState()
 }
 
-/// A container of models with a coding of its own, which is that of an array.
+/// A container of models with its own coding, which equals that of an array.
 private struct Pile<Element: VersionedModel>: Archivable {
   var elements: [Element] = []
   func write(to writer: inout ArchiveWriter) throws { try elements.write(to: &writer) }
@@ -161,7 +161,7 @@ struct NestedListTests {
     taken.rows[1][0].note = "mine"
     try taken.merge(.model(server), base: board, options: MergeOptions(conflicts: .takeServer))
     #expect(taken.rows == server.rows)
-    // One that was removed here and edited there.
+    // An element that was removed locally and edited by the server.
     var removed = board
     removed.rows = [board.rows[0]]
     server = board
@@ -210,7 +210,7 @@ struct NestedListTests {
     value = before
     try value.mergeValues(from: Slab(tray: [Stone(id: 1)], counts: ["a": 5]))
     #expect(value.counts == ["a": 5] && value.tray == [Stone(id: 1)])
-    // A patch names what it removes.
+    // A patch names the keys that it removes.
     value = before
     try value.merge(.patch(JSONPatch(parsing: body(#"[{"op": "remove", "path": "/counts/b"}]"#))))
     #expect(value.counts == ["a": 1])
@@ -268,7 +268,7 @@ struct NestedListTests {
     value = try ArchiveDecoder().decode(Remembering.self, from: ArchiveEncoder().encode(value))
     let conflict = try #require(value.mergeConflicts.first)
     #expect(conflict.path.description == "rows[id=2].name")
-    // It is found where it has moved to.
+    // The element is found at its new position.
     value.rows = [[value.rows[1][0], value.rows[0][0]]]
     try value.resolve(conflict, with: .server)
     #expect(value.rows == [[Stone(id: 2, name: "theirs"), Stone(id: 1, name: "a")]] && value.mergeConflicts.isEmpty)

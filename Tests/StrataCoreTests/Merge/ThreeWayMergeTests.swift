@@ -87,7 +87,7 @@ struct ThreeWayMergeTests {
     let report = try local.merge(.model(server), base: base, options: options)
     #expect(local.steps.map(\.id) == expected)
     #expect(report.entries.contains { $0.path.description == "steps[id=3]" })
-    // Removed here, edited there: nobody decides.
+    // Removed locally and edited by the server: a conflict.
     var removed = base
     removed.steps.removeAll { $0.id == 3 }
     server = base
@@ -183,7 +183,7 @@ struct ThreeWayMergeTests {
     let failing = JSONPatch([.replace(ValuePath(key: "title"), "x"), .test(ValuePath(key: "id"), 2)])
     let error = #expect(throws: ArchiveError.self) { try task.merge(.patch(failing)) }
     #expect(error?.code == .mergeFailed && task == before)
-    // A server's patch says what changed there: edits made here stay.
+    // A server's patch contains only its changes, so local edits are kept.
     var edited = base
     edited.place?.street = "mine"
     try edited.merge(.mergePatch(Data(#"{"place": {"city": "Chur"}}"#.utf8)), base: base)

@@ -33,7 +33,7 @@ private struct Errand: DescribedModel, Equatable {
     make: { Errand(title: $0, state: $1, priority: $2, owner: $3, others: $4, byName: $5) })
 }
 
-/// The same, which remembers what the server had.
+/// The same model with a merge base.
 private struct Remembering: DescribedModel, Equatable {
   var state = Phase.open
   var note = ""

@@ -13,7 +13,7 @@ private final class Node: DescribedModel {
     make: { Node($0, $1, $2) })
 }
 
-/// Objects that lead on through sets.
+/// Objects that refer to others through sets.
 private final class Ring: DescribedModel, Hashable {
   let id: Int
   var next: Set<Ring>
@@ -54,14 +54,14 @@ private struct Post: DescribedModel {
 
 @Suite("Objects that many paths lead to, written where nothing can be shared")
 struct DiamondWritingTests {
-  /// Each object refers to the next one twice, so that the last is on 2^199 paths.
+  /// Each object refers to the next one twice, so 2^199 paths lead to the last.
   private static func diamonds(_ count: Int = 200) -> Node? {
     var node: Node?
     for id in (1...count).reversed() { node = Node(id, node, node) }
     return node
   }
 
-  /// Each object holds a set of the two next ones.
+  /// Each object refers to a set of the two next ones.
   private static func circles(_ count: Int = 100) throws -> Ring {
     var row: [Ring] = []
     for id in (1...count).reversed() { row = [Ring(2 * id, Set(row)), Ring(2 * id + 1, Set(row))] }
