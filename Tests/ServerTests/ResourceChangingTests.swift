@@ -195,7 +195,7 @@ struct ResourceChangingTests {
     try server.send("PUT", "/tasks/t9", "{}").expectProblem(500)
     try server.send("DELETE", "/tasks/t1").expectProblem(500)
     #expect(try server.get("/tasks").body == before)
-    // What changes nothing needs no disk.
+    // A request that changes nothing is not written.
     #expect(try server.send("PATCH", "/tasks/t1", "{}").status == 200)
   }
 }

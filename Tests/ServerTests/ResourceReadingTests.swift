@@ -34,7 +34,7 @@ struct ResourceReadingTests {
   @Test("A tag is strong, the same for the same bytes in every run, and another for others")
   func tags() throws {
     let tag = try server.get("/projects/p1").etag
-    // The first half of what sha256sum says of {"id":"p1","name":"First"}.
+    // The first half of the output of sha256sum for {"id":"p1","name":"First"}.
     #expect(tag == "\"3ccf4f0f65527479e51c193f27ee5ca0\"")
     #expect(try Served().get("/projects/p1").etag == tag)
     let all = try [

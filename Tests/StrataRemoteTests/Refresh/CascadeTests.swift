@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-/// A list whose elements are deleted with their place in it.
+/// A list whose elements are deleted when they are removed from it.
 struct Album: DescribedModel, Entity, Equatable {
   var id: String
   var name: String
@@ -29,7 +29,7 @@ struct Track: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "track")
 }
 
-/// What leads to a track, and goes with it.
+/// A record that refers to a track and is deleted with it.
 struct Mark: DescribedModel, Entity, Equatable {
   var id: String
   var text: String

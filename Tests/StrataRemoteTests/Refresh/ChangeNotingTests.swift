@@ -14,7 +14,7 @@ struct ChangeNotingTests {
     return office
   }
 
-  /// What is in the tables beside those of the app.
+  /// The rows of the tables that the store added to the app's.
   private func noted(_ office: Office) async throws -> [String] {
     try await office.writer.read { db in
       try Row.fetchAll(

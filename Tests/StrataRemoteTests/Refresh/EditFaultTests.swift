@@ -5,7 +5,6 @@ import StrataRemote
 import StrataStore
 import Testing
 
-/// A record with a counter.
 struct Tally: DescribedModel, Entity, Equatable {
   var id: String
   var count: Int
@@ -100,7 +99,7 @@ struct EditFaultTests {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
     try await office.remote.send()
-    // The server is set back, as by a backup: the list has its old tag again.
+    // The server is reset, as if from a backup. The list has its old tag again.
     let list = #"[{"id": "1", "title": "Paint", "description": null, "project_id": "a"}, {"id": "2", "title": "Sand"}]"#
     office.server.set("todos", list)
     office.server.state.withLock { state in
@@ -331,7 +330,7 @@ struct EditFaultTests {
     server.state.withLock { $0.fault = { $0.method == "POST" ? .answerLost : nil } }
     await #expect(throws: RemoteError.self) { try await remote.send() }
     server.state.withLock { $0.fault = nil }
-    // The refresh brings it as another row, and both are edited.
+    // The refresh inserts the record as a second row, and both rows are edited.
     try await remote.refresh(Contact.self)
     let rows = try await entities.fetchAll(Contact.all())
     #expect(rows.count == 2)
@@ -350,7 +349,7 @@ struct EditFaultTests {
   }
 }
 
-/// A record whose key here is not the server's id.
+/// A record whose primary key is not the server's id.
 struct Contact: DescribedModel, Entity, Equatable {
   var key: String
   var id: String?
@@ -411,7 +410,7 @@ struct StaleObjectTests {
     try await office.entities.save(edited, base: fetched)
     #expect(try await office.todo("1") == Todo(myId: "1", title: "Theirs", desc: "mine", projectID: "a"))
     #expect(try await office.remote.changes().first?.columns == ["desc"])
-    // Both have changed the title.
+    // The title was changed on both sides.
     edited.title = "Mine"
     let stale = edited
     let error = await #expect(throws: EntityError.self) { try await office.entities.save(stale, base: fetched) }

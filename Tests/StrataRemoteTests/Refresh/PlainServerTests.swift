@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-/// What real servers often are: they have no strong ETag, and do not know a repeated request by its key.
+/// Servers like many real ones: without strong ETags, and without recognizing a repeated request by its key.
 @Suite("Servers without strong ETags and without Idempotency-Key")
 struct PlainServerTests {
   private static func office(
@@ -24,7 +24,7 @@ struct PlainServerTests {
     return office
   }
 
-  /// Does something to the next request that changes a record.
+  /// Applies a fault to the next request that changes a record.
   private static func faultOnce(_ office: Office, _ fault: ModelServer.Fault) {
     let count = Mutex(0)
     let next = Once(count)
@@ -205,7 +205,7 @@ struct PlainServerTests {
     configuration.mappers = [EntityMapper(NewScale.self, keys: ["mass": "weight"], path: "scales", name: "Scale")]
     let updated = try await RemoteStore(EntityStore(writer, NewScale.self), configuration)
     #expect(try await updated.changes().first?.columns == ["mass"])
-    // The server has what was there before, so that nobody is in conflict.
+    // The server still has the former value, so there is no conflict.
     try await updated.refresh(NewScale.self)
     #expect(try await updated.conflicts().isEmpty)
     try await updated.send()
@@ -249,7 +249,7 @@ struct PlainServerTests {
     func note(_ host: String) { hosts.withLock { $0.append(host) } }
   }
 
-  /// The same server at another place.
+  /// The same server at a different address.
   private struct Redirected: HTTPTransport {
     let server: ModelServer
     let log: Log

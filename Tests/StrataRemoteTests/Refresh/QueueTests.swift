@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-/// A record that leads to another of its kind.
+/// A record that may refer to another one of its type.
 struct Person: DescribedModel, Entity, Equatable {
   var id: String
   var name: String
@@ -17,7 +17,7 @@ struct Person: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "person")
 }
 
-/// One that must lead to another one.
+/// A record that must refer to another one of its type.
 struct Node: DescribedModel, Entity, Equatable {
   var id: String
   var name: String
@@ -109,7 +109,7 @@ struct QueueTests {
   func cycles(_ count: Int) async throws {
     let (server, queue, entities, remote) = try await Self.people()
     for number in 0..<count { try await entities.save(Person(id: "l\(number)", name: "\(number)")) }
-    // One more that leads into the cycle, and was made first.
+    // Another record that refers into the cycle and was created first.
     try await entities.save(Person(id: "other", name: "other", bossID: "l0"))
     for number in 0..<count {
       try await queue.write { db in
@@ -155,7 +155,7 @@ struct QueueTests {
     for change in refused { try await remote.retry(change) }
     #expect(try await remote.send().refused == 2)
 
-    // The server has one to begin with.
+    // The server has a first record.
     server.state.withLock {
       $0.lists["nodes"]?.append(("r", .init(json: ["id": "r", "name": "R", "next": "r"], version: 1)))
     }
