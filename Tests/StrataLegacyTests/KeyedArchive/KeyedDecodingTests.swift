@@ -240,7 +240,7 @@ struct KeyedDecodingTests {
     }
   }
 
-  /// A model with one inside, whose hook reads the name of the one inside.
+  /// A model with a nested one, whose hook reads the name of the nested one.
   private struct Folder: DescribedModel, KeyMigrating {
     var name: String
     var inner: [Folder]
@@ -263,7 +263,7 @@ struct KeyedDecodingTests {
     objects.append(["$class": .uid(1), "name": "last"])
     let data = try PropertyListWriter().write(Plist.keyed(objects, top: ["root": .uid(2)]).table)
     var folder: Folder? = try ArchiveDecoder().decode(Folder.self, fromKeyed: data)
-    // The name of the one inside, before its own hook.
+    // The hook gets the name of the nested model before its own hook ran.
     var names: [String] = []
     while let next = folder { (folder, names) = (next.inner.first, names + [next.name]) }
     #expect(names == Array(repeating: "outer", count: count - 1) + ["last", "last"])

@@ -20,7 +20,7 @@ struct KeyedModelWritingTests {
         == ModelRecord(
           typeName: "MTLTestModel", modelVersion: 1, fields: [("count", 5), ("isAdmin", true), ("score", 0.0)]))
     #expect(try KeyedArchive(data).classChain(of: "MTLTestModel") == ["MTLTestModel", "NSObject"])
-    // As in Mantle, a nil comes back as the default.
+    // As in Mantle, nil is decoded as the default.
     #expect(try ArchiveDecoder().decode(fromKeyed: KeyedArchive(data)) == LegacyUser(count: 5, isAdmin: true))
   }
 

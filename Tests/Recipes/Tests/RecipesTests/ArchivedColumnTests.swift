@@ -19,7 +19,7 @@ struct ArchivedColumnTests {
     return queue
   }
 
-  /// A row as the app wrote it when the model had version 1.
+  /// Inserts a row in the form of the app's version 1.
   private func insertOld(_ db: Database, title: String, body: String) throws {
     let old = ModelRecord(typeName: "NoteContent", modelVersion: 1, fields: [("body", .string(body)), ("tags", [])])
     try db.execute(
@@ -94,7 +94,7 @@ struct ArchivedColumnTests {
         var changed = archive
         changed[place] ^= 0xFF
         try db.execute(sql: "UPDATE note SET content = ? WHERE id = 1", arguments: [changed])
-        // Of the head of a gzip file, what says when and where it was made means nothing.
+        // The time and the system in the header of a gzip file have no meaning.
         if let read = try Note.fetchReadable(db).notes.first { #expect(read == note) }
       }
       let newer = ModelRecord(typeName: "NoteContent", modelVersion: 3, fields: [("text", "a")])

@@ -11,13 +11,13 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// A server of one document at 127.0.0.1, which answers 304 to who has its tag.
+/// A server of one document at 127.0.0.1, which returns 304 to a client that has its tag.
 private final class DocumentServer: Sendable {
   struct State {
     var tag: String?
     var body: String
     var failure: Int?
-    /// What was answered.
+    /// The status of each response.
     var statuses: [Int] = []
   }
 

@@ -23,7 +23,7 @@ struct OrderedCollectionsTests {
       #expect(try menu.copy() == menu, "seed \(seed)")
       #expect(try Menu(dictionary: menu.dictionaryValue) == menu, "seed \(seed)")
       #expect(try ArchiveUpgrader(Menu.self).upgrade(archive) == archive, "seed \(seed)")
-      // What a tool reads without the types, and writes again.
+      // A tool decodes the value without types and encodes it again.
       let value = try ArchiveDecoder().decodeValue(from: archive)
       #expect(try ArchiveDecoder().decode(Menu.self, from: ArchiveEncoder().encode(value)) == menu, "seed \(seed)")
       var merged = Menu()
@@ -83,8 +83,8 @@ struct OrderedCollectionsTests {
     #expect(error?.codingPath.first == .key(key))
   }
 
-  /// A merge with a base, of plain pairs: key by key what one side changed, and what is here on both sides changed. The order is that
-  /// of what is here, then that of the server.
+  /// The expected merge of pairs with a base: the change of a single side is used, and the local one if both changed. The local
+  /// order comes first, then the server's.
   private static func merged(
     _ base: [(String, Int)], _ local: [(String, Int)], _ server: [(String, Int)]
   ) -> [(String, Int)] {
@@ -161,7 +161,7 @@ struct OrderedCollectionsTests {
     ])
     try menu.mergeValues(
       fromJSON: Data(#"{"byDay": {"wednesday": {"id": 3, "name": "Pie"}, "tuesday": {"price": 8}}}"#.utf8))
-    // As of every dictionary in a document, what it lacks stays, and what is new comes last.
+    // As in every dictionary of a document, missing entries are kept and new ones are appended.
     #expect(menu.byDay.keys == [.monday, .tuesday, .wednesday])
     #expect(menu.byDay[.tuesday] == Dish(id: 2, name: "Fish", price: 8))
     #expect(menu.byDay[.wednesday] == Dish(id: 3, name: "Pie"))
