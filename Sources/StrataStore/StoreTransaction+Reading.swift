@@ -8,9 +8,8 @@ extension StoreTransaction {
   /// - Returns: `nil` if there is no such key at that point, or if it was deleted.
   /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that does not exist, `newerModel`,
   ///   `damaged`, `notDecodable`.
-  /// - Complexity: as decoding; for an earlier revision n also at most ⌈log2 n⌉ + 1 inflations, and reading at most 15 rows for
-  /// each
-  ///   hexadecimal digit of n.
+  /// - Complexity: as decoding; for an earlier revision n also at most ⌈log2 n⌉ + 1 inflations, and reading at most 15
+  ///   rows for each hexadecimal digit of n.
   public func value<T: Archivable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
   ) throws -> T? {

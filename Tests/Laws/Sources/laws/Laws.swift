@@ -189,7 +189,7 @@ struct Trial<H: Holder> {
   /// Merges into a new value and returns the resulting field, or `nil` if the merge failed.
   ///
   /// - Parameter part: the incoming value. If a case of an enum in it lacks an associated value, the merge may throw
-  /// `missingValue`.
+  ///   `missingValue`.
   private mutating func merge(
     _ law: Law, _ key: String, _ type: String, _ part: Plain, _ expected: Plain?, _ shown: String,
     _ form: (Plain) -> Plain = { $0.unordered }, _ merge: (inout H) throws -> MergeReport
