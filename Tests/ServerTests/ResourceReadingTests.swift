@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataServer
 
-@Suite("What the server answers to those who read")
+@Suite("The server's reading requests")
 struct ResourceReadingTests {
   let server: Served
 
@@ -82,7 +82,7 @@ struct ResourceReadingTests {
   }
 
   @Test(
-    "Records that lead to another one are found below it",
+    "Records that refer to another one are found below it",
     arguments: [
       ("/projects/p1/tasks", ["t1", "t2"]), ("/projects/p2/tasks?done=false", ["t3"]),
       ("/projects/p2/tasks?done=true", []), ("/projects/p1/projects", []), ("/tasks/t1/projects", []),

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("strata-serve, as it is run")
 struct ServeProcessTests {
-  @Test("It says where it listens, answers, logs, and ends well by a signal", arguments: [SIGINT, SIGTERM])
+  @Test("It prints its address, answers, logs, and exits cleanly after a signal", arguments: [SIGINT, SIGTERM])
   func serving(signal: Int32) async throws {
     let server = try ServeProcess()
     #expect(server.line.hasPrefix("serving projects (2), tasks (5) at http://127.0.0.1:"))
@@ -106,7 +106,7 @@ struct ServeProcessTests {
     #expect(answers.last == status, "\(answers)")
   }
 
-  @Test("A port that is in use is an error, and one that nobody uses any more is not")
+  @Test("A port in use is an error, and a released one is not")
   func ports() throws {
     let first = try ServeProcess()
     let port = try #require(first.base.split(separator: ":").last?.split(separator: "/").first).description

@@ -200,7 +200,7 @@ struct CodingKeysTests {
   }
 
   @Test(
-    "What leaves the keys open is a warning, until each property has @Field(json:)",
+    "Undetermined keys are a warning, until each property has @Field(json:)",
     arguments: [
       ("typealias CodingKeys = Keys", "4:11", "a type alias"),
       ("enum CodingKeys: Keys, CodingKey { case a = \"x\" }", "4:41", "raw values of the type 'Keys'"),

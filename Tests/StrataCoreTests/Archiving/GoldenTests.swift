@@ -141,7 +141,7 @@ struct GoldenTests {
     #expect(streets == ["Street 0", "Street 1", "Street 2"])
   }
 
-  @Test("What is written today has the bodies of the released archives", arguments: names)
+  @Test("Bodies that are written today equal those of the released archives", arguments: names)
   func bodies(name: String) throws {
     // Compressed bytes depend on the system's zlib; bodies don't.
     let (today, released) = try (Self.members(Self.make(name)), Self.members(archive(name)))

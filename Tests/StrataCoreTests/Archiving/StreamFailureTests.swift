@@ -14,7 +14,7 @@ private struct Word: DescribedModel, Validating, PostDecoding, Equatable {
   }
 }
 
-@Suite("Streams: what a member broke says nothing about the next one")
+@Suite("Streams: an invalid member does not affect the next one")
 struct StreamFailureTests {
   @Test("A member that breaks a rule and is then damaged is passed over by itself")
   func skipped() throws {

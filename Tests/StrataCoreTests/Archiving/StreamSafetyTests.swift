@@ -352,7 +352,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("What is rescued of a cut array or dictionary has its own count")
+  @Test("The salvaged part of a truncated array or dictionary has its own count")
   func countsOfContainers() throws {
     try SessionStream.with { stream in
       let output = stream.folder.appending(path: "rescued.strata")

@@ -23,7 +23,7 @@ struct StreamTests {
     return all
   }
 
-  @Test("What was written comes back in order", arguments: [0, 1, 1000, 50_000])
+  @Test("Models are read in the order in which they were written", arguments: [0, 1, 1000, 50_000])
   func roundTrip(count: Int) async throws {
     try await withStream { url in
       try write(0..<count, to: url)

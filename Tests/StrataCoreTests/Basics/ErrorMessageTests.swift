@@ -9,7 +9,7 @@ private struct Page: DescribedModel, Equatable {
     Page.self, name: "MessagePage", version: 1, Field("url", \.url), make: { Page(url: $0) })
 }
 
-@Suite("What errors say")
+@Suite("Texts of errors")
 struct ErrorMessageTests {
   @Test("An error of a file names it, without its folders, and speaks of no member")
   func files() throws {
@@ -52,7 +52,7 @@ struct ErrorMessageTests {
     }
   }
 
-  @Test("A text that is no URL is told apart from what is no text, with what to write")
+  @Test("A text that is not a URL has another error than a value that is not a text, with a remedy")
   func urls() throws {
     for text in ["https://example.com/a b", "https://exa mple.com", ""] {
       for read in [

@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "Results come in the order of the jobs, and no more of these run at once than there are threads", arguments: 1...5)
+    "Results are in the order of the jobs, and no more jobs run at once than there are threads", arguments: 1...5)
   func order(threads: Int) throws {
     let running = Running()
     let work = OrderedWork<Int>(threads: threads)
@@ -130,7 +130,7 @@ import Testing
 
   private final class Held: Sendable {}
 
-  @Test("A queue that goes away lets go of its source, even if no thread of the pool is free")
+  @Test("A released queue releases its source, even if no thread of the pool is free")
   func release() {
     let blocked = StrataCore.Mutex(0), end = DispatchSemaphore(value: 0)
     let blockers = 2 * ProcessInfo.processInfo.activeProcessorCount

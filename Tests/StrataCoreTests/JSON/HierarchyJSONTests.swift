@@ -130,7 +130,7 @@ struct HierarchyJSONTests {
     #expect(try Shelter(pets: [Pet(id: 2, name: "Tom")]).jsonData().count > 0)
   }
 
-  @Test("What a transformer makes of an object is a part of something else")
+  @Test("A transformer cannot write a subclass without a tag inside a document")
   func transformed() throws {
     let hound = Hound(id: 1, name: "Rex", breed: "Pug")
     let adapter = try JSONAdapter(Shelter.self, JSONMapping(["star": .path("star", .model(JSONAdapter<Pet>()))]))
@@ -161,7 +161,7 @@ struct HierarchyJSONTests {
     }
   }
 
-  @Test("What is wrong with a key of the subclass is an error, with its path")
+  @Test("A problem with a key of the subclass is an error with its path")
   func wrong() throws {
     let shelter = Shelter(pets: [Hound(id: 1, name: "Rex", breed: "Pug")])
     let json = Data(#"{"pets":[{"id":1,"details":{"breed":7}}]}"#.utf8)

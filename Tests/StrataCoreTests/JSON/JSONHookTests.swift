@@ -76,7 +76,7 @@ struct JSONHookTests {
     #expect(try JSONAdapter<Forms>().decodeArray(Data("[\(Self.text)]".utf8)) == [Self.read])
   }
 
-  @Test("M-8: a merge runs them once on what comes in")
+  @Test("M-8: a merge runs them once on the incoming value")
   func merging() throws {
     var forms = Forms()
     try forms.mergeValues(fromJSON: Data(Self.text.utf8))

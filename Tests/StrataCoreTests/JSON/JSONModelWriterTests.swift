@@ -115,7 +115,7 @@ struct JSONModelWriterTests {
     }
   }
 
-  @Test("What JSON cannot say is refused with its path")
+  @Test("A value that JSON cannot represent is refused with its path")
   func refused() throws {
     let model = Scattered(a: 1, b: "", c: 1, inner: [Scattered(a: 1, b: "", c: .nan, inner: [], d: nil)], d: nil)
     let error = #expect(throws: ArchiveError.self) { try model.jsonData() }

@@ -67,7 +67,7 @@ struct JSONRestTests {
     }
   }
 
-  @Test("What a field now holds is written, and the rest beside it")
+  @Test("A field's current value is written, together with the remaining keys")
   func changed() throws {
     let adapter = try JSONAdapter<Part>(unknownKeys: .capture)
     var part = try adapter.decode(value(#"{"milestone":{"id":7,"meta":{"of":1}},"token":"old","x":1}"#))

@@ -25,7 +25,7 @@ private struct Table: DescribedModel {
     make: { Table(rows: $0) })
 }
 
-@Suite("JSON: what is skipped says nothing about what follows")
+@Suite("JSON: a skipped value does not affect the following ones")
 struct JSONSkippingTests {
   /// Breaks a rule in a nested model, and then has a value of the wrong type.
   private static let both = #"{"inner": {"name": ""}, "count": "x"}"#
@@ -119,7 +119,7 @@ struct JSONSkippingTests {
     #expect(skipped?.code == .limitExceeded && skipped?.codingPath == [.index(2)])
   }
 
-  @Test("A merge changes what elements say, and nothing that they do not")
+  @Test("A merge changes only the keys that elements have")
   func partial() throws {
     let here = Noted(id: 1, title: "old", note: "mine")
     let list = NotedList(items: [here])

@@ -12,7 +12,7 @@ private final class Node: DescribedModel {
     make: { Node($0, $1, $2) })
 }
 
-@Suite("Merging: objects that many paths lead to")
+@Suite("Merging: objects with many paths to them")
 struct DiamondMergeTests {
   /// Each object refers to the next one twice, so 2^600 paths lead to the last.
   private func diamonds(_ count: Int) -> Node? {

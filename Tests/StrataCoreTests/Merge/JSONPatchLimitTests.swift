@@ -16,7 +16,7 @@ struct JSONPatchLimitTests {
     return error?.limit
   }
 
-  @Test("Copies of the whole into itself end at the depth, and say which operation it was")
+  @Test("Copies of the document into itself end at the depth limit, with an error that names the operation")
   func depth() throws {
     let root = ValuePath()
     let patch = JSONPatch((0..<50_000).map { _ in .copy(from: root, to: ValuePath(key: "a")) })
@@ -82,7 +82,7 @@ struct JSONPatchLimitTests {
     #expect(limit { try patch.applied(to: document(2100), limits: limits) } == .depth)
   }
 
-  @Test("What is as deep as JSON may be is compared, patched and tested on half a stack")
+  @Test("Documents of the greatest depth are compared, patched and tested on half a stack")
   func smallStack() async throws {
     let (old, new) = (Self.nested(510, [1, .double(.nan)]), Self.nested(510, [2, .double(.nan)]))
     let result: [Bool] = await withCheckedContinuation { continuation in

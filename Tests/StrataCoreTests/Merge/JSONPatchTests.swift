@@ -115,7 +115,7 @@ struct JSONPatchTests {
   @Test("The examples of RFC 6902, appendix A", arguments: Example.appendix)
   private func appendix(_ example: Example) throws { try check(example) }
 
-  @Test("What RFC 6902 says about each operation", arguments: Example.section4)
+  @Test("The rules of RFC 6902 for each operation", arguments: Example.section4)
   private func operations(_ example: Example) throws { try check(example) }
 
   private func check(_ example: Example) throws {
@@ -129,7 +129,7 @@ struct JSONPatchTests {
     }
   }
 
-  @Test("Errors say which operation failed, and no values")
+  @Test("Errors name the failed operation, and no values")
   func errors() throws {
     let patch = JSONPatch([.remove(ValuePath(key: "a")), .test(ValuePath(key: "secret"), "private")])
     let error = #expect(throws: ArchiveError.self) { try patch.applied(to: ["a": 1, "secret": "other"]) }
@@ -137,7 +137,7 @@ struct JSONPatchTests {
   }
 
   @Test(
-    "An operation that says one thing twice is refused: what another program does with it is not known",
+    "An operation with a duplicate key is refused, because programs treat it differently",
     arguments: [
       #"{"op": "remove", "op": "test", "path": "/a", "value": 1}"#, #"{"op": "remove", "path": "/a", "path": "/b"}"#,
       #"{"op": "add", "path": "/a", "value": {"b": 1, "b": 2}}"#,
@@ -148,7 +148,7 @@ struct JSONPatchTests {
     #expect(error?.code == .invalidJSON && error?.codingPath.first == .index(0))
   }
 
-  @Test("The pointers of RFC 6901, section 5, lead to what stands there")
+  @Test("The pointers of RFC 6901, section 5, resolve to the values listed there")
   func pointers() throws {
     let document = try value(
       #"{"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6, " ": 7, "m~n": 8}"#

@@ -88,7 +88,7 @@ struct MatchingTests {
     #expect(local.captain === cook && cook.name == "d" && cook.nick == "mine")
   }
 
-  @Test("A conditional reference that comes in is kept, or said to be lost")
+  @Test("An incoming conditional reference is kept, or reported as lost")
   func conditional() throws {
     let local = crew()
     try local.mergeValues(fromJSON: json(#"{"guest": {"id": 9, "name": "Guest"}}"#))

@@ -125,7 +125,7 @@ struct MergeCorpusTests {
   }
 
   @Test(
-    "MG-7: many edits at once, and each one is told of or there", .tags(.long),
+    "MG-7: many edits at once, each of which is in the result or in the report", .tags(.long),
     arguments: Effort.sample(6, of: RecordedSequence.all))
   private func manyEdits(_ sequence: RecordedSequence) throws {
     let documents = try sequence.documents()

@@ -130,7 +130,7 @@ struct MergeHookTests {
     #expect(local.next?.name == "B" && local.next?.next?.next?.name == "D")
   }
 
-  @Test("A merge takes the object apart once, whatever comes in")
+  @Test("A merge encodes the object once, for any source")
   func once() throws {
     func count(_ merge: () throws -> Void) rethrows -> Int {
       Counted.count.withLock { $0 = 0 }

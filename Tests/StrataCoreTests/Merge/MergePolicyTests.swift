@@ -164,7 +164,7 @@ struct MergePolicyTests {
     }
   }
 
-  @Test("What grows at the end: the server's additions come first, anything else is a conflict")
+  @Test("Additions at the end: the server's come first, any other change is a conflict")
   func append() throws {
     #expect(try merge(.append, ["a"], ["a", "b"], ["a", "c"]).value == ["a", "c", "b"])
     #expect(try merge(.append, ["a"], ["a", "x", "b"], ["a", "x", "c"]).value == ["a", "x", "c", "b"])
@@ -263,7 +263,7 @@ struct LineMergeTests {
     #expect(merged.outcome == .conflict && merged.value == .string(own.joined()))
   }
 
-  @Test("What is no text is a conflict")
+  @Test("A value that is not a text is a conflict")
   func others() throws {
     #expect(try merge(.lines, "a", 1, "b").outcome == .conflict && merge(.lines, nil, "a", "b").outcome == .conflict)
   }

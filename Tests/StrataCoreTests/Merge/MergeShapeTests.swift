@@ -151,7 +151,7 @@ struct MergeShapeTests {
     #expect(try kept.merge(.model(removed), base: known).conflicts.count == 1 && kept.place?.city == "Thun")
   }
 
-  @Test("What a model does not know stays in it, and numbers that are none are no difference")
+  @Test("Unknown keys of a model are kept, and NaN is not a difference")
   func unknown() throws {
     let entries: [(String, ArchiveValue)] = [("name", "a"), ("later", [1, 2])]
     let record = ModelRecord(
@@ -217,7 +217,7 @@ struct MergeShapeTests {
       try merged(Animal(name: "theirs"), Animal(name: "a"), MergeOptions(conflicts: .takeServer))?.name == "theirs")
   }
 
-  @Test("An object that comes in belongs here, wherever it stands, and the server's stays as it was")
+  @Test("References of incoming objects resolve to local objects, and the server's are unchanged")
   func backReferences() throws {
     let server = TeamProject(id: 1, name: "p")
     let lead = Teammate(id: 1, name: "l")
@@ -262,7 +262,7 @@ struct MergeShapeTests {
   }
 }
 
-@Suite("What merging remembers, from one time to the next")
+@Suite("Remembered state of merges")
 struct RememberedConflictTests {
   private func task(_ title: String, _ stars: Int = 0) -> Data {
     Data(#"{"id": 1, "title": "\#(title)", "stars": \#(stars), "steps": [{"id": 1, "name": "s"}]}"#.utf8)
@@ -310,7 +310,7 @@ struct RememberedConflictTests {
     #expect(task.steps.isEmpty && task.mergeConflicts.isEmpty)
   }
 
-  @Test("A merge of some keys moves the base of these alone: what else the server changed comes in later")
+  @Test("A merge of some keys advances only their base: other changes of the server are merged later")
   func someKeys() throws {
     var local = try TrackedTask(fromJSON: task("a"))
     let server = try TrackedTask(fromJSON: task("theirs", 3))

@@ -32,7 +32,7 @@ struct MergeStateTests {
     #expect(twin.merging != task.merging)
   }
 
-  @Test("A partial document moves the base only where it says something")
+  @Test("A partial document advances the base only for its own keys")
   func partial() throws {
     var task = try TrackedTask(fromJSON: json("a"))
     task.title = "mine"
@@ -135,7 +135,7 @@ struct MergeStateTests {
     #expect(broken.mergeConflicts.map(\.isOutdated) == [true])
   }
 
-  @Test("What the server has taken is the base: counters that come back count once")
+  @Test("An edit that the server accepted is in the base: counters that come back count once")
   func accepted() throws {
     var item = try CountedItem(fromJSON: Data(#"{"count": 10}"#.utf8))
     item.count = 12

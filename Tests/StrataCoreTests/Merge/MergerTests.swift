@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Merging values without models")
 struct MergerTests {
-  @Test("Only the keys asked for are merged, and a key that nobody has does no harm")
+  @Test("Only the requested keys are merged, and a key that no side has is ignored")
   func keys() throws {
     let options = MergeOptions(keys: ["a", "gone", "nobody's"])
     let local: ArchiveValue = ["a": 1, "b": 1, "gone": 1, "mine": 1]
@@ -69,7 +69,7 @@ struct MergerTests {
     }
   }
 
-  @Test("Absence removes what the base has, or says nothing, at every depth")
+  @Test("An absent key removes a key of the base, or has no effect, at every depth")
   func absence() throws {
     let base: ArchiveValue = ["a": 1, "in": ["b": 1, "c": 1]]
     let server: ArchiveValue = ["in": ["c": 2]]
@@ -259,7 +259,7 @@ struct MergeReportTests {
     #expect(text(.value(.string(String(repeating: "x", count: 300)))) == "[(string)]")
   }
 
-  @Test("Reports say what happened to each path, and no values unless asked for")
+  @Test("Reports have the outcome of each path, and values only on request")
   func reports() throws {
     let options = MergeOptions(policies: ["both": .sumOfDeltas])
     let (_, report) = try Merger(options: options).merge(

@@ -115,7 +115,7 @@ struct NestedListTests {
     rows: [[Stone(id: 1, name: "a", note: "x"), Stone(id: 2, name: "b")], [Stone(id: 3, name: "c", note: "z")]],
     tray: [Stone(id: 4, name: "d", note: "n"), Stone(id: 5, name: "e")])
 
-  @Test("A model is found by its identity in whichever list it stands, and keeps what does not come in")
+  @Test("A model is found by its identity in any of the lists, and keeps absent keys")
   func moved() throws {
     var value = board
     let report = try value.merge(
@@ -192,7 +192,7 @@ struct NestedListTests {
     #expect(value.byName == [[Stone(id: 1, name: "k", note: "n")]])
   }
 
-  @Test("What a document does not list stays, and the report says so; a call, a path and a model say otherwise")
+  @Test("Unlisted elements are kept, and the report has an entry, unless a call, a path or a model specifies otherwise")
   func unlisted() throws {
     let before = Slab(tray: [Stone(id: 1), Stone(id: 2)], counts: ["a": 1, "b": 2])
     let part = body(#"{"tray": [{"id": 1}], "counts": {"a": 5}}"#)
@@ -216,7 +216,7 @@ struct NestedListTests {
     #expect(value.counts == ["a": 1])
   }
 
-  @Test("Elements whose identity is not in JSON keep it where the document says the same")
+  @Test("Elements whose identity is not in JSON keep it if the document has the same content")
   func hidden() throws {
     let tickets = [Seat(name: "a"), Seat(name: "b", seats: 2)]
     var value = Slab(tickets: tickets)
@@ -277,7 +277,7 @@ struct NestedListTests {
 
 @Suite("Objects that become objects of a subclass")
 struct ReplacedObjectTests {
-  @Test("Every reference leads to the new object, which has what both classes have")
+  @Test("Every reference resolves to the new object, which has the fields of both classes")
   func replaced() throws {
     let pack = Pack()
     let dog = Hound(id: 1)
@@ -305,14 +305,14 @@ struct ReplacedObjectTests {
     first.friend = nil
   }
 
-  @Test("What a mapping supplies for an absent object is an object of its own")
+  @Test("The object that a mapping supplies for an absent one is a separate object")
   func missing() throws {
     let post = Post()
     try post.merge(.json(body(#"{"inner": {"text": "t"}}"#)))
     #expect(post.inner?.guardian?.id == 9 && post.inner?.text == "t")
   }
 
-  @Test("What a constant refers to stays as it is, with a line in the report")
+  @Test("The object that a constant refers to keeps its class, with a line in the report")
   func constants() throws {
     let office = Yard()
     let dog = Hound(id: 1)

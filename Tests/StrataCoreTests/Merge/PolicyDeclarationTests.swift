@@ -153,13 +153,13 @@ struct PolicyDeclarationTests {
     for policy in FieldKindCase.plain { #expect(kind.problem(policy) == nil, "\(policy)") }
   }
 
-  @Test("Where nobody knows what a field holds, every policy may stand", arguments: FieldKindCase.unknown)
+  @Test("A field of unknown content accepts every policy", arguments: FieldKindCase.unknown)
   func unknown(_ kind: FieldKindCase) {
     for policy in FieldKindCase.special + FieldKindCase.plain { #expect(kind.problem(policy) == nil, "\(policy)") }
   }
 
   @Test(
-    "What is refused is a conflict whatever both sides did, and what is accepted decides something",
+    "A refused policy results in a conflict for any changes, and an accepted one decides some",
     arguments: FieldKindCase.all.filter { !$0.samples.isEmpty })
   func evidence(_ kind: FieldKindCase) throws {
     // Arrays of any elements can be merged by identity. Elements without the key are matched by content.
@@ -173,7 +173,7 @@ struct PolicyDeclarationTests {
     }
   }
 
-  @Test("The error says what is wrong and what would be right")
+  @Test("The error states the problem and the remedy")
   func reasons() {
     #expect(
       problem(.lines.orElse(.serverWins), Int?.self)?.description
@@ -287,7 +287,7 @@ struct PolicyDeclarationTests {
     static let fields = Fields(WrongHolder.self, version: 1, Field("wrong", \.wrong), make: { WrongHolder(wrong: $0) })
   }
 
-  @Test("The first encoding, decoding or merge says so, also of a model inside")
+  @Test("The first encoding, decoding or merge throws, also for a nested model")
   func first() throws {
     let shape = RecordShape(typeName: "Wrong", modelVersion: 1, keys: ["pieces"])
     let record = ModelRecord(shape: shape, values: [.array([])])

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-@Suite("What is absent is never touched")
+@Suite("Absent keys are never changed")
 struct PresenceTests {
   private let bern = PostalAddress(city: "Bern", zip: "3000", lines: ["a": "1", "b": "2"], isChecked: true)
 

@@ -174,7 +174,7 @@ struct RepeatedObjectTests {
     #expect(stock.supplier === ada && ada.name == "A" && ada.mail == "a@x")
   }
 
-  @Test("A policy of a call holds for an object on whichever path leads to it")
+  @Test("A policy of a call applies to an object at each of its paths")
   func selectors() throws {
     func crew() -> Crew {
       let crew = Crew(name: "c")
@@ -232,7 +232,7 @@ struct RepeatedObjectTests {
   }
 
   @Test(
-    "Duplicate keys that nothing reads are nobody's business",
+    "Duplicate keys that no field reads are ignored",
     arguments: [
       #"{"comments": [{"id": 1, "x": 1, "x": 2}], "y": {"z": 1, "z": 2}, "y": 3}"#,
       #"{"comments": [{"id": 1, "author": {"id": 1, "name": "a", "x": {"y": 1, "y": 2}}}]}"#,

@@ -47,7 +47,7 @@ struct ThreeWayMergeTests {
     #expect(outcomes["draft"] == .local && outcomes["extra.b"] == .server && outcomes["extra.a"] == .local)
   }
 
-  @Test("What both changed is a conflict: the local value stays, and the report has all three")
+  @Test("A change on both sides is a conflict: the local value is kept, and the report has all three")
   func conflict() throws {
     var local = base, server = base
     local.title = "mine"
@@ -75,7 +75,7 @@ struct ThreeWayMergeTests {
   }
 
   @Test(
-    "A deletion and an edit of the same element: each policy says what it does",
+    "A deletion and an edit of the same element, by each policy",
     arguments: [
       (Unlisted.keep, [1, 2, 3]), (.remove, [2]), (.removeUnlessEdited, [2, 3]),
     ])

@@ -174,7 +174,7 @@ struct StepSourceTests {
     struct More { var number = 0; var color = "" }
   }
 
-  @Test("Other fields under the same version are told by the error or the report")
+  @Test("Different fields under the same version are named by the error or the report")
   func sameVersion() throws {
     let data = try ArchiveEncoder().encode([Before.Card(number: 1)])
     let error = archiveError { try ArchiveDecoder().decode([After.Card].self, from: data) }

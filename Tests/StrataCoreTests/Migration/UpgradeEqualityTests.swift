@@ -88,7 +88,7 @@ struct UpgradeEqualityTests {
     #expect(succeeded > 40, "seed \(35_000 + seed): too few records can be decoded")
   }
 
-  @Test("X-35: the stamp says which type the archive holds, whatever names it has now")
+  @Test("X-35: the stamp determines the type of the archive, under any of its names")
   func roots() throws {
     let ware = try ArchiveDecoder().decode(
       Ware.self, from: ArchiveEncoder().encode(ModelRecord(typeName: "Ware", modelVersion: 3, fields: [("title", "t")]))

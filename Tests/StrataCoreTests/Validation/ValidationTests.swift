@@ -179,7 +179,7 @@ struct ValidationTests {
     #expect(error.pathDescription == "tags[1].name")
   }
 
-  @Test("Several failures are told in one line")
+  @Test("Several failures are described on one line")
   func description() throws {
     let error = try #require(throws: ArchiveError.self) { try Entry(fromJSON: Data(#"{"id": 0, "title": ""}"#.utf8)) }
     #expect(error.description == "2 values are invalid [Entry]: id: is not in 1...; title: is empty")
@@ -226,7 +226,7 @@ struct ValidationTests {
     #expect(report.changedKeys == ["start", "end"])
   }
 
-  @Test("X-35: the upgrader validates as the decoder does, unless it is told not to")
+  @Test("X-35: the upgrader validates like the decoder, unless validation is off")
   func upgrader() throws {
     let old = ModelRecord(typeName: "Entry", modelVersion: 1, fields: [("id", 0), ("headline", "")])
     let archive = try ArchiveEncoder().encode(old)
@@ -364,7 +364,7 @@ private struct Refused: DescribedModel, Validating {
     .model("is odd", at: "name") { $0.name != "odd" })
 }
 
-@Suite("What rules refused")
+@Suite("Refused inputs")
 struct RefusedValueTests {
   @Test("A key that is declared twice is an error of the schema, when validating too")
   func doubled() {

@@ -66,6 +66,6 @@ struct DecimalPartsTests {
     try check(-decimal)
   }
 
-  @Test("What is not a number has no parts")
+  @Test("NaN has no parts")
   func notANumber() { #expect(DecimalParts(.nan) == nil) }
 }

@@ -67,7 +67,7 @@ import Testing
     #expect(empty == ["a": 1])
   }
 
-  @Test("What cannot be set leaves everything as it was, at any depth") func refused() throws {
+  @Test("A failed change has no effect, at any depth") func refused() throws {
     let starts: [ArchiveValue] = [
       .null, ["a": .null], ["a": ["b": .null]], ["a": ["b": ["c": 1]]], ["a": [1, 2]], ["a": ["b": [1, [2]]]],
       .record(ModelRecord(typeName: "R", modelVersion: 1, fields: [("a", ["b": .null]), ("z", 1)])),
@@ -99,7 +99,7 @@ import Testing
     #expect(Array(object.reversed()).map(\.key) == ["a", "b"])
   }
 
-  @Test("A step sets what it leads to and nothing else", .tags(.long), arguments: [1, 2, 3] as [UInt64]) func steps(
+  @Test("Setting a path changes only its value", .tags(.long), arguments: [1, 2, 3] as [UInt64]) func steps(
     seed: UInt64
   )
     throws

@@ -119,7 +119,7 @@ struct FoundationClassesTests {
   }
 
   @Test(
-    "A collection that does not have the elements that it says is damaged",
+    "A collection with a wrong number of elements is damaged",
     arguments: [
       ("NSArray", ["NS.object.1": "b"]), ("NSArray", ["NS.object.00": "b"]),
       ("NSArray", ["NS.object.0": "a", "NS.object.01": "b"]),

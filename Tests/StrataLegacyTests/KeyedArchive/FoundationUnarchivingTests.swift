@@ -129,7 +129,7 @@ struct FoundationUnarchivingTests {
     }
   }
 
-  @Test("What Foundation wrote is read, changed, written and opened by the class that wrote it")
+  @Test("An archive of Foundation is read, changed and written, and its class opens the result")
   func handBack() throws {
     let ada = OldUser(), bob = OldUser()
     (ada.name, ada.count, ada.score, ada.isAdmin, ada.tags) = ("Ada", 7, 1.5, true, ["a", "b"])

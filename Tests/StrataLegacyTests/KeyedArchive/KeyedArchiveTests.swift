@@ -145,7 +145,7 @@ struct KeyedArchiveTests {
     #expect(error?.limit == .values)
   }
 
-  @Test("Plain values nest as deep as the limit says, also where a shared one stands in them", arguments: [3, 4])
+  @Test("Plain values nest up to the limit, also with a shared value inside", arguments: [3, 4])
   func depth(_ limit: Int) {
     var limits = ArchiveLimits()
     limits.depth = limit
@@ -187,7 +187,7 @@ struct KeyedArchiveTests {
   }
 
   @Test(
-    "What is no keyed archive is refused",
+    "A property list that is not a keyed archive is refused",
     arguments: [
       ["$version": 100_000, "$archiver": "A", "$top": [:]], [], "text",
       ["$version": 100_000, "$archiver": "A", "$top": [:], "$objects": [:]],

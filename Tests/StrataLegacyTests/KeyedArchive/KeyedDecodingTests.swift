@@ -98,7 +98,7 @@ struct KeyedDecodingTests {
   }
 
   @Test(
-    "A-18: an observed object's class is its own, and a hint of the archive may stand for an unknown class",
+    "A-18: an observed object has its original class, and a hint of the archive may replace an unknown class",
     arguments: [
       ("NSKVONotifying_App.User", []), ("NSKVONotifying__TtC3App4User", []),
       (String(repeating: "NSKVONotifying_", count: 100_000) + "App.User", []), ("Gone", ["Other", "App.User"]),
@@ -113,7 +113,7 @@ struct KeyedDecodingTests {
     #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyUser(count: 2))
   }
 
-  @Test("A superclass of the archive stands for no class, and hints lead only to models that the type holds")
+  @Test("A superclass in the archive replaces no class, and hints name only models that the type contains")
   func noOtherNames() throws {
     for type in [
       ["$classname": "Gone", "$classes": ["Gone", "App.User"]],

@@ -65,7 +65,7 @@ struct KeyedModelWritingTests {
     #expect(try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: KeyedArchive(data)).lead?.name == "M: Ada")
   }
 
-  @Test("What an adjustment throws is the cause of an error with the way to the record")
+  @Test("An error of an adjustment is the cause of an error with the path of the record")
   func failedAdjustment() {
     struct Failure: Error {}
     let team = LegacyTeam(members: [LegacyUser(), LegacyUser(name: "b")])

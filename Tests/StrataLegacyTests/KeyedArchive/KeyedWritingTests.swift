@@ -45,7 +45,7 @@ struct KeyedWritingTests {
     return shape
   }
 
-  @Test("What was read is written as it was: keys, classes, and where values stand")
+  @Test("An archive is written again with its keys, classes and places of values")
   func readAndWritten() throws {
     let list = Plist.keyed(
       [
@@ -273,7 +273,7 @@ struct KeyedWritingTests {
   }
 
   @Test(
-    "What a keyed archive cannot hold is an error with its place",
+    "A value that a keyed archive cannot represent is an error with its path",
     arguments: [
       (["a": .reference(9)], "root.a"), ([1, .reference(-1)], "root[1]"),
       (["a": [.graph(ObjectGraph(objects: [], root: 1))]], "root.a[0]"),

@@ -142,7 +142,7 @@ struct PropertyListDamageTests {
     #expect(code(text) == .damaged)
   }
 
-  @Test("What is shared again and again does not become a value", .tags(.long), .longRunsOnly)
+  @Test("An object that is shared too many times is not decoded", .tags(.long), .longRunsOnly)
   func sharing() throws {
     var objects: [PropertyList.Object] = (1...60).map { .array([$0, $0, $0, $0]) }
     objects.append(.string("lol"))

@@ -104,7 +104,7 @@ struct AnswerRulesTests {
     #expect(try await !desk.ids().contains("8"))
   }
 
-  @Test("A failed refresh is told, and thrown by fetch after what is kept")
+  @Test("A failed refresh is an event, and fetch throws it after the cached rows")
   func failuresAreTold() async throws {
     let desk = try await Desk { request, _ in request.answered(status: 500) }
     let events = desk.remote.events()
@@ -177,7 +177,7 @@ struct AnswerRulesTests {
     #expect(try await desk.ids() == ["1", "2"])
   }
 
-  @Test("An answer that was overtaken, and says something about others, leaves no copy that confirms it")
+  @Test("An outdated answer with other records leaves no copy that confirms it")
   func olderAnswersAndCopies() async throws {
     let (desk, first) = try await reordered(Desk.list("1", "2"), "[]", ["ETag": "\"fast\""])
     #expect(first.inserted == 2)

@@ -64,7 +64,7 @@ struct EditFaultTests {
     #expect(try await remote.changes().isEmpty)
   }
 
-  @Test("A sum to which somebody else has added meanwhile is a conflict where nobody knows whether ours arrived")
+  @Test("A sum that another client has changed is a conflict if it is unknown whether the local change arrived")
   func ambiguousSums() async throws {
     let server = ModelServer(["tallies": #"[{"id": "1", "count": 10, "name": ""}]"#])
     server.state.withLock { ($0.sendsETags, $0.honoursKeys) = (false, false) }
@@ -128,7 +128,7 @@ struct EditFaultTests {
     }
   }
 
-  @Test("A refused edit whose old value leads to a record that is gone can be taken back")
+  @Test("A refused edit whose old value refers to a deleted record can be discarded")
   func discardOfMoved() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.projectID = "b" }
@@ -188,7 +188,7 @@ struct EditFaultTests {
     #expect((sending.sent, sending.waiting) == (isSent ? 1 : 0, isSent ? 0 : 1))
   }
 
-  @Test("Unless the mapper says that lists are whole, nothing is deleted by a list that may be a page")
+  @Test("Unless the mapper declares lists complete, a list that may be a page deletes nothing")
   func pages() async throws {
     let mapper = EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"])
     let office = try await Self.office(nil, mapper)
@@ -311,7 +311,7 @@ struct EditFaultTests {
     #expect(office.server.lines.filter { $0.hasPrefix("PATCH") }.count == 3)
   }
 
-  @Test("What was edited in both rows of a record that turned out to be one is not dropped")
+  @Test("Edits in both rows of one record are not lost")
   func joined() async throws {
     let server = ModelServer(["people": "[]"])
     let writer = try DatabaseQueue()
@@ -441,7 +441,7 @@ struct StaleObjectTests {
     #expect(team.members.map(\.name) == ["A2", "C"])
   }
 
-  @Test("What was deleted meanwhile is a conflict, and not a new record")
+  @Test("A concurrent deletion is a conflict, not a new record")
   func deleted() async throws {
     let office = try await Self.office()
     let fetched = try #require(try await office.todo("1"))

@@ -124,7 +124,7 @@ struct EndpointTests {
     }
   }
 
-  @Test("As many requests are in flight as the configuration says, parents before children", arguments: [1, 3])
+  @Test("The configuration limits the number of requests in flight, parents before children", arguments: [1, 3])
   func atOnce(limit: Int) async throws {
     let server = ModelServer(["projects": "[]", "todos": "[]"])
     let slow = SlowServer(server: server)
@@ -164,7 +164,7 @@ struct EndpointTests {
     #expect(try await office.remote.changes().map(\.entity) == ["Project"])
   }
 
-  @Test("Pages are told as they come")
+  @Test("Each page is an event")
   func progress() async throws {
     let desk = try await Desk {
       $0.mappers = Desk.mappers(.page(of: 2))

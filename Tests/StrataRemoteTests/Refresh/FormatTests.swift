@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Queues of earlier releases")
 struct FormatTests {
-  @Test("What format 1 had noted is sent, with the request that was on its way")
+  @Test("Changes recorded in format 1 are sent, with the request in flight")
   func formatOne() async throws {
     let sql = try String(contentsOf: Repository.fixtures.appending(path: "queues/format1.sql"), encoding: .utf8)
     let queue = try DatabaseQueue()

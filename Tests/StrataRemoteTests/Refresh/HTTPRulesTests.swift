@@ -81,7 +81,7 @@ struct HTTPRulesTests {
     #expect(try await desk.remote.refresh(Todo.self).outcome == .notModified)
   }
 
-  @Test("What was deleted here and not sent is no reason to ask in full, and stays deleted")
+  @Test("An unsent local deletion does not cause a full request, and stays")
   func unsentDeletions() async throws {
     let desk = try await desk(Self.tag)
     try await desk.remote.refresh(Todo.self)
@@ -115,7 +115,7 @@ struct HTTPRulesTests {
   }
 
   @Test(
-    "Cache-Control, Expires, Date and Age say until when nobody is asked",
+    "Cache-Control, Expires, Date and Age determine when the server is asked again",
     arguments: [
       ("Cache-Control: max-age=60", 59.0, 60.0), ("Cache-Control: max-age=60, must-revalidate", 59, 60),
       ("Cache-Control: private, max-age=\"60\"", 59, 60), ("Cache-Control: max-age=60|Age: 50", 9, 10),
@@ -249,7 +249,7 @@ struct HTTPRulesTests {
     #expect(desk.requests.map(\.conditions.isEmpty) == [true, false, true])
   }
 
-  @Test("A 304 that nobody asked for is an error")
+  @Test("A 304 to an unconditional request is an error")
   func unasked304() async throws {
     let desk = try await Desk { request, _ in request.answered(status: 304) }
     let error = await #expect(throws: RemoteError.self) { try await desk.remote.refresh(Todo.self) }
@@ -276,7 +276,7 @@ struct HTTPRulesTests {
     }
   }
 
-  @Test("What is changed at a URL ends what was kept of it (RFC 9111, section 4.4)")
+  @Test("A change at a URL invalidates its copies (RFC 9111, section 4.4)")
   func unsafeMethods() async throws {
     let desk = try await Desk {
       $0.mappers[1] = EntityMapper(Todo.self, keys: ["myId": "id"], precondition: .none)

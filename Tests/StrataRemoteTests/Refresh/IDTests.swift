@@ -64,7 +64,7 @@ struct IDTests {
   }
 
   @Test(
-    "A record made here gives way where the server uses its number for another one, and rows that lead to it follow")
+    "A local record is renumbered if the server uses its number, and references to it follow")
   func numbers() async throws {
     let (server, _, entities, remote) = try await Self.boxes(["boxes": "[]", "items": "[]"])
     try await entities.save(Box(id: -1, name: "mine"))
@@ -103,7 +103,7 @@ struct IDTests {
     #expect(server.json("items", "50")?["box_id"] == -2)
   }
 
-  @Test("A new record needs a number that the server does not count, whoever writes it")
+  @Test("A new record needs a number outside of the server's range, however it is written")
   func ownNumbers() async throws {
     let (_, queue, entities, remote) = try await Self.boxes([
       "boxes": #"[{"id": 1, "name": "theirs"}]"#, "items": "[]",

@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-@Suite("What AFIncrementalStore did, and its users wanted")
+@Suite("Features of AFIncrementalStore, and wishes of its users")
 struct IncrementalStoreTests {
   private static let two = #"[{"id": "1", "title": "Paint"}, {"id": "2", "title": "Sand"}]"#
 

@@ -80,7 +80,7 @@ struct OverlapTests {
   }
 
   @Test(
-    "What is edited after a change whose answer got lost is the next request, also where it is what was there before",
+    "An edit after a change with a lost answer is the next request, even if it restores the earlier value",
     arguments: ["Paint", "Other", "Mine"])
   func editsAfterLostAnswers(_ title: String) async throws {
     let office = try await Office(ModelServer(["todos": Self.two, "projects": "[]"]))

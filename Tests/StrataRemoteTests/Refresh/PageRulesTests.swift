@@ -130,7 +130,7 @@ struct PageRulesTests {
   }
 
   @Test(
-    "F-15: a list that names a next page is a part, wherever that is and whatever the mapper says",
+    "F-15: a list that names a next page is a part, in any form and for any mapper",
     arguments: ["</api/todos?page=2>", "<https://other.example/t>", "<:::>"], [true, false])
   func parts(link: String, isPaged: Bool) async throws {
     let desk = try await Desk {

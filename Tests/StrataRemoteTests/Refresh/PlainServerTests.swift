@@ -59,7 +59,7 @@ struct PlainServerTests {
     #expect(try await office.todo("1")?.desc == "mine")
   }
 
-  @Test("The same where nobody has refreshed in between")
+  @Test("The same without a refresh in between")
   func repeatedOverUnseen() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
@@ -146,7 +146,7 @@ struct PlainServerTests {
     #expect(try await office.remote.changes().first?.columns == ["desc"])
   }
 
-  @Test("A PATCH that is answered with a text that is no record is applied, as the server's record says")
+  @Test("A PATCH whose answer isn't a record is applied, which the server's record shows")
   func textAnswer() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
@@ -181,7 +181,7 @@ struct PlainServerTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
-  @Test("What was there before an edit follows the conversions of the migration")
+  @Test("The value before an edit is converted by the migration")
   func convertedColumn() async throws {
     let server = ModelServer(["scales": #"[{"id": "1", "weight": "1.5"}]"#])
     server.state.withLock { ($0.sendsETags, $0.honoursKeys) = (false, false) }

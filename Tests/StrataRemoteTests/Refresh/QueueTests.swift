@@ -74,7 +74,7 @@ struct QueueTests {
     #expect(office.server.json("projects", "a") == nil)
   }
 
-  @Test("What led to it and is gone at the server does not hold up its deletion")
+  @Test("A deleted reference to a record does not delay its deletion")
   func movedAndGone() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.projectID = "b" }
@@ -104,7 +104,7 @@ struct QueueTests {
   }
 
   @Test(
-    "New records that lead to each other, or to themselves, are sent without the reference, which follows",
+    "New records with cyclic references are sent without the reference, which follows",
     arguments: [1, 2, 3])
   func cycles(_ count: Int) async throws {
     let (server, queue, entities, remote) = try await Self.people()
@@ -167,7 +167,7 @@ struct QueueTests {
     #expect(server.count("nodes") == 4)
   }
 
-  @Test("Records that lead to each other are deleted")
+  @Test("Records that refer to each other are deleted")
   func deletedCycles() async throws {
     let (server, queue, _, remote) = try await Self.people(
       #"[{"id": "1", "name": "A", "boss_id": "2"}, {"id": "2", "name": "B", "boss_id": "1"}, {"id": "3", "name": "C", "boss_id": "3"}]"#
@@ -189,7 +189,7 @@ struct QueueTests {
     #expect(try await office.todo("1")?.title == "Sand")
   }
 
-  @Test("What no mapper names any longer waits, and holds up nothing else")
+  @Test("Changes of an entity without a mapper wait, and block nothing else")
   func otherMappers() async throws {
     let office = try await Self.office()
     try await office.entities.save(Project(myId: "a", name: "A2"), overwriting: true)

@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-@Suite("What a server can do")
+@Suite("Capabilities of servers")
 struct ServerTraitsTests {
   private static func office(
     _ traits: ServerTraits = ServerTraits(), _ lists: [String: String] = ["projects": "[]", "todos": "[]"]
@@ -37,7 +37,7 @@ struct ServerTraitsTests {
   }
 
   @Test(
-    "A new record whose answer was lost is not sent twice to a server that does not know it; the app can say which it is"
+    "A new record whose answer was lost is not sent twice to a server that does not recognize it; the app can confirm its id"
   )
   func confirm() async throws {
     let (office, change) = try await Self.uncertain()
@@ -71,7 +71,7 @@ struct ServerTraitsTests {
     #expect(try await other.todos().map(\.title) == ["Once"])
   }
 
-  @Test("What certainly never arrived is simply sent again", arguments: [nil, 429, 401])
+  @Test("A request that certainly never arrived is sent again", arguments: [nil, 429, 401])
   func withoutEffect(status: Int?) async throws {
     let isDown = Mutex(true)
     let server = ModelServer(["todos": "[]", "projects": "[]"])
@@ -94,7 +94,7 @@ struct ServerTraitsTests {
     #expect(server.count("todos") == 1)
   }
 
-  @Test("An error of a transport that says nothing about when it came is no reason to send a new record twice")
+  @Test("A transport error at an unknown stage does not cause a new record to be sent twice")
   func unknownErrors() async throws {
     struct Odd: Error {}
     let server = ModelServer(["todos": "[]", "projects": "[]"])
@@ -154,7 +154,7 @@ struct ServerTraitsTests {
     #expect(office.server.json("todos", "2")?["title"] == "Mine")
   }
 
-  @Test("What waits says for what")
+  @Test("A waiting change names its reason")
   func reasons() async throws {
     let office = try await Self.office(
       ServerTraits(), ["projects": #"[{"id": "p", "name": "P"}]"#, "todos": #"[{"id": "1", "title": "A"}]"#])
@@ -224,7 +224,7 @@ struct ServerTraitsTests {
   }
 
   @Test(
-    "What the server says to have deleted is deleted here, but for what was not sent",
+    "A record that the server reports as deleted is deleted locally, unless it has unsent changes",
     arguments: ["true", "\"2026-01-01\""])
   func tombstones(_ mark: String) async throws {
     let office = try await Office(
@@ -422,7 +422,7 @@ struct ServerTraitsTests {
     #expect(desk.requests.count == 1)
   }
 
-  @Test("What is kept of a refusal has a limit")
+  @Test("The stored text of a refusal is limited")
   func longRefusal() async throws {
     let desk = try await Desk { request, _ in
       request.answered(String(repeating: "x", count: 100_000), status: 422)

@@ -31,7 +31,7 @@ struct ArchivedColumnTests {
     return try Stamp(of: #require(archive)).modelVersion
   }
 
-  @Test("What is saved comes back, and is found by its column")
+  @Test("A saved value is fetched again, and is found by its column")
   func saved() throws {
     try database().write { db in
       var note = Note(title: "Shopping", content: NoteContent(text: "Milk", tags: ["home"]))
@@ -44,7 +44,7 @@ struct ArchivedColumnTests {
     }
   }
 
-  @Test("What version 1 wrote in the same column is upgraded, when it is read and all at once")
+  @Test("Values of version 1 in the same column are upgraded, when they are read and all at once")
   func upgraded() throws {
     try database().write { db in
       for number in 1...5 { try insertOld(db, title: "Old", body: "text \(number)") }
@@ -67,7 +67,7 @@ struct ArchivedColumnTests {
   }
 
   @Test(
-    "What cannot be read is an error that says which row and why, and no trap and no nil",
+    "An unreadable value is an error with the row and the reason, not a trap or nil",
     arguments: [
       ("x'1f8b08'", ArchiveError.Code.truncated), ("'no archive'", .notAnArchive), ("x''", .notAnArchive),
       ("NULL", nil),

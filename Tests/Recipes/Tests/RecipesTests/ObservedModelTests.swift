@@ -13,7 +13,7 @@ struct ObservedModelTests {
     for _ in 0..<10_000 where !condition() { await Task.yield() }
   }
 
-  @Test("What a merge changes is drawn again, once, and nothing else is")
+  @Test("Changes of a merge are redrawn once, and nothing else is")
   func merged() async throws {
     let screen = PlaylistScreen(Playlist(id: 1, title: "a"))
     #expect(screen.heading == "a" && screen.drawings == 1)
@@ -26,7 +26,7 @@ struct ObservedModelTests {
     #expect(screen.heading == "c" && screen.drawings == 3)
   }
 
-  @Test("What a merge leaves as it was is not drawn again: other keys, equal values, a document that is refused")
+  @Test("A merge that changes nothing redraws nothing: other keys, equal values, a refused document")
   func unchanged() async throws {
     let screen = PlaylistScreen(Playlist(id: 1, title: "a"))
     #expect(try screen.receive(Data(#"{"tags": ["x"]}"#.utf8)).changedKeys == ["tags"])

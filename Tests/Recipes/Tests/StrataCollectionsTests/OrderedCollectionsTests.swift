@@ -45,7 +45,7 @@ struct OrderedCollectionsTests {
     #expect([UInt8](tags).suffix(5) == [0x82, 0x61, 0x7A, 0x61, 0x61])
   }
 
-  @Test("What was archived of the standard library's collections opens, and texts as keys go back")
+  @Test("Archives of the standard library's collections open, and dictionaries with text keys can be read back")
   func upgrade() throws {
     let dish = Dish(id: 1)
     let old = OldMenu(
@@ -70,7 +70,7 @@ struct OrderedCollectionsTests {
   }
 
   @Test(
-    "An archive that says a key or an element twice, or something else, is an error",
+    "An archive with a duplicate key or element, or with another value, is an error",
     arguments: [
       ("byNumber", [[1, "a"], [1, "b"]]), ("byNumber", [[1, "a"], [2]]), ("byNumber", [1]), ("prices", [["a", 1]]),
       ("prices", 7), ("tags", ["a", "a"]), ("tags", ["a": 1]), ("tags", [1]), ("byDay", ["sunday": .null]),
@@ -154,7 +154,7 @@ struct OrderedCollectionsTests {
     #expect(ledger.notes == [5: "theirs", 6: "x"] && ledger.mergeConflicts.isEmpty)
   }
 
-  @Test("Models that are values are merged inside, and a document changes what it says alone")
+  @Test("Values that are models are merged inside, and a document changes only its own keys")
   func inside() throws {
     var menu = Menu(byDay: [
       .monday: Dish(id: 1, name: "Soup", price: 4), .tuesday: Dish(id: 2, name: "Fish", price: 9),

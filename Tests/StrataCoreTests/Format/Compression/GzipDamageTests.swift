@@ -60,7 +60,7 @@ struct GzipDamageTests {
     #expect(error?.code == (claim > 1 << 30 ? .limitExceeded : .damaged))
   }
 
-  @Test("A bomb is refused before it goes off, whatever its stamp says", .tags(.long))
+  @Test("A decompression bomb is refused before it expands, regardless of its stamp", .tags(.long))
   func bomb() throws {
     let bomb = [UInt8](repeating: 0, count: Effort.rounds(10, long: 100) << 20)
     var limits = ArchiveLimits()
@@ -99,7 +99,7 @@ struct GzipDamageTests {
     archiveError(.damaged) { _ = try inflate(bytes) }
   }
 
-  @Test("What follows a member stays untouched, also where it looks like deflate data")
+  @Test("Bytes after a member are not read, even if they look like deflate data")
   func trailing() throws {
     let bytes = try member(sampleBody(100))
     #expect(try inflate(bytes + bytes).nextOffset == bytes.count)

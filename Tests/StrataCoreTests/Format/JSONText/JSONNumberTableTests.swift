@@ -139,7 +139,7 @@ struct JSONNumberTableTests {
     check(Self.rows, whole: true, quoted: true, "lenient text") { try adapter.decode($0) }
   }
 
-  @Test("What is written is read again as the same number")
+  @Test("A written number is read again as the same number")
   func written() throws {
     let adapter = try JSONAdapter<Numbers>()
     for row in Effort.sample(60, of: Self.rows) {

@@ -265,7 +265,7 @@ struct JSONReaderTests {
     #expect(start.duration(to: .now) < .seconds(1))
   }
 
-  @Test("What is read can be compared, written and released", arguments: ["[", "{\"a\":"])
+  @Test("Read values can be compared, written and released", arguments: ["[", "{\"a\":"])
   func deepest(opening: String) throws {
     var reader = JSONReader()
     var writer = JSONWriter()

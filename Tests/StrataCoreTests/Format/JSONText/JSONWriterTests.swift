@@ -63,7 +63,7 @@ struct JSONWriterTests {
   }
 
   @Test(
-    "What JSON cannot say is refused at its place",
+    "A value that JSON cannot represent is refused with its path",
     arguments: [
       .double(.nan), .double(.infinity), .float(-.infinity), .decimal(.nan),
       .date(.distantFuture + 1e12),

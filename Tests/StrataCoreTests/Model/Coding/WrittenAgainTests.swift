@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-@Suite("What is written is read again")
+@Suite("Written values are read again")
 struct WrittenAgainTests {
   @Model(version: 1)
   enum Filter: Equatable {

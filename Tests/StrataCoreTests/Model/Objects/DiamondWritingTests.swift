@@ -52,7 +52,7 @@ private struct Post: DescribedModel {
     make: { Post(id: $0, author: $1) })
 }
 
-@Suite("Objects that many paths lead to, written where nothing can be shared")
+@Suite("Objects with many paths to them, written in formats without sharing")
 struct DiamondWritingTests {
   /// Each object refers to the next one twice, so 2^199 paths lead to the last.
   private static func diamonds(_ count: Int = 200) -> Node? {
@@ -91,7 +91,7 @@ struct DiamondWritingTests {
   ]
 
   @Test(
-    "What would be endless is refused", .tags(.long), .timeLimit(.minutes(10)),
+    "Endless output is refused", .tags(.long), .timeLimit(.minutes(10)),
     arguments: Effort.sample(1, of: ways.indices))
   func refused(way: Int) throws {
     let node = try #require(Self.diamonds())
@@ -99,7 +99,7 @@ struct DiamondWritingTests {
     #expect(error?.code == .limitExceeded)
   }
 
-  @Test("What knows objects by their identity takes time by their number", .timeLimit(.minutes(10)))
+  @Test("Formats with identity take time linear in the number of objects", .timeLimit(.minutes(10)))
   func known() throws {
     let node = try #require(Self.diamonds())
     let copy = try node.copy()

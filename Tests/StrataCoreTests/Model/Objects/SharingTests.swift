@@ -10,7 +10,7 @@ struct SharingTests {
   }
 
   @Test(
-    "X-7: shared values that stand for millions are refused, and memory does not follow them", .tags(.long),
+    "X-7: shared values that expand to millions are refused, and memory does not grow with them", .tags(.long),
     .longRunsOnly)
   func values() throws {
     var objects: [ArchiveValue] = [.array((0..<100).map { .int($0) })]

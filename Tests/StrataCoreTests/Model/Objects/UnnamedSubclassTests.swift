@@ -4,7 +4,7 @@ import StrataTestSupport
 import Testing
 
 /// Subclasses that no decoder could read are not written.
-@Suite("Subclasses that nobody names")
+@Suite("Unregistered subclasses")
 struct UnnamedSubclassTests {
   @Model(version: 1, name: "UnnamedHull")
   class Hull {
