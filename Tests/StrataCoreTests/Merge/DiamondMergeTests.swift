@@ -14,7 +14,7 @@ private final class Node: DescribedModel {
 
 @Suite("Merging: objects with many paths to them")
 struct DiamondMergeTests {
-  /// Each object refers to the next one twice, so 2^600 paths lead to the last.
+  /// Each object refers to the next one twice, so the last one has 2^600 paths.
   private func diamonds(_ count: Int) -> Node? {
     var node: Node?
     for id in (1...count).reversed() { node = Node(id, node, node) }

@@ -85,7 +85,7 @@ private struct Remembering {
   var merging = MergeState()
 }
 
-/// A container of models with its own coding, which equals that of an array.
+/// A container of models that is encoded like an array.
 private struct Pile<Element: VersionedModel>: Archivable {
   var elements: [Element] = []
   func write(to writer: inout ArchiveWriter) throws { try elements.write(to: &writer) }

@@ -2,7 +2,7 @@ import Foundation
 
 /// A keyed archive in Mantle's form, built byte by byte without the library.
 ///
-/// The format is that of CFBinaryPList.c: a marker and a content for each object, their offsets, and a trailer of 32 bytes.
+/// The format follows CFBinaryPList.c: a marker and a content for each object, their offsets, and a trailer of 32 bytes.
 /// References have two bytes here, and offsets four.
 struct MantleArchive {
   indirect enum Node {

@@ -54,7 +54,7 @@ private struct Post: DescribedModel {
 
 @Suite("Objects with many paths to them, written in formats without sharing")
 struct DiamondWritingTests {
-  /// Each object refers to the next one twice, so 2^199 paths lead to the last.
+  /// Each object refers to the next one twice, so the last one has 2^199 paths.
   private static func diamonds(_ count: Int = 200) -> Node? {
     var node: Node?
     for id in (1...count).reversed() { node = Node(id, node, node) }
