@@ -37,7 +37,7 @@ extension VariableDeclSyntax {
   var isStatic: Bool { hasModifier("static") || hasModifier("class") }
   var isConstant: Bool { bindingSpecifier.tokenKind == .keyword(.let) }
 
-  /// Whether the property has a modifier, with or without a detail such as that of `unowned(unsafe)`.
+  /// Whether the property has a modifier, with or without a detail as in `unowned(unsafe)`.
   func hasModifier(_ name: String) -> Bool { modifiers.contains { $0.name.text == name } }
 }
 

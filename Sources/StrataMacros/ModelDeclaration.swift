@@ -87,7 +87,7 @@ struct ModelDeclaration {
     return ModelDiagnostic.suppressed(type.type.trimmedDescription).at(type)
   }
 
-  /// Compares the superclass in the attribute with that of the class, which is the first inherited type.
+  /// Compares the superclass in the attribute with the superclass of the class, which is the first inherited type.
   private static func checkSuperclass(_ given: ExprSyntax, of object: ClassDeclSyntax) -> Diagnostic? {
     if isExcluded(given) {
       return object.inheritanceClause == nil ? ModelDiagnostic.noSuperclass(given: given.description).at(given) : nil
@@ -223,7 +223,7 @@ struct ModelDeclaration {
     return first
   }
 
-  /// The access level of the members: that of the type, which may come from an extension around it.
+  /// The access level of the members, which is the level of the type. It may come from an extension around the type.
   private static func access(_ declaration: some DeclGroupSyntax, _ context: [Syntax]) -> String {
     func level(_ modifiers: DeclModifierListSyntax) -> String? {
       let levels = ["open", "public", "package", "internal", "fileprivate", "private"]

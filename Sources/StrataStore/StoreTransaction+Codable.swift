@@ -9,7 +9,7 @@ extension StoreTransaction {
   ///
   /// - Throws: as ``save(_:as:author:note:if:overNewer:)``, except `newerModel`; an error of the type's own code is the cause
   ///   of `notEncodable`.
-  /// - Complexity: that of the same method, and of an `ArchiveValue` in between.
+  /// - Complexity: as the same method, plus creating an intermediate `ArchiveValue`.
   @_disfavoredOverload
   @discardableResult
   public func save<T: Encodable>(

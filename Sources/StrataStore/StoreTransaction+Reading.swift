@@ -8,7 +8,7 @@ extension StoreTransaction {
   /// - Returns: `nil` if there is no such key at that point, or if it was deleted.
   /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that does not exist, `newerModel`,
   ///   `damaged`, `notDecodable`.
-  /// - Complexity: that of decoding; for an earlier revision n also at most ⌈log2 n⌉ + 1 inflations, and reading at most 15
+  /// - Complexity: as decoding; for an earlier revision n also at most ⌈log2 n⌉ + 1 inflations, and reading at most 15
   ///   rows for each hexadecimal digit of n.
   public func value<T: Archivable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
@@ -62,7 +62,7 @@ extension StoreTransaction {
   ///   - new: the new side; by default the last revision.
   ///   - elements: the key that identifies the elements of arrays.
   /// - Throws: ``StoreError`` with the code `notFound`, `damaged`, `notDecodable`.
-  /// - Complexity: that of opening both revisions, and of `ValueDifference`.
+  /// - Complexity: as opening both revisions, and as `ValueDifference`.
   public func difference(
     of key: String, from old: StorePoint, to new: StorePoint = .latest, elementsBy elements: IdentityKey = "id"
   ) throws -> ValueDifference {
@@ -81,7 +81,7 @@ extension StoreTransaction {
   ///   - new: the new side; by default the last revision.
   ///   - elements: the key that identifies the elements of arrays.
   /// - Throws: as `value(_:for:at:)`; `notEncodable` if a value that was read cannot be encoded.
-  /// - Complexity: that of opening, decoding and encoding both revisions, and of `ValueDifference`.
+  /// - Complexity: as opening, decoding and encoding both revisions, and as `ValueDifference`.
   public func difference<T: Archivable>(
     of key: String, as type: T.Type, from old: StorePoint, to new: StorePoint = .latest,
     elementsBy elements: IdentityKey = "id"

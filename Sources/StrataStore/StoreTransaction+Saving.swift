@@ -15,7 +15,7 @@ extension StoreTransaction {
   ///     fields are then only in the history.
   /// - Throws: ``StoreError`` with the code `conflict`, `newerModel`, `notEncodable`, `invalid` or `readOnly`, and those of
   ///   the database.
-  /// - Complexity: that of encoding the value, and of opening an earlier revision of the key, see `value(_:for:at:)`.
+  /// - Complexity: as encoding the value, and as opening an earlier revision of the key, see `value(_:for:at:)`.
   @discardableResult
   public func save<T: Archivable>(
     _ value: T, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always,

@@ -187,7 +187,7 @@ struct SampleValues {
       "no value of \(type.text) can be made up; give the field a default, or values in the initializer of SchemaLock")
   }
 
-  /// - Returns: `nil` if the name is not that of a scalar.
+  /// - Returns: `nil` if no scalar has the name.
   private mutating func scalar(_ name: String) -> ArchiveValue? {
     if let type = Self.integers[name] { return integer(type) }
     let isEmpty = if case .empty = variety { true } else { false }

@@ -10,7 +10,7 @@ struct Corpus {
     let seq: String
   }
 
-  /// The cases in the order of the index: a name and how to write its text.
+  /// The cases in the order of the index, each as a name and a closure that writes its text.
   func cases() throws -> [(name: String, run: (inout CaseText) -> Void)] {
     let index = try String(contentsOf: folder.appending(path: "INDEX.tsv"), encoding: .utf8)
     var cases: [(name: String, run: (inout CaseText) -> Void)] = []
@@ -107,7 +107,7 @@ struct Corpus {
     for (step, (base, server)) in zip(documents, documents.dropFirst()).enumerated() {
       var local = base
       for _ in 0..<3 { local = random.edited(local, 3) }
-      // An edit of what the server changes, too.
+      // Also edits a key that the server changes.
       if case .object(var object) = local, let newer = server.objectValue {
         let changed = newer.entries.filter { base[$0.key] != $0.value }.map(\.key)
         if !changed.isEmpty { object[random.oneOf(changed)] = "edited here" }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Prints what the library does with many inputs, so that a script can compare it with what it did before.
+/// Prints the library's results for many inputs, so that a script can compare them with earlier ones.
 ///
 ///     strata-behaviour merges FIRST COUNT
 ///     strata-behaviour records FIRST COUNT
 ///     strata-behaviour corpus FOLDER
 ///
-/// A line a case: its name, a tab, and the digest of its text. With `--full` the lines of the text follow the name instead,
-/// each after a tab. With `--blocks N` a line has the digest of the texts of N cases, and then a character for each case, which
-/// tells with high probability which of them changed.
+/// Prints a line per case: its name, a tab and the digest of its text. With `--full` the lines of the text follow the name
+/// instead, each after a tab. With `--blocks N` a line contains the digest of the texts of N cases and a character per case,
+/// which shows with high probability which cases have changed.
 @main
 struct Main {
   static let usage = """
@@ -92,7 +92,7 @@ struct Main {
     }
   }
 
-  /// Prints a line at once, so that the last line tells how far a process came that crashed.
+  /// Prints a line without buffering, so that the last line shows how far a crashed process got.
   private func show(_ name: String, _ text: [UInt8]) {
     let line = Array(name.utf8) + [CaseText.separator] + text + [UInt8(ascii: "\n")]
     do { try FileHandle.standardOutput.write(contentsOf: line) } catch { exit(74) }

@@ -1,9 +1,9 @@
 import Foundation
 import StrataCore
 
-// Objects that refer to each other, in cycles too, for the simulated merges.
+// Objects with references, also in cycles, for the simulated merges.
 
-/// Objects of one case, whose references are cut afterwards, since cycles would never be released.
+/// The objects of a case. Their references are cleared afterwards, because cycles would never be released.
 enum Links {
   nonisolated(unsafe) private static var cuts: [() -> Void] = []
 
@@ -201,7 +201,7 @@ final class Pet: DescribedModel, ShownObject {
   }
 }
 
-/// A team as values, which can be copied and edited before objects are made of it.
+/// A team as values, which can be copied and edited before objects are created from it.
 struct TeamPlan {
   struct Member {
     var name: String
@@ -210,14 +210,14 @@ struct TeamPlan {
     var isInTeam: Bool
     var pets: [Int]
     var petName: String
-    /// Of a manager.
+    /// Only for managers.
     var level: Int?
     var reports: [Int]
   }
 
   var name = "t"
   var note = ""
-  /// By identity; members from ``firstAnonymous`` have none.
+  /// The people by identity. Those from ``firstAnonymous`` on have no identity.
   var people: [Int: Member] = [:]
   var lead: Int?
   var members: [Int] = []
@@ -239,7 +239,7 @@ struct TeamPlan {
       reports: [])
   }
 
-  /// Somebody, who may be new.
+  /// Returns a random person, who may be new.
   private mutating func somebody(_ random: inout Random) -> Int {
     let id = 1 + random.below(random.isOnce(in: 6) ? 7 : 5)
     if people[id] == nil { people[id] = member(&random) }
@@ -309,7 +309,7 @@ struct TeamPlan {
     return team
   }
 
-  /// The team as a server would write it: people in their places, to some depth.
+  /// The team as a server's JSON: people are nested in their places up to some depth.
   func json(_ random: inout Random) -> ArchiveValue {
     var object = ArchiveObject()
     object["name"] = .string(name)

@@ -1,14 +1,14 @@
 import Foundation
 import StrataCore
 
-// The models of the simulated merges. They have a field of each kind, and a policy of each kind.
+// The models of the simulated merges, with a field of each kind and a policy of each kind.
 
-/// A model that the simulation makes and edits.
+/// A model that the simulation creates and edits.
 protocol Sample: VersionedModel, ShownModel {
   init(random: inout Random)
-  /// The number of kinds of changes.
+  /// The number of kinds of edits.
   static var kinds: Int { get }
-  /// Makes one change of a kind.
+  /// Makes an edit of a kind.
   mutating func edit(_ kind: Int, _ random: inout Random)
 }
 
@@ -38,7 +38,6 @@ enum Channel: String, Archivable, CaseAliasing, Shown, Comparable {
   func show(to text: inout CaseText) { text.add(rawValue) }
 }
 
-/// A type that is only Codable.
 struct Size: Codable, Sendable, Shown {
   var width: Int
   var height: Double
@@ -59,7 +58,7 @@ struct Size: Codable, Sendable, Shown {
   }
 }
 
-/// A model without identity, with another one inside.
+/// A model without identity that contains another model.
 struct Place: DescribedModel, ShownModel {
   var city: String
   var zip: Int?
@@ -110,7 +109,7 @@ struct Geo: DescribedModel, ShownModel {
   }
 }
 
-/// A model with identity where only one can stand. Its version 1 had another key.
+/// A model with identity in a field that holds one object. Its version 1 had a different key.
 struct Owner: DescribedModel, Migratable, ShownModel {
   let id: Int?
   var name: String
@@ -149,7 +148,7 @@ struct Owner: DescribedModel, Migratable, ShownModel {
   }
 }
 
-/// An element of a list, with a field that JSON never has.
+/// A list element with a field that JSON never contains.
 struct Item: DescribedModel, Sample {
   var id: Int?
   var name: String
@@ -199,7 +198,7 @@ struct Item: DescribedModel, Sample {
   }
 }
 
-/// An element with an identity and a policy that its type names.
+/// An element with an identity and a policy that its type declares.
 struct Row: DescribedModel, Mergeable, Validating, PostDecoding, Sample {
   var number: String
   var text: String
@@ -248,7 +247,6 @@ struct Row: DescribedModel, Mergeable, Validating, PostDecoding, Sample {
   }
 }
 
-/// An enum with payloads.
 enum Payment: EnumModel, ShownModel {
   case cash
   case card(number: String, expiry: Date?)
@@ -600,7 +598,7 @@ struct Doc: Migratable, Sample {
     case 45: draft = random.word()
     case 46: secret = random.word()
     default:
-      // In JSON an unknown key that is also one of the model's is an error.
+      // An unknown key that equals a key of the model is an error in JSON.
       unknownFields[random.isOnce(in: 12) ? "title" : random.oneOf(["later", "x"])] = random.tree(1)
     }
   }
@@ -621,7 +619,7 @@ extension Array {
 }
 
 extension Random {
-  /// A value of the kinds that JSON has.
+  /// A value of a kind that JSON has.
   mutating func tree(_ depth: Int) -> ArchiveValue {
     switch below(depth > 0 ? 8 : 5) {
     case 0: .null
@@ -636,7 +634,7 @@ extension Random {
   }
 }
 
-/// A model of scalars and JSON mappings, with rules and code of its own. It remembers nothing.
+/// A model with scalars, JSON mappings, rules and hooks, and without a base.
 struct Form: Validating, PostDecoding, KeyMerging, Sample {
   var id = 1
   var int8: Int8 = 0

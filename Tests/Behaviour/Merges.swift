@@ -1,7 +1,7 @@
 import Foundation
 import StrataCore
 
-/// Simulated merges: each case is a base, a local and a server document, a form in which the server's comes in, and options.
+/// Simulated merges. Each case consists of a base, a local and a server document, the form of the source, and options.
 struct Merges {
   private var random: Random
   private var text: CaseText
@@ -10,7 +10,7 @@ struct Merges {
   static func run(_ seed: Int, _ text: inout CaseText) {
     var merges = Merges(random: Random(seed: UInt64(seed)), text: text)
     text = CaseText()
-    // The first numbers of neighbouring seeds are alike in SplitMix64's weaker bits.
+    // The first numbers of adjacent seeds are similar in SplitMix64's weaker bits.
     _ = merges.random.next()
     switch merges.random.below(20) {
     case 0..<6: merges.documents(Doc.self)
@@ -32,7 +32,7 @@ struct Merges {
     var isKnown = remembers
     text.attempt("setup") { text in
       guard remembers else { return }
-      // What a server sent becomes the base that the model remembers.
+      // A model that was decoded from a server's JSON remembers it as its base.
       base = try M(fromJSON: base.jsonData(), validates: false)
       if var doc = base as? Doc {
         doc.draft = "draft"
@@ -40,7 +40,7 @@ struct Merges {
       }
     }
     var (local, server) = (base, base)
-    // Both sides change few fields, so that they often change the same ones.
+    // Each side changes few fields, so that both often change the same ones.
     let focus = (0..<6).map { _ in random.below(M.kinds) }
     for _ in 0..<random.below(7) {
       local.edit(random.isOnce(in: 4) ? random.below(M.kinds) : random.oneOf(focus), &random)
@@ -67,7 +67,7 @@ struct Merges {
     if var doc = local as? Doc, !doc.merging.conflicts.isEmpty || random.isOnce(in: 6) { goOn(&doc) }
   }
 
-  /// What archives and JSON hold of a result, of one in eight.
+  /// Writes the archive and the JSON of one in eight results.
   private mutating func outputs<M: VersionedModel>(of model: M) {
     guard random.isOnce(in: 8) else { return }
     text.attempt("body") { $0.line("body", Digest.text(of: try ArchiveEncoder().encodeBody(model))) }
@@ -92,7 +92,7 @@ struct Merges {
 
   // MARK: Sources
 
-  /// A source, and the model in it, if it is one.
+  /// A source, and its model if it is one.
   private enum Source {
     case model(any VersionedModel)
     case other(MergeSource)
@@ -126,7 +126,7 @@ struct Merges {
         text.line("source value", value)
         source = .other(.json(value))
       case 5:
-        // A value that may be wrong somewhere.
+        // A value that may contain an invalid part.
         let value = try random.damaged(tree(server))
         text.line("source damaged", value)
         source = .other(.json(value))
@@ -199,7 +199,7 @@ struct Merges {
     let team = local.build()
     let base = random.isOnce(in: 2) ? plan.build() : nil
     if base == nil, random.isOnce(in: 2) {
-      // A first merge that changes nothing makes the base known.
+      // A first merge without changes establishes the base.
       text.attempt("setup") { _ in
         let first = plan.build()
         try first.markSynced()
@@ -339,15 +339,15 @@ extension Random {
     oneOf(["title", "*", "a", "items[*].name", "[*].name", "place.*", "people.*", "a.b", "name", "members[*].name"])
   }
 
-  /// A tree that lacks some keys of its objects, at any depth.
+  /// A tree without some keys of its objects, at any depth.
   fileprivate mutating func part(of value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .object(let object):
-      // Without its only key the object of a case is an error.
+      // The object of an enum case without its only key is an error.
       if object.count == 1, !isOnce(in: 8) { return value }
       var entries: [ArchiveObject.Entry] = []
       for entry in object.entries {
-        // Elements without their identity would all be new.
+        // Elements without identity would all be new.
         let isKept = ["id", "number"].contains(entry.key) ? !isOnce(in: 12) : isOnce(in: 2)
         guard isKept else { continue }
         entries.append(.init(key: entry.key, value: part(of: entry.value)))
@@ -361,7 +361,7 @@ extension Random {
     }
   }
 
-  /// A tree with nulls in the place of some members.
+  /// A tree with nulls in place of some members.
   fileprivate mutating func withNulls(_ value: ArchiveValue) -> ArchiveValue {
     guard case .object(let object) = value else { return value }
     var entries: [ArchiveObject.Entry] = []
@@ -371,7 +371,7 @@ extension Random {
     return .object(ArchiveObject(entries))
   }
 
-  /// A part of a tree in which one value may be of another kind, or a case unknown.
+  /// A part of a tree with a possible value of a different kind or an unknown case.
   fileprivate mutating func damaged(_ value: ArchiveValue) -> ArchiveValue {
     guard case .object(var object) = part(of: value), !object.isEmpty else { return value }
     let entry = object.entries[below(object.count)]
@@ -380,7 +380,7 @@ extension Random {
     case 1: if object["state"] != nil { object["state"] = "lost" } else { object["later"] = tree(1) }
     case 2: if object["channel"] != nil { object["channel"] = oneOf(["e-mail", "fax"]) }
     case 3:
-      // Forms that only lenient fields take.
+      // Forms that only fields with a coercion accept.
       let key = object["page"] == nil ? entry.key : "page"
       object[key] = oneOf([.string("\(below(4))"), .double(Double(below(4))), .double(0.5), "x"])
     case 4: object["payment"] = ["creditCard": ["number": "1"]]
@@ -403,7 +403,7 @@ extension Random {
     }
   }
 
-  /// A tree with one change somewhere.
+  /// A tree with one change somewhere inside.
   mutating func edited(_ value: ArchiveValue, _ depth: Int) -> ArchiveValue {
     switch value {
     case .object(var object) where depth > 0:

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Random numbers that depend on the seed only: SplitMix64 (Steele et al., 2014).
+/// A random number generator with a seed: SplitMix64 (Steele et al., 2014).
 ///
-/// A copy of the generator of the tests, so that this folder compiles against an old commit of the library alone. Neither
-/// the algorithm nor the way in which it is used may change without recording the goldens again.
+/// A copy of the tests' generator, so that this folder compiles with an old commit of the library alone. Changing the algorithm
+/// or its use requires recording the golden results again.
 struct Random: RandomNumberGenerator {
   private var state: UInt64
 
@@ -17,12 +17,12 @@ struct Random: RandomNumberGenerator {
     return bits ^ (bits >> 31)
   }
 
-  /// A number from 0 up to the bound, without the standard library's algorithm, which may change.
+  /// A number from 0 up to the bound. The standard library's algorithm isn't used, because it may change.
   mutating func below(_ bound: Int) -> Int { Int(truncatingIfNeeded: next() >> 32) % bound }
 
   mutating func oneOf<T>(_ values: [T]) -> T { values[below(values.count)] }
 
-  /// Whether an event happens that has a chance of one in `count`.
+  /// Returns `true` once in `count` calls on average.
   mutating func isOnce(in count: Int) -> Bool { below(count) == 0 }
 
   mutating func optional<T>(_ value: T) -> T? { isOnce(in: 3) ? nil : value }
@@ -47,12 +47,12 @@ extension Random {
 
   mutating func time() -> Date? { isOnce(in: 5) ? nil : date() }
 
-  /// Text of several lines.
+  /// A text with several lines.
   mutating func lines() -> String {
     (0..<below(5)).map { _ in oneOf(["one", "two", "three", "four"]) + "\n" }.joined()
   }
 
-  /// Text of lines with another one in the place of some line.
+  /// The text with a different line in place of a random one.
   mutating func editedLines(_ text: String) -> String {
     var lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map { $0 + "\n" }
     if lines.isEmpty { return (0..<6).map { _ in self.lines() }.joined() }

@@ -3,7 +3,7 @@ import StrataCore
 
 // The models of the migrated records. Together they have steps of each kind.
 
-/// Five versions, with all operations: rename, move, drop, default, null, conversions, and code that splits and joins.
+/// Five versions with all operations: rename, move, drop, default, null, conversions, and code that splits and joins.
 struct Account: DescribedModel, Migratable, Validating, ShownModel {
   var first: String
   var last: String
@@ -87,7 +87,7 @@ struct Account: DescribedModel, Migratable, Validating, ShownModel {
   }
 }
 
-/// A nested model with versions of its own, which keeps what it does not know.
+/// A nested model with its own versions, which keeps unknown keys.
 struct Contact: VersionedModel, Migratable, ShownModel {
   var street: String
   var zip: String?
@@ -173,7 +173,7 @@ enum Badge: EnumModel, Migratable, ShownModel {
   }
 }
 
-/// A model with a hook for each key, and code that runs after decoding. It has steps too.
+/// A model with a hook per key, a decoding hook and steps.
 struct Parcel: DescribedModel, Migratable, KeyMigrating, PostDecoding, ShownModel {
   var weight: Int
   var channel: Channel
@@ -216,7 +216,7 @@ struct Parcel: DescribedModel, Migratable, KeyMigrating, PostDecoding, ShownMode
   }
 }
 
-/// A model that remembers a base, of whatever version.
+/// A model that remembers a base of any version.
 struct Ware: DescribedModel, Migratable, ShownModel {
   var title: String
   var state: State
@@ -245,7 +245,7 @@ struct Ware: DescribedModel, Migratable, ShownModel {
   }
 }
 
-/// Classes with versions of their own, at each level of a hierarchy.
+/// Classes with their own versions at each level of a hierarchy.
 class Depot: ModelHierarchy, Migratable, ShownObject {
   var name: String
   var channel: Channel
@@ -339,8 +339,8 @@ final class Harbour: Depot {
 }
 
 extension MigrationOperation {
-  /// An operation for records that may lack its key, or have the other one too, which then goes. Without `.ifPresent` and
-  /// `overwriting:`, so that this folder compiles against commits that do not have them.
+  /// An operation for records that may lack its key, or that have the target's key too, which is then removed. It avoids
+  /// `.ifPresent` and `overwriting:`, so that this folder compiles with commits that lack them.
   static func loose(_ operation: MigrationOperation, over target: ValuePath? = nil, from source: ValuePath? = nil)
     -> MigrationOperation
   {

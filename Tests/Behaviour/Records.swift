@@ -1,7 +1,7 @@
 import Foundation
 import StrataCore
 
-/// Records of old versions, which are decoded, upgraded, and decoded again.
+/// Records of old versions that are decoded, upgraded and decoded again.
 struct Records {
   private var random: Random
   private var text: CaseText
@@ -32,7 +32,7 @@ struct Records {
       Self.archive(type, data, &text) { $1.model($0, $2) }
       guard random.isOnce(in: 4) else { return }
       text.attempt("merged") { text in
-        // The record as one side of a merge without models.
+        // Merges the record with itself, without models.
         let (value, report) = try Merger(models: [type]).merge(.record(record), into: .record(record))
         text.line("merged", value)
         text.report("merged", report)
@@ -100,7 +100,7 @@ struct Records {
     random.oneOf([.null, true, -1, 0.5, "?", [], ["x": 1], .set([1]), .date(Date(timeIntervalSinceReferenceDate: 5))])
   }
 
-  /// One of the values, rarely another one.
+  /// Returns one of the values, or rarely an invalid one.
   private mutating func value(_ values: [ArchiveValue]) -> ArchiveValue {
     random.isOnce(in: 80) ? mistake() : random.oneOf(values)
   }

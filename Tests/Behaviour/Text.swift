@@ -1,22 +1,22 @@
 import Foundation
 import StrataCore
 
-/// The canonical text of one case: lines that are the same in every run, on every platform and in every build.
+/// The canonical text of a case: lines that are the same in every run, on every platform and in every build.
 ///
-/// Values have no control characters, because ``quote(_:)`` escapes them, so lines can be joined by any of those.
+/// Values contain no control characters, because ``quote(_:)`` escapes them, so any of these can separate lines.
 struct CaseText {
   private(set) var bytes: [UInt8] = []
-  /// What separates lines.
+  /// The separator of lines.
   static let separator = UInt8(ascii: "\t")
 
   private var prefix = ""
-  /// How many values are open around the one that is written next.
+  /// The number of open values around the next one.
   private var depth = 0
   private var isFirst = true
-  /// Objects that a value refers to, by their numbers.
+  /// The numbers of the objects that a value refers to.
   private var numbers: [ObjectIdentifier: Int] = [:]
-  /// The numbers of references in a report in the order in which they occur; the library's own depend on how it walks a
-  /// graph. `nil` outside of reports.
+  /// The numbers of references in a report in the order of their occurrence, or `nil` outside of reports. The library's own
+  /// numbers depend on how it traverses a graph.
   private var references: [Int: Int]?
   private var waiting: [any ShownObject] = []
 
@@ -34,7 +34,7 @@ struct CaseText {
     text.withUTF8Buffer { bytes.append(contentsOf: $0) }
   }
 
-  /// Begins a line.
+  /// Starts a line.
   mutating func begin(_ name: String) {
     if !bytes.isEmpty { bytes.append(Self.separator) }
     add(name)
@@ -46,7 +46,7 @@ struct CaseText {
     value.show(to: &self)
   }
 
-  /// Writes a model with a line for each field, and one for each object that it refers to.
+  /// Writes a model with a line per field and per object that it refers to.
   mutating func model(_ name: String, _ value: some ShownModel) {
     (prefix, numbers) = (name, [:])
     if let object = value as? any ShownObject {
@@ -110,7 +110,7 @@ struct CaseText {
     isFirst = false
   }
 
-  /// Writes the number of an object, which is written later.
+  /// Writes the number of an object. The object itself follows later.
   mutating func reference(_ object: some ShownObject) {
     let number = numbers[ObjectIdentifier(object)] ?? numbers.count
     if numbers.updateValue(number, forKey: ObjectIdentifier(object)) == nil { waiting.append(object) }
@@ -150,7 +150,7 @@ struct CaseText {
   }
 }
 
-/// FNV-1a of 64 bits.
+/// The FNV-1a hash with 64 bits.
 struct Digest {
   private var hash: UInt64 = 0xcbf2_9ce4_8422_2325
 
@@ -167,7 +167,7 @@ struct Digest {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// Six bits of it, as a digit of base 64.
+  /// Six bits of the hash, as a base-64 digit.
   var mark: UInt8 {
     let digits: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     return digits.utf8Start[Int((hash ^ hash >> 32) & 63)]
@@ -192,7 +192,7 @@ extension ShownModel {
   }
 }
 
-/// An object, whose references have its number.
+/// An object. References to it are written as its number.
 protocol ShownObject: AnyObject, ShownModel {}
 
 extension ShownObject {
@@ -218,7 +218,7 @@ extension UInt16: Shown {}
 extension UInt32: Shown {}
 extension UInt64: Shown {}
 extension UInt128: Shown {}
-// `description` has the fewest digits that read back as the same number, and no locale.
+// `description` has the fewest digits that read back as the same number, regardless of the locale.
 extension Float: Shown { func show(to text: inout CaseText) { text.add(description) } }
 extension Double: Shown { func show(to text: inout CaseText) { text.add(description) } }
 extension Decimal: Shown { func show(to text: inout CaseText) { text.add("\(self)") } }
@@ -265,8 +265,8 @@ extension Dictionary: Shown where Key: Shown & Comparable, Value: Shown {
 }
 
 extension ArchiveValue: Shown {
-  /// The kinds of values differ in their text. Keys of objects stand in their order, and those of records in the order of
-  /// their bytes, since that of a record is not part of its value.
+  /// Different kinds of values have different texts. Keys of objects keep their order. Keys of records are sorted by their bytes,
+  /// because their order isn't part of the value.
   func show(to text: inout CaseText) {
     switch self {
     case .null: text.add("null")
@@ -362,7 +362,6 @@ extension MergeState: Shown {
 }
 
 extension CaseText {
-  /// Writes all lines of a report.
   mutating func report(_ name: String, _ report: MergeReport) {
     withOwnReferences { $0.lines(name, report) }
   }
@@ -416,7 +415,7 @@ extension CaseText {
     if !parts.isEmpty { line(name + ".parts", parts) }
   }
 
-  /// Writes what a piece of code threw, if it did.
+  /// Writes the error that a closure throws, if any.
   @discardableResult
   mutating func attempt(_ name: String, _ body: (inout CaseText) throws -> Void) -> Bool {
     do {

@@ -7,7 +7,7 @@ let features: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// A package of its own, so that who builds Strata never fetches what it is compared with.
+// A separate package, so that users of Strata never fetch the libraries that it is compared with.
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],

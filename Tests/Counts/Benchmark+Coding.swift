@@ -3,8 +3,8 @@ import StrataCore
 import StrataLegacy
 
 extension Benchmark {
-  /// Archives: one model of five fields, 100 tweets, one of an old version, and a keyed archive. As in Docs/Benchmarks.md, `encode`
-  /// and `decode` are without compression and checksum.
+  /// Archives of a model with five fields, of 100 tweets and of an old version, and a keyed archive. As in Docs/Benchmarks.md,
+  /// `encode` and `decode` work without compression and checksum.
   static var coding: [Benchmark] {
     coding("small", calls: 100) { Small.make(number: 7) } + coding("tweets") { try Tweet.make(100) } + [
       Benchmark("upgrade/record", calls: 10) {
@@ -29,7 +29,7 @@ extension Benchmark {
   private static func coding<T: Archivable & Equatable>(
     _ name: String, calls: Int = 1, _ make: @escaping () throws -> T
   ) -> [Benchmark] {
-    // One thread: instructions of others are not counted.
+    // One thread, because instructions of others are not counted.
     let (encoder, decoder) = (ArchiveEncoder(threads: 1), ArchiveDecoder())
     return [
       Benchmark("\(name)/encode", calls: calls) {

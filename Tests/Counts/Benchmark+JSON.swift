@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 extension Benchmark {
-  /// JSON text to models and back.
+  /// Decodes models from JSON text and encodes them.
   static var json: [Benchmark] {
     json("small", calls: 100, { Small.make(number: 7) }, text: { try JSONWriter().write($0) })
       + json("tweets", { try Tweet.make(100) }, text: { try $0.serverText() })

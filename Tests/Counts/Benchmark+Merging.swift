@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 extension Benchmark {
-  /// Merges of what a server sends: one model, a list by identity, and documents with their base.
+  /// Merges of server documents: into a model, into a list by identity, and with a base.
   static var merging: [Benchmark] {
     [
       Benchmark("merge/json-one", calls: 20) {
@@ -27,7 +27,7 @@ extension Benchmark {
           consume(try merged.merge(.json(text)))
         }
       },
-      // Reads three archives and merges them as `strata merge` does.
+      // Reads three archives and merges them like `strata merge`.
       Benchmark("merge/archive-base") {
         let models = Small.make(100)
         let encoder = ArchiveEncoder(compression: .none)

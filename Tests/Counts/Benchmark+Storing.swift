@@ -7,7 +7,7 @@ extension Benchmark {
   /// Rows of entities and snapshots, in databases in memory.
   static var storing: [Benchmark] {
     [
-      // Two documents in turns, so that one row in ten changes each time.
+      // Alternates between two documents, so that one row in ten changes each time.
       Benchmark("rows/apply-json", calls: 2) {
         let models = Small.make(100)
         let texts = [try JSONWriter().write(models.changed()), try JSONWriter().write(models)]
@@ -66,7 +66,7 @@ extension Benchmark {
     ]
   }
 
-  /// A table with these models in it.
+  /// A table with these models.
   private static func rows(_ models: [Small]) throws -> (DatabaseQueue, EntityStore) {
     let database = try DatabaseQueue()
     try database.write { db in
@@ -88,7 +88,7 @@ extension Benchmark {
     try database.read { db in try entities.fetchOne(Small.filter(Column("id") == id), in: db) }
   }
 
-  /// A store with these models under their identifiers. Its clock stands still.
+  /// A store with these models under their identifiers, and a fixed clock.
   private static func snapshots(_ models: [Small]) throws -> SnapshotStore {
     var options = StoreOptions()
     options.clock = { Date(timeIntervalSince1970: 1_700_000_000) }

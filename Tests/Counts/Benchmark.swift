@@ -1,9 +1,9 @@
 /// A call whose instructions are counted.
 struct Benchmark {
   let name: String
-  /// How often the call is made while it is counted. The script divides by it.
+  /// The number of calls during the measurement. The script divides by it.
   let calls: Int
-  /// Makes everything that the call needs, checks what it gives, and returns the call.
+  /// Creates everything that the call needs, checks its result, and returns the call.
   let prepare: () throws -> () throws -> Void
 
   init(_ name: String, calls: Int = 1, prepare: @escaping () throws -> () throws -> Void) {
@@ -12,10 +12,10 @@ struct Benchmark {
 
   func run() throws {
     let call = try prepare()
-    // Caches and pools are full after the first calls.
+    // The first calls fill caches and pools.
     for _ in 0..<3 { try call() }
     (Measured.call, Measured.calls) = (call, calls)
-    // By the pointer, since a direct call would not pass the function that has the name.
+    // Called through a pointer, because a direct call would bypass the function with the symbol name.
     let measured: @convention(c) () -> Void = measured
     measured()
     if let failure = Measured.failure { throw failure }
@@ -23,31 +23,31 @@ struct Benchmark {
   }
 }
 
-/// What the measured function calls, since it takes no arguments.
+/// The call of the measured function, which takes no arguments.
 private enum Measured {
   nonisolated(unsafe) static var call: (() throws -> Void)?
   nonisolated(unsafe) static var calls = 0
   nonisolated(unsafe) static var failure: (any Error)?
 }
 
-/// What is counted: callgrind collects while this runs.
+/// The measured function. callgrind collects while it runs.
 @_cdecl("strata_measured") @inline(never)
 func measured() {
   guard let call = Measured.call else { return }
   do { for _ in 0..<Measured.calls { try call() } } catch { Measured.failure = error }
 }
 
-/// Why the program ends with an error.
+/// An error that ends the program.
 struct Failure: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }
 }
 
-/// Ends the program where a benchmark does not give what it should.
+/// Ends the program if a benchmark has a wrong result.
 func check(_ isRight: Bool, _ claim: String) throws {
   guard isRight else { throw Failure("wrong result: \(claim)") }
 }
 
-/// Keeps the optimizer from dropping work whose result is not used.
+/// Keeps the optimizer from removing work whose result is unused.
 @inline(never)
 func consume<T>(_ value: T) { withExtendedLifetime(value) {} }

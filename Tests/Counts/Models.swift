@@ -1,9 +1,10 @@
 import Foundation
 import StrataCore
 
-// The form that `@Model(version:)` writes. The benchmarks compile this file as well, through a link; `Codable` serves their peers.
+// Models in the form that `@Model(version:)` generates. The benchmarks compile this file through a symbolic link, and their peers
+// need `Codable`.
 
-/// What the server adds to a tweet; version 3 of the tweet held it inline.
+/// The server's additions to a tweet. In version 3 the tweet contained these fields itself.
 struct Metadata: VersionedModel, Codable, Equatable, Sendable {
   var resultType: String
   var isoLanguageCode: String
@@ -28,7 +29,7 @@ extension Metadata {
   }
 }
 
-/// Who wrote a tweet.
+/// The author of a tweet.
 struct User: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var name: String
@@ -133,7 +134,7 @@ extension User {
   }
 }
 
-/// A tweet. A struct cannot hold itself, so `retweeted` has no element or one.
+/// A tweet. A struct cannot contain itself, so `retweeted` is an array of at most one element.
 struct Tweet: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var idText: String
@@ -250,7 +251,7 @@ extension Tweet {
   }
 }
 
-/// A model of five fields.
+/// A model with five fields.
 struct Small: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var name: String

@@ -1,10 +1,10 @@
 import Foundation
 import StrataCore
 
-// Tweets of the shape and size of those in Tests/Benchmarks, made from a seed, so that no corpus is needed: mostly Japanese text,
-// two thirds of them retweets, users with long descriptions.
+// Tweets with the shape and size of those in Tests/Benchmarks, generated from a seed, so that no corpus is needed: mostly
+// Japanese text, two thirds of them retweets, and users with long descriptions.
 
-/// Numbers that follow from a seed (SplitMix64).
+/// A random number generator with a seed (SplitMix64).
 struct SeededNumbers {
   private var state: UInt64
 
@@ -18,7 +18,7 @@ struct SeededNumbers {
     return Int((mixed ^ (mixed >> 31)) % UInt64(limit))
   }
 
-  /// Whether one of so many throws of a die succeeds.
+  /// Returns `true` once in `count` calls on average.
   mutating func isOne(in count: Int) -> Bool { next(below: count) == 0 }
 }
 
@@ -90,7 +90,7 @@ extension User {
 }
 
 extension [Tweet] {
-  /// The tweets as a server sends them: with members that the models do not have.
+  /// The tweets as a server sends them, with members that the models lack.
   func serverText() throws -> Data {
     try JSONWriter().write(Self.widened(JSONReader().read(JSONWriter().write(self))))
   }
@@ -101,7 +101,7 @@ extension [Tweet] {
     case .object(let object):
       let extra = object["screenName"] != nil ? userMembers : object["idText"] != nil ? tweetMembers : []
       let known = object.entries.map { ArchiveObject.Entry(key: $0.key, value: widened($0.value)) }
-      // One after each member that the model has, as long as there are any.
+      // An unknown member after each known one, as long as there are any.
       var entries: [ArchiveObject.Entry] = []
       for (place, entry) in known.enumerated() {
         entries.append(entry)

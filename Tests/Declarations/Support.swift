@@ -1,9 +1,9 @@
 import Foundation
 public import Strata
 
-// What each declaration of the catalogue is sent through. Compiled once, as the module Declarations.
+// The checks for each declaration of the catalogue. Compiled once, as the module Declarations.
 
-/// What is wrong with a declaration at run time.
+/// A failure of a declaration at run time.
 public struct Wrong: Error, CustomStringConvertible {
   public let description: String
   init(_ description: String) { self.description = description }
@@ -11,7 +11,7 @@ public struct Wrong: Error, CustomStringConvertible {
   public static func unexpected(_ what: String) -> Wrong { Wrong(what) }
 }
 
-/// Runs what a declaration is to stand, and says in a line what came of it.
+/// Runs the checks of a declaration and prints a line with the result.
 public func declared(_ name: String, _ body: () throws -> Void) {
   do {
     try body()
@@ -21,10 +21,10 @@ public func declared(_ name: String, _ body: () throws -> Void) {
 
 /// Sends a value through an archive, JSON, a dictionary, a copy, a merge, and an upgrade from a record of an older version.
 ///
-/// What comes back is compared by the bytes of its archive, so the declaration needs no conformance of its own.
+/// Results are compared by the bytes of their archives, so the declaration needs no conformance.
 ///
 /// - Parameters:
-///   - others: values that the archive of `value` must not be taken for.
+///   - others: values with archives that must differ from the archive of `value`.
 public func works<M: VersionedModel>(_ value: M, others: [M] = []) throws {
   let archive = try ArchiveEncoder().encode(value)
   func same(_ other: M, _ way: String) throws {
@@ -59,7 +59,7 @@ public func works<M: VersionedModel>(_ value: M, others: [M] = []) throws {
   try same(ArchiveDecoder().decode(M.self, from: ArchiveEncoder().encode(record)), "the upgrade")
 }
 
-/// Sends objects through an archive: JSON, dictionaries and copies of one object are trees.
+/// Sends objects through an archive. JSON, dictionaries and copies are trees and not tested.
 public func worksAsGraph<M: VersionedModel>(_ value: M) throws {
   let archive = try ArchiveEncoder().encode(value)
   guard try ArchiveEncoder().encode(ArchiveDecoder().decode(M.self, from: archive)) == archive else {
@@ -72,12 +72,12 @@ private func record(of archive: Data) throws -> ModelRecord? {
   return record
 }
 
-/// Fails where two texts differ.
+/// Throws if two texts differ.
 public func same(_ found: String, _ expected: String) throws {
   guard found == expected else { throw Wrong("found \(found), expected \(expected)") }
 }
 
-/// Fails where a condition does not hold.
+/// Throws if a condition does not hold.
 public func holds(_ condition: Bool, _ what: String) throws {
   guard condition else { throw Wrong(what) }
 }

@@ -1,13 +1,13 @@
-// A library that is loaded before a program (LD_PRELOAD) and makes its calls to the system fail. Only calls for files whose path
-// begins with a given one count. StrataTestSupport/Faults.swift compiles it and says what fails:
+// A library that is loaded before a program (LD_PRELOAD) and makes its system calls fail. Only calls for files with a given path
+// prefix count. StrataTestSupport/Faults.swift compiles it and sets the failing calls:
 //
-//     STRATA_FAULT_PATH   what paths begin with
-//     STRATA_FAULT_AT     which call fails, from 1; none if it is 0
+//     STRATA_FAULT_PATH   the path prefix
+//     STRATA_FAULT_AT     the number of the failing call, from 1; none if it is 0
 //     STRATA_FAULT_ERROR  the error number; 0 is a short read or write, of half of the bytes
 //     STRATA_FAULT_THEN   the error number of all calls after it; 0 if there is none
-//     STRATA_FAULT_MARK   a file that is made when the call fails
+//     STRATA_FAULT_MARK   a file that is created when the call fails
 //
-// A test that runs in the program sets the same by strata_fault, and asks strata_fault_calls how many calls there were.
+// A test inside the program sets the same with strata_fault, and gets the number of calls from strata_fault_calls.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 static char prefix[PATH_MAX];
 static atomic_int calls, place, first, then_error;
 static const char *mark;
-// Whether a descriptor is of a file that counts.
+// Whether the file of a descriptor has the prefix.
 static atomic_char counted[4096];
 
 void strata_fault(const char *path, int at, int error, int then) {
@@ -53,7 +53,7 @@ __attribute__((constructor)) static void start(void) {
 static int is_counted(const char *path) { return prefix[0] && path && !strncmp(path, prefix, strlen(prefix)); }
 static int is_open(int fd) { return fd >= 0 && fd < 4096 && counted[fd]; }
 
-// The error number of a call that counts: 0 if it is made, and -1 if it is short.
+// The error number of a counted call: 0 if it is executed, and -1 if it is short.
 static int fault(void) {
   int call = ++calls;
   if (!place || call < place) return 0;
@@ -101,7 +101,7 @@ OPEN(openat64, folder, (int folder, const char *path, int flags, ...))
 int close(int fd) {
   int error = is_open(fd) ? fault() : 0;
   if (fd >= 0 && fd < 4096) counted[fd] = 0;
-  // A close that fails has closed all the same.
+  // A failing close closes the descriptor anyway.
   int result = (int)syscall(SYS_close, fd);
   if (error <= 0) return result;
   errno = error;

@@ -7,8 +7,7 @@ let features: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// Only a toolchain with libFuzzer links these flags, so that a plain build of this package makes a program that runs
-// the files it is given and no more.
+// Only a toolchain with libFuzzer can link these flags. Without them the program just runs the given files.
 let isFuzzing = Context.environment["FUZZ"] != nil
 
 let package = Package(

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens every archive of a folder with tools that know nothing of this library, and compares what they find.
+"""Opens every archive of a folder with tools that are independent of this library, and compares the results.
 
 Usage: check.py [FOLDER]      (Fixtures/ of this repository unless given)
 
@@ -30,11 +30,11 @@ RECORDS = range(57344, 57600)
 
 
 class NotComparable(Exception):
-    """What cbor2 cannot hold in a Python type, though the archive is valid."""
+    """A valid value that cbor2 cannot represent as a Python type."""
 
 
-# Both sides are brought into one form of nested tuples. It holds what both can tell: cbor2 gives Float and Double as
-# one type, dates as datetimes, and neither the order of sets nor of maps.
+# Both sides are converted to nested tuples, with the information that both have: cbor2 has one type for Float and Double,
+# returns dates as datetimes, and does not keep the order of sets and maps.
 
 def number(value):
     return ("float", "nan" if math.isnan(value) else struct.pack(">d", value))
@@ -90,7 +90,7 @@ class FromCBOR2:
     def __init__(self, root):
         # Sets lose their order in Python, so definitions are collected before any reference is resolved.
         self.definitions, self.ambiguous = {}, set()
-        # cbor2 puts the object itself where tag 29 refers to it, so references are known by the identity of objects.
+        # cbor2 replaces tag 29 by the object itself, so references are recognized by the identity of objects.
         self.numbers = {}
         self.collect(root)
         self.form = self.convert(root)
@@ -165,7 +165,7 @@ class FromCBOR2:
 
 
 def compare(value, body):
-    """What to say about cbor2; raises Invalid where it sees something else."""
+    """A note about cbor2. Raises Invalid if it decodes something else."""
     if cbor2 is None:
         return "cbor2 skipped"
     try:
@@ -185,7 +185,7 @@ def compare(value, body):
 
 
 def check(path):
-    """What was found, in a few words; raises Invalid."""
+    """A short description of the archive. Raises Invalid."""
     tested = subprocess.run(["gunzip", "-t"], stdin=path.open("rb"), stderr=subprocess.PIPE, check=False)
     if tested.returncode != 0:
         raise Invalid("gunzip -t: %s" % tested.stderr.decode(errors="replace").strip())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a field of each type must make of every form of JSON.
+"""Computes the expected value of a field of each type for every form of JSON.
 
     python3 Tests/Interop/json_forms.py > Fixtures/json/forms.tsv
 
@@ -73,14 +73,14 @@ def date(text):
         moment = datetime.fromisoformat(text.replace('Z', '+00:00'))
     except ValueError:
         return None
-    # Nothing is subtracted in another zone, where the year 1 has days before it.
+    # Dates are not converted to other zones, in which some precede the year 1.
     whole = moment.replace(tzinfo=timezone.utc) - datetime(1970, 1, 1, tzinfo=timezone.utc) - moment.utcoffset()
     seconds = whole.days * 86400 + whole.seconds + Fraction(whole.microseconds, 1000000)
     return str(float(seconds))
 
 
 def data(text):
-    """Groups of four characters (RFC 4648, section 4); Python takes padding behind a full group."""
+    """Groups of four characters (RFC 4648, section 4). Python accepts padding after a full group."""
     if not re.fullmatch('(?:.{4})*(?:.{4}|.{3}=|.{2}==)?', text, re.DOTALL) or re.search('=[^=]', text) or text.count('=') > 2:
         return None
     try:
@@ -90,10 +90,10 @@ def data(text):
 
 
 def url(text):
-    """A reference of RFC 3986, and not the empty one."""
+    """A nonempty reference of RFC 3986."""
     allowed = r"(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+"
     first = re.split('[/?#]', text)[0]
-    # What is before a colon is a scheme, and brackets are around an address.
+    # A scheme precedes a colon, and brackets surround an address.
     has_scheme = ':' not in first or re.match(r'[A-Za-z][A-Za-z0-9+.\-]*:', first)
     return spelled(text) if has_scheme and re.fullmatch(allowed, text) else None
 
@@ -110,7 +110,7 @@ def level(json_text):
 
 
 def value(json_text):
-    """The value itself: a number by all its digits, objects in their order."""
+    """The value with all digits of numbers, and objects in their order."""
     def spell(found):
         if found is None or isinstance(found, bool):
             return json.dumps(found)
@@ -124,7 +124,7 @@ def value(json_text):
         return '{' + ' '.join(f'{spelled(key)}:{spell(inner)}' for key, inner in found.items()) + '}'
 
     def marked(found):
-        """Texts with a mark before them, so that they are told from numbers."""
+        """Texts with a prefix that distinguishes them from numbers."""
         if isinstance(found, str):
             return found if found.startswith('#') else "'" + found
         if isinstance(found, list):

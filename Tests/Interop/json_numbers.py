@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What fields of each type must make of numbers in JSON, by exact arithmetic.
+"""Computes the expected values of fields of each type for numbers in JSON, with exact arithmetic.
 
     python3 Tests/Interop/json_numbers.py > Fixtures/json/numbers.tsv
 
@@ -15,7 +15,7 @@ INTEGERS = [(bits, signed) for signed in (True, False) for bits in (8, 16, 32, 6
 
 
 def parts(text):
-    """Sign, digits without zeros on either side, and the power of ten of the last one."""
+    """Sign, digits without leading and trailing zeros, and the power of ten of the last digit."""
     sign, whole, fraction, exponent = re.fullmatch(r'(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?', text).groups()
     digits, power = whole + (fraction or ''), int(exponent or 0) - len(fraction or '')
     digits = digits.lstrip('0')
@@ -50,7 +50,7 @@ def nearest(number, precision, least, greatest):
 
 
 def floating(text, precision, least, greatest):
-    """The bits; an integer of up to 128 bits is refused unless it is exact."""
+    """The bits. An integer of up to 128 bits is refused unless it is exact."""
     number = exact(text)
     found = nearest(number, precision, least, greatest)
     if found is None:
@@ -66,23 +66,23 @@ def floating(text, precision, least, greatest):
 
 
 def integer(text, bits, signed, whole):
-    """An integer field takes integers; a lenient one every number without a fraction."""
+    """An integer field accepts integers, and a lenient one every number without a fraction."""
     number = exact(text)
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1)) if signed else (0, 2 ** bits)
     if number.denominator > 1 or not low <= number < high:
         return '-'
-    # Minus zero is no integer, whose sign would be lost.
+    # Minus zero is refused, because an integer would lose its sign.
     if not whole and (not re.fullmatch(r'-?\d+', text) or text == '-0'):
         return '-'
     return str(number)
 
 
 def decimal(text):
-    """Digits and power; a type of 38 digits may refuse others than these, but may not change them."""
+    """Digits and power. A type of 38 digits may refuse numbers with more, but may not change them."""
     sign, digits, power = parts(text)
     if not digits:
         return '!0e0'
-    # Trailing zeros may stand in for a power that is too high.
+    # Trailing zeros can replace a power that is too high.
     must = len(digits) <= 38 and -128 <= power <= 127
     return f'{"!" if must else "?"}{sign}{digits}e{power}'
 
@@ -103,7 +103,7 @@ def texts():
                 found += [str(sign * (2 ** bits + offset)), f'{sign * (2 ** bits + offset)}.0', f'{sign * (2 ** bits + offset)}e0']
     generator = random.Random(16)
     for _ in range(100):
-        # Between two neighbours of single precision: just there, and a digit more or less far behind.
+        # Halfway between two neighbors of single precision, and next to it.
         significand, exponent = generator.randrange(2 ** 23, 2 ** 24), generator.randrange(-60, 61)
         middle = Fraction(2 * significand + 1) * Fraction(2) ** (exponent - 1)
         places = max(0, 1 - exponent)

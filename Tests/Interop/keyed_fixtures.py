@@ -12,7 +12,7 @@ UID = plistlib.UID
 
 
 class Objects:
-    """The table of a keyed archive: what is added has a number from then on."""
+    """The table of a keyed archive. Each added object gets a number."""
 
     def __init__(self):
         self.objects, self.classes = ["$null"], {}
@@ -54,7 +54,7 @@ class Objects:
 
 
 def bookmarks():
-    """Two folders that refer to each other, as Mantle writes them."""
+    """Two folders that refer to each other, in Mantle's form."""
     table = Objects()
     all_folder, news = table.add(), table.add()
     table.fill(

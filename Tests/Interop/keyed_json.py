@@ -23,7 +23,7 @@ import urllib.parse
 import uuid
 
 
-# plistlib rounds dates to microseconds. These two stand in for the module `datetime` inside of it, and keep the seconds.
+# plistlib rounds dates to microseconds. These two classes replace its module `datetime`, and keep the seconds.
 
 class Moment(float):
     """Seconds since 2001-01-01, UTC."""
@@ -47,7 +47,7 @@ def loads(data):
 
 
 def plain_dates(value, seen):
-    """XML gives an Epoch for a date; everywhere a Moment is wanted. Containers are changed in place."""
+    """Replaces each Epoch, which XML dates become, with a Moment. Changes containers in place."""
     if isinstance(value, Epoch):
         return value.moment
     if isinstance(value, (list, dict)) and id(value) not in seen:
@@ -58,10 +58,10 @@ def plain_dates(value, seen):
     return value
 
 
-# Values that Python has no type of its own for.
+# Values without a Python type.
 
 class Node:
-    """An object with identity. `fields` are those of a record; of a collection that holds itself it is `value`."""
+    """An object with identity. A record has `fields`, and a collection that contains itself has `value`."""
 
     def __init__(self, name=None):
         self.name, self.version, self.fields, self.value = name, None, [], None
@@ -84,7 +84,7 @@ class Broken(Exception):
 
 
 def identity(value):
-    """What makes two values equal, types included."""
+    """The key by which values are compared, including their types."""
     if isinstance(value, Node):
         return ("node", id(value))
     if isinstance(value, dict):
@@ -139,7 +139,7 @@ def distinct(elements):
                     for mark in dict.fromkeys(map(identity, elements)))
 
 
-# What each class of Foundation is.
+# The type of each Foundation class.
 
 def string(fields):
     text = fields.get("NS.string", fields.get("NS.bytes"))
@@ -195,7 +195,7 @@ def counted_set(fields):
     return pairs
 
 
-# RFC 3986, appendix A: a URI or a relative reference. What stands in brackets is not looked into.
+# RFC 3986, appendix A: a URI or a relative reference. The content of brackets is not checked.
 PCHAR = r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})"
 ADDRESS = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+\-.]*:|(?![^/?#]*:))"
@@ -367,7 +367,7 @@ class Archive:
         return None
 
     def target(self, value):
-        """What a value is or refers to, and what tells it from others."""
+        """A value or the object that it refers to, and its identity."""
         place = None
         for _ in range(64):
             number = self.uid(value)
@@ -510,7 +510,7 @@ def moment(value):
         exact = decimal.Decimal(repr(float(value)))
         seconds = math.floor(value)
         fraction = exact - seconds
-        # Python's dates begin with the year 1; 400 years have always the same length.
+        # Python's dates begin with the year 1. All periods of 400 years have the same length.
         years = 400 if seconds < 0 else 0
         try:
             date = datetime.datetime(2001, 1, 1) + datetime.timedelta(days=146097 * years // 400, seconds=seconds)
@@ -546,7 +546,7 @@ def line(path):
 
 
 def difference(ours, theirs, path=""):
-    """The way to the first difference, and both sides of it."""
+    """The path of the first difference, and both values."""
     if type(ours) is dict and type(theirs) is dict and list(ours) == list(theirs):
         for key in ours:
             if json.dumps(ours[key]) != json.dumps(theirs[key]):
@@ -576,7 +576,6 @@ def compare(strata, paths):
 def main():
     arguments = sys.argv[1:]
     if arguments[:1] == ["--compare"] and len(arguments) > 2:
-        # The stack of this thread is not the one that counts.
         return 0 if compare(arguments[1], arguments[2:]) else 1
     if not arguments or arguments[0].startswith("--"):
         print(__doc__, file=sys.stderr)

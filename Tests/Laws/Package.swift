@@ -8,12 +8,13 @@ let features: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-// A package of its own: its hundreds of models would slow down every build of the tests. `Tests/Scripts/laws` writes them and runs it.
+// A separate package, because its hundreds of models would slow down every build of the tests. `Tests/Scripts/laws` writes the
+// models and runs it.
 let package = Package(
   name: "Laws",
   platforms: [.macOS(.v15)],
   dependencies: [
-    // The traits of Tests/Recipes, so that both build Strata in the same way in one build folder.
+    // The traits of Tests/Recipes, so that both packages can share a build folder.
     .package(name: "Strata", path: "../..", traits: ["Macros", "Store", "Logging", "Collections"]),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),

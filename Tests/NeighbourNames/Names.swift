@@ -1,4 +1,4 @@
-// Names of types that libraries declare which apps import beside Strata. A file that imports both must be able to name either.
+// Names of types of libraries that apps import in addition to Strata. A file that imports both must be able to name either type.
 
 // GRDB
 open class Record { public init() {} }
@@ -22,7 +22,7 @@ public protocol PersistentModel {}
 // RealmSwift
 open class Object { public init() {} }
 
-// Others, and apps themselves
+// Other libraries, and apps
 public struct Value { public init() {} }
 public struct Check { public init() {} }
 public struct Conversion { public init() {} }

@@ -11,8 +11,8 @@ let features: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-// A package of its own, so that who builds Strata never fetches what the recipes of Docs/Recipes.md use it beside. SwiftPM knows a package
-// at a path by the name of its folder, so a clone in a folder called recipes cannot be told from this package: call it otherwise.
+// A separate package, so that users of Strata never fetch the libraries of the recipes in Docs/Recipes.md. SwiftPM identifies a
+// package at a path by the name of its folder, so a clone of the repository must not be in a folder called recipes.
 let package = Package(
   name: "Recipes",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -54,7 +54,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: features),
-    // Here and not with the other tests, which are built without the trait Collections.
+    // These tests are here, because the other tests are built without the trait Collections.
     .testTarget(
       name: "StrataCollectionsTests",
       dependencies: [

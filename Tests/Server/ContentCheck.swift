@@ -2,7 +2,7 @@ internal import Foundation
 internal import StrataCore
 internal import StrataRemote
 
-/// Looks at the content of a request that changes something.
+/// Checks the content of a request that changes a record.
 struct ContentCheck {
   let request: HTTPRequest
 
@@ -12,9 +12,9 @@ struct ContentCheck {
     request.method == "PATCH" ? ["application/merge-patch+json", "application/json"] : ["application/json"]
   }
 
-  /// What can be told without reading it.
+  /// Checks the size and the media type, without reading the content.
   ///
-  /// - Throws: ``Problem`` where there is too much of it, or it is of another type than JSON.
+  /// - Throws: ``Problem`` if the content is too large or its type is not JSON.
   func run(sizeLimit: Int) throws {
     guard request.body?.count ?? 0 <= sizeLimit else {
       throw Problem(413, "the content has more than \(sizeLimit) bytes; fewer are needed")
@@ -30,12 +30,12 @@ struct ContentCheck {
     }
   }
 
-  /// The object that it is.
+  /// The content as an object.
   ///
-  /// - Throws: ``Problem`` where it is no JSON, or no object.
+  /// - Throws: ``Problem`` if the content isn't JSON, or isn't an object.
   func object() throws -> ArchiveObject {
     let value: ArchiveValue
-    // Which of two values under one key counts would be a guess.
+    // Using one of two values with the same key would be a guess.
     do { value = try JSONReader.refusingDuplicates().read(request.body ?? Data()) } catch {
       throw Problem(400, "the content cannot be read: \(ServeError.message(of: error))")
     }

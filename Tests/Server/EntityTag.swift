@@ -1,40 +1,41 @@
 internal import Foundation
 internal import StrataCore
 
-/// An entity tag, which tells one state of a resource from others (RFC 9110, section 8.8.3).
+/// An entity tag, which identifies a state of a resource (RFC 9110, section 8.8.3).
 struct EntityTag: Sendable, Hashable {
   let isWeak: Bool
-  /// What stands between the quotes.
+  /// The text between the quotes.
   let opaque: String
 
-  /// What `If-Match` and `If-None-Match` name.
+  /// The value of `If-Match` or `If-None-Match`.
   enum Condition: Sendable, Hashable {
-    /// `*`, which any state matches.
+    /// `*`, which matches any state.
     case any
     case tags([EntityTag])
   }
 
   init(isWeak: Bool = false, opaque: String) { (self.isWeak, self.opaque) = (isWeak, opaque) }
 
-  /// The strong tag of bytes: half of their digest. So it is the same in each run of the program, and another for other bytes.
+  /// The strong tag of the bytes: half of their digest. It is the same in each run of the program, and differs for different
+  /// bytes.
   init(of content: Data) {
     let digest = SHA256.digest(of: content.bytes)
     let digits = digest.prefix(16).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
     self.init(opaque: digits.joined())
   }
 
-  /// As a header has it.
+  /// The tag as a header value.
   var text: String { (isWeak ? "W/" : "") + "\"\(opaque)\"" }
 
-  /// Whether both are strong, and the same (section 8.8.3.2).
+  /// Whether both tags are strong and equal (section 8.8.3.2).
   func matchesStrongly(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
 
-  /// Whether both are the same, weak or strong.
+  /// Whether the tags are equal, regardless of their strength.
   func matchesWeakly(_ other: EntityTag) -> Bool { opaque == other.opaque }
 }
 
 extension EntityTag.Condition {
-  /// Reads the value of a field (section 13.1.1). What is no tag, up to the next comma, matches nothing.
+  /// Parses a header value (section 13.1.1). Invalid text up to the next comma matches nothing.
   init(_ field: String) {
     guard field.trimmingCharacters(in: .whitespaces) != "*" else {
       self = .any
@@ -52,7 +53,7 @@ extension EntityTag.Condition {
     self = .tags(tags)
   }
 
-  /// The tag that begins at a place, which is then behind it; `nil` where none does.
+  /// Parses the tag at a position and advances the position past it. Returns `nil` if there is no tag.
   private static func tag(in bytes: [UInt8], at place: inout Int) -> EntityTag? {
     let isWeak = bytes[place...].starts(with: "W/".utf8)
     let start = place + (isWeak ? 2 : 0)

@@ -1,20 +1,20 @@
 internal import Foundation
 internal import StrataRemote
 
-/// The conditions of a request, and what they come to (RFC 9110, section 13).
+/// The preconditions of a request, and their outcome (RFC 9110, section 13).
 struct Preconditions {
   enum Outcome {
     case hold
-    /// 304.
+    /// Answered with 304.
     case notModified
-    /// 412.
+    /// Answered with 412.
     case fail
   }
 
-  /// What there is of the resource before the request.
+  /// The state of the resource before the request.
   struct State {
     let tag: EntityTag
-    /// `nil` where no time of a change is known, as for a list.
+    /// The time of the last change, or `nil` if it is unknown, as for a list.
     let modified: Date?
   }
 
@@ -33,9 +33,9 @@ struct Preconditions {
     !["If-Match", "If-Unmodified-Since", "If-None-Match", "If-Modified-Since"].contains { headers[$0] != nil }
   }
 
-  /// Takes the conditions in the order of section 13.2.2.
+  /// Evaluates the preconditions in the order of section 13.2.2.
   ///
-  /// - Parameter state: `nil` where there is no such resource.
+  /// - Parameter state: the state of the resource, or `nil` if it does not exist.
   func outcome(_ state: State?) -> Outcome {
     if let field = headers["If-Match"] {
       guard matches(field, state, { $0.matchesStrongly($1) }) else { return .fail }
@@ -62,9 +62,9 @@ struct Preconditions {
     }
   }
 
-  /// A date that cannot be read is as none (sections 13.1.3 and 13.1.4).
+  /// Parses a date. Invalid dates are ignored (sections 13.1.3 and 13.1.4).
   private func date(_ name: String) -> Date? { headers[name].flatMap { HTTPDate($0, now: now)?.date } }
 
-  /// Dates as they are sent and compared have no parts of a second.
+  /// Truncates a date to seconds, the precision of dates in headers.
   private func whole(_ date: Date) -> Date { Date(timeIntervalSince1970: date.timeIntervalSince1970.rounded(.down)) }
 }

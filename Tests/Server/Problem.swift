@@ -2,10 +2,10 @@ internal import Foundation
 internal import StrataCore
 internal import StrataRemote
 
-/// A request that is not answered as it wants to be, and why (RFC 9457).
+/// A request that cannot be fulfilled, with the reason (RFC 9457).
 struct Problem: Error {
   let status: Int
-  /// What is wrong, then what would be right.
+  /// The problem, then the remedy.
   let detail: String
   var headers: HTTPHeaders = [:]
 
@@ -13,7 +13,7 @@ struct Problem: Error {
     (self.status, self.detail, self.headers) = (status, detail, headers)
   }
 
-  /// The problem that an error is: one of the server itself, unless it is known.
+  /// Creates the problem for an error. An unknown error is a server error.
   init(_ error: any Error) {
     if let problem = error as? Problem {
       self = problem
@@ -22,7 +22,7 @@ struct Problem: Error {
     }
   }
 
-  /// The answer, of the type `application/problem+json`.
+  /// The response with the type `application/problem+json`.
   func response(url: URL) -> HTTPResponse {
     var headers = headers
     headers["Content-Type"] = "application/problem+json"

@@ -9,11 +9,11 @@ internal import FlyingSocks
   internal import Darwin
 #endif
 
-/// The sockets of a server, each of which sends at once what it is given.
+/// A socket pool that disables Nagle's algorithm, so that sockets send immediately.
 ///
-/// FlyingFox writes an answer in two parts. The system would hold back the second one until the first is confirmed, for which
-/// the other side takes its time: 40 ms on Linux (RFC 896, and RFC 1122, section 4.2.3.2). A socket waits for connections or
-/// requests before it writes, which is where it is met here.
+/// FlyingFox writes a response in two parts. The system would hold back the second one until the first is acknowledged, which
+/// takes 40 ms on Linux (RFC 896, and RFC 1122, section 4.2.3.2). A socket waits for connections or requests before it writes, so
+/// the option is set here.
 struct PromptSocketPool: AsyncSocketPool {
   private let pool: any AsyncSocketPool = HTTPServer.defaultPool()
 
@@ -22,7 +22,7 @@ struct PromptSocketPool: AsyncSocketPool {
   func run() async throws { try await pool.run() }
 
   func suspendSocket(_ socket: Socket, untilReadyFor events: Socket.Events) async throws {
-    // A socket that cannot do this is slower, and one that is closed fails where it waits.
+    // A socket without the option is slower. A closed socket fails in the wait.
     try? socket.setValue(true, for: BoolSocketOption(level: Int32(IPPROTO_TCP), name: TCP_NODELAY))
     try await pool.suspendSocket(socket, untilReadyFor: events)
   }

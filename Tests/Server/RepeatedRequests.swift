@@ -2,10 +2,10 @@ internal import Foundation
 internal import StrataCore
 internal import StrataRemote
 
-/// What was answered to changes with an `Idempotency-Key`, so that one that is sent twice counts once.
+/// The responses to changes with an `Idempotency-Key`, so that a repeated request is applied once.
 ///
-/// Of requests that failed nothing is kept: they changed nothing. The server forgets all when it stops, and the oldest beyond
-/// a number.
+/// Failed requests are not remembered, because they changed nothing. The server forgets all responses when it stops, and the
+/// oldest ones beyond a limit.
 struct RepeatedRequests: Sendable {
   private static let most = 10_000
 
@@ -17,9 +17,9 @@ struct RepeatedRequests: Sendable {
   private var known: [String: Known] = [:]
   private var keys: [String] = []
 
-  /// The answer that the same request got before; `nil` where its key is new.
+  /// The response to an earlier identical request, or `nil` if its key is new.
   ///
-  /// - Throws: ``Problem`` where another request had the key.
+  /// - Throws: ``Problem`` if a different request used the key.
   func answer(to request: HTTPRequest) throws -> HTTPResponse? {
     guard let key = request.headers["Idempotency-Key"], let found = known[key] else { return nil }
     guard found.fingerprint == Self.fingerprint(of: request) else {
@@ -28,7 +28,7 @@ struct RepeatedRequests: Sendable {
     return found.response
   }
 
-  /// Keeps the answer to a request that has a key.
+  /// Stores the response if the request has a key.
   mutating func note(_ response: HTTPResponse, to request: HTTPRequest) {
     guard let key = request.headers["Idempotency-Key"] else { return }
     known[key] = Known(fingerprint: Self.fingerprint(of: request), response: response)

@@ -1,18 +1,18 @@
 internal import Foundation
 internal import StrataCore
 
-/// A record of a list, as it is served.
+/// A record of a list.
 struct Resource: Sendable {
-  /// What names it in a path: the text of its id.
+  /// The text of the record's id, which names it in a path.
   let id: String
   let json: ArchiveValue
-  /// The JSON that is sent.
+  /// The record as JSON text.
   let content: Data
   let tag: EntityTag
-  /// When it last changed.
+  /// The time of the last change.
   let modified: Date
 
-  /// - Throws: ``Problem`` where the value is no object with an id.
+  /// - Throws: ``Problem`` if the value is not an object with an id.
   init(_ json: ArchiveValue, modified: Date) throws {
     guard case .object = json else {
       throw Problem(422, "the record is \(json.kind.withArticle); an object is needed")
@@ -27,7 +27,7 @@ struct Resource: Sendable {
     self.modified = modified
   }
 
-  /// The text of the id of a record; `nil` where it has none that can stand in a path.
+  /// The text of a record's id, or `nil` if it has none that a path can contain.
   static func id(of json: ArchiveValue) -> String? { json["id"].flatMap(text(ofID:)) }
 
   private static func text(ofID value: ArchiveValue) -> String? {

@@ -1,16 +1,16 @@
 internal import Foundation
 internal import StrataCore
 
-/// A list of records, in its order.
+/// An ordered list of records.
 struct ResourceList: Sendable {
-  /// What it is called in paths.
+  /// The name of the list in paths.
   let name: String
   private(set) var records: [Resource] = []
   private var places: [ExactKey: Int] = [:]
-  /// The greatest of the ids that are whole numbers, also of records that were removed: no id is given twice.
+  /// The greatest numeric id, including those of removed records, because ids are never reused.
   private var greatestNumber: Int64 = 0
 
-  /// - Throws: ``ServeError`` where a value is no object with an id of its own.
+  /// - Throws: ``ServeError`` if a value is not an object with a unique id.
   init(name: String, values: [ArchiveValue], modified: Date) throws {
     self.name = name
     for (place, value) in values.enumerated() {
@@ -25,29 +25,28 @@ struct ResourceList: Sendable {
     }
   }
 
-  /// The records as one JSON value.
   var json: ArchiveValue { .array(records.map(\.json)) }
 
   subscript(id: String) -> Resource? { places[ExactKey(id)].map { records[$0] } }
 
-  /// Whether all ids are whole numbers, and there was one.
+  /// Whether all ids are integers and there has been at least one.
   private var hasNumbers: Bool {
     greatestNumber > 0 && records.allSatisfy { $0.json["id"]?.integer(as: Int64.self) != nil }
   }
 
-  /// The id of a record that is to be made: the next number in a list of numbers, else the text that is given.
+  /// The id of a new record: the next number if all ids are numbers, otherwise the given text.
   func nextID(_ text: () -> String) -> ArchiveValue {
     let (next, isBeyond) = greatestNumber.addingReportingOverflow(1)
     return hasNumbers && !isBeyond ? .int(next) : .string(text())
   }
 
-  /// The id that a text in a path stands for: a number in a list of numbers, else the text.
+  /// The id that a text in a path denotes: a number if all ids are numbers, otherwise the text.
   func id(ofText text: String) -> ArchiveValue {
     guard hasNumbers, let number = Int64(text), String(number) == text else { return .string(text) }
     return .int(number)
   }
 
-  /// Puts a record in the place of the one with its id, or at the end.
+  /// Replaces the record with the same id, or appends the record.
   mutating func put(_ record: Resource) {
     guard let place = places[ExactKey(record.id)] else { return append(record) }
     records[place] = record

@@ -1,11 +1,11 @@
-/// How a server answers.
+/// Settings of the server.
 struct ResourceOptions: Sendable {
-  /// What requests must bring as a bearer token (RFC 6750); `nil` for none.
+  /// The required bearer token (RFC 6750), or `nil` if none is required.
   var token: String?
-  /// For how many seconds an answer is fresh; `nil` where it must be asked for again each time.
+  /// The number of seconds for which a response is fresh, or `nil` if it must be revalidated each time.
   var maxAge: Int?
-  /// The size of the pages where none is asked for; `nil` for whole lists.
+  /// The default page size, or `nil` for whole lists.
   var pageSize: Int?
-  /// The greatest number of bytes that the content of a request may have.
+  /// The largest accepted content of a request, in bytes.
   var sizeLimit = 16 << 20
 }

@@ -1,13 +1,14 @@
 internal import Foundation
 
-/// The records of an answer to a query, and the links to other parts of the same list (RFC 8288).
+/// The records in the response to a query, and links to other parts of the list (RFC 8288).
 struct ResourcePage: Sendable {
   let records: ArraySlice<Resource>
-  /// The value of the field `Link`; `nil` where the answer is the whole list.
+  /// The value of the header `Link`, or `nil` if the response is the whole list.
   let links: String?
-  /// The JSON that is sent.
+  /// The records as JSON text.
   let content: Data
-  /// The tag of the content and the links: a list that grew has the same first page, and another next one.
+  /// The tag of the content and the links. If a list grows, its first page may stay the same while the link to the next one
+  /// changes.
   let tag: EntityTag
 
   init(_ records: [Resource], _ window: ResourceQuery.Window?, url: URL) {
@@ -26,7 +27,7 @@ struct ResourcePage: Sendable {
     case .range(let offset, let limit):
       let rest = records.dropFirst(offset)
       self.records = limit.map { rest.prefix($0) } ?? rest
-      // Parts of nothing lead nowhere.
+      // Empty parts have no links.
       guard let limit, limit > 0 else { break }
       func link(_ relation: String, _ offset: Int) { links.append((relation, [("offset", offset), ("limit", limit)])) }
       if limit < rest.count { link("next", offset + limit) }
@@ -47,7 +48,7 @@ struct ResourcePage: Sendable {
     tag = EntityTag(of: content + Data((self.links ?? "").utf8))
   }
 
-  /// The product, or the greatest number where it is beyond.
+  /// The product, or the greatest integer if it overflows.
   private static func product(_ one: Int, _ other: Int) -> Int {
     let (product, isBeyond) = one.multipliedReportingOverflow(by: other)
     return isBeyond ? .max : product

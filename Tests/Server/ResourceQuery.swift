@@ -1,25 +1,25 @@
 internal import Foundation
 internal import StrataCore
 
-/// What a query asks of a list: which records, and which part of them.
+/// A query of a list: the filters and the requested part.
 struct ResourceQuery: Sendable {
-  /// A part of a list.
+  /// The requested part of a list.
   enum Window: Sendable, Hashable {
-    /// Pages are counted from 1.
+    /// A page, counted from 1.
     case page(Int, size: Int)
-    /// `nil` is no limit.
+    /// A range. `nil` means no limit.
     case range(offset: Int, limit: Int?)
   }
 
-  /// Records must have one of the texts under each path.
+  /// For each path, the texts of which a record must have one.
   private(set) var filters: [(path: String, texts: [String])] = []
   private(set) var window: Window?
 
   private static let windowNames = ["page", "per_page", "offset", "limit"]
   private static let defaultSize = 20
 
-  /// - Parameter pageSize: the size of the pages where none is asked for; `nil` for the whole list.
-  /// - Throws: ``Problem`` where a number is none, or pages and offsets are mixed.
+  /// - Parameter pageSize: the default page size, or `nil` for the whole list.
+  /// - Throws: ``Problem`` if a number is invalid, or if pages and offsets are mixed.
   init(_ url: URL, pageSize: Int?) throws {
     var numbers: [String: String] = [:]
     for item in URLQueryText(url).items {
@@ -52,7 +52,7 @@ struct ResourceQuery: Sendable {
     }
   }
 
-  /// Whether a record is one of those that are asked for.
+  /// Whether a record matches the filters.
   func matches(_ json: ArchiveValue) -> Bool {
     filters.allSatisfy { filter in
       guard let value = Self.value(at: filter.path, in: json) else { return false }
@@ -60,7 +60,7 @@ struct ResourceQuery: Sendable {
     }
   }
 
-  /// The value under a key, or else at keys with dots between them.
+  /// The value for a key, or for the keys of a path with dots.
   private static func value(at path: String, in json: ArchiveValue) -> ArchiveValue? {
     if let value = json[path] { return value }
     var value = json
@@ -71,7 +71,7 @@ struct ResourceQuery: Sendable {
     return value
   }
 
-  /// Whether a value has a text, or an array a value that has it. Null has the text `null`.
+  /// Whether a value, or an element of an array, has the given text. The text of null is `null`.
   private static func matches(_ value: ArchiveValue, _ text: String) -> Bool {
     if case .array(let elements) = value { return elements.contains { matches($0, text) } }
     return (value.isNull ? "null" : value.scalarText).map { ExactKey.isSame($0, text) } ?? false

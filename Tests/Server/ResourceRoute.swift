@@ -1,22 +1,22 @@
 internal import Foundation
 
-/// What a path leads to.
+/// The resource that a path names.
 enum ResourceRoute: Sendable, Hashable {
   /// `/api/tasks`
   case list(String)
   /// `/api/tasks/t1`
   case record(String, id: String)
-  /// `/api/projects/p1/tasks`: those of a list whose member leads to a record of another one.
+  /// `/api/projects/p1/tasks`: the records of a list that refer to a record of another list.
   case nested(parent: String, id: String, list: String)
 
-  /// What all paths begin with.
+  /// The prefix of all paths.
   static let root = "/api"
 
-  /// - Returns: `nil` for a path of any other form.
+  /// - Returns: `nil` for any other path.
   init?(_ url: URL) {
     var parts = url.path(percentEncoded: true).split(separator: "/", omittingEmptySubsequences: false)[...]
     guard parts.popFirst() == "", parts.popFirst() == Self.root.dropFirst() else { return nil }
-    // A slash at the end says nothing.
+    // A trailing slash is ignored.
     if parts.last == "" { parts.removeLast() }
     let names = parts.compactMap { $0.removingPercentEncoding }
     guard names.count == parts.count, !names.contains("") else { return nil }
@@ -28,7 +28,7 @@ enum ResourceRoute: Sendable, Hashable {
     }
   }
 
-  /// The methods that can be used there.
+  /// The allowed methods.
   var methods: [String] {
     switch self {
     case .list: ["GET", "HEAD", "POST"]
@@ -37,8 +37,8 @@ enum ResourceRoute: Sendable, Hashable {
     }
   }
 
-  /// The members by which records may lead to one of a list: `project_id` for `projects`, and for `movies` both `movie_id` and
-  /// `movy_id`, since only a dictionary knows which of them is meant.
+  /// The members with which records may refer to a list: `project_id` for `projects`, and both `movie_id` and `movy_id` for
+  /// `movies`, because only a dictionary could tell the right singular.
   static func references(to list: String) -> [String] { singulars(list).map { $0 + "_id" } }
 
   private static func singulars(_ plural: String) -> [String] {

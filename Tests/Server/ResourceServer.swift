@@ -2,9 +2,9 @@ internal import Foundation
 internal import StrataCore
 internal import StrataRemote
 
-/// Answers requests about lists of records, without a socket: what it is given alone decides what it answers.
+/// Answers requests for lists of records, without a socket. Responses depend only on the arguments.
 ///
-/// The order of the checks is that of RFC 9110, section 13.2: first what needs no content, then the conditions, then the content.
+/// The checks follow RFC 9110, section 13.2: first those without the content, then the preconditions, then the content.
 struct ResourceServer: Sendable {
   private(set) var lists: [ResourceList]
   let options: ResourceOptions
@@ -15,9 +15,9 @@ struct ResourceServer: Sendable {
   private var repeated = RepeatedRequests()
 
   /// - Parameters:
-  ///   - storage: where changes are written; `nil` where they are forgotten.
-  ///   - now: the time of day.
-  ///   - makeID: a text that was never given before, for the id of a record.
+  ///   - storage: receives changed lists. If it is `nil`, changes are lost when the server stops.
+  ///   - now: the current time.
+  ///   - makeID: a unique text for the id of a new record.
   init(
     _ lists: [ResourceList], options: ResourceOptions = ResourceOptions(),
     faults: ServeFaults = ServeFaults(share: 0, seed: 0), storage: (any ResourceStorage)? = nil,
@@ -27,13 +27,13 @@ struct ResourceServer: Sendable {
     (self.now, self.makeID) = (now, makeID)
   }
 
-  /// The answer to a request; for a HEAD it has the headers of the one to a GET, and no content.
+  /// The response to a request. The response to a HEAD request has the headers of a GET response, and no content.
   mutating func answer(_ request: HTTPRequest) -> HTTPResponse {
     var response: HTTPResponse
     do { response = try checkedAnswer(request) } catch { response = Problem(error).response(url: request.url) }
     response.headers["Date"] = now().httpText
     if request.method == "HEAD" || response.status == 304 {
-      // What the content would be long (RFC 9110, section 8.6), and not what it is.
+      // The length that the content would have (RFC 9110, section 8.6).
       response.headers["Content-Length"] = String(response.body.count)
       response.body = Data()
     }
@@ -71,9 +71,9 @@ struct ResourceServer: Sendable {
     }
   }
 
-  // MARK: Where a path leads
+  // MARK: Resolving paths
 
-  /// The place of the list that a path leads to; `nil` where there is none.
+  /// The index of the list that a path names, or `nil` if there is none.
   private func place(of route: ResourceRoute) throws -> Int? {
     switch route {
     case .list(let name), .record(let name, _): return place(ofList: name)
@@ -112,7 +112,7 @@ struct ResourceServer: Sendable {
     case .fail: throw Self.preconditionFailed
     case .notModified:
       response.status = 304
-      // What the copy of the client has already (RFC 9110, section 15.4.5).
+      // Headers that the client's copy already has (RFC 9110, section 15.4.5).
       for name in ["Content-Type", "Last-Modified", "Link"] { response.headers[name] = nil }
       return response
     }
@@ -214,7 +214,7 @@ struct ResourceServer: Sendable {
     _ record: Resource, over known: Resource, _ request: HTTPRequest, _ place: Int
   ) throws -> HTTPResponse {
     guard ExactKey.isSame(record.id, known.id) else { throw Self.otherID }
-    // What stays the same, to the byte, has not changed.
+    // A record with the same bytes counts as unchanged.
     guard record.tag != known.tag else { return response(200, known, request.url) }
     try commit(place) { $0.put(record) }
     return response(200, record, request.url)
@@ -223,7 +223,7 @@ struct ResourceServer: Sendable {
   private static let otherID = Problem(
     422, "the content has another id than the path; the same one, or none, is needed")
 
-  /// Changes a list, here and where it stays. Where that cannot be written, nothing has changed.
+  /// Changes a list in memory and in the storage. If writing fails, nothing changes.
   private mutating func commit(_ place: Int, _ change: (inout ResourceList) -> Void) throws {
     var list = lists[place]
     change(&list)

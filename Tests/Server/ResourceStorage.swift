@@ -1,7 +1,7 @@
-/// Where the lists stay when the server stops.
+/// A storage that keeps lists when the server stops.
 protocol ResourceStorage: Sendable {
-  /// Writes a list as a whole.
+  /// Writes a whole list.
   ///
-  /// - Throws: where that is not possible; then the old one is still there.
+  /// - Throws: if writing fails. The former list is kept in this case.
   mutating func write(_ list: ResourceList) throws
 }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// A failure in the words of the server.
+/// An error with a message for the console.
 struct ServeError: Error, CustomStringConvertible {
   let message: String
   var description: String { message }
@@ -17,7 +17,7 @@ struct ServeError: Error, CustomStringConvertible {
     }
   }
 
-  /// The system's reason, if an error of Foundation has one inside.
+  /// The system's reason, if a Foundation error contains one.
   static func reason(of error: any Error) -> String {
     let error = error as NSError
     let cause = (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
@@ -25,7 +25,7 @@ struct ServeError: Error, CustomStringConvertible {
     return String(cString: strerror(CInt(truncatingIfNeeded: cause.code)))
   }
 
-  /// Runs `body`, whose failures concern the file at `path`.
+  /// Runs `body` and prefixes its errors with the path.
   static func at<R>(_ path: String, _ body: () throws -> R) throws -> R {
     do { return try body() } catch let error as ServeError { throw error } catch {
       throw ServeError("\(path): \(message(of: error))")

@@ -1,16 +1,16 @@
 internal import Dispatch
 internal import StrataCore
 
-/// What happens while a server runs, in its order, for the thread of the command: it alone writes to the console.
+/// The events of a running server in their order. Only the command's thread, which receives them, writes to the console.
 final class ServeEvents: Sendable {
   enum Event: Sendable {
-    /// The port at which requests are taken.
+    /// The port on which the server listens.
     case listening(UInt16)
     /// A line of the log.
     case answered(String)
-    /// Somebody wants the server to stop.
+    /// The server should stop.
     case interrupted
-    /// The server has stopped; with an error where nobody wanted that.
+    /// The server has stopped, with an error if it was not asked to.
     case ended((any Error)?)
   }
 
@@ -22,7 +22,7 @@ final class ServeEvents: Sendable {
     count.signal()
   }
 
-  /// The next event; waits for it on this thread.
+  /// Waits for the next event on the current thread.
   func next() -> Event {
     count.wait()
     return events.withLock { $0.removeFirst() }

@@ -1,4 +1,4 @@
-/// Draws which requests fail, always the same ones for one seed.
+/// Chooses the requests that fail, always the same ones for a seed.
 struct ServeFaults: Sendable {
   /// The share of requests that fail, 0 to 1.
   let share: Double

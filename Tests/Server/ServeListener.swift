@@ -12,15 +12,15 @@ internal import StrataCore
   internal import Darwin
 #endif
 
-/// Takes requests at a port of 127.0.0.1, and hands them to a ``ResourceServer``, one after the other.
+/// Accepts requests at a port of 127.0.0.1 and passes them to a ``ResourceServer`` one at a time.
 final class ServeListener: Sendable {
-  /// How long answers that are under way may take once the server is to stop, and how long they are then on their way.
+  /// The time for pending responses after a stop request, and the time to send them.
   private static let (grace, sending) = (Duration.seconds(2), 0.1)
-  /// What is read of content that is too long, so that its sender can read the answer.
+  /// The number of bytes that are read from oversized content, so that its sender can read the response.
   private static let mostDrained = 64 << 20
 
   private let resources: Mutex<ResourceServer>
-  /// The number of requests that are not answered yet.
+  /// The number of pending requests.
   private let underWay = Mutex(0)
   private let sizeLimit: Int
   private let port: UInt16
@@ -28,17 +28,17 @@ final class ServeListener: Sendable {
   private let events: ServeEvents
 
   /// - Parameters:
-  ///   - port: 0 for one that the system chooses.
-  ///   - latency: how long each answer waits.
+  ///   - port: the port, or 0 to let the system choose one.
+  ///   - latency: the delay of each response.
   init(_ server: ResourceServer, port: UInt16, latency: Duration, events: ServeEvents) {
     resources = Mutex(server)
     sizeLimit = server.options.sizeLimit
     (self.port, self.latency, self.events) = (port, latency, events)
   }
 
-  /// Runs until its task is cancelled, and tells when it listens.
+  /// Runs until its task is cancelled, and reports when it listens.
   ///
-  /// - Throws: ``ServeError`` where it cannot listen at the port.
+  /// - Throws: ``ServeError`` if it cannot listen at the port.
   func run() async throws {
     let server = HTTPServer(
       address: try .inet(ip4: "127.0.0.1", port: port), timeout: 60 + latency / .seconds(1), pool: PromptSocketPool(),
@@ -46,19 +46,19 @@ final class ServeListener: Sendable {
       handler: ClosureHTTPHandler { try await self.answer($0) })
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
-        // A task of its own, which stops by `stop`, and not where it stands when this one is cancelled.
+        // An unstructured task, which `stop` ends. Cancelling the current task must not interrupt it.
         let running = Task { try await server.run() }
         group.addTask { try await running.value }
         group.addTask {
           try await server.waitUntilListening(timeout: 600)
           if case .ip4(_, let port) = await server.listeningAddress { self.events.send(.listening(port)) }
-          // Until it is cancelled.
+          // Sleeps until it is cancelled.
           try await Task.sleep(for: .seconds(Double(Int32.max)))
         }
         group.addTask {
-          // Ends by being cancelled, which is what is waited for.
+          // Ends only when it is cancelled, which is what is awaited here.
           try? await Task.sleep(for: .seconds(Double(Int32.max)))
-          // In a task that is cancelled, the answers under way would get no time.
+          // In a cancelled task, pending responses would get no time.
           await Task { await self.stop(server) }.value
         }
         defer { group.cancelAll() }
@@ -70,11 +70,11 @@ final class ServeListener: Sendable {
     }
   }
 
-  /// Stops once nothing is under way any more. FlyingFox would wait for all of a time, whether something is or not.
+  /// Stops when no request is pending. FlyingFox would wait for the full timeout, even if no request is pending.
   private func stop(_ server: HTTPServer) async {
     let end = ContinuousClock.now + Self.grace
     while underWay.withLock({ $0 > 0 }), ContinuousClock.now < end {
-      // Nobody cancels this task.
+      // This task is never cancelled.
       try? await Task.sleep(for: .milliseconds(10))
     }
     await server.stop(timeout: Self.sending)
@@ -109,7 +109,7 @@ final class ServeListener: Sendable {
       let known = StrataRemote.HTTPRequest(request.method.rawValue, url, headers: headers, body: body)
       response = resources.withLock { $0.answer(known) }
     } else {
-      // A page on the web can make a browser ask for anything under a name of its own that leads here.
+      // A web page can make a browser send requests to a host name of its own that resolves to this machine (DNS rebinding).
       let problem = Problem(421, "the request is for another host; 127.0.0.1 or localhost is needed")
       response = problem.response(url: URL(filePath: "/"))
     }
@@ -117,16 +117,16 @@ final class ServeListener: Sendable {
     return Self.message(response, isCutOff: body.count > sizeLimit)
   }
 
-  /// Waits as long as each answer does.
+  /// Waits for the latency of a response.
   ///
-  /// - Returns: false where the server stops meanwhile.
+  /// - Returns: `false` if the server stops in the meantime.
   private func waited() async -> Bool {
     guard latency > .zero else { return true }
     // Sleeping fails only if the task is cancelled.
     return (try? await Task.sleep(for: latency)) != nil
   }
 
-  /// The content of a request, or its beginning where it is too long, which is then longer than the limit.
+  /// The content of a request. Of oversized content, only a beginning that exceeds the limit is returned.
   private func content(of request: FlyingFox.HTTPRequest) async throws -> Data {
     var (content, drained) = (Data(), 0)
     for try await part in request.bodySequence {
@@ -140,14 +140,14 @@ final class ServeListener: Sendable {
     return content
   }
 
-  /// The path and the query, also of a target that is a whole URL (RFC 9112, section 3.2.2).
+  /// The path and the query, also if the target is a whole URL (RFC 9112, section 3.2.2).
   private static func target(of request: FlyingFox.HTTPRequest) -> String {
     let target = request.target.rawValue
     guard !target.hasPrefix("/"), let scheme = target.range(of: "://") else { return target }
     return target[scheme.upperBound...].firstIndex(of: "/").map { String(target[$0...]) } ?? "/"
   }
 
-  /// The URL that is asked for; `nil` where its host is none of this machine.
+  /// The requested URL, or `nil` if its host is not this machine.
   private static func url(of request: FlyingFox.HTTPRequest, _ target: String) -> URL? {
     guard let host = request.headers[.host], target.hasPrefix("/"), let url = URL(string: "http://\(host)\(target)"),
       let name = url.host(percentEncoded: true)?.lowercased(), name == "127.0.0.1" || name == "localhost"
@@ -163,8 +163,8 @@ final class ServeListener: Sendable {
     guard response.status == 204 else {
       return FlyingFox.HTTPResponse(statusCode: status, headers: headers, body: response.body)
     }
-    // A 204 has no Content-Length (RFC 9110, section 8.6). FlyingFox gives one to all but a change of the protocol, so this is
-    // one to a protocol in which nothing is said.
+    // A 204 has no Content-Length (RFC 9110, section 8.6). FlyingFox adds one to every response except protocol upgrades, so this
+    // response is an upgrade to a protocol that sends nothing.
     headers[.connection] = "close"
     var message = FlyingFox.HTTPResponse(headers: headers, webSocket: Silence())
     message.statusCode = status

@@ -8,14 +8,14 @@ internal import Dispatch
   internal import Darwin
 #endif
 
-/// Tells of the first SIGINT or SIGTERM instead of being ended by it; the next one ends the process.
+/// Reports the first SIGINT or SIGTERM instead of exiting. The next one ends the process.
 final class ServeSignals {
   private static let signals = [SIGINT, SIGTERM]
   private let sources: [any DispatchSourceSignal]
 
   init(_ heard: @escaping @Sendable () -> Void) {
     sources = Self.signals.map { number in
-      // A source hears of a signal as well as what the process does with it, which would be to end.
+      // A dispatch source does not replace the default action, which would end the process.
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import StrataCore
 
-/// The files of a folder, each of which holds the records of a list.
+/// The files of a folder, each with the records of a list.
 struct ServedFolder: ResourceStorage {
   private struct File {
     let path: String
-    /// Whether the array is the only member of an object, under the name of the list.
+    /// Whether the file contains an object whose only member is the array, with the name of the list as its key.
     let isWrapped: Bool
     let isPretty: Bool
     var status: FileStatus
@@ -14,9 +14,9 @@ struct ServedFolder: ResourceStorage {
   private var files: [ExactKey: File] = [:]
   private(set) var lists: [ResourceList] = []
 
-  /// Reads each `NAME.json` in the folder, in the order of the names' bytes. Names that begin with a dot are left out.
+  /// Reads each `NAME.json` in the folder, in the byte order of the names. Names with a leading dot are ignored.
   ///
-  /// - Throws: ``ServeError`` where there is no such folder or no such file in it, and where one is no list of records.
+  /// - Throws: ``ServeError`` if the folder or such a file does not exist, or if a file isn't a list of records.
   init(_ folder: String) throws {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
@@ -39,7 +39,7 @@ struct ServedFolder: ResourceStorage {
   private mutating func read(_ path: String, as name: String) throws {
     let (data, status) = try ServeError.at(path) {
       let url = URL(fileURLWithPath: path)
-      // Before the content, so that what changes meanwhile is found when it is written.
+      // Before the content is read, so that a write detects a concurrent change.
       let status = try OpenFile(reading: url).status()
       return (Data(try AtomicFile.read(url)), status)
     }

@@ -1,4 +1,4 @@
-/// The words for the status codes that are answered (RFC 9110, section 15).
+/// The reason phrases of the status codes in use (RFC 9110, section 15).
 enum StatusPhrase {
   private static let phrases = [
     200: "OK", 201: "Created", 204: "No Content", 304: "Not Modified", 400: "Bad Request", 401: "Unauthorized",

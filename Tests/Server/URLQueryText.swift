@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The query of a URL, whose items are changed without touching how the others are written.
+/// The query of a URL, whose items can be changed without re-encoding the others.
 struct URLQueryText {
   private let url: URL
   private var parts: [String]
@@ -11,7 +11,7 @@ struct URLQueryText {
     parts = query.split(separator: "&").map(String.init)
   }
 
-  /// The names and values, as forms write them (WHATWG URL, section 5.1), where a plus is a space.
+  /// The decoded names and values in form encoding (WHATWG URL, section 5.1), where a plus is a space.
   var items: [(name: String, value: String)] {
     parts.map { part in
       let name = part.prefix { $0 != "=" }
@@ -19,7 +19,7 @@ struct URLQueryText {
     }
   }
 
-  /// The URL with numbers in the place of the items of the same names, or at the end.
+  /// The URL with the numbers in place of the items with the same names, or appended.
   func url(with numbers: [(name: String, value: Int)]) -> URL {
     var parts = parts
     for (name, value) in numbers {
@@ -39,7 +39,7 @@ struct URLQueryText {
 }
 
 extension URL {
-  /// The URL with another path, of components that are taken as they are, and without a query.
+  /// The URL with a path of unencoded components, and without a query.
   func replacingPath(_ components: [String]) -> URL {
     var parts = URLComponents()
     parts.scheme = scheme
@@ -49,7 +49,8 @@ extension URL {
     return parts.url ?? self
   }
 
-  /// Only what RFC 3986, section 2.3, calls unreserved stands for itself; dots alone would lead up.
+  /// Percent-encodes all characters that are not unreserved in RFC 3986, section 2.3, and components of dots, which would name a
+  /// parent.
   private static func encoded(_ component: String) -> String {
     let isDots = component.allSatisfy { $0 == "." }
     return component.utf8.map { byte in

@@ -31,7 +31,7 @@ private struct Task: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "task", relations: ["project": .toOne("projectID")])
 }
 
-/// The example of the gist, with its own names, by URLSession and a server in a process of its own.
+/// The example of the gist with its own names, through URLSession and a server in a separate process.
 @Suite("Tasks and projects of the gist, with strata-serve")
 struct GistServerTests {
   @Test("G-1, G-2, G-3, G-4: two mappers, a fetch that is answered twice, and a change that is sent")

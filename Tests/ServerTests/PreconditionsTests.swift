@@ -8,11 +8,11 @@ import Testing
 @Suite("Conditions of requests (RFC 9110, section 13)")
 struct PreconditionsTests {
   static let before = "Tue, 14 Nov 2023 22:13:19 GMT"
-  /// To the second when the records changed.
+  /// The time of the records' change, in seconds.
   static let then = "Tue, 14 Nov 2023 22:13:20 GMT"
   static let after = "Tue, 14 Nov 2023 22:13:21 GMT"
 
-  /// One request; `@` in a header stands for the tag of the record.
+  /// A request. `@` in a header is replaced by the record's tag.
   struct Case: CustomTestStringConvertible, Sendable {
     let method: String
     let headers: HTTPHeaders
@@ -39,7 +39,7 @@ struct PreconditionsTests {
     Case(method: "GET", headers: ["If-Modified-Since": "yesterday"], status: 200),
     Case(method: "GET", headers: ["If-Modified-Since": "Tuesday, 14-Nov-23 22:13:20 GMT"], status: 304),
     Case(method: "GET", headers: ["If-Modified-Since": "Tue Nov 14 22:13:20 2023"], status: 304),
-    // A tag counts, and the date beside it does not.
+    // A tag takes precedence over a date.
     Case(method: "GET", headers: ["If-None-Match": "\"x\"", "If-Modified-Since": after], status: 200),
     Case(method: "GET", headers: ["If-None-Match": "@", "If-Modified-Since": before], status: 304),
     Case(method: "GET", headers: ["If-Match": "@"], status: 200),
@@ -48,13 +48,13 @@ struct PreconditionsTests {
     Case(method: "GET", headers: ["If-Match": "@", "If-None-Match": "@"], status: 304),
     Case(method: "GET", headers: ["If-Unmodified-Since": before], status: 412),
     Case(method: "GET", headers: ["If-Unmodified-Since": then, "If-Modified-Since": then], status: 304),
-    // A list has no time of a change.
+    // A list has no modification date.
     Case(method: "GET", headers: ["If-Modified-Since": after], status: 200, path: "/tasks"),
     Case(method: "GET", headers: ["If-Unmodified-Since": before], status: 200, path: "/tasks"),
     Case(method: "GET", headers: ["If-None-Match": "@"], status: 304, path: "/tasks"),
     Case(method: "GET", headers: ["If-None-Match": "@"], status: 304, path: "/tasks?done=true&page=1&per_page=1"),
     Case(method: "GET", headers: ["If-None-Match": "@"], status: 304, path: "/projects/p1/tasks"),
-    // What is not there has no state that a condition could be about.
+    // A missing record has no state to which a precondition could refer.
     Case(method: "GET", headers: ["If-None-Match": "*"], status: 404, path: "/tasks/none"),
     Case(method: "GET", headers: ["If-Match": "*"], status: 404, path: "/tasks/none"),
   ]
@@ -73,14 +73,14 @@ struct PreconditionsTests {
       Case(method: method, headers: ["If-Unmodified-Since": after], status: done),
       Case(method: method, headers: ["If-Unmodified-Since": before], status: 412),
       Case(method: method, headers: ["If-Unmodified-Since": "never"], status: done),
-      // Where there is a tag, the date does not count.
+      // A tag takes precedence over a date.
       Case(method: method, headers: ["If-Match": "@", "If-Unmodified-Since": before], status: done),
       Case(method: method, headers: ["If-Match": "\"x\"", "If-Unmodified-Since": after], status: 412),
       Case(method: method, headers: ["If-None-Match": "*"], status: 412),
       Case(method: method, headers: ["If-None-Match": "@"], status: 412),
       Case(method: method, headers: ["If-None-Match": "W/@"], status: 412),
       Case(method: method, headers: ["If-None-Match": "\"x\""], status: done),
-      // That is for those who read.
+      // This header applies only to reading.
       Case(method: method, headers: ["If-Modified-Since": after], status: done),
     ]
   }

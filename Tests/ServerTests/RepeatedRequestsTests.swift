@@ -19,7 +19,7 @@ struct RepeatedRequestsTests {
     ] as [(String, String, String?, Int)])
   func repeating(method: String, path: String, body: String?, status: Int) throws {
     var headers: HTTPHeaders = ["Idempotency-Key": "\"k\""]
-    // The answer to the first was lost: the condition held then, and does not now.
+    // The response to the first request was lost. Its precondition no longer holds.
     if method == "PATCH" { headers["If-Match"] = try server.get(path).etag }
     let first = try server.send(method, path, body, headers)
     #expect(first.status == status)
@@ -45,7 +45,7 @@ struct RepeatedRequestsTests {
     #expect(try server.get("/tasks").body == all)
     #expect(try server.send("POST", "/tasks", #"{"title":"New"}"#, ["Idempotency-Key": "j"]).status == 201)
     #expect(try server.ids("/tasks").count == 7)
-    // Who reads changes nothing.
+    // Reading changes nothing.
     #expect(try server.get("/tasks", ["Idempotency-Key": "k"]).status == 200)
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataServer
 
-@Suite("What the server does for those who change something")
+@Suite("The server's changing requests")
 struct ResourceChangingTests {
   let server: Served
 
@@ -99,7 +99,7 @@ struct ResourceChangingTests {
   }
 
   @Test(
-    "What cannot be is refused, and changes nothing",
+    "An invalid change is refused and has no effect",
     arguments: [
       ("POST", "/tasks", "{", 400), ("POST", "/tasks", "", 400), ("POST", "/tasks", #"{"a":1,"a":2}"#, 400),
       ("POST", "/tasks", "[]", 422), ("POST", "/tasks", "null", 422), ("POST", "/tasks", #"{"id": true}"#, 422),
@@ -195,7 +195,7 @@ struct ResourceChangingTests {
     try server.send("PUT", "/tasks/t9", "{}").expectProblem(500)
     try server.send("DELETE", "/tasks/t1").expectProblem(500)
     #expect(try server.get("/tasks").body == before)
-    // What changes nothing needs no disk.
+    // A request that changes nothing is not written.
     #expect(try server.send("PATCH", "/tasks/t1", "{}").status == 200)
   }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Parts of lists")
 struct ResourcePageTests {
-  /// The links of an answer, by relation, from the query on.
+  /// The links of a response by relation, from the query on.
   private func links(_ response: HTTPResponse) throws -> [String: String] {
     var links: [String: String] = [:]
     for link in (response.headers["Link"] ?? "").components(separatedBy: ", ") where !link.isEmpty {

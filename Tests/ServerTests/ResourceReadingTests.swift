@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataServer
 
-@Suite("What the server answers to those who read")
+@Suite("The server's reading requests")
 struct ResourceReadingTests {
   let server: Served
 
@@ -34,7 +34,7 @@ struct ResourceReadingTests {
   @Test("A tag is strong, the same for the same bytes in every run, and another for others")
   func tags() throws {
     let tag = try server.get("/projects/p1").etag
-    // The first half of what sha256sum says of {"id":"p1","name":"First"}.
+    // The first half of the output of sha256sum for {"id":"p1","name":"First"}.
     #expect(tag == "\"3ccf4f0f65527479e51c193f27ee5ca0\"")
     #expect(try Served().get("/projects/p1").etag == tag)
     let all = try [
@@ -82,7 +82,7 @@ struct ResourceReadingTests {
   }
 
   @Test(
-    "Records that lead to another one are found below it",
+    "Records that refer to another one are found below it",
     arguments: [
       ("/projects/p1/tasks", ["t1", "t2"]), ("/projects/p2/tasks?done=false", ["t3"]),
       ("/projects/p2/tasks?done=true", []), ("/projects/p1/projects", []), ("/tasks/t1/projects", []),

@@ -3,9 +3,9 @@ import StrataRemote
 import StrataTestSupport
 import Testing
 
-/// The program while it serves, in a process of its own.
+/// The server program, running in a separate process.
 final class ServeProcess {
-  /// Where it takes requests.
+  /// The address of the server.
   struct Site: Sendable {
     let base: String
 
@@ -25,13 +25,13 @@ final class ServeProcess {
 
   private let process = Process()
   private let scratch: Scratch
-  /// The line that it printed when it listened.
+  /// The line that the program printed when it began to listen.
   let line: String
   let site: Site
 
-  /// Starts it at a port that the system chooses.
+  /// Starts the program at a port that the system chooses.
   ///
-  /// - Parameter folder: the records; those of Fixtures/remote unless given.
+  /// - Parameter folder: the records, or `nil` for those of Fixtures/remote.
   init(_ arguments: String..., folder: String? = nil) throws {
     let fixtures = URL(fileURLWithPath: #filePath).appending(path: "../../../Fixtures/remote").standardized.path
     scratch = try Scratch()
@@ -44,7 +44,7 @@ final class ServeProcess {
     var text = Data()
     while !text.contains(0x0A) {
       let part = output.fileHandleForReading.availableData
-      // It has ended.
+      // The program has ended.
       if part.isEmpty { throw NotListening() }
       text.append(part)
     }
@@ -64,9 +64,9 @@ final class ServeProcess {
     -> HTTPResponse
   { try await site.send(method, path, body, headers) }
 
-  /// Sends a signal and waits for the end.
+  /// Sends a signal and waits for the end of the program.
   ///
-  /// - Returns: the exit code; `nil` where a signal ended it.
+  /// - Returns: the exit code, or `nil` if a signal ended the program.
   func stop(_ signal: Int32 = SIGTERM) -> Int32? {
     kill(process.processIdentifier, signal)
     process.waitUntilExit()

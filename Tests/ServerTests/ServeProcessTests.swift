@@ -6,7 +6,7 @@ import Testing
 
 @Suite("strata-serve, as it is run")
 struct ServeProcessTests {
-  @Test("It says where it listens, answers, logs, and ends well by a signal", arguments: [SIGINT, SIGTERM])
+  @Test("It prints its address, answers, logs, and exits cleanly after a signal", arguments: [SIGINT, SIGTERM])
   func serving(signal: Int32) async throws {
     let server = try ServeProcess()
     #expect(server.line.hasPrefix("serving projects (2), tasks (5) at http://127.0.0.1:"))
@@ -92,13 +92,13 @@ struct ServeProcessTests {
     "An answer that is under way is waited for after a signal, but not for ever, and the end is a good one",
     arguments: [(1500, 200), (300_000, 503)])
   func stoppingWhileAnswering(latency: Int, status: Int) async throws {
-    // On a slow machine the request may come too late, and so may its answer: each is asked for again.
+    // On a slow machine the request or its response may come too late, so each is attempted several times.
     var answers: [Int] = []
     for _ in 0..<5 where !answers.contains(status) {
       let server = try ServeProcess("--latency", String(latency))
       let site = server.site
       let waiting = Task { try await site.send("GET", "/tasks") }
-      // The request should be there, and not be answered yet.
+      // The request should have arrived, but not be answered yet.
       try await Task.sleep(for: .seconds(1))
       #expect(server.stop() == 0)
       if case .success(let response) = await waiting.result { answers.append(response.status) }
@@ -106,7 +106,7 @@ struct ServeProcessTests {
     #expect(answers.last == status, "\(answers)")
   }
 
-  @Test("A port that is in use is an error, and one that nobody uses any more is not")
+  @Test("A port in use is an error, and a released one is not")
   func ports() throws {
     let first = try ServeProcess()
     let port = try #require(first.base.split(separator: ":").last?.split(separator: "/").first).description

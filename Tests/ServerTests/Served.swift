@@ -6,9 +6,9 @@ import Testing
 
 @testable import StrataServer
 
-/// A server without a socket, whose time stands still and whose ids are counted.
+/// A server without a socket, with a fixed time and numbered ids.
 final class Served: Sendable {
-  /// What the server is given from outside.
+  /// The server's clock and source of ids.
   private final class Surroundings: Sendable {
     let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000.25))
     let ids = Mutex(0)
@@ -22,7 +22,7 @@ final class Served: Sendable {
      {"id": "t5", "title": "Five", "done": true}]
     """
   static let lists = ["projects": #"[{"id": "p1", "name": "First"}, {"id": "p2", "name": "Second"}]"#, "tasks": tasks]
-  /// When the records of a list that is made here last changed.
+  /// The modification date of the records of a list.
   static let start = Date(timeIntervalSince1970: 1_700_000_000.75)
 
   private let server: Mutex<ResourceServer>
@@ -36,7 +36,7 @@ final class Served: Sendable {
     try self.init(texts, options: options, faults: faults, storage: storage)
   }
 
-  /// A server of lists of JSON, by their names.
+  /// Creates a server with lists of JSON by their names.
   init(
     _ lists: [(name: String, json: Data)], options: ResourceOptions = ResourceOptions(),
     faults: ServeFaults = ServeFaults(share: 0, seed: 0), storage: (any ResourceStorage)? = nil
@@ -57,7 +57,7 @@ final class Served: Sendable {
 
   func pass(_ seconds: Double) { surroundings.time.withLock { $0 += seconds } }
 
-  /// Sends a request; the content is JSON unless the headers say otherwise.
+  /// Sends a request. The content is JSON unless the headers declare another type.
   func send(_ method: String, _ path: String, _ body: String? = nil, _ headers: HTTPHeaders = [:]) throws
     -> HTTPResponse
   {
@@ -71,7 +71,7 @@ final class Served: Sendable {
 
   func answer(_ request: HTTPRequest) -> HTTPResponse { server.withLock { $0.answer(request) } }
 
-  /// The ids of the records that a list answers.
+  /// The ids of the records in the response for a list.
   func ids(_ path: String) throws -> [String] {
     let response = try get(path)
     #expect(response.status == 200, "\(path): \(response.text)")
@@ -86,7 +86,7 @@ extension HTTPResponse {
     get throws { try JSONReader().read(body) }
   }
 
-  /// Checks that it is a problem of RFC 9457, of a status, with a detail.
+  /// Checks that the response is a problem of RFC 9457 with the status, and that its detail contains the fragment.
   func expectProblem(_ status: Int, _ fragment: String? = nil, at location: SourceLocation = #_sourceLocation) throws {
     #expect(self.status == status, "\(text)", sourceLocation: location)
     #expect(headers["Content-Type"] == "application/problem+json", sourceLocation: location)

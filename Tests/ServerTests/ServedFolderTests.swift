@@ -33,7 +33,7 @@ struct ServedFolderTests {
   }
 
   @Test(
-    "What is no list of records is named with its file, without its values",
+    "A file without a list of records is named, without its values",
     arguments: [
       ("", "empty"), ("{", "line 1"), ("5", "an integer; an array"), ("{}", "an object; an array"),
       (#"{"b": []}"#, "under the name of the file"), (#"{"a": [], "b": 1}"#, "nothing else"),
@@ -116,7 +116,7 @@ struct ServedFolderTests {
     #expect(try scratch.data("a.json") == Data("[]".utf8))
   }
 
-  @Test("What another program wrote meanwhile stays")
+  @Test("A concurrent change by another program is kept")
   func othersWho() throws {
     _ = try scratch.file("a.json", #"[{"id":1}]"#)
     let server = try served()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("CodingKeys of models")
 struct CodingKeysTests {
-  /// The lines of the fields in the schema, without the call around the arguments.
+  /// The lines of the fields in the schema, without the enclosing call.
   private func fields(_ members: String, kind: String = "struct", head: String = "@Model(version: 1)") -> [String] {
     let file = Parser.parse(source: "\(head) \(kind) A: Codable {\n\(members)\n}")
     let expanded = file.expand(
@@ -20,7 +20,7 @@ struct CodingKeysTests {
     }
   }
 
-  /// Everything that the macro says about a struct with the members, the first in line 3.
+  /// The diagnostics for a struct with the members, the first of which is on line 3.
   private func said(_ members: String) -> [String] {
     diagnostics("@Model(version: 1)\nstruct A: Codable {\n\(members)\n}")
   }
@@ -156,7 +156,7 @@ struct CodingKeysTests {
       + "or an optional"
     #expect(said("var a = 1\nlet b: Int" + keys) == ["4:5 \(message)"])
     #expect(said("var a = 1\nvar b: Int" + keys) == ["4:5 \(message)"])
-    // Every property is read before the macro gives up.
+    // The macro reads every property before it fails.
     #expect(said("let b: Int\nlet c = 1" + keys).count == 2)
     #expect(said("@Field(json: .none) var b: Int" + keys).isEmpty)
   }
@@ -184,7 +184,7 @@ struct CodingKeysTests {
     #expect(said(members("", "let b: Int?")) == [warning, remark])
     #expect(fields(members("")) == ["\"a\", json: \"x\", default: { 1 }", "\"b\", default: { 2 }"])
     #expect(said(members("@Field(json: .none) ")) == [remark])
-    // Where every property declares its place in JSON, the author knows.
+    // If every property declares its path in JSON, there is no warning.
     #expect(said("@Field(json: \"x\") var a = 1\n\(method)").isEmpty)
     #expect(said("var a = 1\n\(method)").count == 1)
   }
@@ -200,7 +200,7 @@ struct CodingKeysTests {
   }
 
   @Test(
-    "What leaves the keys open is a warning, until each property has @Field(json:)",
+    "Undetermined keys are a warning, until each property has @Field(json:)",
     arguments: [
       ("typealias CodingKeys = Keys", "4:11", "a type alias"),
       ("enum CodingKeys: Keys, CodingKey { case a = \"x\" }", "4:41", "raw values of the type 'Keys'"),
@@ -243,7 +243,7 @@ struct CodingKeysTests {
         "\"a\", json: \"x\", default: { 1 }", "\"b\", json: \"_b\", default: { 2 }",
         "\"c\", json: \"z\", default: { 3 }",
       ])
-    // A stored property that is called so itself.
+    // A stored property with that name.
     #expect(
       fields("var _a = 1\nvar a = 2\nenum CodingKeys: String, CodingKey { case _a = \"x\" }") == [
         "\"_a\", json: \"x\", default: { 1 }", "\"a\", json: .none, default: { 2 }",

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StrataMacros
 
-/// Everything that the macros say about a source, as `line:column message`.
+/// The diagnostics of the macros for a source, as `line:column message`.
 func diagnostics(_ source: String, _ specs: [String: MacroSpec] = specs) -> [String] {
   let file = Parser.parse(source: source)
   let context = BasicMacroExpansionContext(
@@ -25,7 +25,7 @@ func diagnostics(_ source: String, _ specs: [String: MacroSpec] = specs) -> [Str
   }
 }
 
-/// A mistake in the properties of a struct, and what the macro says about it.
+/// A mistake in the properties of a struct, and the macro's message.
 struct Mistake: Sendable {
   let member: String
   let message: String
@@ -164,7 +164,7 @@ struct Mistake: Sendable {
     }
     #expect(diagnostics("enum A {\n  @Field(formerly: \"x\") case a\n}") == ["2:3 \(message)"])
     #expect(diagnostics("@Strata.Model(version: 1) struct A {\n  @Strata.Field() var a = 1\n}").isEmpty)
-    // The type around it counts, and not one further out.
+    // The innermost type counts.
     let nested = "@Model(version: 1)\nstruct B {\n  struct A {\n    @Field() var a = 1\n  }\n}"
     #expect(diagnostics(nested) == ["4:5 \(message)"])
   }
@@ -183,12 +183,12 @@ struct Mistake: Sendable {
     let missing =
       "the superclass 'Animal' is a model, and 'Dog' takes its fields over; write @Model(version: …, superclass: Animal.self)"
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}", below) == ["2:18 \(missing)"])
-    // A superclass that is a model by hand.
+    // A superclass that conforms by hand.
     let conforming = ["Model": MacroSpec(type: ModelMacro.self, conformances: ["_StrataBaseClass"])]
     let message =
       "where 'Animal' is a model too, 'Dog' takes its fields over with @Model(version: …, superclass: Animal.self)"
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}", conforming) == ["2:18 \(message)"])
-    // A class that conforms because it says so, and one that does not conform yet.
+    // Classes that declare the conformance themselves, and one that doesn't conform yet.
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Validating {}", conforming).isEmpty)
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: VersionedModel, Animal {}", conforming).isEmpty)
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog {}", conforming).isEmpty)

@@ -14,11 +14,11 @@ let specs: [String: MacroSpec] = [
   "Field": MacroSpec(type: FieldMacro.self),
 ]
 
-/// Expects that the macros make this of the source, and say this about it.
+/// Checks the expansion of a source and its diagnostics.
 ///
-/// Failures are collected, since the macro library's own assertion is silent outside XCTest.
+/// Returns the failures, because the macro library's own assertion is silent outside XCTest.
 ///
-/// - Parameter fileName: the file of the source; without one, its lines are not known and not part of what is made.
+/// - Parameter fileName: the file of the source. Without one, its lines are unknown and omitted from the expansion.
 func failures(
   _ source: String, _ expansion: String, _ diagnostics: [DiagnosticSpec] = [],
   _ specs: [String: MacroSpec] = specs, fileName: String = ""

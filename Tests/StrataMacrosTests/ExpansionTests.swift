@@ -51,7 +51,7 @@ import Testing
       """#)
   }
 
-  /// What the compiler says about a property is shown at it. Lines that follow each other need not be counted again.
+  /// The compiler shows errors at the property. The lines of adjacent properties are counted only once.
   @Test func linesOfProperties() {
     expectExpansion(
       #"""
@@ -410,7 +410,7 @@ import Testing
       """#)
   }
 
-  /// Where the superclass is no model, the compiler says so about the first declaration; no place is known here.
+  /// If the superclass isn't a model, the compiler reports it at the first declaration. Here the place is unknown.
   @Test func superclassThatIsNoModel() {
     let check =
       "private static func _rootOfJob<_StrataRoot: Base & _Strata.`any superclass that is no model; write @Model(version: …, "

@@ -1,7 +1,7 @@
 package import StrataCore
 package import Testing
 
-/// The archive error that `body` throws, or `nil` where it throws none. Any other error is recorded as a failure.
+/// The archive error that `body` throws, or `nil` if it throws nothing. Any other error is recorded as a failure.
 package func archiveError<R>(
   sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> R
 ) -> ArchiveError? {
@@ -14,7 +14,7 @@ package func archiveError<R>(
   }
 }
 
-/// The archive error with a code that `body` throws. Anything else is recorded as a failure.
+/// The archive error with the code that `body` throws. Anything else is recorded as a failure.
 @discardableResult
 package func archiveError<R>(
   _ code: ArchiveError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> R

@@ -8,9 +8,9 @@ import Foundation
   import Darwin
 #endif
 
-/// Limits for the process that a test runs its work in.
+/// Limits for the process in which a test runs its work.
 package enum Child {
-  /// Lets this process have so much memory and time of the processor; beyond either it ends with a failure.
+  /// Limits the memory and the processor time of this process. It fails if it exceeds either.
   package static func limit(memory: UInt64 = 2 << 30, seconds: UInt64 = 60) {
     #if canImport(Glibc)
       let (space, time) = (__rlimit_resource_t(RLIMIT_AS.rawValue), __rlimit_resource_t(RLIMIT_CPU.rawValue))

@@ -1,28 +1,28 @@
 package import Foundation
 package import Testing
 
-/// The folder of real data that `STRATA_CORPUS` names, which is not part of the repository.
+/// The folder of real data that `STRATA_CORPUS` names. It isn't part of the repository.
 package enum Corpus {
-  /// `nil` where the variable is not set.
+  /// The folder, or `nil` if the variable is not set.
   package static let root = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
     URL(filePath: $0, directoryHint: .isDirectory)
   }
 
-  /// The rows of its index by their cells, without the heading.
+  /// The rows of the index as cells, without the heading.
   package static let index: [[String]] = {
-    // Tests count the rows that they need.
+    // Without the index there are no rows, and the tests that count them fail.
     guard let text = try? String(contentsOf: url("INDEX.tsv"), encoding: .utf8) else { return [] }
     return text.split(separator: "\n").dropFirst().map { line in
       line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
     }
   }()
 
-  /// Where a file or folder is, by its path in the corpus.
+  /// The URL of a file or folder, by its path in the corpus.
   package static func url(_ path: String) throws -> URL { try #require(root).appending(path: path) }
 
   package static func data(_ path: String) throws -> Data { try Data(contentsOf: url(path)) }
 
-  /// The JSON files of a folder and of the folders in it, by their paths in the corpus, in order.
+  /// The sorted paths of the JSON files in a folder and its subfolders.
   package static func jsonFiles(in folder: String) -> [String] {
     guard let root else { return [] }
     let names = FileManager.default.enumerator(atPath: root.appending(path: folder).path)
@@ -33,6 +33,6 @@ package enum Corpus {
 }
 
 extension Trait where Self == ConditionTrait {
-  /// Skips what reads real data where there is none.
+  /// Skips a test that reads real data if there is none.
   package static var readsCorpus: Self { .enabled(if: Corpus.root != nil, "STRATA_CORPUS is not set") }
 }

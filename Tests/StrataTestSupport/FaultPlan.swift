@@ -1,6 +1,6 @@
 package import StrataCore
 
-/// Makes calls to the system of one kind fail, and counts all calls.
+/// Makes system calls of one kind fail, and counts all calls.
 package final class FaultPlan: Sendable {
   private let call: SystemCall
   private let place: Int
@@ -9,9 +9,9 @@ package final class FaultPlan: Sendable {
   private let counts = Mutex<[SystemCall: Int]>([:])
 
   /// - Parameters:
-  ///   - place: which of the calls of its kind is the first to fail, from 0.
-  ///   - outcomes: the outcomes of that call and of those after it.
-  ///   - isLasting: whether all later calls of the kind have the last of the outcomes as well.
+  ///   - place: the index of the first failing call among those of its kind.
+  ///   - outcomes: the outcomes of that call and the following ones.
+  ///   - isLasting: whether all later calls of the kind have the last outcome as well.
   package init(_ call: SystemCall, _ place: Int, _ outcomes: [SystemCall.Outcome], isLasting: Bool = false) {
     (self.call, self.place, self.outcomes, self.isLasting) = (call, place, outcomes, isLasting)
   }
@@ -20,7 +20,7 @@ package final class FaultPlan: Sendable {
     self.init(call, place, [outcome])
   }
 
-  /// Whether there was such a call.
+  /// Whether the first failing call was made.
   package var wasReached: Bool { counts.withLock { $0[call, default: 0] > place } }
 
   package func run<R>(_ body: () throws -> R) rethrows -> R {

@@ -1,9 +1,9 @@
 package import Foundation
 
-/// The library Tests/Faults/faults.c, which makes calls to the system fail, SQLite's and Foundation's too. A process has it from its
-/// start on, so a test runs its work in a process of its own.
+/// The library Tests/Faults/faults.c, which makes system calls fail, including those of SQLite and Foundation. It must be loaded
+/// when a process starts, so a test runs its work in a separate process.
 package enum Faults {
-  /// How a call fails.
+  /// The way in which a call fails.
   package enum Way: Int, CaseIterable, Sendable {
     case inputOutput, noRoom, short, shortThenNoRoom, inputOutputFromThenOn
 
@@ -21,7 +21,7 @@ package enum Faults {
     package var isOnce: Bool { numbers.then == 0 }
   }
 
-  /// Compiles the library into a folder. Returns its path, or `nil` if there is no C compiler or no such loader.
+  /// Compiles the library into a folder. Returns its path, or `nil` if there is no C compiler or the platform isn't Linux.
   package static func library(in folder: URL) throws -> String? {
     #if os(Linux)
       let path = folder.appending(path: "faults.so").path
@@ -55,16 +55,16 @@ package enum Faults {
     private static let setFault = dlsym(nil, "strata_fault").map { unsafeBitCast($0, to: SetFault.self) }
     private static let countCalls = dlsym(nil, "strata_fault_calls").map { unsafeBitCast($0, to: CountCalls.self) }
 
-    /// Whether this process has the library.
+    /// Whether this process has loaded the library.
     package static var isLoaded: Bool { setFault != nil }
 
-    /// Says which call for a file under a path fails in this process, from 1; none if it is 0.
+    /// Sets the number of the failing call for a file under a path, from 1. If it is 0, no call fails.
     package static func set(_ path: String, at place: Int, _ way: Way) {
       let (error, then) = way.numbers
       path.withCString { setFault?($0, Int32(place), error, then) }
     }
 
-    /// How many calls there were since they were set.
+    /// The number of calls since the last `set`.
     package static var calls: Int { countCalls.map { Int($0()) } ?? 0 }
   #endif
 }

@@ -4,11 +4,11 @@ import Foundation
   import Glibc
 #endif
 
-/// The most memory that this process has, from a moment on. Only Linux tells, in `/proc/self` (proc(5)).
+/// The peak memory of this process since a moment. Only Linux provides it, in `/proc/self` (proc(5)).
 package struct PeakMemory {
   private let start: Int
 
-  /// Begins anew; `nil` where the system does not tell.
+  /// Resets the peak. Returns `nil` if the system does not provide it.
   package init?() {
     #if canImport(Glibc)
       guard let file = fopen("/proc/self/clear_refs", "w") else { return nil }
@@ -19,7 +19,7 @@ package struct PeakMemory {
     start = now
   }
 
-  /// By how many bytes it was more than at the beginning.
+  /// The growth of the peak since the start, in bytes.
   package var growth: Int { max(0, (Self.value("VmHWM:") ?? start) - start) }
 
   private static func value(_ name: String) -> Int? {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The executables of the package, which are built beside the test bundle.
+/// The executables of the package, which are built next to the test bundle.
 package enum Products {
   /// Returns the path of an executable. Fails the test if it is not built.
   package static func path(_ name: String) throws -> String {

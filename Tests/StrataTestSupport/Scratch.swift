@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A folder of its own that is removed, with everything in it, when nothing refers to this any more.
+/// A temporary folder that is removed with its contents when the instance is released.
 package final class Scratch {
   package let url: URL
 
@@ -9,12 +9,12 @@ package final class Scratch {
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
   }
 
-  // What stays in the folder of temporary files does no harm, and a deinitialiser cannot throw.
+  // A remaining temporary folder is harmless, and a deinitializer cannot throw.
   deinit { try? FileManager.default.removeItem(at: url) }
 
   package func path(_ name: String) -> String { url.appending(path: name).path }
 
-  /// Makes a file and returns its path.
+  /// Creates a file and returns its path.
   package func file(_ name: String, _ data: Data) throws -> String {
     try data.write(to: url.appending(path: name))
     return path(name)
@@ -29,7 +29,7 @@ package final class Scratch {
   }
 }
 
-/// Hands a folder of its own to `body`, and removes it afterwards with everything in it.
+/// Calls `body` with a temporary folder, and removes the folder with its contents afterwards.
 package func withFolder<R>(_ body: (URL) throws -> R) throws -> R {
   let scratch = try Scratch()
   return try withExtendedLifetime(scratch) { try body(scratch.url) }

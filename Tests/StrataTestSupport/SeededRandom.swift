@@ -1,6 +1,6 @@
-/// Random numbers that are always the same for one seed, so that a failure can be repeated.
+/// A random number generator with a seed, so that a failure can be repeated.
 ///
-/// The algorithm does not change: rounds that a script has run are named by their seeds.
+/// The algorithm must not change, because scripts name rounds by their seeds.
 package struct SeededRandom: RandomNumberGenerator, CustomStringConvertible {
   package let seed: UInt64
   private var state: UInt64
@@ -19,12 +19,12 @@ package struct SeededRandom: RandomNumberGenerator, CustomStringConvertible {
   }
 }
 
-/// For a generator of values, too, which takes its numbers from a ``SeededRandom``.
+/// Also available to generators of values that draw from a ``SeededRandom``.
 extension RandomNumberGenerator {
   package mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
   package mutating func oneOf<T>(_ values: [T]) -> T { values[below(values.count)] }
 
-  /// Whether something happens that happens once in `count` times.
+  /// Returns `true` once in `count` calls on average.
   package mutating func isOnce(in count: Int) -> Bool { below(count) == 0 }
 }

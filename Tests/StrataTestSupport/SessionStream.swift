@@ -1,7 +1,7 @@
 package import Foundation
 package import StrataCore
 
-/// Streams of a few sessions, and what may happen to their files.
+/// Streams with a few sessions, and operations on their files.
 package struct SessionStream {
   package let folder: URL
   package let url: URL
@@ -21,7 +21,7 @@ package struct SessionStream {
 
   package static func model(_ number: Int) -> Address { Address(street: "Street \(number)", country: "C\(number % 7)") }
 
-  /// Writes a session of some models.
+  /// Writes a session with the models of a range.
   package func session(_ range: Range<Int>, recovering: Bool = false) throws {
     let isNew = !FileManager.default.fileExists(atPath: url.path)
     var writer =
@@ -31,7 +31,7 @@ package struct SessionStream {
     try writer.finish()
   }
 
-  /// Writes sessions of ten models each.
+  /// Writes sessions of ten models each. Returns the size of the file after each.
   package func sessions(_ count: Int) throws -> [Int] {
     try (0..<count).map { number in
       try session(number * 10..<number * 10 + 10)

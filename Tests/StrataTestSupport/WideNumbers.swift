@@ -1,6 +1,6 @@
 package import StrataCore
 
-// The numbers of the standard library, which the package itself cannot use on older platforms.
+// The standard library's 128-bit integers, which the package cannot use on older platforms.
 
 extension WideInteger.Magnitude {
   package init(_ number: UInt128) { self.init(high: UInt64(number >> 64), low: UInt64(truncatingIfNeeded: number)) }

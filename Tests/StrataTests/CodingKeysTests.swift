@@ -4,7 +4,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// A model that stays `Codable`, so that other code can compare what both make of one value.
+/// A model that is also `Codable`, so that both encodings of a value can be compared.
 @Model(version: 1)
 private struct CodedIssue: Codable, Equatable {
   enum State: String, Codable, Archivable, CaseIterable { case open, closed }
@@ -40,7 +40,7 @@ private struct CodedIssue: Codable, Equatable {
     case createdAt = "made_at"
   }
 
-  /// Returns a value without whole doubles, which `JSONEncoder` writes as integers.
+  /// Returns a value without integral doubles, which `JSONEncoder` writes as integers.
   static func random(_ random: inout SeededRandom) -> CodedIssue {
     let texts = ["", "a", "é", "e\u{301}", "a\"b\\c/d", "\n\u{1}", "🜁", "label.name", "null"]
     func label() -> Label {
@@ -59,7 +59,7 @@ private struct CodedIssue: Codable, Equatable {
       createdAt: random.below(9))
   }
 
-  /// The value without the properties that no case of `CodingKeys` names.
+  /// The value without the properties that `CodingKeys` omits.
   var listed: CodedIssue {
     var result = self
     (result.isSelected, result.draft) = (false, nil)
@@ -112,7 +112,7 @@ private final class CodedPlaylist: Codable {
 
 @Suite("JSON keys from CodingKeys")
 struct CodingKeysTests {
-  /// The document with the keys of each object in one order.
+  /// The document with sorted object keys.
   private func sorted(_ json: Data) throws -> String {
     try String(decoding: JSONWriter(sortsKeys: true).write(JSONReader().read(json)), as: UTF8.self)
   }

@@ -2,20 +2,20 @@ import Foundation
 import StrataTestSupport
 import Testing
 
-/// Holds Tests/Contract.md and the tests together.
+/// Checks that Tests/Contract.md and the tests agree.
 @Suite("Tests/Contract.md")
 struct ContractTests {
-  /// How many items each part has.
+  /// The number of items in each part.
   static let parts = [
     "M": 15, "MG": 19, "V": 10, "E": 8, "A": 20, "AO": 8, "AS": 5, "J": 34, "T": 7, "P": 12, "H": 9, "O": 25, "K": 10,
     "KV": 10,
     "X": 8, "U": 27, "G": 6, "F": 17,
   ]
 
-  /// Items whose numbers do not follow those of their part.
+  /// Items whose numbers do not continue those of their part.
   static let later = ["X": 30...37]
 
-  /// An item, and the tests that its row quotes: `Suite “name”`, where a name that ends with `…` is a beginning.
+  /// An item and the tests that its row quotes: `Suite “name”`, where a name that ends with `…` is a prefix.
   struct Row {
     let item: String
     let text: String
@@ -31,7 +31,7 @@ struct ContractTests {
     }
   }
 
-  /// The display names of each suite, by the name of its type.
+  /// The display names of the tests of each suite, by the name of its type.
   private static func names() throws -> [String: [String]] {
     let folder = Repository.root.appending(path: "Tests")
     var names: [String: [String]] = [:]
@@ -74,7 +74,7 @@ struct ContractTests {
         }
         #expect(isThere, "\(row.item) quotes \(quote.suite) “\(quote.name)”")
       }
-      // A row without a test says why.
+      // A row without a test gives a reason.
       let isHeld =
         row.quotes.isEmpty
         || row.quotes.contains { quote in

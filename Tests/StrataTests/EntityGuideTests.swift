@@ -5,7 +5,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-// The programs of Docs/Entities.md. A test compares the two, and runs them.
+// The programs of Docs/Entities.md. A test compares and runs them.
 
 // Entities:begin
 @Model(version: 1)
@@ -260,7 +260,7 @@ struct EntityGuideTests {
     try await besideGRDB(queue)
     try await stale(queue)
     let page = try Repository.text("Docs/Entities.md")
-    // What the page shows of it, line by line.
+    // The lines of the output that the page shows.
     #expect(page.contains(trace.joined(separator: "\n")), "\(trace.joined(separator: "\n"))")
     let blocks = page.components(separatedBy: "```swift\n").dropFirst().compactMap {
       $0.components(separatedBy: "```").first

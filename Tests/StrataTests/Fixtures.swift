@@ -6,7 +6,6 @@ enum State: String, Archivable { case open, closed }
 
 enum Priority: Int, Archivable { case low = 1, high = 5 }
 
-/// A type that knows nothing but Codable.
 struct Plain: Codable, Equatable {
   var text = "x"
   var numbers = [1, 2]

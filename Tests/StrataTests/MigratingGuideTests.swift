@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-// The enum with payloads of Docs/Migrating.md. A test compares the two, and runs it.
+// The enum with payloads of Docs/Migrating.md. A test compares and runs it.
 
 // Migrating:begin
 @Model(version: 2)

@@ -97,7 +97,6 @@ public struct PublicPoint: Sendable, Hashable {
   public init() {}
 }
 
-/// A value that cannot be encoded.
 struct Refusing: Codable {
   struct Refusal: Error, Equatable {}
 

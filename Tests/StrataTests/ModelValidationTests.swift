@@ -24,7 +24,7 @@ struct Article: Validating, PostDecoding, FieldHashable, DescribesFields {
   mutating func didDecode(from source: DecodingSource) throws { slug = title.lowercased() }
 }
 
-/// Names that mean something to the language or to its library.
+/// Property names with a meaning in the language or its library.
 @Model(version: 1)
 struct Awkward: FieldHashable, DescribesFields {
   var `init` = 1
@@ -41,7 +41,7 @@ struct Awkward: FieldHashable, DescribesFields {
   var `Type` = 12
 }
 
-/// A field that is called like the description of its type.
+/// A model whose field names are those of standard properties.
 @Model(version: 1)
 struct Product: Equatable {
   var description: String
@@ -71,7 +71,7 @@ class Outline: Validating {
   class var validation: Validation<Outline> { Validation(.check("name", \.name, .nonEmpty)) }
 }
 
-/// A class that is not final, with rules to which no subclass adds any.
+/// A class that isn't final, with rules to which no subclass adds any.
 @Model(version: 1)
 class Frame {
   var name = ""
@@ -128,7 +128,7 @@ struct ModelValidationTests {
     }
     #expect(error.failures.map(\.description) == ["side: is not in 0.0...", "name: is empty"])
     #expect(throws: ArchiveError.self) { try Outline(fromJSON: Data(#"{"name": ""}"#.utf8)) }
-    // Rules in an extension are kept as well.
+    // Rules in an extension are applied as well.
     let frame = archiveError { try SquareFrame(fromJSON: Data(#"{"name": "", "side": 2}"#.utf8)) }
     #expect(frame?.failures.map(\.key) == ["name"])
     #expect(archiveError { try archived(SquareFrame()) }?.code == .invalid && !SquareFrame().isValid)

@@ -25,7 +25,7 @@ struct ModelsGuideTests {
     #expect(try Repository.text("Docs/Models.md").contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))
   }
 
-  @Test("It does what its comments say")
+  @Test("Its comments are true")
   func card() throws {
     let newer = ModelRecord(
       typeName: "Card", modelVersion: 1, fields: [("id", 1), ("stage", "paused"), ("color", "red")])

@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// Two modules may have a type of one name each.
+/// Two modules may have types with the same name.
 private enum First {
   @Model(version: 1, name: "Item")
   struct Item: Equatable {
@@ -61,7 +61,7 @@ struct NameTests {
       #expect(error?.code == .invalidSchema && error?.reason.contains("Item") == true)
     }
     #expect(both == before)
-    // Upgrading decodes by types, as X-35 has it, and not by names.
+    // As X-35 requires, upgrading decodes by types, not by names.
     #expect(try ArchiveUpgrader(Both.self).upgrade(data) == data)
     #expect(try Both(fromJSON: Data(#"{"first": {"a": 5}, "second": {"b": 6}}"#.utf8)) == both)
     let nodes = Nodes()

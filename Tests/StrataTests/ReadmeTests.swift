@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-// The program of the README's first screen. A test compares the two, and runs it.
+// The program on the README's first screen. A test compares and runs it.
 
 // README:begin
 @Model(version: 2)

@@ -7,7 +7,7 @@ import StrataTestSupport
 import StrataCore
 import Testing
 
-// The programs of Docs/Refresh.md. A test compares the two, and runs them.
+// The programs of Docs/Refresh.md. A test compares and runs them.
 
 // Refresh:begin
 @Model(version: 1)
@@ -34,7 +34,7 @@ extension Project: Entity {
   static let entityMapping = EntityMapping(table: "project")
 }
 
-/// A list of todos that takes what is sent.
+/// A server with a list of todos that accepts changes.
 private final class TodoServer: HTTPTransport {
   let requests = Mutex<[String]>([])
   private let title = Mutex("Milk")

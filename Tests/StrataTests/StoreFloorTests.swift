@@ -38,7 +38,7 @@ struct StoreFloorTests {
       var list = try #require(try transaction.value([Older.Note].self, for: "list"))
       list[0].title = "edited"
       try transaction.save(list, as: "list")
-      // What the older program made itself would lose what only the newer one knows.
+      // A new object of the older program lacks the fields of the newer one.
       #expect(throws: StoreError.self) { try transaction.save(Older.Note(title: "own"), as: "one") }
     }
     try store.read { transaction in

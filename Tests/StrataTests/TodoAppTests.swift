@@ -11,7 +11,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-// The two programs of Docs/Todo.md. A test compares them with the page, and runs both.
+// The two programs of Docs/Todo.md. A test compares them with the page and runs both.
 
 // Todo:begin
 @Model(version: 1)
@@ -291,7 +291,7 @@ struct PlainTodoApp: Sendable {
 }
 // TodoByHand:end
 
-/// A server with a list, for both.
+/// A server with a list, for both programs.
 private final class ItemServer: HTTPTransport {
   private struct State {
     var items: [(id: String, title: String, done: Bool, version: Int)] = [
@@ -364,8 +364,8 @@ struct TodoAppTests {
     await #expect(throws: (any Error).self) { _ = try await run("sync") }
     server.edit("1", "Soy milk")
     server.setDown(false)
-    // A new item that was sent while there was no connection never arrived.
-    for _ in 0..<3 { _ = try? await run("sync") }  // One more for the back-off of the failed try.
+    // A new item that was sent without a connection never arrived.
+    for _ in 0..<3 { _ = try? await run("sync") }  // One additional run for the back-off of the failed attempt.
     #expect(try await run("conflicts").contains("theirs"))
     _ = try await run("mine 1")
     _ = try await run("sync")

@@ -78,7 +78,7 @@ struct TypesThatChangeTests {
     var merged = After(x: [id: Modelled(a: 9)])
     try merged.merge(.json(json))
     #expect(merged == after)
-    // In archives an object of a Codable type is no record of a model. What is archived alike opens.
+    // In archives an object of a Codable type isn't a record of a model. Values with the same archived form can be decoded.
     let old = try ArchiveEncoder().encode(Before(moods: [id: .bad]))
     #expect(try ArchiveDecoder().decode(After.self, from: old) == After(moods: [id: .bad]))
     merged = After(moods: [id: .good])
@@ -120,7 +120,7 @@ struct TypesThatChangeTests {
     #expect(merged.jsonPathDescription == place && merged.codingPath == read.codingPath, "\(merged)")
   }
 
-  @Test("A Codable enum says what an Archivable one says of a value that no case has")
+  @Test("A Codable enum has the same error for an unknown case as an Archivable one")
   func rawValues() throws {
     func reason<T: VersionedModel>(_ type: T.Type, _ json: String) throws -> String {
       let error = try #require(archiveError(.unknownCase) { try T(fromJSON: Data(json.utf8)) })
@@ -132,7 +132,7 @@ struct TypesThatChangeTests {
     #expect(try Moods(fromJSON: Data(#"{"lenient":"x"}"#.utf8)).lenient == .bad)
   }
 
-  @Test("A merge patch that cannot say that a key of a dictionary is null is refused, and nil fields are removed")
+  @Test("A merge patch that would set a dictionary value to null is refused, and nil fields are removed")
   func nullsInPatches() throws {
     let adapter = try JSONAdapter<Table>()
     let old = Table(counts: ["b": 1], note: "n", always: "a")

@@ -4,7 +4,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-@Suite("Subclasses that nobody names, in keyed archives and stores")
+@Suite("Unregistered subclasses, in keyed archives and stores")
 struct UnnamedSubclassStoreTests {
   @Model(version: 1, name: "StoredHull")
   class Hull {

@@ -70,7 +70,7 @@ final class Knot: Codable {
   @Test func classes() throws {
     #expect(try archived(Derived()).x == 3)
     #expect(try archived(Derived2(x: 4)).x == 4)
-    // What the superclass has is left out, as the attribute says.
+    // The superclass's properties are left out, as the attribute requests.
     let derived = Derived(); derived.base = 5; derived.x = 6
     #expect(try archived(derived).base == 1)
     #expect(try derived.dictionaryValue.keys.sorted() == ["x"])

@@ -104,7 +104,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
     }
   }
 
-  /// Everything that is rare: it is made and then written.
+  /// Handles rare values, which are created and then written.
   private mutating func other() throws {
     var writer = JSONValueWriter(writing, limits: limits)
     try writer.write(reader.readValue(), to: &output)
@@ -172,7 +172,8 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
     return layout
   }
 
-  /// A map whose keys are all strings or all integers, which have a text each. Any other is made and then written.
+  /// A map whose keys are all strings or all integers, which have a text each. Any other map is created as a value and then
+  /// written.
   private mutating func map(_ initial: UInt8) throws {
     let start = reader.position - 1
     let count = try reader.readCount(initial, bytesPerElement: 2)

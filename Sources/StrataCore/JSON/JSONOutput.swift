@@ -181,7 +181,7 @@ struct JSONOutput: ~Copyable, JSONSink {
     buffer.append(parts.mantissa, power: parts.exponent)
   }
 
-  /// The digits of the narrower number, and not those of the same number made wider.
+  /// Writes the shortest digits of the `Float`, not those of its conversion to `Double`.
   mutating func write(_ number: Float) throws(ArchiveError) {
     guard number.isFinite else { throw Self.notFinite() }
     let text = number.description
@@ -207,8 +207,8 @@ struct JSONOutput: ~Copyable, JSONSink {
 
   // MARK: Text
 
-  /// The text that a value is as a key, and without which JSON has no object of it: strings, integers, dates, URLs,
-  /// UUIDs and data have one. `nil` for any other.
+  /// The text of a value as an object key: strings, integers, dates, URLs, UUIDs and data have one; `nil` for any other value,
+  /// with which a map cannot be a JSON object.
   static func text(of value: ArchiveValue) throws(ArchiveError) -> String? {
     switch value {
     case .data(let data): return data.base64EncodedString()

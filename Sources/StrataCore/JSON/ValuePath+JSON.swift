@@ -1,5 +1,5 @@
 extension ValuePath {
-  /// The reason why this is no path in JSON, with the remedy; `nil` for a path of keys, indices and `[*]`.
+  /// The reason why this isn't a path in JSON, with the remedy; `nil` for a path of keys, indices and `[*]`.
   package var problem: String? {
     components.lazy.filter { $0 != .anyElement }.compactMap(\.remedy).first.map {
       "the path \(self) is no path in JSON: \($0)"

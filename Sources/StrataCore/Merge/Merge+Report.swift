@@ -16,8 +16,8 @@ extension Merge {
     return (PathTable(ways), reachable)
   }
 
-  /// The path of an object that is no longer in the result. If it has an identity, that is the path, because other
-  /// objects may now be at its old one.
+  /// The path of an object that is no longer in the result. An object with an identity is named by that, because other objects
+  /// may now be at its old path.
   private func lost(_ way: PathTable.Way, _ matching: ObjectMatching) throws -> PathTable.Way {
     guard matching.entities.indices.contains(way.object), let number = matching.entities[way.object][.local].first
     else { return way }
@@ -34,7 +34,7 @@ extension Merge {
       let sides = MergePolicy.Sides(
         base: matching.entities[entity][.base].first.map { .reference($0) }, local: .reference(number),
         server: matching.entities[entity][.server].first.map { .reference($0) })
-      // An object without an identity belongs to its path, which has a note of its own.
+      // An object without an identity belongs to its path, which has its own note.
       guard matching.entities[entity].hasIdentity else { continue }
       merger.notes.append(
         MergeNote(

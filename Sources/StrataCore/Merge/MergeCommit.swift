@@ -83,7 +83,7 @@ struct MergeCommit {
     } catch {
       // Restores the old fields of all objects that took new ones.
       for step in undo.reversed() {
-        // An object that cannot take fields has not taken any. The error that ended the merge is thrown below.
+        // An object that refuses fields has not changed. The error that ended the merge is thrown below.
         try? graph.set(step.record, of: step.number, in: .unfinishedMerge)
       }
       throw error

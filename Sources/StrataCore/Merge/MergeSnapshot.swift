@@ -1,4 +1,4 @@
-/// The start of a merge: a model, or a list of models, taken apart once.
+/// The start of a merge: a model, or a list of models, decomposed once.
 ///
 /// The graph has the objects of all sides. It reads the fields of each object when they are first needed, before
 /// anything changes.

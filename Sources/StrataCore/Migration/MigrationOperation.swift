@@ -160,7 +160,7 @@ extension ModelRecord {
     return container?.isNull == false
   }
 
-  /// Finds out why there is no value at a path.
+  /// Determines why there is no value at a path.
   ///
   /// - Returns: `true` if a value along the path is null, so that no key is missing; `false` if an incomplete record lacks a key.
   /// - Throws: ``ArchiveError`` with the code `migrationFailed` if a complete record lacks a key.

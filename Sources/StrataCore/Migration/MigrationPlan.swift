@@ -58,7 +58,7 @@ public struct MigrationPlan: Sendable {
   /// The oldest version that the chain upgrades; `nil` for a chain without steps.
   public var oldestVersion: Int? { steps.first?.fromVersion }
 
-  /// Checks that the chain leads to `version` without a gap.
+  /// Checks that the chain reaches `version` without a gap.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMigration` otherwise.
   public func validate(upTo version: Int) throws {

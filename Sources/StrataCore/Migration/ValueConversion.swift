@@ -2,8 +2,8 @@ import Foundation
 
 /// A lossless conversion to another kind. It fails with the code `typeMismatch` if anything would be lost.
 public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
-  /// Numbers and booleans as text, dates in ISO 8601, URLs and UUIDs as they are written. A date outside the years 0 to
-  /// 9999 or finer than a nanosecond fails.
+  /// Numbers and booleans as text, dates in ISO 8601, URLs and UUIDs in their usual spelling. A date outside the years 0 to 9999
+  /// or finer than a nanosecond fails.
   case toString
   /// Text or a number without a fraction, as an integer of up to 128 bits; a boolean as 0 or 1.
   case toInteger

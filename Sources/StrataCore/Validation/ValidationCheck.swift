@@ -67,7 +67,7 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
   }
 }
 
-/// A range as it is written in code.
+/// A range in the spelling of code.
 @usableFromInline
 func describe(_ range: some RangeExpression) -> String { (range as? any OneSidedRange)?.spelling ?? "\(range)" }
 

@@ -95,7 +95,7 @@ extension ArchiveDecoder {
     func located<R>(_ number: Int, _ body: () throws -> R) throws -> R {
       do { return try body() } catch { throw graph.located(error, at: number) }
     }
-    // Before any model is made.
+    // Before any model is created.
     for number in numbers where indices[number] >= 0 {
       if case .record(let record) = graph.objects[number] { try located(number) { try models.refuseNewer(record) } }
     }
@@ -140,7 +140,7 @@ extension ArchiveDecoder {
   // for each reference as ``ArchiveLimits/maxWorkPerByte`` allows for a byte. A model is copied anyway where it is read.
   private static var largestSharedUnknown: Int { 64 }
   private static var largestSharedKnown: Int { 1 << 16 }
-  /// Sizes beyond this are not told apart, so that adding them does not overflow.
+  /// Larger sizes are clamped to this one, so that adding them does not overflow.
   private static var largestSize: Int { 1 << 30 }
 
   private func object(

@@ -213,6 +213,6 @@ extension FoundationRecord {
 }
 
 extension ArchiveValue {
-  /// Whether it is an object with these keys and no others. The class's encoding has no place for other keys.
+  /// Whether the value is an object with exactly these keys. The class's encoding has no place for other keys.
   fileprivate func holds(_ keys: [String]) -> Bool { objectValue.map { Set($0.keys) == Set(keys) } ?? false }
 }

@@ -81,7 +81,7 @@ enum FoundationRecord {
 
   // MARK: Writing
 
-  /// Returns whether a name is that of a known class of Foundation, AppKit or UIKit.
+  /// Returns whether a class of Foundation, AppKit or UIKit with this name is known.
   static func isKnown(_ typeName: String) -> Bool { names[typeName] != nil || structures[typeName] != nil }
 
   /// The archive key of a field of a known class; `nil` for any other field.

@@ -19,8 +19,8 @@ public import StrataCore
 /// Objects are numbered in the order of a depth-first walk from the top keys: keys in the order of the file, and each
 /// object with everything inside it before the next.
 ///
-/// The format is that of swift-corelibs-foundation's `NSKeyedArchiver`: a property list with the keys `$archiver`,
-/// `$version`, `$top` and `$objects`, in which numbers (UIDs) refer to objects.
+/// The format is the one of swift-corelibs-foundation's `NSKeyedArchiver`: a property list with the keys `$archiver`, `$version`,
+/// `$top` and `$objects`, in which numbers (UIDs) refer to objects.
 public struct KeyedArchive: Sendable {
   /// The name of the archiver: `NSKeyedArchiver`, a subclass, or another writer.
   public let archiver: String

@@ -5,7 +5,7 @@ internal import StrataCore
 final class KeyedLayout {
   /// The keys without `$class`, and without the `$` by which the archiver escapes them.
   let keys: [String]
-  /// The keys as they are in the archive.
+  /// The keys in the escaped form of the archive.
   let rawKeys: [String]
   /// The length of all keys in bytes.
   let keyBytes: Int
@@ -57,7 +57,7 @@ final class KeyedLayout {
 
   /// Creates a layout from key numbers.
   ///
-  /// - Throws: `ArchiveError` with the code `damaged` if a number is not that of a string, or is a duplicate.
+  /// - Throws: `ArchiveError` with the code `damaged` if a number does not belong to a string, or is a duplicate.
   init(_ numbers: ContiguousArray<Int32>, keys: [String]) throws {
     var rawKeys: [String] = []
     var indices: [Int32] = []

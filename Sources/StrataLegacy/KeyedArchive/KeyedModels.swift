@@ -64,7 +64,7 @@ struct KeyedModels {
   /// The class name is looked up first, then the archive's hints in order, as in Foundation. Superclasses do not count:
   /// an object of a subclass is not decoded as its superclass.
   private mutating func schema(of typeName: String) -> ModelSchema? {
-    // Each object of a hostile file can have a shape of its own, and many long hints.
+    // Each object of a hostile file can have its own shape and many long hints.
     if let known = found[typeName] { return known }
     var schema = schema(named: typeName)
     for hint in classes[typeName]?.hints ?? [] where schema == nil { schema = self.schema(named: hint) }

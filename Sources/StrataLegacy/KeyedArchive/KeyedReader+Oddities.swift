@@ -1,6 +1,6 @@
 internal import StrataCore
 
-// Inspecting an archive with malformed parts: they are kept as they are, and their errors are collected.
+// Inspecting an archive with malformed parts, which are kept unchanged while their errors are collected.
 
 extension KeyedReader {
   /// Whether malformed objects are collected instead of thrown.

@@ -72,7 +72,7 @@ extension KeyedReader {
     return try recordOfNewShape(&frame, plan)
   }
 
-  /// A record whose shape differs from that of the last one with the same plan.
+  /// A record whose shape differs from the last one with the same plan.
   private mutating func recordOfNewShape(_ frame: inout Frame, _ plan: KeyedLayout.Plan) throws -> ModelRecord {
     var fields = KeyedFields(keys: plan.keys, values: [])
     swap(&fields.values, &frame.values)

@@ -162,7 +162,7 @@ struct KeyedTable: ~Escapable {
     return members
   }
 
-  /// The maximum number of names in a class chain: many times that of any framework.
+  /// The maximum number of names in a class chain, many times more than in any framework.
   private static let mostNames = 64
 
   /// Reads the class that is the value of a `$class` key.

@@ -67,7 +67,7 @@ struct KeyedWriter {
     return objects.add(.uid(value.isNull ? 0 : try uid(of: value, depth: depth)))
   }
 
-  /// A value as it is inlined in another object; `nil` if it must be a separate object.
+  /// A value in the form that is inlined in another object; `nil` if it must be a separate object.
   private mutating func inlined(_ value: ArchiveValue, depth: Int) throws -> PropertyList.Object? {
     switch value {
     case .array(let elements): return .array(try self.elements(of: elements, depth: depth + 1))

@@ -3,9 +3,9 @@ internal import StrataCore
 
 /// The objects of a binary property list, read from its bytes in place (CFBinaryPList.c in swift-corelibs-foundation).
 ///
-/// The file is the eight bytes `bplist00`, the objects, a table of their offsets, and a trailer of 32 bytes. The
-/// initializer checks every object, referenced or not: its offset, length, text and references. So reading an object
-/// afterwards cannot fail, and needs nothing but the bytes.
+/// The file is the eight bytes `bplist00`, the objects, a table of their offsets, and a trailer of 32 bytes. The initializer
+/// checks every object, referenced or not: its offset, length, text and references. So reading an object afterwards cannot fail,
+/// and needs only the bytes.
 struct BinaryPropertyList: ~Escapable {
   let bytes: RawSpan
   /// The number of objects.

@@ -3,9 +3,9 @@ public import StrataCore
 
 /// Reads binary (`bplist00`) and XML property lists from untrusted bytes.
 ///
-/// Memory stays within a small multiple of the file's size, whatever the file claims. Reading is iterative, so deep
-/// nesting does not overflow the stack. The binary format is that of CFBinaryPList.c in swift-corelibs-foundation. The
-/// XML format is that of CFPropertyList.c there and of Apple's PropertyList-1.0.dtd. The OpenStep format is not read.
+/// Memory stays within a small multiple of the file's size, regardless of the sizes that the file claims. Reading is iterative,
+/// so deep nesting does not overflow the stack. The binary format is defined by CFBinaryPList.c in swift-corelibs-foundation, and
+/// the XML format by CFPropertyList.c there and by Apple's PropertyList-1.0.dtd. The OpenStep format is not read.
 public struct PropertyListReader: Sendable {
   /// The limits on a file. `ArchiveLimits.count` applies to each collection and to the table of a binary file,
   /// `ArchiveLimits.depth` to XML elements and to values.

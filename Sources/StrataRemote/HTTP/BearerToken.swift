@@ -66,8 +66,7 @@ actor BearerToken {
     }
   }
 
-  /// Distinguishes this actor's own failure from errors that the closures throw, which become its cause, whatever their
-  /// type is.
+  /// Distinguishes this actor's own failure from errors of any type that the closures throw, which become its cause.
   private struct Failed: Error { let error: RemoteError }
 
   private func remember(failureOf rejected: String, cause: (any Error)?) -> Failed {

@@ -51,11 +51,10 @@ public final class URLSessionTransport: HTTPTransport {
 
   /// Sends one request and follows its redirections.
   ///
-  /// A GET or a HEAD is redirected at most 5 times, within the same scheme or from `http` to `https`. If the scheme,
-  /// host or port changes, its headers are dropped except `Accept`, `Accept-Language` and `User-Agent`. Another method
-  /// is redirected only by 307 and 308 and within the same origin. The timeout covers all redirections. An answer that
-  /// is shorter than its `Content-Length` is `cutOff`. With a `Content-Encoding`, the length is that of the encoded
-  /// content and is not checked.
+  /// A GET or a HEAD is redirected at most 5 times, within the same scheme or from `http` to `https`. If the scheme, host or port
+  /// changes, its headers are dropped except `Accept`, `Accept-Language` and `User-Agent`. Another method is redirected only by
+  /// 307 and 308 and within the same origin. The timeout covers all redirections. An answer that is shorter than its
+  /// `Content-Length` is `cutOff`. With a `Content-Encoding`, the length refers to the encoded content and is not checked.
   ///
   /// - Throws: ``RemoteError`` with the codes `notConnected` (also after ``invalidate()``), `timedOut`, `cutOff`,
   ///   `tooLarge`, `invalidResponse`, `redirected`; `invalidConfiguration` if the URL is not an HTTP URL with a host,

@@ -16,8 +16,8 @@ public struct ServerTraits: Sendable, Hashable {
   /// The media type of the body of a `PATCH`.
   public var patchType: PatchType
 
-  /// Creates traits; by default those of a server with unknown abilities. Validators are then used as they come, and a
-  /// request that could be executed twice is not repeated.
+  /// Creates traits; by default those of a server with unknown abilities. Validators are then used unchanged, and a request that
+  /// could be executed twice is not repeated.
   public init(
     sendsStrongETags: Bool = false, honoursIdempotencyKeys: Bool = false, patchType: PatchType = .mergePatch
   ) {
@@ -29,7 +29,7 @@ public struct ServerTraits: Sendable, Hashable {
 
 /// A guarantee for the records of an entity. It follows from the traits of the server and the mapper.
 public enum RemoteGuarantee: String, Sendable, Hashable, CaseIterable {
-  /// A change never overwrites a change of another client that was not fetched. Without this guarantee, it overwrites those that are made
+  /// A change never overwrites a change of another client that was not fetched. Without this guarantee, it overwrites changes
   /// between the last `GET` and the request.
   case seesEveryEdit
   /// A lost answer to a new record is resolved automatically. Without this guarantee, the change waits as ``RemoteChange/State/uncertain``.

@@ -45,7 +45,7 @@ extension MappedEntity {
 }
 
 extension MappedEntity {
-  /// The value that a column gets when an edit is discarded: its earlier value, or null if that references a record that is gone.
+  /// The value that a column gets when an edit is discarded: its earlier value, or null if that refers to a deleted record.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if the value cannot be set to null because the column must not be
   ///   null.

@@ -13,7 +13,7 @@ enum StoredCopies {
     return data.flatMap { try? JSONDecoder().decode(HTTPCopy.self, from: $0) }
   }
 
-  /// Saves a copy, unless that of a later request exists.
+  /// Saves a copy, unless the copy of a later request exists.
   static func save(
     _ copy: HTTPCopy, account: String, url: String, _ entity: MappedEntity, number: Int64, _ db: Database
   ) throws {

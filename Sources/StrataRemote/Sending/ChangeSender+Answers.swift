@@ -15,7 +15,7 @@ extension ChangeSender {
     var id: ArchiveValue?
     if hasContent, request.method == "DELETE" {
       // The content may be an HTML page of a proxy.
-      guard (try? JSONReader().read(response.body)) != nil else {  // Why it is no JSON is of no use.
+      guard (try? JSONReader().read(response.body)) != nil else {  // The reason why it isn't JSON is not needed.
         throw RemoteError(.invalidBody, "the answer to DELETE is no JSON", entity: entity.name)
       }
     } else if hasContent, request.method != "POST" || response.headers["Location"] == nil || Self.isJSON(response) {

@@ -6,7 +6,7 @@ internal import StrataStore
 /// Fetches the server's record of a change: before a change without a validator, after a conflict, and when the outcome of a request is
 /// unknown.
 extension ChangeSender {
-  /// Fetches and merges the record of a change whose outcome is unknown, and drops the request, so that a new one is made.
+  /// Fetches and merges the record of a change whose outcome is unknown, and drops the request, so that a new one is created.
   ///
   /// - Returns: the record; `nil` if the change has to wait, or is settled.
   func settled(

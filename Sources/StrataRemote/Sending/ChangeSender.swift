@@ -73,7 +73,7 @@ struct ChangeSender: Sendable {
           isEnding = isEnding || inRow >= Self.failuresInRow
           step = .skipped
         case .failure(let error):
-          // This failure replaces that of a single request. Requests in flight are completed.
+          // This failure replaces the failure of a single request. Requests in flight are completed.
           failure = isEnding ? failure ?? error : error
           isEnding = true
           step = .skipped

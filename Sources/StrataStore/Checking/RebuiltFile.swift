@@ -5,7 +5,7 @@ internal import StrataCore
 /// A copy of a store that SQLite cannot open, with a replaced first page. That page holds the sizes of the file and the root
 /// pages of the tables. Without it no other page can be found.
 ///
-/// All stores in files of their own are created by the same statements, so their tables have the same root pages.
+/// All stores in separate files are created by the same statements, so their tables have the same root pages.
 struct RebuiltFile {
   /// The page size of all stores.
   private static let pageSize = 4096
@@ -27,7 +27,7 @@ struct RebuiltFile {
     } catch { throw StoreError.ofFile(error, "the damaged file could not be copied to work on") }
   }
 
-  /// Opens the copy with its own first page if that leads to the tables, else with the first page of a new store.
+  /// Opens the copy with its own first page if the tables can be found from it, otherwise with the first page of a new store.
   ///
   /// - Throws: ``StoreError`` with the code `notAStore` if nothing shows that the file was a store, and `damaged` if more than
   ///   the first page is lost.
@@ -56,7 +56,7 @@ struct RebuiltFile {
     if own.starts(with: Self.magic), own[16] == 0x10, own[17] == 0 {
       try write(Self.fitted(own, pages: pages), 1, file)
       do { return try opening.openDamaged(path, isReadOnly: false) } catch  where StoreError.isDamage(error) {
-        // This page does not lead to the tables. The one of a new store may.
+        // The tables cannot be found from this page. The first page of a new store may still work.
       }
     }
     // A root page is a b-tree page of the same kind, table or index, as in a new store.

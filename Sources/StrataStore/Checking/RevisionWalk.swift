@@ -40,12 +40,12 @@ struct RevisionWalk {
 
   private static func after(_ id: Int64) -> Int64? { id == .max ? nil : id + 1 }
 
-  /// The first row whose number is not below another one; `nil` where there is none.
+  /// The first row whose number is at least `id`; `nil` if there is none.
   private func fetch(from id: Int64) throws -> (id: Int64, step: Step)? {
     let select = "SELECT \(StoredRow.columns) FROM \(transaction.tables.revisions) WHERE id >= ? ORDER BY id LIMIT 1"
     return try StatementRow.first(of: transaction.statement(select), [id]) { row in
       let found: Int64 = try row.column(0)
-      // The order of a damaged page is not that of its numbers, and the walk must get on.
+      // A damaged page may not be in the order of its numbers, and the walk must advance.
       guard found >= id else { throw StoreError(.damaged, "the revisions are not in the order of their numbers") }
       do { return (found, .row(try StoredRow(row))) } catch {
         // The columns of a damaged row are hints, so one that cannot be read is left out.

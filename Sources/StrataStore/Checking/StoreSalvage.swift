@@ -37,7 +37,7 @@ extension SnapshotStore {
   /// - Parameter url: the file of the new store, which must not exist.
   /// - Throws: ``StoreError`` with the code `invalid` if the file exists, `full`, `busy`, `fileSystem`;
   ///   `CancellationError` if the task was cancelled. The new file is then removed.
-  /// - Complexity: that of reading and saving all revisions. Memory holds two of them.
+  /// - Complexity: as reading and saving all revisions. Memory holds two of them.
   public func salvage(to url: URL) async throws -> StoreSalvageReport {
     try await StoreWork.run { try StoreSalvage.run(self, url, $0) }
   }

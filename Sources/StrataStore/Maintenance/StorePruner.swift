@@ -5,7 +5,7 @@ internal import StrataCore
 /// Removes revisions in pages of keys, and in parts for a key with a long history.
 struct StorePruner {
   /// `keys` is the most keys in one transaction. `revisions` is the number of removed revisions after which a transaction ends,
-  /// and the length of a history above which its key is pruned in transactions of its own.
+  /// and the length of a history above which its key is pruned in separate transactions.
   private static let keys = 64, revisions = 250
   /// The most pages freed in one transaction.
   private static let pages = 1024

@@ -23,7 +23,7 @@ extension StoreTransaction {
   ///   - chain: the kept revisions before it.
   ///   - limit: the most revisions to look at.
   ///   - most: the number of stored bytes after which to stop.
-  /// - Returns: the number of the last revision looked at; `nil` if there is none.
+  /// - Returns: the number of the last examined revision; `nil` if there is none.
   /// - Throws: ``StoreError`` with the code `damaged` if a revision cannot be read. The caller must then roll back.
   func keep(
     _ key: StoredKey, without leaving: Set<Int64>, after seq: Int64 = 0, _ chain: inout StoreChain, limit: Int = .max,

@@ -79,7 +79,7 @@ extension StoreUpgradeReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Returns what `upgrade(_:retryFailed:progress:)` would do. Reads only counts.
+  /// Returns the plan of `upgrade(_:retryFailed:progress:)`. Reads only counts.
   ///
   /// - Parameter types: the types of the current program. A model includes its optional, and arrays, sets and dictionaries of it.
   /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `busy`, `fileSystem`.

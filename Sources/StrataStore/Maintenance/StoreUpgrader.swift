@@ -57,7 +57,7 @@ struct StoreUpgrader {
       })
   }
 
-  /// How many revisions there are of each definition.
+  /// The number of revisions of each definition.
   private func counts(_ transaction: StoreTransaction) throws -> [(definition: Int64, revisions: Int)] {
     let counts = transaction.tables.counts
     try transaction.tables.checkCounts(in: transaction.db)
@@ -195,7 +195,7 @@ struct StoreUpgrader {
     }
     try transaction.execute("DELETE FROM \(transaction.tables.failures) WHERE revision = ?", [row.id])
     guard isChanged else { return report.unchanged += 1 }
-    // The deltas of its deltas stay as they are, so neither this revision nor its deltas may take more inflations than before.
+    // The deltas of its deltas are not rewritten, so neither this revision nor its deltas may take more inflations than before.
     let inflations = transaction.inflations
     let unused = Set(try transaction.removePieces(of: row.id) + (row.blob.map { [$0] } ?? []))
     try transaction.addPieces(encoded.parts.contents, to: row.id)

@@ -23,7 +23,7 @@ struct SchemaChange {
   /// - Throws: ``StoreError`` with the code `schemaChangeFailed`, after which the store has its old state, unless the safety
   ///   copy was lost; errors of the database.
   func run(in writer: any DatabaseWriter) throws {
-    // A change that was interrupted after its commit comes first.
+    // A change that was interrupted after its commit is finished first.
     try finish(in: writer)
     guard let found = try versions(writer), found.format < tables.schema.format else { return }
     do { try change(writer) } catch let error as StoreError { throw error } catch let error as DatabaseError
@@ -60,7 +60,7 @@ struct SchemaChange {
       try? db.execute(sql: "PRAGMA foreign_keys = \(hadKeys ? "ON" : "OFF")")
     }
     try db.inTransaction(.immediate) {
-      // Another process may have been faster; from here on none saves.
+      // Another process may have been faster. From now on no other process saves.
       guard let found = try tables.versions(in: db), found.format < tables.schema.format else { return .commit }
       try copy(writer)
       try tables.apply(from: found.format, in: db)

@@ -85,7 +85,7 @@ struct StoreOpening {
       throw StoreError(.damaged, "the file has lost tables of the store: \(missing.joined(separator: ", "))")
     }
     do { try tables.versions(in: db)?.checkReadable() } catch let error as StoreError where error.code == .damaged {
-      // A store with an unreadable format is taken to have the first one, which all stores have had.
+      // A store with an unreadable format is assumed to have the first one, which all stores have had.
     } catch let error as DatabaseError where StoreError.isDamage(error, db) {
       // As above.
     }

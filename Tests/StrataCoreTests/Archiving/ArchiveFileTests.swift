@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Version 1 of a model, as an older program had it.
+/// Version 1 of a model, as in an older program.
 private struct OldLibrary: DescribedModel, Equatable {
   var name = ""
   static let fields = Fields(
@@ -62,7 +62,7 @@ struct ArchiveFileTests {
     #expect(try ArchiveDecoder().decode(OldLibrary.self, from: file.previousURL) == OldLibrary(name: "old"))
     #expect(try file.load()?.value == Library(title: "newer"))
 
-    // The older program refuses the newer file, and leaves it alone.
+    // The older program rejects the newer file and leaves it unchanged.
     let older = ArchiveFile<OldLibrary>(url)
     #expect(code { _ = try older.load() } == .newerModel)
     #expect(code { try older.save(OldLibrary()) } == .newerModel)
@@ -83,7 +83,7 @@ struct ArchiveFileTests {
         try Data(bytes).write(to: url)
         let loaded: ArchiveFile<Library>.Loaded?
         do { loaded = try file.load() } catch let error as ArchiveError {
-          // A changed header may name another format.
+          // A changed byte of the header may name another format.
           #expect(error.code == .newerFormat, "byte \(count): \(error)")
           continue
         }

@@ -15,7 +15,7 @@ private struct StrangeSlip: DescribedModel {
     make: { StrangeSlip(text: $0) })
 }
 
-/// An older one, whose archives others do not know.
+/// An older model, whose archives other types don't accept.
 private struct OlderSlip: DescribedModel {
   var text = ""
   static let fields = Fields(
@@ -42,7 +42,7 @@ private final class Pot: DescribedModel {
 
 @Suite("Decoding an archive of another type names both types")
 struct ArchivedTypeTests {
-  @Test("A type other than the one in the archive is told with both names")
+  @Test("The error for a different type has both names")
   func types() throws {
     func message<T: Archivable>(_ type: T.Type, _ data: Data) -> String? {
       #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(type, from: data) }?.reason

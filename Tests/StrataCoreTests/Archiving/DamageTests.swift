@@ -41,7 +41,7 @@ struct DamageTests {
           #expect(try ArchiveDecoder().decodeValue(from: flipped) == value, "bit \(bit) of \(name)")
         } catch is ArchiveError { refused += 1 }
       }
-      // Only few bits of the header say nothing.
+      // Only a few bits of the header are unused.
       #expect(refused > data.count * 7, "\(name): \(refused) of \(data.count * 8)")
     }
   }
@@ -115,7 +115,7 @@ struct DamageTests {
     #expect(error { $0.inflatedSize = 1000 } == .inflatedSize)
   }
 
-  @Test("Other files are told from damaged ones", arguments: ["", "{}", "\u{1F}\u{8B}", "bplist00"])
+  @Test("Other files are distinguished from damaged ones", arguments: ["", "{}", "\u{1F}\u{8B}", "bplist00"])
   func other(text: String) {
     let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decodeValue(from: Data(text.utf8)) }
     #expect(error?.code == .notAnArchive || error?.code == .truncated)

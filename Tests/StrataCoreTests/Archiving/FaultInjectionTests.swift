@@ -3,11 +3,11 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// What writes a file, from one state to another.
+/// An operation that changes a file from one state to another.
 private enum WritingScenario: String, CaseIterable, Sendable {
   case create, replace, append, recover, write, file, salvage
 
-  /// Prepares the file. The stream of each has the models from 0 up.
+  /// Prepares the file. Each stream contains the models from 0 up.
   func prepare(_ stream: SessionStream) throws {
     switch self {
     case .create: break
@@ -39,7 +39,7 @@ private enum WritingScenario: String, CaseIterable, Sendable {
     }
   }
 
-  /// What is in the file; empty where there is none.
+  /// The models in the file, or an empty array if it does not exist.
   func content(_ stream: SessionStream) throws -> [Address] {
     guard FileManager.default.fileExists(atPath: stream.url.path) else { return [] }
     switch self {
@@ -49,7 +49,7 @@ private enum WritingScenario: String, CaseIterable, Sendable {
     }
   }
 
-  /// Calls that it makes, whatever else it calls.
+  /// The system calls that the operation makes.
   var calls: Set<SystemCall> {
     let all: Set<SystemCall> = [.open, .write, .synchronize, .close]
     return switch self {
@@ -87,7 +87,7 @@ struct FaultInjectionTests {
     .fails(EIO), .fails(ENOSPC), .fails(EINTR), .fails(EACCES), .isShort,
   ]
 
-  /// After each fault the file is the old one or the new one, what was acknowledged is there, and the next writer gets on.
+  /// After each fault the file has its old or new content, acknowledged models are kept, and the next writer succeeds.
   @Test(
     "X-30, X-31: the old state or the new one", .tags(.long), arguments: WritingScenario.allCases, SystemCall.allCases)
   fileprivate func faults(scenario: WritingScenario, call: SystemCall) throws {
@@ -115,8 +115,8 @@ struct FaultInjectionTests {
           if fault == .fails(EINTR), call != .close { #expect(error == nil, place) }
           if fault == .isShort { #expect(error == nil, place) }
           if let error { #expect((error as? ArchiveError)?.code == .fileSystem, place) }
-          // Nothing is left behind that the next writers do not remove, but what was cut off. A second name of the file
-          // that the next one replaces is only free for the one after it.
+          // The next writers remove all temporary files except cut-off bytes. A leftover hard link of the file can be removed
+          // only by the second writer, after the first has replaced the file.
           for _ in 0..<2 { try scenario.run(stream) }
           let after = try stream.files.filter { !$0.contains(".cut") }
           #expect(Set(after) == Set(before).union(["stream.strata"]), place)
@@ -133,7 +133,7 @@ struct FaultInjectionTests {
 
 @Suite("Temporary files")
 struct TemporaryFileTests {
-  /// The temporary file that a writer of the stream uses.
+  /// The name of the temporary file that a writer of the stream uses.
   private func temporary(_ stream: SessionStream) throws -> String {
     var name = ""
     do {
@@ -152,18 +152,18 @@ struct TemporaryFileTests {
       let end = name.index(name.endIndex, offsetBy: -5)
       let others = [".strata-mine.tmp", ".strata-0123456789abcdef-0.tmp", "a.tmp"]
       for other in others { try Data("user's".utf8).write(to: stream.folder.appending(path: other)) }
-      // As many as writers have numbers.
+      // One file for each number that writers use.
       for number in 0..<16 {
         let left = name[..<end] + String(number, radix: 16) + name[name.index(after: end)...]
         try Data("left".utf8).write(to: stream.folder.appending(path: String(left)))
       }
       try ArchiveEncoder().encode(SessionStream.model(0), to: stream.url)
       #expect(try Set(stream.files) == Set(others + ["stream.strata"]))
-      // A writer that appends makes none itself.
+      // A writer that appends creates no temporary file itself.
       try ArchiveStreamWriter<Address>(creating: stream.url).finish()
       let left = stream.folder.appending(path: name)
       try Data("left".utf8).write(to: left)
-      // A folder, as stores have.
+      // A folder, as stores use.
       let folder = stream.folder.appending(path: String(name[..<end] + "7" + name[name.index(after: end)...]))
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
       try Data("left".utf8).write(to: folder.appending(path: "copy"))
@@ -226,7 +226,7 @@ struct TemporaryFileTests {
         let plan = FaultPlan(call, 0, .fails(number))
         try plan.run { try ArchiveEncoder().encode(SessionStream.model(1), to: stream.url) }
       }
-      // Opening the folder is the first call that opens something.
+      // The first open call opens the folder.
       let plan = FaultPlan(.open, 0, .fails(EACCES))
       try plan.run { try ArchiveEncoder().encode(SessionStream.model(2), to: stream.url) }
       #expect(plan.wasReached)

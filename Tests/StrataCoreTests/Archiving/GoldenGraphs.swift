@@ -1,7 +1,7 @@
 import Foundation
 import StrataCore
 
-/// What the golden archives of graphs are made of.
+/// The objects in the golden archives of graphs.
 enum GoldenGraphs {
   final class Parent: DescribedModel {
     let name: String
@@ -36,7 +36,7 @@ enum GoldenGraphs {
       make: { Child(name: $0, parent: $1, sibling: $2) })
   }
 
-  /// References back and forth, shared ones, and a cycle.
+  /// A graph with references in both directions, shared objects and a cycle.
   static func family() -> Parent {
     let parent = Parent(name: "Ada")
     let children = [Child(name: "Ben", parent: parent), Child(name: "Cleo", parent: parent)]
@@ -79,7 +79,7 @@ enum GoldenGraphs {
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
   }
 
-  /// A set of objects that only those differ in which they refer to, and a dictionary that leads to some first.
+  /// A set of objects that differ only in their references, and a dictionary that refers to some of them.
   static func club() -> Club {
     let (ada, ben) = (Member(name: "Ada"), Member(name: "Ben"))
     let club = Club()

@@ -3,8 +3,8 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// The archives that were ever released. Their bytes never change; `STRATA_RECORD_FIXTURES=1 swift test` adds new ones
-/// and fails, so that nobody takes a recording for a passed test.
+/// All released archives. Their bytes never change. `STRATA_RECORD_FIXTURES=1 swift test` adds new ones and fails, so that a
+/// recording is not mistaken for a passed test.
 @Suite("Golden archives")
 struct GoldenTests {
   static let names = [
@@ -12,7 +12,7 @@ struct GoldenTests {
     "family-v1", "hierarchy", "numbers", "club-v1", "shapes", "stream",
   ]
 
-  /// What each archive is made of.
+  /// The content of each archive.
   static func make(_ name: String) throws -> Data {
     let encoder = ArchiveEncoder()
     let address = ArchiveValue.record(
@@ -54,7 +54,7 @@ struct GoldenTests {
     }
   }
 
-  /// More shapes than have numbers of their own, each twice, and sets and maps with keys of several kinds.
+  /// More record shapes than there are numbers for them, each used twice, and sets and maps with keys of several kinds.
   private static func shapes() -> ArchiveValue {
     let records = (0..<300).map { number in
       ArchiveValue.record(ModelRecord(typeName: "Shape", modelVersion: number, fields: [("side", .integer(number))]))
@@ -64,8 +64,8 @@ struct GoldenTests {
     return .array([.set(mixed), map, .array(records), .array(records)])
   }
 
-  /// A value that JSON can hold: of a graph the objects in their order, and the root, with `{"reference": n}`; of a map its
-  /// pairs, whatever the writer makes of maps.
+  /// The value as JSON. A graph becomes its objects in order and its root, with `{"reference": n}` for references. A map becomes
+  /// its pairs, regardless of the writer's form of maps.
   private static func plain(_ value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .graph(let graph): ["objects": .array(graph.objects.map(plain)), "root": plain(graph.root)]
@@ -141,9 +141,9 @@ struct GoldenTests {
     #expect(streets == ["Street 0", "Street 1", "Street 2"])
   }
 
-  @Test("What is written today has the bodies of the released archives", arguments: names)
+  @Test("Bodies that are written today equal those of the released archives", arguments: names)
   func bodies(name: String) throws {
-    // Compressed bytes depend on the zlib of the system, and bodies do not.
+    // Compressed bytes depend on the system's zlib; bodies don't.
     let (today, released) = try (Self.members(Self.make(name)), Self.members(archive(name)))
     #expect(today.map(\.stamp) == released.map(\.stamp))
     #expect(today.map(\.body) == released.map(\.body))
@@ -173,7 +173,7 @@ struct GoldenTests {
     #expect(error?.code == code)
   }
 
-  /// Writes a fixture that does not exist yet, where the environment asks for it. Never overwrites one.
+  /// Writes a missing fixture if the environment requests it. Existing fixtures are never overwritten.
   private func record(_ name: String) throws {
     guard ProcessInfo.processInfo.environment["STRATA_RECORD_FIXTURES"] != nil else { return }
     let url = Repository.fixtures.appending(path: "archives/\(name).strata")

@@ -13,7 +13,7 @@ private struct PlainSlip: Codable {
   var text = ""
 }
 
-@Suite("Opening what is no archive says what it is")
+@Suite("Opening another format names it")
 struct OtherFormatTests {
   private static let json = "it looks like JSON; read it with init(fromJSON:), JSONReader or JSONAdapter"
   private static let list = "it looks like a property list; read it with KeyedArchive or PropertyListReader"
@@ -60,14 +60,14 @@ struct OtherFormatTests {
   }
 
   @Test(
-    "Anything else is told as before",
+    "Other formats are reported as before",
     arguments: ["hello", "nothing", "-", "12", "2019-03-04", "{ a = 1; }", "<html>", "nullable", "%PDF-1.7", "bplis"])
   func others(text: String) {
     let error = #expect(throws: ArchiveError.self) { try Stamp(of: Data(text.utf8)) }
     #expect(error?.reason == "this is not a gzip file")
   }
 
-  @Test("An archive read as JSON or as a property list says what reads it")
+  @Test("The error of reading an archive as JSON or as a property list names the right reader")
   func backwards() throws {
     let data = try ArchiveEncoder().encode(Slip(text: "a"))
     let text = #expect(throws: ArchiveError.self) { try Slip(fromJSON: data) }

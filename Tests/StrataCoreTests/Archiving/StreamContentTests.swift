@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// A model whose content can be the bytes of a stream.
+/// A model that can contain the bytes of a stream.
 struct StreamBlob: DescribedModel, Equatable {
   var bytes: Data
   static let fields = Fields(
@@ -11,20 +11,20 @@ struct StreamBlob: DescribedModel, Equatable {
   static func named(_ name: String) -> StreamBlob { StreamBlob(bytes: Data(name.utf8)) }
 }
 
-/// The bytes of a stream of blobs, without compression, and its models.
+/// The bytes of an uncompressed stream of blobs, and its models.
 struct BlobStream {
   var bytes = Data()
-  /// The sizes after each session.
+  /// The size of the stream after each session.
   var sizes: [Int] = []
   private(set) var sessions: [[StreamBlob]] = []
 
   var models: [StreamBlob] { sessions.flatMap(\.self) }
-  /// The size after the last session but one.
+  /// The size before the last session.
   var before: Int { sizes.count > 1 ? sizes[sizes.count - 2] : 0 }
 
   /// - Parameters:
-  ///   - hasLinks: whether the members state their places.
-  ///   - size: how many models a member has at most.
+  ///   - hasLinks: whether the members state their positions.
+  ///   - size: the largest number of models in a member.
   init(_ sessions: [[StreamBlob]], hasLinks: Bool, memberSize size: Int = 100) throws {
     self.sessions = sessions
     var file: [UInt8] = []
@@ -67,14 +67,14 @@ extension SessionStream {
     return models
   }
 
-  /// Appends a model to a stream that a writer did not finish.
+  /// Appends a model to an unfinished stream.
   fileprivate func recover(_ model: StreamBlob) throws {
     var writer = try ArchiveStreamWriter<StreamBlob>(appendingTo: url, recovering: true)
     try writer.append(model)
     try writer.finish()
   }
 
-  /// The models that a salvage writes; none where nothing can be read.
+  /// The models that a salvage writes, or an empty array if nothing is readable.
   fileprivate func salvaged() throws -> [StreamBlob] {
     let output = folder.appending(path: "rescued.strata")
     try? FileManager.default.removeItem(at: output)
@@ -83,7 +83,7 @@ extension SessionStream {
   }
 }
 
-/// Whether models are some of others, in their order, each once.
+/// Whether `part` is an ordered subsequence of `whole`.
 private func isPart(_ part: [StreamBlob], of whole: [StreamBlob]) -> Bool {
   var rest = whole[...]
   for model in part {
@@ -95,7 +95,7 @@ private func isPart(_ part: [StreamBlob], of whole: [StreamBlob]) -> Bool {
 
 @Suite("Streams: models that hold the bytes of streams")
 struct StreamContentTests {
-  /// A stream to be the content of a model.
+  /// A stream that becomes the content of a model.
   private static func inner(hasLinks: Bool) throws -> Data {
     try BlobStream([[.named("inner a"), .named("inner b")], [.named("inner c")]], hasLinks: hasLinks, memberSize: 1)
       .bytes
@@ -171,7 +171,7 @@ struct StreamContentTests {
         }
       }
       #expect(try stream.bytes == host.bytes[..<end])
-      // A writer that is at work, and has come as far.
+      // A writer that is still running and has written this much.
       try host.bytes.prefix(host.sizes[0]).write(to: stream.url)
       let writer = try ArchiveStreamWriter<StreamBlob>(appendingTo: stream.url)
       let handle = try FileHandle(forWritingTo: stream.url)
@@ -190,7 +190,7 @@ struct StreamContentTests {
     let host = try BlobStream(
       [[.named("a")], [.named("b")], [StreamBlob(bytes: inner)], [.named("c")]], hasLinks: false)
     try SessionStream.with { stream in
-      // A header, so that nobody knows what the damaged member held, and an end, so that what is between has none.
+      // Damages a header, so that the number of lost models is unknown, and an end, so that the members between have none.
       var damaged = host.bytes
       damaged[host.sizes[0] + 20] ^= 1
       damaged[host.sizes[2] - 20] ^= 1
@@ -202,7 +202,7 @@ struct StreamContentTests {
       let file = try #require(report.unprovenFile)
       #expect(file.lastPathComponent == "rescued.strata.unproven")
       #expect(try SessionStream.blobs(at: file) == [StreamBlob(bytes: inner)])
-      // Where nothing is known to belong to it, the old output stays.
+      // If no member provably belongs to the stream, the old output is kept.
       try damaged[host.sizes[0]..<host.sizes[2] - 10].write(to: stream.url)
       #expect(try ArchiveSalvage.salvage(stream.url, to: output).modelCount == 0)
       #expect(try SessionStream.blobs(at: output) == [.named("a"), .named("c")])
@@ -254,7 +254,7 @@ struct StreamContentTests {
       try writer.finish()
       #expect(try stream.blobs() == old.models + [.named("d")])
       #expect(try Stamp(ofFile: stream.url).count == 4)
-      // Its session is salvaged behind damage before it.
+      // The session is salvaged although damage precedes it.
       var damaged = try stream.bytes
       damaged[100] ^= 1
       try damaged.write(to: stream.url)
@@ -270,7 +270,7 @@ struct StreamContentTests {
       #expect(throws: ArchiveError.self) { try stream.blobs() }
       #expect(throws: ArchiveError.self) { try stream.recover(.named("d")) }
       #expect(try stream.blobs(.skips) == host.models)
-      // As `cat` makes it.
+      // The result of `cat`.
       try (host.bytes + host.bytes).write(to: stream.url)
       #expect(throws: ArchiveError.self) { try stream.blobs() }
       #expect(try stream.blobs(.skips) == host.models)
@@ -314,7 +314,7 @@ struct StreamContentTests {
           wrong += 1
           Issue.record("read otherwise: \(place)")
         }
-        // A bit that flipped.
+        // A flipped bit.
         var damaged = host.bytes
         damaged[random.below(damaged.count)] ^= 1 << UInt8(random.below(8))
         try damaged.write(to: stream.url)
@@ -323,7 +323,7 @@ struct StreamContentTests {
           invented += 1
           Issue.record("invented behind a flip: \(place)")
         }
-        // A writer that was killed: salvage, then a reader beside the next writer, then that writer.
+        // A killed writer: a salvage, a reader next to the following writer, and that writer.
         let length = host.before + 1 + random.below(host.bytes.count - host.before - 1)
         try host.bytes.prefix(length).write(to: stream.url)
         let cut = try (stream.blobs(.skips), stream.salvaged())
@@ -359,7 +359,7 @@ struct StreamContentTests {
     )
   }
 
-  /// Bytes of a stream: one of its own, this one so far, this one with another session, or a part of one.
+  /// Bytes that form a stream: a stream of its own, the outer stream so far, the same with another session, or a part of one.
   private static func content(
     _ sessions: [[StreamBlob]], _ size: Int, _ hasLinks: Bool, _ random: inout SeededRandom
   ) throws -> Data {
@@ -370,7 +370,7 @@ struct StreamContentTests {
     let inner = try BlobStream(
       isOwn ? own : sessions + (random.isOnce(in: 2) ? own : []), hasLinks: random.isOnce(in: 4) != hasLinks,
       memberSize: size)
-    // From the beginning of a session, or all of it.
+    // From the start of a session, or the whole stream.
     let start = random.isOnce(in: 4) ? inner.sizes.dropLast().last ?? 0 : 0
     return inner.bytes[start...]
   }
@@ -399,7 +399,7 @@ struct StreamPowerTests {
         bytes.replaceSubrange(sector, with: Data(count: sector.count))
       }
       states.append(bytes)
-      // The file may end with the last sector that was written.
+      // The file may end with the last written sector.
       if let last = tail.indices.last(where: { lost & 1 << $0 == 0 }) {
         states.append(bytes.prefix(tail[last].upperBound))
       }
@@ -409,7 +409,7 @@ struct StreamPowerTests {
     try SessionStream.with { stream in
       for state in Effort.sample(30, of: states) where state != host.bytes {
         try state.write(to: stream.url)
-        // An end that reads well may have been acknowledged.
+        // A readable end may have been acknowledged.
         let hasEnd = state.count == host.bytes.count && state.suffix(end) == host.bytes.suffix(end)
         do {
           try stream.recover(.named("new"))

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Breaks a rule, or is damage to its hook.
+/// Can break its rule, or throw a damage error from its hook.
 private struct Word: DescribedModel, Validating, PostDecoding, Equatable {
   var text: String
   static let fields = Fields(Word.self, name: "StreamWord", version: 1, Field("text", \.text), make: { Word(text: $0) })
@@ -14,7 +14,7 @@ private struct Word: DescribedModel, Validating, PostDecoding, Equatable {
   }
 }
 
-@Suite("Streams: what a member broke says nothing about the next one")
+@Suite("Streams: an invalid member does not affect the next one")
 struct StreamFailureTests {
   @Test("A member that breaks a rule and is then damaged is passed over by itself")
   func skipped() throws {

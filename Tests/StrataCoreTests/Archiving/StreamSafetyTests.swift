@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Streams: an error is not an end")
 struct StreamRecoveryTests {
-  /// A stream of six sessions, with the sizes after each.
+  /// A stream of six sessions, with the size after each.
   private func whole(_ stream: SessionStream) throws -> (bytes: Data, sizes: [Int]) {
     let sizes = try stream.sessions(6)
     return (try stream.bytes, sizes)
@@ -52,7 +52,7 @@ struct StreamRecoveryTests {
         try damaged.write(to: stream.url)
         do {
           try stream.session(50..<51, recovering: true)
-          // A bit that means nothing, after the end of compressed data.
+          // An unused bit after the end of the compressed data.
           #expect(try stream.read().models == SessionStream.models(0..<51), "byte \(place)")
           harmless += 1
         } catch {
@@ -151,7 +151,7 @@ struct StreamRecoveryTests {
       }
       #expect(try stream.files == ["stream.strata", "stream.strata.cut"])
       #expect(try stream.bytes == bytes.prefix(sizes[4]))
-      // The next one that is cut off has a name of its own.
+      // The next cut-off part gets its own file name.
       try bytes.prefix(sizes[5] - 5).write(to: stream.url)
       do { _ = try ArchiveStreamWriter<Address>(appendingTo: stream.url, recovering: true) }
       #expect(try stream.files == ["stream.strata", "stream.strata.cut", "stream.strata.cut-2"])
@@ -270,7 +270,7 @@ struct StreamSharingTests {
         #expect(try Stamp(ofFile: stream.url).count == 30)
       }
       #expect(try stream.bytes.count > sizes[2])
-      // One that began before the writer was done reads what was there then.
+      // A reader that started before the writer finished reads the earlier content.
       var iterator = ArchiveSequence(Address.self, from: stream.url).makeAsyncIterator()
       _ = try iterator.next()
       try writer.finish()
@@ -297,7 +297,7 @@ struct SalvageTests {
         let session = sizes.firstIndex { place < $0 } ?? 0
         let lost = SessionStream.models(session * 10..<session * 10 + 10)
         let others = SessionStream.models(0..<60).filter { !lost.contains($0) }
-        // A flipped byte in an end loses no model; the flip of a byte that says nothing loses nothing at all.
+        // A flipped byte in an end loses no model. A flipped unused byte loses nothing.
         #expect(models == others || models == SessionStream.models(0..<60), "byte \(place)")
         if models == others { #expect(gaps.count == 1, "byte \(place): \(gaps)") }
         if models == others, session < 5 { #expect(gaps.first?.modelCount == 10, "byte \(place): \(gaps)") }
@@ -330,7 +330,7 @@ struct SalvageTests {
             !SessionStream.models(session * 10..<session * 10 + 10).contains($0)
           })
       #expect(try stream.bytes == damaged)
-      // It can be appended to.
+      // The salvaged stream can be appended to.
       var writer = try ArchiveStreamWriter<Address>(appendingTo: output)
       try writer.append(SessionStream.model(60))
       try writer.finish()
@@ -352,7 +352,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("What is rescued of a cut array or dictionary has its own count")
+  @Test("The salvaged part of a truncated array or dictionary has its own count")
   func countsOfContainers() throws {
     try SessionStream.with { stream in
       let output = stream.folder.appending(path: "rescued.strata")
@@ -409,7 +409,7 @@ struct SalvageTests {
         }
       }
       #expect(counts == [0, 1, 2, 3])
-      // A flipped byte is nowhere in particular, so nothing of it is trusted.
+      // A flipped byte cannot be located, so the whole file is rejected.
       var flipped = bytes
       flipped[bytes.count - 20] ^= 1
       try flipped.write(to: stream.url)

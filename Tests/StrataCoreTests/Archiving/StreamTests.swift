@@ -23,7 +23,7 @@ struct StreamTests {
     return all
   }
 
-  @Test("What was written comes back in order", arguments: [0, 1, 1000, 50_000])
+  @Test("Models are read in the order in which they were written", arguments: [0, 1, 1000, 50_000])
   func roundTrip(count: Int) async throws {
     try await withStream { url in
       try write(0..<count, to: url)
@@ -39,13 +39,13 @@ struct StreamTests {
     try await withStream { url in
       try write(0..<1000, to: url)
       #expect(try ArchiveSequence(Address.self, from: url).results.map { try $0.get() } == (0..<1000).map(address))
-      // Cut in the last member, the end of the stream, or before anything.
+      // Cut in the last member, in the end, or at the start.
       let whole = try Data(contentsOf: url)
       try whole.prefix(left).write(to: url)
       let results = Array(ArchiveSequence(Address.self, from: url).results)
       #expect(results.count == 1)
       #expect(throws: ArchiveError.self) { try results.last?.get() }
-      // Cut before the end member: every model comes, then the error.
+      // Cut before the end member: all models are returned, then the error.
       let end = try #require(whole.indices.dropLast(2).last { whole[$0...].starts(with: [0x1F, 0x8B, 8]) })
       try whole[..<end].write(to: url)
       let cut = Array(ArchiveSequence(Address.self, from: url).results)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// A number that notices how it was decoded.
+/// A number that counts its decodings and records the task-local value at each.
 private struct Witness: Archivable {
   @TaskLocal static var tenant = ""
   @TaskLocal static var decoded: StrataCore.Mutex<Int>?
@@ -27,14 +27,14 @@ private struct Witness: Archivable {
 @Suite("Streams on several threads") struct StreamThreadTests {
   private static func addresses(_ random: inout SeededRandom, _ count: Int) -> [Address] {
     (0..<count).map { number in
-      // Now and then a model is larger than a member.
+      // Some models are larger than a member.
       let length = random.isOnce(in: 400) ? random.below(400_000) : random.below(1500)
       let words = (0..<length / 8).map { _ in String(random.next() % 1_000_000, radix: 36) }
       return Address(street: words.joined(separator: " "), country: "C\(number % 7)")
     }
   }
 
-  /// What a reader gave.
+  /// The results of a reader.
   private struct Outcome: Equatable {
     var models: [String] = []
     var error: String?
@@ -89,7 +89,7 @@ private struct Witness: Archivable {
     }
   }
 
-  /// The bytes of a stream of members. Of some the content is no model, though their checksums are right.
+  /// The bytes of a stream. Some members have correct checksums, but contain no models.
   private static func stream(_ random: inout SeededRandom) throws -> [UInt8] {
     var file: [UInt8] = []
     var stamp = Stamp(typeName: "Person", modelVersion: 1)
@@ -163,7 +163,7 @@ private struct Witness: Archivable {
       var writer = try ArchiveStreamWriter<ArchiveValue>(creating: url, threads: 1)
       for number in 0..<32 {
         let text = String(repeating: "\(number)", count: 32 << 10)
-        // In every other half, each byte stands for many.
+        // The members of every other group of eight are highly compressible.
         let count = number / 8 % 2 == 0 ? 70 : 1
         try writer.append(.array([ArchiveValue](repeating: .string(text), count: count)))
       }
@@ -210,7 +210,7 @@ private struct Witness: Archivable {
 
   @Test("Models are decoded ahead, a few members of them, and none any more once the iterator is gone")
   func ahead() async throws {
-    // The threads of Swift's pool stay free for the work ahead.
+    // Keeps the threads of Swift's pool free for decoding ahead.
     try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread { continuation.resume(with: Result { try Self.readAhead() }) }
     }
@@ -224,13 +224,13 @@ private struct Witness: Archivable {
           ArchiveSequence(Witness.self, from: url, threads: 3).makeAsyncIterator()
         let first = try iterator?.next()
         #expect(first?.number == 0)
-        // A test that waits for ever is ended.
+        // The time limit of the test ends an endless loop.
         while decoded.withLock({ $0 }) < 20 { usleep(1000) }
-        // Of the members behind the first one, six are in the queue.
+        // After the first member, up to six more are queued.
         usleep(20_000)
         #expect(decoded.withLock { $0 } <= 80)
         iterator = nil
-        // A member that is being decoded is decoded to its end.
+        // A member that is being decoded is completed.
         usleep(300_000)
         let after = decoded.withLock { $0 }
         usleep(100_000)
@@ -252,7 +252,7 @@ private struct Witness: Archivable {
           while let model = try iterator.next() {
             #expect(model.number == count)
             let found = decoded.withLock { $0 }
-            // The first member tells how many models one has.
+            // The first member shows the number of models per member.
             size = size ?? found
             #expect(found <= count + (size ?? 0))
             count += 1

@@ -3,17 +3,17 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// What an application does with an error of a writer.
+/// An application's reaction to an error of a writer.
 private enum Application: CaseIterable, Sendable {
-  /// It drops the writer.
+  /// Drops the writer.
   case stops
-  /// It makes the same call again, three times at most, and a whole session again where it has no writer any more.
+  /// Repeats the call up to three times, and the whole session if there is no writer left.
   case retries
-  /// It leaves the model out and goes on.
+  /// Skips the model and continues.
   case carriesOn
 }
 
-/// A stream before a session of faults.
+/// The state of a stream before a session with faults.
 private enum Beginning: CaseIterable, Sendable {
   case created, replaced, grown, recovered
 
@@ -24,15 +24,15 @@ private enum Beginning: CaseIterable, Sendable {
     try bytes.prefix(self == .recovered ? sizes[2] - 9 : sizes[1]).write(to: stream.url)
   }
 
-  /// The models that were acknowledged.
+  /// The acknowledged models.
   var old: [Address] { self == .created ? [] : SessionStream.models(0..<20) }
 
-  /// The models of the file after a session that wrote these.
+  /// The models in the file after a session that wrote the given ones.
   func content(after session: [Address]) -> [Address] {
     self == .grown || self == .recovered ? old + session : session
   }
 
-  /// With one thread, an append that closes a member writes it.
+  /// With one thread, the append that completes a member also writes it.
   func writer(_ stream: SessionStream, threads: Int = 1) throws -> ArchiveStreamWriter<Address> {
     self == .grown || self == .recovered
       ? try ArchiveStreamWriter(appendingTo: stream.url, recovering: true, compression: .none, threads: threads)
@@ -42,12 +42,12 @@ private enum Beginning: CaseIterable, Sendable {
 
 @Suite("Streams: an error while writing")
 struct StreamWriteFaultTests {
-  /// Models of which 10 fill a member.
+  /// Models of which ten fill a member.
   private static let models: [Address] = (0..<24).map { number in
     Address(street: "\(number) " + String(repeating: "street", count: 4800), country: "C\(number)")
   }
 
-  /// The models whose calls returned, in a session that the application sees acknowledged; `nil` where none was.
+  /// The models whose calls returned in an acknowledged session, or `nil` if no session was acknowledged.
   private static func run(
     _ application: Application, _ beginning: Beginning, _ stream: SessionStream
   ) -> (acknowledged: [Address]?, error: (any Error)?) {
@@ -73,19 +73,19 @@ struct StreamWriteFaultTests {
         return (accepted, last)
       } catch {
         last = error
-        // Nobody knows what is in the file then, so nothing may be repeated.
+        // The content of the file is unknown in this case, so nothing is repeated.
         if isUnknown(error) { break }
       }
     }
     return (nil, last)
   }
 
-  /// Whether the error of a writer says that its session may be in the file.
+  /// Whether the error states that the session may be in the file.
   private static func isUnknown(_ error: (any Error)?) -> Bool {
     (error as? ArchiveError)?.reason.contains("read the stream before anything is written again") ?? false
   }
 
-  /// The models of the file, after what broke off was cut.
+  /// The models in the file after an incomplete session has been cut off.
   private static func content(_ stream: SessionStream) throws -> [Address] {
     guard FileManager.default.fileExists(atPath: stream.url.path) else { return [] }
     do { return try stream.read().models } catch let error as ArchiveError where error.code == .truncated {
@@ -135,7 +135,7 @@ struct StreamWriteFaultTests {
           guard plan.wasReached else { return false }
           count += 1
           let found = try Self.content(stream)
-          // Once a new file has its name, only a loss of power undoes that.
+          // Once a new file has its name, only a power failure can undo that.
           let isInPlace =
             acknowledged == nil
             && (call == .synchronize && [.created, .replaced].contains(beginning) || Self.isUnknown(error))
@@ -187,7 +187,7 @@ struct StreamWriteFaultTests {
     }
   }
 
-  /// A session on several threads that ends early: by an error, or because its task was cancelled.
+  /// A session on several threads that ends early, because of an error or a cancelled task.
   private struct BrokenOff {
     var accepted: [Address] = []
     var isFinished = false
@@ -262,7 +262,7 @@ struct StreamWriteFaultTests {
   @Test("X-36: on several threads, a full disk takes no model with it that was accepted", arguments: [2, 4])
   func fullDiskOnThreads(threads: Int) throws {
     try SessionStream.with { stream in
-      // Members enough that some are written while models are appended.
+      // Enough members that some are written while models are appended.
       let models = (0..<12).flatMap { _ in Self.models }
       var errors = 0
       let plan = FaultPlan(.write, 1, [.isShort, .fails(ENOSPC), .fails(ENOSPC), .fails(ENOSPC)])

@@ -6,7 +6,7 @@ import Testing
 struct ByteBufferTests {
   @Test("A string is made exactly of what is valid UTF-8", .tags(.long))
   func validation() {
-    // Every class of byte that the rules of UTF-8 tell apart, and the bytes beside it.
+    // A byte of each class that the rules of UTF-8 distinguish, and its neighbors.
     let classes: [UInt8] = [
       0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED,
       0xEE,
@@ -24,7 +24,7 @@ struct ByteBufferTests {
       }
     }
     expectSame([])
-    // What repair would put there has the length of what it replaces.
+    // The replacement character has the length of the replaced bytes.
     expectSame([0xF0, 0x9F, 0x98])
     expectSame(Array("\u{FFFD}".utf8))
   }
@@ -41,7 +41,7 @@ struct ByteBufferTests {
   func uniqueStrings() throws {
     for length in 3..<80 {
       let text = String(repeating: "abcdefghijklmnop", count: 5).prefix(length)
-      // Differs in one place at a time.
+      // The texts differ in one character each.
       var texts = (0..<length).map { place in
         String(text.enumerated().map { $0 == place ? "#" : $1 })
       }

@@ -4,9 +4,9 @@ import Testing
 @testable import StrataCore
 import StrataTestSupport
 
-/// Duplicates in sets and keys, against the encodings that the elements have alone.
+/// Duplicates in sets and keys, compared with the encodings of the single elements.
 @Suite struct DuplicateTests {
-  /// Elements, some of which are others written in another way.
+  /// Elements, some of them different encodings of the same value.
   private static let elements: [[UInt8]] = [
     [0x00], [0x18, 0x00], [0x19, 0x00, 0x00], [0x17], [0x18, 0x17], [0x18, 0x18], [0x19, 0x00, 0x18],
     [0x19, 0x01, 0x00],
@@ -43,7 +43,7 @@ import StrataTestSupport
       let inSet = random.below(3) == 0
       for isMap in [false, true] {
         var body = HostileBody()
-        // Inside of another set, what was found out is kept.
+        // Inside another set, cached hashes are kept.
         if inSet { body.set(1) }
         if isMap { body.map(chosen.count) } else { body.set(chosen.count) }
         for element in chosen { body.repeat(Self.elements[element] + (isMap ? [0x01] : []), 1) }

@@ -9,7 +9,7 @@ private struct Page: DescribedModel, Equatable {
     Page.self, name: "MessagePage", version: 1, Field("url", \.url), make: { Page(url: $0) })
 }
 
-@Suite("What errors say")
+@Suite("Texts of errors")
 struct ErrorMessageTests {
   @Test("An error of a file names it, without its folders, and speaks of no member")
   func files() throws {
@@ -37,7 +37,7 @@ struct ErrorMessageTests {
             text.hasPrefix("“a bug.strata”: ") && !text.contains("member") && !text.contains(folder.path), "\(text)")
         }
       }
-      // One of another type is an error of the file, too; in memory there is none.
+      // A wrong type in a file is reported with the file's name. In memory there is no name.
       try ArchiveEncoder().encode(["x"]).write(to: url)
       let other = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode([Int].self, from: url) }
       #expect(other?.code == .typeMismatch && other?.fileName == "a bug.strata")
@@ -52,7 +52,7 @@ struct ErrorMessageTests {
     }
   }
 
-  @Test("A text that is no URL is told apart from what is no text, with what to write")
+  @Test("A text that is not a URL has another error than a value that is not a text, with a remedy")
   func urls() throws {
     for text in ["https://example.com/a b", "https://exa mple.com", ""] {
       for read in [
@@ -91,7 +91,7 @@ struct ErrorMessageTests {
   }
 }
 
-/// A tree, however deep.
+/// A tree of any depth.
 private struct Deep: DescribedModel {
   var children: [Deep]
   var x: Int?

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import StrataCore
 
-/// A body written by hand, as nobody but an attacker writes it.
+/// A body that only an attacker would write.
 struct HostileBody {
   private(set) var bytes: [UInt8] = [0xD9, 0x01, 0x00]
 
@@ -39,13 +39,13 @@ struct HostileBody {
     bytes += data
   }
 
-  /// A reference to a string that stands before.
+  /// A reference to an earlier string.
   mutating func reference(_ number: Int) {
     head(CBOR.Major.tag, Int(CBOR.Tag.stringReference))
     integer(number)
   }
 
-  /// A record of a type of its own.
+  /// A record of its own type.
   mutating func record(_ mark: String, _ keys: [String]) {
     head(CBOR.Major.tag, Int(CBOR.Tag.inlineRecord))
     array(keys.count + 2)
@@ -55,7 +55,7 @@ struct HostileBody {
     text(mark)
   }
 
-  /// The file that holds the body.
+  /// The archive with this body.
   func archive(typeName: String = "Value", modelVersion: Int? = nil) throws -> Data {
     var file: [UInt8] = []
     let stamp = Stamp(
@@ -65,16 +65,16 @@ struct HostileBody {
   }
 }
 
-/// Values that hash alike, or are equal to none, not even to themselves.
+/// Values that have equal hashes, or that equal nothing, not even themselves.
 enum Lookalikes: String, CaseIterable, Codable, Sendable {
   case notANumber, decimal, data, url
 
-  /// Writes one of them; those with other numbers are others.
+  /// Writes one of them. Different numbers write different values.
   func write(_ number: Int, to body: inout HostileBody) {
     switch self {
     case .notANumber: body.raw(0xFB, 0x7F, 0xF8, 0, 0, 0, 0, 0, 0)
     case .decimal:
-      // 10^37 + number, all of which are one double.
+      // 10^37 + number. All of these are one double.
       body.raw(0xC4, 0x82, 0x00)
       let digits = "1" + String(repeating: "0", count: 37)
       let mantissa = (UInt128(digits) ?? 0) + UInt128(number)

@@ -7,7 +7,7 @@ import Testing
 @Suite("Ordered work") struct OrderedWorkTests {
   private struct Failure: Error {}
 
-  /// The number of jobs that run, and the largest number of them at once.
+  /// The number of running jobs, and its maximum.
   private final class Running: Sendable {
     let counts = StrataCore.Mutex((now: 0, most: 0))
 
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "Results come in the order of the jobs, and no more of these run at once than there are threads", arguments: 1...5)
+    "Results are in the order of the jobs, and no more jobs run at once than there are threads", arguments: 1...5)
   func order(threads: Int) throws {
     let running = Running()
     let work = OrderedWork<Int>(threads: threads)
@@ -87,7 +87,7 @@ import Testing
     }
     if threads > 1 { work.add(weight: 100_000) { 7 } }
     #expect(throws: Failure.self) { try work.first() }
-    // A worker may have made the second attempt by now.
+    // A worker may already have made the second attempt.
     #expect((try? work.first()) ?? (try? work.first()) == 3)
     work.removeFirst()
     #expect(try work.first() == (threads > 1 ? 7 : nil))
@@ -130,7 +130,7 @@ import Testing
 
   private final class Held: Sendable {}
 
-  @Test("A queue that goes away lets go of its source, even if no thread of the pool is free")
+  @Test("A released queue releases its source, even if no thread of the pool is free")
   func release() {
     let blocked = StrataCore.Mutex(0), end = DispatchSemaphore(value: 0)
     let blockers = 2 * ProcessInfo.processInfo.activeProcessorCount

@@ -4,13 +4,13 @@ import Testing
 @testable import StrataCore
 import StrataTestSupport
 
-/// What an encoder writes, a decoder with the same limits reads.
+/// A decoder reads everything that an encoder with the same limits writes.
 @Suite struct ReadableAgainTests {
-  /// What deflates to next to nothing.
+  /// Content that compresses extremely well.
   enum Content: String, CaseIterable, Sendable {
     case numbers, rows, texts, data, records, objects, maps
 
-    /// So many elements that are all the same.
+    /// A value with `count` equal elements.
     func value(_ count: Int) -> ArchiveValue {
       let text = String(repeating: "a long text ", count: 100)
       let one: ArchiveValue =
@@ -36,7 +36,7 @@ import StrataTestSupport
     #expect(try ArchiveDecoder().decodeValue(from: archive) == value)
   }
 
-  /// The budget that is free for small files is there once for a whole stream.
+  /// A stream shares one allowance for small files among all its members.
   @Test("X-33: values that repeat are read again from a stream", .tags(.long), arguments: [Content.numbers, .records])
   func stream(content: Content) throws {
     try withFolder { folder in
@@ -69,7 +69,7 @@ import StrataTestSupport
     #expect(try ArchiveDecoder(limits: limits).decodeBody(ArchiveValue.self, from: body) == value)
   }
 
-  /// Whatever the limits are: the encoder throws, or the decoder reads.
+  /// For any limits, either the encoder throws or the decoder succeeds.
   @Test(
     "X-33: an encoder refuses what a decoder with its limits would refuse", .tags(.long),
     arguments: 0..<Effort.rounds(1, long: 8))
@@ -77,7 +77,7 @@ import StrataTestSupport
     let seed = UInt64.random(in: 0..<1 << 32)
     var random = SeededRandom(seed: seed)
     var refused: [ArchiveLimits.Limit: Int] = [:]
-    // Some seeds need more values until each limit has refused one.
+    // Some seeds need more values until each limit has rejected one.
     for number in 0..<4000 where number < 400 || refused.count < 6 {
       let value = Self.value(&random, 4)
       var limits = ArchiveLimits()
@@ -93,7 +93,7 @@ import StrataTestSupport
       do { archive = try ArchiveEncoder(limits: limits).encode(value) } catch let error as ArchiveError {
         guard let limit = error.limit else { throw error }
         refused[limit, default: 0] += 1
-        // It is not refused for nothing.
+        // The decoder would reject it as well.
         let archive = try ArchiveEncoder().encode(value)
         archiveError(.limitExceeded) { _ = try ArchiveDecoder(limits: limits).decodeValue(from: archive) }
         continue

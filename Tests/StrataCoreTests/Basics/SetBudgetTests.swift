@@ -5,10 +5,10 @@ import Testing
 @testable import StrataLegacy
 import StrataTestSupport
 
-/// Sets and maps whose elements hash alike, are never equal, or stand inside each other.
+/// Sets and maps whose elements have equal hashes, are never equal, or are nested.
 @Suite struct SetBudgetTests {
   private static let count = 6_000
-  /// As many as a program's own types are refused with.
+  /// The number of elements at which a program's own types are rejected.
   private static let refusedCount = 20_000
 
   private static func write(_ kind: Lookalikes, asMap: Bool, count: Int = count, to body: inout HostileBody) {
@@ -118,11 +118,11 @@ import StrataTestSupport
         }
       }
     }
-    // What is not a number is equal to nothing, and a set may hold it more than once.
+    // NaN equals nothing, so a set may contain it more than once.
     let several = Set([Double.nan, .nan, 1])
     let back = try ArchiveDecoder().decode(Set<Double>.self, from: ArchiveEncoder().encode(several))
     #expect(back.count == several.count)
-    // The order in which a set inside stands says nothing.
+    // The order of an inner set is ignored.
     archiveError(.damaged) {
       _ = try read {
         $0.set(2)
@@ -132,7 +132,7 @@ import StrataTestSupport
         }
       }
     }
-    // Two spellings of one text are two texts, and an integer that is written wider is the same.
+    // Two spellings of a text are different texts. An integer in a wider encoding is the same integer.
     #expect(
       try Self.count(
         of: read {
@@ -149,7 +149,7 @@ import StrataTestSupport
     }
   }
 
-  /// How sets or keys stand in each other.
+  /// How sets or keys are nested.
   enum Nesting: String, CaseIterable, Codable, Sendable {
     case sets, keys, setsInArrays, keysOfKeys
 
@@ -188,20 +188,20 @@ import StrataTestSupport
     await #expect(processExitsWith: .success) { [nesting = nesting as Nesting] in
       Child.limit()
       var body = HostileBody()
-      // As one array, so that all of them stand inside of a set too.
+      // In one array, so that all of them are also inside a set.
       body.set(1)
       let count = Effort.rounds(20, long: 80)
       body.array(count)
       for _ in 0..<count { nesting.write(500, to: &body) }
       let value = try ArchiveDecoder().decodeValue(from: body.archive())
-      // Nor is their order found anew at each level.
+      // Their order isn't computed again at each level.
       let again = try ArchiveEncoder().archive(Stamp(typeName: "Value")) { try $0.write(value) }
       #expect(try ArchiveDecoder().decodeValue(from: again) == value)
     }
   }
 }
 
-/// A model that keeps what it does not know.
+/// A model that keeps unknown keys.
 struct SetKeeper: VersionedModel {
   var name: String
   var unknownFields = UnknownFields()

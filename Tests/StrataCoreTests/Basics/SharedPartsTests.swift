@@ -4,9 +4,9 @@ import Testing
 @testable import StrataCore
 import StrataTestSupport
 
-/// Values whose parts are one in memory, as copies of copies are.
+/// Values whose parts share memory, like copies of copies.
 @Suite struct SharedPartsTests {
-  /// How a value holds two of the one before.
+  /// How a value contains the previous one twice.
   enum Form: String, CaseIterable, Codable, Sendable {
     case array, object, record, map, otherOrder
 
@@ -64,7 +64,7 @@ import StrataTestSupport
     await #expect(processExitsWith: .success) { [form = form as Form] in
       Child.limit()
       let value = form.value(200)
-      // A debug build takes most of a minute for as much as the limit allows unless it is set.
+      // A debug build needs most of a minute to reach the default limit.
       var limits = ArchiveLimits()
       limits.outputSize = Effort.rounds(1 << 18, long: 1 << 20)
       var writer = JSONWriter()
@@ -120,7 +120,7 @@ import StrataTestSupport
       #expect(one == other)
       #expect(one.hashValue == other.hashValue, "\(one.kind)")
     }
-    // More parts than are hashed without remembering them, some of them records of one storage under other keys.
+    // More parts than are hashed without caching, including records with shared storage and different keys.
     let values: [ArchiveValue] = [1, 2]
     let shapes = (0..<400).map { RecordShape(typeName: "R", modelVersion: 1, keys: ["a\($0)", "b"]) }
     let shared = ArchiveValue.array(shapes.map { .record(ModelRecord(shape: $0, values: values)) })

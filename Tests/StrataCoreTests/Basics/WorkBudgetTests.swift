@@ -4,13 +4,13 @@ import Testing
 @testable import StrataCore
 import StrataTestSupport
 
-/// Files that are small, and mean more values or more text than memory holds.
+/// Small files that would expand to more values or text than fits into memory.
 @Suite struct WorkBudgetTests {
-  /// What a body is full of.
+  /// The content of a body.
   enum Content: String, CaseIterable, Codable, Sendable {
     case numbers, nestedArrays, objects, wideIntegers, definitions
 
-    /// A body of so many bytes.
+    /// A body with `size` bytes.
     func body(_ size: Int) -> HostileBody {
       var one = HostileBody()
       let before = one.bytes.count
@@ -98,7 +98,7 @@ import StrataTestSupport
     #expect(error { $0.values = 1000 }?.limit == .values)
     #expect(error { $0.expandedBytes = 1000 }?.limit == .expandedBytes)
     var enough = ArchiveLimits()
-    // An array of 200 objects with two pairs each, and one more for each of them.
+    // An array of 200 objects with two pairs each, plus one value per object.
     enough.values = 201 + 200 * 5
     enough.expandedBytes =
       199 * "a name that comes again".utf8.count + 199 * "name".utf8.count + 199 * "number".utf8.count
@@ -164,7 +164,7 @@ import StrataTestSupport
   func weights() throws {
     var limits = ArchiveLimits()
     limits.values = .max
-    /// How many values of a file without bytes are left after some were read.
+    /// The number of values charged for a body whose file counts as empty.
     func spent(_ write: (inout HostileBody) -> Void) throws -> Int {
       var body = HostileBody()
       write(&body)

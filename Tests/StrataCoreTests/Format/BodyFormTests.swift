@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// Bodies that are written in another way than this library does, and bodies made to do harm.
+/// Bodies with other encodings than the library's, and hostile bodies.
 @Suite struct BodyFormTests {
   private func read(_ hex: String, times: Int = 1, _ end: String = "") throws -> ArchiveValue {
     let text = "d90100" + String(repeating: hex, count: times) + end
@@ -49,7 +49,7 @@ import Testing
     #expect(try ArchiveDecoder().decode(ArchiveValue.self, from: ArchiveEncoder().encode(value)) == value)
   }
 
-  /// A writer that was used before writes what a new one writes.
+  /// A writer that was reset writes the same bytes as a new one.
   @Test func aWriterThatIsResetWritesTheSame() throws {
     let words = (0..<50_000).map { ArchiveValue.string("w\($0 % 30_000)") }
     var writer = ArchiveWriter()
@@ -91,7 +91,7 @@ extension Chain: EnumModel {
 }
 
 @Suite struct DepthTests {
-  /// What the limit lets be written must be readable under the same limit.
+  /// A body that is written under a limit must be readable under it.
   @Test(arguments: [7, 8])
   func enumsCountTheSameOnBothSides(length: Int) throws {
     var limits = ArchiveLimits()

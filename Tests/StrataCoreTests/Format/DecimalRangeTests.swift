@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Decimals at the ends of their range")
 struct DecimalRangeTests {
-  /// A body that holds a decimal as it stands in the bytes.
+  /// A body with the decimal in the given encoding.
   private func body(exponent: Int, mantissa: UInt8) -> Data {
     var bytes: [UInt8] = [0xD9, 0x01, 0x00, 0xC4, 0x82]
     let magnitude = exponent < 0 ? ~exponent : exponent

@@ -4,7 +4,7 @@ import StrataTestSupport
 import Testing
 
 extension Stamp {
-  /// A stamp with something in every field.
+  /// A stamp with a value in every field.
   static func sample(
     kind: Kind = .single, typeName: String = "Shop.Order", plainSize: Int = 0, sequenceNumber: UInt64 = 7
   ) -> Stamp {
@@ -14,13 +14,12 @@ extension Stamp {
   }
 }
 
-/// Bytes that deflate somewhat, the same in every run.
+/// Bytes that compress moderately, the same in every run.
 func sampleBody(_ size: Int) -> [UInt8] {
   var random = SeededRandom(seed: 0)
   return (0..<size).map { place in UInt8(truncatingIfNeeded: place % 3 == 0 ? random.next() : UInt64(place / 64)) }
 }
 
-/// One member.
 func member(
   _ body: [UInt8], kind: Stamp.Kind = .single, level: CompressionLevel = .balanced,
   sequenceNumber: UInt64 = 7
@@ -32,7 +31,7 @@ func member(
   return bytes
 }
 
-/// A member whose header was exchanged for one that says something else.
+/// A member whose header is replaced by one with a different stamp.
 func member(_ body: [UInt8], claiming stamp: Stamp) throws -> [UInt8] {
   let honest = try member(body)
   let length = try GzipHeader(at: 0, in: honest.bytes, fileOffset: 0).length

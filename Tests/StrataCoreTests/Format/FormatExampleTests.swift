@@ -14,12 +14,12 @@ extension Label: DescribedModel {
     make: { Label(name: $0, color: $1) })
 }
 
-/// The worked example of Docs/Format.md is what the library writes and reads.
+/// The library writes and reads the worked example of Docs/Format.md.
 @Suite struct FormatExampleTests {
   private let labels = [Label(name: "bug", color: "red"), Label(name: "red", color: "red")]
   private let fixture = Repository.fixtures.appending(path: "archives/v1/example.strata")
 
-  /// The bytes of the dump in section 12: lines of an offset and up to sixteen bytes.
+  /// The bytes of the dump in section 12: lines with an offset and up to sixteen bytes.
   private func documented() throws -> Data {
     let text = try Repository.text("Docs/Format.md")
     let dump = text.split(separator: "\n").filter { $0.prefixMatch(of: /\ {4}[0-9a-f]{4}\ \ [0-9a-f]{2}(\ |$)/) != nil }
@@ -34,7 +34,7 @@ extension Label: DescribedModel {
   }
 
   @Test func theFixtureIsTheExample() throws {
-    // A fixture is never written over: it stands for what was once written.
+    // A fixture is never overwritten, because it documents the bytes of an earlier release.
     if ProcessInfo.processInfo.environment["STRATA_WRITE_FIXTURES"] == "1" {
       try FileManager.default.createDirectory(
         at: fixture.deletingLastPathComponent(), withIntermediateDirectories: true)

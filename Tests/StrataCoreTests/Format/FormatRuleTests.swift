@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// What Docs/Format.md says a reader accepts and refuses, beyond what damage and limits have tests for.
+/// The rules of Docs/Format.md for readers that the tests of damage and limits don't cover.
 @Suite("Rules of the format")
 struct FormatRuleTests {
   private static func bytes(_ hex: String) -> [UInt8] {
@@ -34,7 +34,7 @@ struct FormatRuleTests {
     archiveError(.damaged) { _ = try read(extra + extra) }
     archiveError(.damaged) { _ = try read(extra + other + extra) }
     for cut in 1..<other.count { archiveError(.damaged) { _ = try read(extra + other.prefix(cut)) } }
-    // What a later version writes after its version is not known, two stamps among it.
+    // The rest of a newer version's stamp is unknown, including a second stamp.
     var newer = extra
     newer[4] = 2
     archiveError(.newerFormat) { _ = try read(newer + [0x42]) }
@@ -93,7 +93,7 @@ struct FormatRuleTests {
   @Test(
     "Tag 29 names an object before it, and \"later\" this one or one after it",
     arguments: [
-      // Objects 0 and 1 hold a reference each; the root is one.
+      // Objects 0 and 1 contain a reference each, and the root is a reference.
       ("d81d00", "f6", "f6", false), ("d81d01", "f6", "f6", false), ("f6", "d81d00", "d81d01", true),
       ("f6", "d81d01", "f6", false), ("later00", "later01", "d81d00", true), ("later01", "f6", "f6", true),
       ("f6", "later00", "f6", false), ("f6", "f6", "later00", false), ("f6", "f6", "later01", false),
@@ -172,7 +172,7 @@ struct FormatRuleTests {
       ("f6", 0), ("80", 1), ("8180", 2), ("d9010281 80", 2), ("a1 6161 80", 2), ("a0", 1), ("a180f6", 2),
       ("d9dfff 82 19e000 81 614e", 1), ("d9dfff 83 19e000 82 6161 614e 80", 2), ("c482 0001", 0),
       ("d81b82 69446174652e32303031 fb0000000000000000", 0),
-      // The array of the objects is a level, and the root is in none.
+      // The array of objects is a level of its own. The root is outside of it.
       (graph + "81 d81c a0 f6", 2), (graph + "80 f6", 1), (graph + "80 80", 1), (graph + "80 8180", 2),
       ("81" + graph + "81 d81c a0 f6", 3),
     ])

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Reading members from a file")
 struct MemberReaderTests {
-  /// Members of many sizes, across the borders of the reader's buffer.
+  /// Sizes of members around the boundaries of the reader's buffer.
   private static let sizes = [0, 1, 70_000, 65_400, 12, 131_072, 900_000, 3, 65_536, 65_537]
 
   private func stream(end: Bool = true) throws -> [UInt8] {
@@ -152,7 +152,7 @@ struct MemberReaderTests {
 
   @Test("The longest header that gzip allows is read")
   func longHeader() throws {
-    // A subfield of somebody else fills the extra field up to 65,535 bytes.
+    // A subfield of another program fills the extra field up to 65,535 bytes.
     let extra = try Stamp.sample(kind: .member).extraField()
     let filler = 0xFFFF - extra.count - 4
     let bytes = try member([]).prefix(10) + [0xFF, 0xFF, 0x5A, 0x5A]

@@ -58,7 +58,7 @@ struct StampTests {
     archiveError(.damaged) { _ = try read(changed(46, 0xFF)) }
   }
 
-  @Test("What could not be read again is not written")
+  @Test("A stamp that could not be read again is not written")
   func notEncodable() {
     archiveError(.notEncodable) { _ = try Stamp(typeName: "T", modelVersion: -1).extraField() }
     archiveError(.notEncodable) { _ = try Stamp(formatVersion: 2, typeName: "T").extraField() }

@@ -2,7 +2,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// The table of strings as Docs/Format.md, section 5, describes it.
+/// The string table as described in Docs/Format.md, section 5.
 private struct DescribedTable {
   private var slots = [(bytes: [UInt8], number: Int)?](repeating: nil, count: 64)
   private var next = 0

@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// A class that is not final, and says nothing about JSON.
+/// A class that isn't final and declares no JSON tag.
 @Model(version: 1)
 private class Pet {
   let id: Int
@@ -37,7 +37,7 @@ private final class Shelter {
   init(pets: [Pet] = [], star: Pet? = nil) { (self.pets, self.star) = (pets, star) }
 }
 
-/// A class that tells its subclasses in JSON.
+/// A class whose subclasses are tagged in JSON.
 @Model(version: 1)
 private class Figure: JSONTagged, ModelHierarchy {
   let id: Int
@@ -61,12 +61,12 @@ private class Disc: Figure {
 @Model(version: 1, superclass: Disc.self)
 private final class Ring: Disc {
   var hole = 0
-  /// Where the tag is.
+  /// The key of the tag.
   var kind = "Ring"
   override init(id: Int, radius: Int) { super.init(id: id, radius: radius) }
 }
 
-/// A subclass that the superclass does not name.
+/// A subclass that its superclass doesn't name.
 @Model(version: 1, superclass: Figure.self)
 private final class Stray: Figure {
   override init(id: Int) { super.init(id: id) }
@@ -78,7 +78,7 @@ private struct Canvas {
   var first: Figure?
 }
 
-/// A class with a subclass that had a name before its own in the order of names.
+/// A class with a subclass whose former name sorts before its current one.
 @Model(version: 1)
 private class Tool: JSONTagged, ModelHierarchy {
   var weight = 1
@@ -94,7 +94,7 @@ private final class Saw: Tool {
   override init() { super.init() }
 }
 
-/// A class in an array, where no tag has a place.
+/// A class that is an array in JSON, which has no place for a tag.
 @Model(version: 1)
 private class ListedPoint: JSONTagged {
   @Field(json: "[0]") var first = 1
@@ -124,13 +124,13 @@ struct HierarchyJSONTests {
     #expect(archiveError { try Shelter(star: hound).jsonData() }?.codingPath == [.key("star")])
     #expect(archiveError { try JSONAdapter<Shelter>().encodeValue(Shelter(star: hound)) }?.code == .notEncodable)
     #expect(archiveError { try JSONAdapter<[Pet]>().encode([hound]) }?.code == .notEncodable)
-    // A document of its own is told by whoever reads it.
+    // At the root of a document the caller names the type.
     #expect(try String(decoding: hound.jsonData(), as: UTF8.self).contains("Pug"))
     #expect(try String(decoding: (hound as Pet).jsonData(), as: UTF8.self).contains("Pug"))
     #expect(try Shelter(pets: [Pet(id: 2, name: "Tom")]).jsonData().count > 0)
   }
 
-  @Test("What a transformer makes of an object is a part of something else")
+  @Test("A transformer cannot write a subclass without a tag inside a document")
   func transformed() throws {
     let hound = Hound(id: 1, name: "Rex", breed: "Pug")
     let adapter = try JSONAdapter(Shelter.self, JSONMapping(["star": .path("star", .model(JSONAdapter<Pet>()))]))
@@ -161,7 +161,7 @@ struct HierarchyJSONTests {
     }
   }
 
-  @Test("What is wrong with a key of the subclass is an error, with its path")
+  @Test("A problem with a key of the subclass is an error with its path")
   func wrong() throws {
     let shelter = Shelter(pets: [Hound(id: 1, name: "Rex", breed: "Pug")])
     let json = Data(#"{"pets":[{"id":1,"details":{"breed":7}}]}"#.utf8)
@@ -259,7 +259,7 @@ struct HierarchyJSONTests {
     let jobs = [Job.cut(saw), .cut(saw)]
     #expect(try JSONWriter().write(adapter.encodeValue(jobs)) == adapter.encode(jobs))
     #expect(try String(decoding: adapter.encode(jobs), as: UTF8.self) == "[\(text),\(text)]")
-    // A case that holds the object which holds the case has no end.
+    // An object that contains itself through an enum case cannot be encoded.
     saw.next = .cut(saw)
     #expect(archiveError { try adapter.encodeValue(jobs) }?.code == .notEncodable)
     saw.next = nil
@@ -301,7 +301,7 @@ struct HierarchyJSONTests {
     try canvas.mergeValues(fromJSON: Data(#"{"figures":[{"kind":"Ring","id":2,"hole":1},{"id":1,"radius":6}]}"#.utf8))
     #expect(canvas.figures.first === ring && ring.hole == 1)
     #expect((canvas.figures.last as? Disc)?.radius == 6)
-    // The object itself cannot change its class.
+    // An object cannot change its class.
     for json in [#"{"kind":"circle","radius":1}"#, #"{"kind":"Figure"}"#] {
       #expect(archiveError { try ring.mergeValues(fromJSON: Data(json.utf8)) } != nil, "\(json)")
     }

@@ -5,10 +5,9 @@ import Testing
 
 @Suite("JSON corpus", .readsCorpus)
 struct JSONCorpusTests {
-  /// The documents on which RFC 8259 leaves the choice to the reader, and whether this one reads them: the table of
-  /// Docs/JSON.md.
+  /// The documents that RFC 8259 leaves to the implementation, and whether this reader accepts them: the table in Docs/JSON.md.
   static let choices: [String: Bool] = {
-    // Without the page no choice is known, and the tests fail.
+    // Without the page the table is empty, and the tests fail.
     let text = (try? Repository.text("Docs/JSON.md")) ?? ""
     var choices: [String: Bool] = [:]
     for line in text.split(separator: "\n") where line.hasPrefix("| `i_") {
@@ -78,7 +77,7 @@ struct JSONCorpusTests {
     for path in paths {
       let data = try Corpus.data(path)
       let text = try JSONWriter().write(JSONReader().read(data))
-      // Two responses of a real server have keys twice, of which the last one is kept.
+      // Two responses of a real server have duplicate keys. The last value is kept.
       if path.contains("cassettes/test_scheduled_status-") {
         var reader = JSONReader()
         reader.duplicateKeys = .refuse
@@ -106,9 +105,9 @@ struct JSONCorpusTests {
   }
 }
 
-/// The tokens of a text that is known to be JSON, taken apart without the reader that is tested.
+/// The tokens of valid JSON, parsed without the reader under test.
 private enum Tokens {
-  /// Punctuation and words as they are, strings with their quotes and numbers as text, without white space.
+  /// Punctuation and literals unchanged, strings with their quotes, and numbers as text, without white space.
   static func all(in data: Data) throws -> [String] {
     var tokens: [String] = []
     let bytes = Array(data)
@@ -138,7 +137,7 @@ private enum Tokens {
     if left.count != right.count { differences.append("\(left.count) and \(right.count) tokens") }
     for (left, right) in zip(left, right) where left != right {
       if left.hasPrefix("\"") {
-        // Escapes may be written in another way.
+        // Escapes may be spelled differently.
         let strings = try [left, right].map {
           try (JSONSerialization.jsonObject(with: Data("[\($0)]".utf8)) as? [String])?.first
         }

@@ -13,7 +13,7 @@ private enum Pay: String, CaseIterable, EnumModel, Equatable {
   static func make(case name: String, payload: CasePayload) throws -> Pay? { Pay(rawValue: name) }
 }
 
-/// An enum with the names that a test gives it.
+/// The tagging that a test assigns to an enum.
 private protocol Names: Sendable { static var tagging: JSONTagging { get } }
 
 private struct Paid<N: Names>: EnumModel, JSONTagged, Equatable {

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// A model of one field of any type.
+/// A model with one field of any type.
 private struct One<T: Archivable>: VersionedModel {
   var x: T
 
@@ -21,7 +21,7 @@ private struct One<T: Archivable>: VersionedModel {
 
 private enum FormState: String, Archivable, Codable { case open, closed }
 
-/// A type that is only Codable, around a value of any type.
+/// A type that is only Codable and contains a value of any type.
 private struct Only<T: Codable>: Codable {
   var y: T
 }
@@ -43,11 +43,11 @@ private struct OneOnly<T: Codable>: VersionedModel {
 
 private enum FormLevel: Int, Archivable, Codable { case low, middle, high }
 
-/// What a row of the table says.
+/// A row of the table.
 private struct Row {
   let text: String
   let expected: String
-  /// Whether the form may be refused as well.
+  /// Whether the form may also be rejected.
   let may: Bool
 
   init(_ text: String, _ expected: String) {
@@ -56,13 +56,13 @@ private struct Row {
     self.expected = may || expected.hasPrefix("!") ? String(expected.dropFirst()) : expected
   }
 
-  /// What an optional of the type gives.
+  /// The expected value of an optional of the type.
   var optional: String { text == "null" ? "null" : expected }
 
-  /// What something around the type gives.
+  /// The expected value of a container of the type.
   func inside(_ form: String) -> String { expected == "-" ? "-" : form.replacing("%", with: expected) }
 
-  /// What is wrong with the ways of reading a model.
+  /// The failures of all ways to read a model.
   func problems<M: VersionedModel>(
     _ form: String, _ type: M.Type, _ json: String, _ expected: String, _ spell: (M) -> String
   ) -> [String] {
@@ -72,27 +72,27 @@ private struct Row {
       ("adapter", { try JSONAdapter<M>(unknownKeys: .refuse).decode(data) }),
     ]
     return ways.flatMap { way, read -> [String] in
-      // That a form is refused is what the table says, too.
+      // The table also lists the rejected forms.
       let one = try? read()
       let found = one.map { spell($0) } ?? "-"
       guard found == expected || found == "-" && may else {
         return ["\(form) from \(json) by \(way): \(found) and not \(expected)"]
       }
       guard let one else { return [] }
-      // What is written means the same.
+      // The written form has the same meaning.
       let again = try? M(fromJSON: one.jsonData())
       return again.map { spell($0) } == found ? [] : ["\(form) from \(json) is written otherwise"]
     }
   }
 }
 
-/// A type of field: how the table spells its values.
+/// A type of field, and the table's spelling of its values.
 private struct Column: Sendable {
   let name: String
-  /// What is wrong with the ways of reading a row; nothing where all of them give what the table has.
+  /// The failures of all ways to read a row, or an empty array.
   let problems: @Sendable (_ row: Row) -> [String]
 
-  /// A type that is Codable as well: a type that is only Codable reads what a field of it reads.
+  /// Creates a column of a type that is also Codable, and compares it with a Codable type that has a field of it.
   init<T: Archivable & Codable & Hashable & SendableMetatype>(
     _ name: String, _ type: T.Type, _ spell: @escaping @Sendable (T) -> String
   ) {
@@ -109,7 +109,7 @@ private struct Column: Sendable {
       problems += row.problems("set of \(name)", One<Set<T>>.self, "[\(row.text)]", row.inside("[%]")) {
         "[\($0.x.map(spell).joined(separator: " "))]"
       }
-      // A set says that an element is there, however often it is.
+      // A set contains an element once, however often it is listed.
       problems += row.problems("set of \(name)", One<Set<T>>.self, "[\(row.text), \(row.text)]", row.inside("[%]")) {
         "[\($0.x.map(spell).joined(separator: " "))]"
       }
@@ -135,7 +135,7 @@ private struct Column: Sendable {
       check("array of", [T].self, "[\(text), \(text)]", row.inside("[% %]")) {
         "[\($0.map(spell).joined(separator: " "))]"
       }
-      // What is in an array or an object has rows of its own.
+      // Elements of arrays and objects have rows of their own.
       if text == "[]" || !text.hasPrefix("[") {
         check("array of", [T].self, text, text == "[]" ? "[]" : "-") { "[\($0.map(spell).joined(separator: " "))]" }
       }
@@ -175,7 +175,7 @@ struct JSONFormTableTests {
 
   private static let table: [[String]] = {
     let file = Repository.root.appending(path: "Fixtures/json/forms.tsv")
-    // Without the table the test that counts its rows fails.
+    // Without the table, the test that counts its rows fails.
     let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
     return text.split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
   }()
@@ -201,7 +201,7 @@ struct JSONFormTableTests {
 }
 
 extension Sequence<UInt8> {
-  /// As the table spells bytes.
+  /// The table's spelling of bytes.
   fileprivate var spelled: String {
     "x"
       + map { byte in
@@ -212,7 +212,7 @@ extension Sequence<UInt8> {
 }
 
 extension ArchiveValue {
-  /// As the table spells a value of JSON.
+  /// The table's spelling of a JSON value.
   fileprivate var spelled: String {
     switch self {
     case .null: return "null"
@@ -222,7 +222,7 @@ extension ArchiveValue {
     case .object(let object):
       return "{\(object.entries.map { "\($0.key.utf8.spelled):\($0.value.spelled)" }.joined(separator: " "))}"
     default:
-      // A number, by the digits that are written: what cannot be written is no value of JSON.
+      // A number is spelled by its written digits. A value that cannot be written isn't a JSON value.
       guard let data = try? JSONWriter().write(self) else { return "?" }
       return String(decoding: data, as: UTF8.self).digitsAndPowerOfNumber
     }
@@ -230,7 +230,7 @@ extension ArchiveValue {
 }
 
 extension String {
-  /// The digits of a number in JSON without zeros on either side, and the power of ten of the last one.
+  /// The digits of a JSON number without leading and trailing zeros, and the power of ten of the last digit.
   fileprivate var digitsAndPowerOfNumber: String {
     let parts = split(omittingEmptySubsequences: false) { $0 == "e" || $0 == "E" }
     let mantissa = parts[0].drop { $0 == "-" }.split(separator: ".", omittingEmptySubsequences: false)

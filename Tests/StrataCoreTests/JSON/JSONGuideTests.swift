@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-// The examples of Docs/JSON.md that say how JSON tells types apart. A test compares them, and runs them.
+// The examples of type tags in Docs/JSON.md. A test compares and runs them.
 
 // JSON:begin
 @Model(version: 1)

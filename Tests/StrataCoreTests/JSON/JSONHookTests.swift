@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import Testing
 
-/// Counts the calls of its hook, and refuses one value.
+/// Counts the calls of its hook, and rejects one value.
 private struct Counted: DescribedModel, PostDecoding, Hashable {
   var n: Int
   static let fields = Fields(Counted.self, name: "CountedByHook", version: 1, Field("n", \.n), make: { Counted(n: $0) })
@@ -22,7 +22,7 @@ private let model = ReversibleTransformer.model(adapter)
 private let models = ReversibleTransformer<ArchiveValue, [Counted?]>.models(adapter)
 private let chainedModel = ReversibleTransformer<ArchiveValue, ArchiveValue>(both: { $0 }).then(model)
 
-/// The same in every form in which a field may read models.
+/// The same models in every form in which a field may decode them.
 private struct Forms: DescribedModel, Equatable {
   var plain: [Counted] = []
   var valid: [Counted] = []
@@ -76,7 +76,7 @@ struct JSONHookTests {
     #expect(try JSONAdapter<Forms>().decodeArray(Data("[\(Self.text)]".utf8)) == [Self.read])
   }
 
-  @Test("M-8: a merge runs them once on what comes in")
+  @Test("M-8: a merge runs them once on the incoming value")
   func merging() throws {
     var forms = Forms()
     try forms.mergeValues(fromJSON: Data(Self.text.utf8))

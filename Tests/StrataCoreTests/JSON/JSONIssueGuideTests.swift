@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-// The example of Docs/JSON.md for servers. A test compares the two, and runs it.
+// The example for servers in Docs/JSON.md. A test compares and runs it.
 
 // JSON:begin
 @Model(version: 1)
@@ -41,7 +41,7 @@ func close(_ response: Data) throws -> Data {
 
 @Suite("The guide to JSON, an issue of a server")
 struct JSONIssueGuideTests {
-  @Test("The example for servers is this one, and does what it says")
+  @Test("The example for servers is this one, and has the documented results")
   func example() throws {
     let program = try #require(Repository.examples("JSON").first)
     #expect(try Repository.text("Docs/JSON.md").contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))

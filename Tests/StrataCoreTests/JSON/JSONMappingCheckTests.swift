@@ -11,7 +11,7 @@ private struct Two: DescribedModel, Equatable {
     make: { Two(count: $0, text: $1) })
 }
 
-/// Two fields that JSON has one place for.
+/// Two fields with the same path in JSON.
 private struct Twins: DescribedModel, Equatable {
   var left = 0
   var right = 0
@@ -29,7 +29,7 @@ struct JSONMappingCheckTests {
     } catch { return ArchiveError.wrap(error).all.map { "\($0.code.rawValue) \($0.pathDescription)" } }
   }
 
-  @Test("What stands for absence and for null must be what the field reads")
+  @Test("The values for absence and for null must be readable by the field")
   func substitutes() {
     #expect(problems(["count": .path("n").missing("x")]) == ["invalidMapping count"])
     #expect(problems(["count": .path("n").missing(1.5)]) == ["invalidMapping count"])
@@ -39,7 +39,7 @@ struct JSONMappingCheckTests {
     #expect(problems(["text": .path("t").missing(3), "count": .path("n").missing("x")]).count == 2)
   }
 
-  @Test("A path with an empty key that nobody wrote is a mistake; the empty key itself is one")
+  @Test("A path with an accidental empty key is a mistake; an explicit empty key is allowed")
   func emptyKeys() {
     for path in ["a..b", ".a", "a.", "a[0]..b"] as [ValuePath] {
       #expect(problems(["count": .path(path)]) == ["invalidMapping count"], "\(path)")

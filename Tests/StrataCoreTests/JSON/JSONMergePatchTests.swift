@@ -11,7 +11,7 @@ private struct Holder: DescribedModel, Equatable {
     make: { Holder(login: $0, city: $1) })
 }
 
-/// Fields that share objects with each other, and with what only the server knows.
+/// Fields that share objects with each other and with keys that only the server knows.
 private struct PatchedIssue: DescribedModel, Equatable {
   var title: String
   var milestone: String?
@@ -61,21 +61,21 @@ struct JSONMergePatchTests {
     #expect(try patch { $0.deep = nil } == ["milestone": ["meta": ["rank": .null]]])
     #expect(try patch { $0.quiet = nil } == ["quiet": ["level": .null]])
     #expect(try patch { $0.owner?.city = nil } == ["owner": ["home": ["city": .null]]])
-    // What a field holds goes as a whole.
+    // A field's value is removed as a whole.
     #expect(try patch { $0.owner = nil } == ["owner": .null])
     #expect(try patch { $0.labels = [:] } == ["labels": ["a": .null]])
-    // Where nothing was, nothing is made but what is set.
+    // If nothing existed, only the changed value is created.
     #expect(try patch { $0.numbers = [1] } == ["data": ["numbers": [1]]])
     #expect(try patch { _ in } == [:])
   }
 
-  /// Everything in a document that no field reads, at every place.
+  /// Keys at every level of a document that no field reads.
   private static let others: ArchiveValue = [
     "id": 1, "milestone": ["id": 2, "meta": ["x": 3], "y": [1]], "quiet": ["x": .bool(true)],
     "owner": ["id": 4, "home": ["zip": "z"]], "data": ["more": .null],
   ]
 
-  /// What is left without the fields of a model.
+  /// The document without the fields of a model.
   private func rest(_ document: ArchiveValue) throws -> ArchiveValue {
     var document = document
     for path: [ArchiveError.PathComponent] in [
@@ -99,7 +99,7 @@ struct JSONMergePatchTests {
     let adapter = try JSONAdapter<PatchedIssue>()
     for _ in 0..<Effort.rounds(50, long: 1000) {
       let (old, new) = (PatchedIssue.random(&random), PatchedIssue.random(&random))
-      // A person who is there has something of the server's; who is not has nothing.
+      // An existing person has server keys. A missing one has none.
       var others = try #require(Self.others.objectValue)
       if old.owner == nil { others["owner"] = nil }
       let server = try JSONMergePatch.apply(adapter.encodeValue(old, nulls: .omit), to: .object(others))
@@ -113,7 +113,7 @@ struct JSONMergePatchTests {
 
   // MARK: Any document
 
-  /// What the server may have at a place of the document that nobody reads, or that a field does.
+  /// A random value at a place of the document, whether or not a field reads it.
   private static func random(_ random: inout SeededRandom, depth: Int = 0) -> ArchiveValue {
     switch Int.random(in: 0..<(depth < 2 ? 8 : 6), using: &random) {
     case 0: return .null
@@ -132,13 +132,13 @@ struct JSONMergePatchTests {
     }
   }
 
-  /// The places of the fields in the document of a model.
+  /// The paths of the fields in the document of a model.
   private static let places: [[String]] = [
     ["title"], ["milestone", "title"], ["milestone", "due"], ["milestone", "meta", "rank"], ["quiet", "level"],
     ["labels"], ["data", "numbers"], ["owner"],
   ]
 
-  /// A document with what a field may hold at some of the places, and anything beside them.
+  /// A document with valid values at some of the fields' paths, and random values at other keys.
   private static func document(_ random: inout SeededRandom) throws -> ArchiveValue {
     var document: ArchiveValue = [:]
     for key in ["id", "x", "milestone", "quiet", "data", "owner"] where Bool.random(using: &random) {
@@ -157,7 +157,7 @@ struct JSONMergePatchTests {
     return value(at: path.dropFirst(), in: document?[key])
   }
 
-  /// The document with another value at a path, and with objects on the way to it.
+  /// Replaces the value at a path, and creates the objects on the path.
   private static func setting(
     _ path: ArraySlice<String>, of document: ArchiveValue?, to value: ArchiveValue
   ) -> ArchiveValue {
@@ -167,14 +167,14 @@ struct JSONMergePatchTests {
     return .object(object)
   }
 
-  /// The document without what is at a path; objects on the way stay.
+  /// Removes the value at a path, and keeps the objects on the path.
   private static func removing(_ path: ArraySlice<String>, of document: ArchiveValue) -> ArchiveValue {
     guard let key = path.first, var object = document.objectValue, let inner = object[key] else { return document }
     object[key] = path.count == 1 ? nil : removing(path.dropFirst(), of: inner)
     return .object(object)
   }
 
-  /// The document as it is to be, by another algorithm: field by field, where the field's value is another.
+  /// The expected document, computed by another algorithm: field by field, for each field whose value changed.
   private static func expected(
     _ document: ArchiveValue, from old: ArchiveValue, to new: ArchiveValue, at paths: [[String]]
   ) -> ArchiveValue {
@@ -183,7 +183,7 @@ struct JSONMergePatchTests {
       let (before, after) = (value(at: path[...], in: old), value(at: path[...], in: new))
       if before == after { continue }
       if path == ["owner"], let before, let after, !before.isNull, !after.isNull {
-        // A model inside is a document of its own.
+        // A nested model is a document of its own.
         document = setting(
           path[...], of: document,
           to: expected(document["owner"] ?? [:], from: before, to: after, at: [["login"], ["home", "city"]]))
@@ -213,7 +213,7 @@ struct JSONMergePatchTests {
     var count = 0
     while count < Effort.rounds(60, long: 2000) {
       let server = try Self.document(&random)
-      // What the fields cannot read is not patched either.
+      // Documents that the fields cannot read aren't patched.
       guard let old = try? adapter.decode(server) else { continue }
       count += 1
       let new = PatchedIssue.random(&random)
@@ -251,13 +251,13 @@ struct JSONMergePatchTests {
     (new.id, new.name) = (nil, nil)
     let both = try adapter.jsonMergePatch(from: old, to: new)
     #expect(both == ["id": .null, "_id": .null, "name": .null, "deep": ["name": .null]])
-    // Where a field comes to a value, nothing is said of its other paths.
+    // If a field gets a value, its other paths aren't patched.
     new.id = "new"
     #expect(try adapter.jsonMergePatch(from: Elsewhere(), to: Elsewhere(id: "new")) == ["id": "new"])
   }
 }
 
-/// Fields that are read at the first of several paths.
+/// Fields that are read from the first of several paths.
 private struct Elsewhere: DescribedModel, Equatable {
   var id: String?
   var name: String?

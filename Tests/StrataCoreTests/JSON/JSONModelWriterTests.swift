@@ -5,7 +5,7 @@ import Testing
 
 private func text(_ data: Data) -> String { String(decoding: data, as: UTF8.self) }
 
-/// A model whose grouped fields do not follow each other, and which holds itself.
+/// A model whose grouped fields aren't adjacent, and which contains itself.
 private struct Scattered: DescribedModel, Equatable {
   var a: Int
   var b: String
@@ -72,13 +72,13 @@ struct JSONModelWriterTests {
   @Test("Every kind of property comes back")
   func everything() throws {
     var model = Everything()
-    // JSON has dates to the nanosecond.
+    // JSON dates have nanosecond precision.
     model.date = Date(timeIntervalSinceReferenceDate: 700_000_000.125)
     model.nested = [Everything()]
     model.nested[0].date = Date(timeIntervalSinceReferenceDate: -1)
     #expect(try Everything(fromJSON: model.jsonData()) == model)
     #expect(try Everything(fromJSON: model.jsonData(isPretty: true)) == model)
-    // Both ways to JSON agree.
+    // Reading text and reading a value agree.
     let value = try JSONReader().read(model.jsonData())
     #expect(try Everything(fromJSON: value) == model)
     #expect(try JSONWriter().write(value) == model.jsonData())
@@ -99,7 +99,7 @@ struct JSONModelWriterTests {
     ] as [(any Archivable & Sendable, String)])
   func forms(value: any Archivable & Sendable, expected: String) throws {
     #expect(try text(JSONWriter().write(value)) == expected)
-    // The value of the same model is written alike.
+    // The archived value of the same model is written equally.
     #expect(
       try text(JSONWriter().write(ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value)))) == expected)
   }
@@ -115,7 +115,7 @@ struct JSONModelWriterTests {
     }
   }
 
-  @Test("What JSON cannot say is refused with its path")
+  @Test("A value that JSON cannot represent is refused with its path")
   func refused() throws {
     let model = Scattered(a: 1, b: "", c: 1, inner: [Scattered(a: 1, b: "", c: .nan, inner: [], d: nil)], d: nil)
     let error = #expect(throws: ArchiveError.self) { try model.jsonData() }

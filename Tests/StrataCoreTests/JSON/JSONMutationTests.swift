@@ -3,12 +3,12 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// A small document with everything that the grammar has.
+/// A small document with every element of the grammar.
 private let document = Array(
   (#"{"a": [1, -2.5e+3, 0.30000000000000004, 1e400, "x\n\u00e9\ud83d\ude00é日🦀", true, false, null], "#
     + #""b": {"c": {}, "d": [], "a": 18446744073709551616}, "e": 3.14159265358979323846}"#).utf8)
 
-/// What must hold for every text: it is read and comes back, or it is refused with a place.
+/// Checks that a text is either read and written back unchanged, or rejected with a position.
 private func check(_ bytes: [UInt8]) {
   do {
     let value = try JSONReader().read(Data(bytes))
@@ -21,7 +21,7 @@ private func check(_ bytes: [UInt8]) {
     #expect(error.byteOffset.map { $0 <= bytes.count } == true, "\(bytes)")
     #expect(error.reason.hasPrefix("line "), "\(bytes)")
   } catch {
-    // Foundation refuses numbers that no double holds, and nothing else here.
+    // Here Foundation rejects only numbers that exceed a double.
     #expect(!bytes.isEmpty)
   }
 }

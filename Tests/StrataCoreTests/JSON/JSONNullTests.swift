@@ -12,7 +12,7 @@ private struct Ballot: DescribedModel, Equatable {
     make: { Ballot(votes: $0, title: $1, tags: $2) })
 }
 
-@Suite("JSON: a null that a field does not take says what to declare")
+@Suite("JSON: the error for a null that a field refuses names the declaration to add")
 struct JSONNullTests {
   private static let withDefault =
     "found null, and the field is no optional; make it one, or declare that null means the "
@@ -92,7 +92,7 @@ struct JSONNullTests {
     #expect(error?.reason.hasSuffix(Self.without) == true, "\(error?.reason ?? "")")
   }
 
-  @Test("What is declared is what happens")
+  @Test("The suggested declarations work")
   func remedies() throws {
     let adapter = try JSONAdapter<Ballot>(
       ["votes": .path("v").null(.useDefault), "title": .path("t").null(.value("none")), "tags": "tags"])

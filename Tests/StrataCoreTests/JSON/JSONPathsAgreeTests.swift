@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// A model whose fields stand in nested objects.
+/// A model with fields in nested objects.
 struct Filing: DescribedModel, Equatable {
   var number: Int
   var login: String?
@@ -37,7 +37,7 @@ struct Filing: DescribedModel, Equatable {
     })
 }
 
-/// A model with fields that hold null although they are not optional.
+/// A model whose fields contain null although they aren't optional.
 private struct Annexed: DescribedModel, Equatable {
   var note: ArchiveValue
   var extra: ArchiveValue
@@ -45,7 +45,7 @@ private struct Annexed: DescribedModel, Equatable {
   var loose: ArchiveValue
   var mark: Mark
 
-  /// A type that reads null itself.
+  /// A type that decodes null itself.
   struct Mark: Archivable, Equatable {
     var isNull: Bool
     func write(to writer: inout ArchiveWriter) throws { isNull ? writer.writeNull() : writer.write(true) }
@@ -63,7 +63,7 @@ private struct Annexed: DescribedModel, Equatable {
     make: { Annexed(note: $0, extra: $1, spare: $2, loose: $3, mark: $4) })
 }
 
-/// What one path gives: a value, or code, path and type of an error.
+/// The result of one way: a value, or the code, path and type of an error.
 private enum Outcome<T: Equatable>: Equatable {
   case value(T)
   case error(ArchiveError.Code, String, String?)
@@ -75,7 +75,7 @@ private enum Outcome<T: Equatable>: Equatable {
   }
 }
 
-/// Reads a text into a model both ways and compares.
+/// Reads a text into a model both ways and compares the results.
 private func compare<T: Archivable & Equatable>(
   _ type: T.Type, _ text: String, sourceLocation: SourceLocation = #_sourceLocation
 ) {
@@ -161,7 +161,7 @@ struct JSONPathsAgreeTests {
 
   @Test("Nested paths, absent keys and nulls", arguments: documents)
   func paths(text: String) {
-    // The model does not read keys that it does not know, so they may stand twice; a value refuses them.
+    // The model skips unknown keys, so duplicates are allowed. A value rejects them.
     if text.contains("unknown") {
       #expect(throws: Never.self) { try Filing(fromJSON: Data(text.utf8)) }
     } else {
@@ -269,7 +269,7 @@ struct JSONPathsAgreeTests {
     #expect(error?.code == .invalidJSON)
     #expect(error?.jsonPathDescription == path)
     #expect(error?.byteOffset != nil)
-    // A value takes the last one unless told to refuse.
+    // A value keeps the last duplicate unless the reader is set to reject them.
     var reader = JSONReader()
     _ = try reader.read(Data(text.utf8))
     reader.duplicateKeys = .refuse
@@ -299,7 +299,7 @@ struct JSONPathsAgreeTests {
       for bit in 0..<8 {
         var changed = bytes
         changed[place] ^= 1 << bit
-        // Only what is UTF-8 can be handed on as text here; the rest is refused by both alike.
+        // Only UTF-8 can be passed on as text. Both ways reject the rest.
         if let text = String(validating: changed, as: UTF8.self), !text.contains(where: { $0 == "\0" }) {
           compare(Filing.self, text)
         } else {
@@ -328,7 +328,7 @@ struct JSONPathsAgreeTests {
   func deepest() throws {
     let levels = ArchiveLimits().depth / 2
     let text = String(repeating: "{\"nested\":[", count: levels) + String(repeating: "]}", count: levels)
-    // An empty object lacks what has no default.
+    // An empty object lacks the fields without defaults.
     let error = #expect(throws: ArchiveError.self) { try JSONReader().read(Everything.self, from: Data(text.utf8)) }
     #expect(error?.code == .missingValue)
     let inner = #""number":1,"labels":[]"#
@@ -338,7 +338,7 @@ struct JSONPathsAgreeTests {
     #expect(try JSONReader().read(JSONWriter().write(chain)) == JSONReader().read(Data(json.utf8)))
   }
 
-  /// A model that holds another one of its kind.
+  /// A model that contains another one of its type.
   final class Chain: DescribedModel {
     let number: Int
     let labels: [String]

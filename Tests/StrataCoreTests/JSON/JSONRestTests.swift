@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// Fields on paths that share objects and arrays with what nobody reads.
+/// Fields whose paths share objects and arrays with unread keys.
 private struct Part: VersionedModel, Equatable {
   var title: String?
   var rank: Int?
@@ -60,14 +60,14 @@ struct JSONRestTests {
     for part in [part, archived] {
       let written = try adapter.encodeValue(part, nulls: .omit)
       #expect(try adapter.decode(written) == part, "\(text)")
-      // A null that a field reads is nothing where nulls are left out, and so is an empty object.
+      // If nulls are omitted, a null that a field reads is not written, nor is an empty object.
       let isSame = JSONMergePatch.patch(from: written, to: document)
       #expect(isSame == [:] || text.contains("null") || text.contains("{}"), "\(text): \(isSame)")
       #expect(try value(String(decoding: adapter.encode(part, nulls: .omit), as: UTF8.self)) == written)
     }
   }
 
-  @Test("What a field now holds is written, and the rest beside it")
+  @Test("A field's current value is written, together with the remaining keys")
   func changed() throws {
     let adapter = try JSONAdapter<Part>(unknownKeys: .capture)
     var part = try adapter.decode(value(#"{"milestone":{"id":7,"meta":{"of":1}},"token":"old","x":1}"#))
@@ -188,7 +188,7 @@ struct JSONRestTests {
     #expect(error?.jsonPathDescription == path && error?.reason.contains("captured") == true)
     var ticket = Ticketed()
     #expect(throws: ArchiveError.self) { try adapter.merge(.json(json), into: &ticket) }
-    // Without capturing, what no field reads is passed over.
+    // Without capturing, unread keys are skipped.
     #expect(throws: Never.self) { try JSONAdapter<Ticketed>().decode(json) }
   }
 
@@ -199,7 +199,7 @@ struct JSONRestTests {
       try adapter.decode(value(#"{"a":1,"auth":2,"keys":3}"#), errors: .collectAll)
     }
     #expect(all?.all.map(\.codingPath) == [[.key("first")], [.key("token")], [.key("key")]])
-    // What can be kept beside the field is kept; null is the value of every field below it.
+    // Keys next to a field can be captured. Null is the value of every field below it.
     for text in [#"{"auth":{"kind":"basic"}}"#, #"{"auth":null}"#, #"{"keys":[]}"#, #"{"keys":["k","l"]}"#] {
       #expect(throws: Never.self) { try adapter.decode(value(text)) }
     }
@@ -251,7 +251,7 @@ struct JSONRestTests {
   }
 }
 
-/// A field that JSON has under another key, and that archives had under a third one.
+/// A field with one key in JSON and a former key in archives.
 private struct Renamed: VersionedModel, Equatable {
   var title: String?
   var archivedUnknownFields = UnknownFields()
@@ -271,7 +271,7 @@ private struct Renamed: VersionedModel, Equatable {
 }
 
 extension ArchiveObject {
-  /// Without a null that a field holds, which the adapter omits.
+  /// The object without the null of a field, which the adapter omits.
   fileprivate var withoutNullPage: ArchiveObject {
     ArchiveObject(entries.filter { !($0.key == "page" && $0.value.isNull) })
   }

@@ -25,9 +25,9 @@ private struct Table: DescribedModel {
     make: { Table(rows: $0) })
 }
 
-@Suite("JSON: what is skipped says nothing about what follows")
+@Suite("JSON: a skipped value does not affect the following ones")
 struct JSONSkippingTests {
-  /// Breaks a rule, and is then no element at all.
+  /// Breaks a rule in a nested model, and then has a value of the wrong type.
   private static let both = #"{"inner": {"name": ""}, "count": "x"}"#
   private static let good = #"{"inner": {"name": "ok"}, "count": 1}"#
   private static let broken = #"{"inner": {"name": ""}, "count": 2}"#
@@ -49,7 +49,7 @@ struct JSONSkippingTests {
 
   private static let text2 = #"{"rows": [1, \#(both), \#(good), null, \#(broken), \#(good)]}"#
 
-  /// Every road from a document to a table that validates.
+  /// Every way from a document to a table with validation.
   private static let roads: [(name: String, read: @Sendable (Data) throws -> Table)] = [
     ("text", { try Table(fromJSON: $0) }),
     ("value", { try Table(fromJSON: JSONReader().read($0)) }),
@@ -119,7 +119,7 @@ struct JSONSkippingTests {
     #expect(skipped?.code == .limitExceeded && skipped?.codingPath == [.index(2)])
   }
 
-  @Test("A merge changes what elements say, and nothing that they do not")
+  @Test("A merge changes only the keys that elements have")
   func partial() throws {
     let here = Noted(id: 1, title: "old", note: "mine")
     let list = NotedList(items: [here])
@@ -138,7 +138,7 @@ private struct Beside: DescribedModel {
     Field("last", \.last), make: { Beside(first: $0, tables: $1, last: $2) })
 }
 
-/// Says that a limit is reached, as reading does where a value is nested too deep.
+/// Throws a limit error, like a reader at a value that is nested too deeply.
 private struct Depth: DescribedModel, PostDecoding {
   var depth: Int
   static let fields = Fields(

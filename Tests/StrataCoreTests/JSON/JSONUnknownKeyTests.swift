@@ -42,7 +42,7 @@ struct JSONUnknownKeyTests {
           + "JSONCluster, or ignore unknown keys") == true)
   }
 
-  @Test("A key of nobody says what it said")
+  @Test("The error for a key that no class has is unchanged")
   func nobody() {
     let error = error(#"{"label": "a", "other": 1}"#)
     #expect(

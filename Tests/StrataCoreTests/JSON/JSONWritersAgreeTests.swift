@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// A model that is written straight from its bytes.
+/// A model that is written directly from its bytes.
 private struct Plain: DescribedModel {
   var flag: String
   var note: ArchiveValue
@@ -11,7 +11,7 @@ private struct Plain: DescribedModel {
     Plain.self, version: 1, Field("flag", \.flag), Field("note", \.note), make: { Plain(flag: $0, note: $1) })
 }
 
-/// The same JSON, for which a value has to be made.
+/// The same JSON, but a value must be created to write it.
 private struct Mapped: DescribedModel {
   var flag: Bool
   var note: ArchiveValue
@@ -23,7 +23,7 @@ private struct Mapped: DescribedModel {
     Field("note", \.note), make: { Mapped(flag: $0, note: $1) })
 }
 
-/// What one way of writing gives: a text, or code and path of an error.
+/// The result of one way to write: a text, or the code and path of an error.
 private enum Written: Equatable {
   case text(String)
   case error(ArchiveError.Code, String)
@@ -47,7 +47,7 @@ private enum Samples {
   static func number(_ text: String) -> ArchiveValue { NumberText(text).map { .number($0) } ?? .null }
 
   static let date = Date(timeIntervalSinceReferenceDate: 0.5)
-  /// Two dates with one text.
+  /// Two dates with the same text.
   static let sameDates = [Date(timeIntervalSinceReferenceDate: 1e-11), Date(timeIntervalSinceReferenceDate: 2e-11)]
 
   static let scalars: [ArchiveValue] = [
@@ -78,7 +78,7 @@ private enum Samples {
 
   static let record = ArchiveValue.record(ModelRecord(typeName: "T", modelVersion: 2, fields: [("b", 1), ("a", [])]))
 
-  /// Every kind of value as it is, as a key, beside another key, in an array and as a member.
+  /// Every kind of value at the root, as a key, next to another key, in an array and as a member.
   static let values: [ArchiveValue] = {
     var values = scalars + refused
     values += [[], [:], .set([]), .set([1, 2]), map([]), record, ["b": 1, "a": [:], "\u{e9}\"": record, "\u{1}": 2]]
@@ -90,7 +90,7 @@ private enum Samples {
     values.append(map([(.bool(true), "a"), ("true", "b")]))
     values.append(
       map([(.date(date), 1), (.url(Samples.url("a:b")), ["z": .null, "a": record]), (3, map([(.null, 1)]))]))
-    // Objects of graphs, shared, in a circle, and a reference to nothing.
+    // Graphs: a shared object, a cycle, and a reference to no object.
     values.append(.graph(ObjectGraph(objects: [record], root: [.reference(0), .reference(0)])))
     values.append(.graph(ObjectGraph(objects: [["next": .reference(0)]], root: .reference(0))))
     return values
@@ -99,12 +99,12 @@ private enum Samples {
 
 @Suite("JSON: all ways to write agree")
 struct JSONWritersAgreeTests {
-  /// The value as an archive holds it, with sets and maps in their order.
+  /// The value as an archive contains it, with sorted sets and maps.
   private func canonical(_ value: ArchiveValue) throws -> ArchiveValue {
     try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value))
   }
 
-  /// Reading takes the text of most decimals for doubles.
+  /// The reader decodes most decimals as doubles.
   private func withoutDecimals(_ value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .decimal(let number): .double(Double(number.description) ?? .nan)
@@ -189,7 +189,7 @@ struct JSONWritersAgreeTests {
     let expected = #"{"":4,"\u0001":2,"!":3,"\"":1,"a":[{"x":2,"y":1}],"b":{"a":2,"z":1}}"#
     #expect(Written { try JSONWriter(sortsKeys: true).write(value) } == .text(expected))
     #expect(Written { try JSONWriter(sortsKeys: true).write([value]) } == .text("[\(expected)]"))
-    // A round trip by way of pretty text keeps the order.
+    // A round trip through pretty-printed text keeps the order.
     let pretty = try JSONWriter(isPretty: true, sortsKeys: true).write(value)
     #expect(Written { try JSONWriter().write(JSONReader().read(pretty)) } == .text(expected))
   }
@@ -210,12 +210,12 @@ struct JSONWritersAgreeTests {
     }
     let model = Keeping(UnknownFields(ArchiveObject([.init(key: "extra", value: [1, 2])])))
     #expect(Written { try model.jsonData() } == .text(#"{"meta":{"id":1},"extra":[1,2]}"#))
-    // An adapter says itself what becomes of unknown keys.
+    // An adapter has its own setting for unknown keys.
     #expect(Written { try JSONAdapter<Keeping>().encode(model) } == .text(#"{"meta":{"id":1}}"#))
     #expect(
       Written { try JSONAdapter<Keeping>(unknownKeys: .capture).encode(model) }
         == .text(#"{"meta":{"id":1},"extra":[1,2]}"#))
-    // One at the place of a field is refused, and not left out.
+    // An unknown key at the path of a field is rejected, not omitted.
     let inTheWay = Keeping(UnknownFields(ArchiveObject([.init(key: "meta", value: 1)])))
     #expect(Written { try inTheWay.jsonData() } == .error(.invalidMapping, "meta"))
   }

@@ -14,7 +14,7 @@ private struct MixedPicture: Equatable {
   var width: Int?
 }
 
-/// An element of a list of several kinds: an enum of models is its static type.
+/// An element of a heterogeneous list. Its static type is an enum of models.
 @Model(version: 1)
 private enum MixedBlock: Equatable, JSONTagged {
   case text(MixedText), picture(MixedPicture), rule

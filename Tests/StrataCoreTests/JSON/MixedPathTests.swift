@@ -18,7 +18,7 @@ private struct Mixed: Equatable {
 
 private enum Progress: String, Archivable, CaseIterable { case open, closed }
 
-/// Text goes straight into models; only what special fields need becomes a value on the way. Both ways must agree.
+/// Text is decoded directly into models, and only special fields go through a value. Both ways must agree.
 @Suite struct MixedPathTests {
   static let documents = [
     #"{"id": 1, "state": "open", "user": {"login": "a"}, "html_url": "https://a.b", "labels": [{"name": "x"}]}"#,

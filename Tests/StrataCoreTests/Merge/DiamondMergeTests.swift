@@ -12,9 +12,9 @@ private final class Node: DescribedModel {
     make: { Node($0, $1, $2) })
 }
 
-@Suite("Merging: objects that many paths lead to")
+@Suite("Merging: objects with many paths to them")
 struct DiamondMergeTests {
-  /// Each object refers to the next one twice, so that the last is on 2^600 paths.
+  /// Each object refers to the next one twice, so the last one has 2^600 paths.
   private func diamonds(_ count: Int) -> Node? {
     var node: Node?
     for id in (1...count).reversed() { node = Node(id, node, node) }
@@ -41,7 +41,7 @@ struct DiamondMergeTests {
   }
 }
 
-/// Counts the objects that what came in leads to.
+/// Counts the objects that are reachable from the incoming model.
 private final class Seen: DescribedModel, KeyMerging {
   var first: Node?
   var depth: Int

@@ -65,7 +65,7 @@ struct DifferenceApplyingTests {
     Array((0..<8).shuffled(using: &random).prefix(Int.random(in: 0...6, using: &random)))
   }
 
-  /// An oracle by identifiers alone: what a third value has and nobody removed is there, once.
+  /// An oracle that only looks at identifiers: an element of the third value that was not removed occurs once.
   @Test("Nothing of a third value is lost or doubled", .tags(.long), arguments: 0..<Effort.rounds(1, long: 8))
   func nothingLost(_ seed: Int) throws {
     var random = SeededRandom(seed: UInt64(7_100 + seed))
@@ -74,7 +74,7 @@ struct DifferenceApplyingTests {
       let (before, after, there) = (Set(old), Set(new), Set(third))
       let expected = there.subtracting(before.subtracting(after)).union(after.subtracting(before))
       func check(_ make: ([Int]) -> ArchiveValue, _ ids: (ArchiveValue) -> [Int]) {
-        // What does not fit is an error, and never another value.
+        // A difference that doesn't fit throws, and never returns a different value.
         guard let result = try? applied(make(old), make(new), to: make(third)) else { return }
         #expect(
           ids(result).count == expected.count && Set(ids(result)) == expected, "seed \(seed): \(old) \(new) \(third)")

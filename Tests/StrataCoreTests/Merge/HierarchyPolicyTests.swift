@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// A class that merges a key by code of its own, and is not final.
+/// A class that isn't final and merges one key with its own code.
 @Model(version: 1)
 private class PolicyCounter: KeyMerging {
   var name = ""
@@ -17,7 +17,7 @@ private class PolicyCounter: KeyMerging {
   }
 }
 
-/// A subclass that merges a key of its own by code, and leaves the others to its superclass.
+/// A subclass that merges one key with its own code and the others with its superclass.
 @Model(version: 1, superclass: PolicyCounter.self)
 private final class PolicyGauge: PolicyCounter {
   var peak = 0
@@ -36,7 +36,7 @@ private final class PolicyGauge: PolicyCounter {
   }
 }
 
-/// A subclass that says nothing about merging.
+/// A subclass without any merge declarations.
 @Model(version: 1, superclass: PolicyCounter.self)
 private final class PolicyPlain: PolicyCounter {
   var unit = ""

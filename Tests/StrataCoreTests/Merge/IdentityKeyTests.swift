@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// A model that two keys identify, which `id` joins for SwiftUI.
+/// A model that is identified by two keys. `id` joins them for SwiftUI.
 @Model(version: 1)
 private struct Repo: Hashable, Identifiable, Mergeable {
   let owner: String
@@ -61,7 +61,7 @@ private struct Misspelled: Mergeable {
 
 @Suite("Identities of several keys")
 struct IdentityKeyTests {
-  /// Repositories of two owners with equal names, each there or not, with a number of stars.
+  /// Repositories of two owners with equal names. Each may be missing, and has a number of stars.
   private func repos(_ random: inout SeededRandom) -> [Repo] {
     var repos: [Repo] = []
     for owner in ["a", "b"] {

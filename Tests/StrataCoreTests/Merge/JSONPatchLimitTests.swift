@@ -16,7 +16,7 @@ struct JSONPatchLimitTests {
     return error?.limit
   }
 
-  @Test("Copies of the whole into itself end at the depth, and say which operation it was")
+  @Test("Copies of the document into itself end at the depth limit, with an error that names the operation")
   func depth() throws {
     let root = ValuePath()
     let patch = JSONPatch((0..<50_000).map { _ in .copy(from: root, to: ValuePath(key: "a")) })
@@ -32,7 +32,7 @@ struct JSONPatchLimitTests {
     #expect(limit { try JSONPatch(doubling).applied(to: [:]) } == .count)
     let list = (0..<64).map { _ in JSONPatch.Operation.copy(from: ValuePath(key: "0"), to: ValuePath("0", "-")) }
     #expect(limit { try JSONPatch(list).applied(to: [[1]]) } == .count)
-    // Sixteen times what there is may be made of any document.
+    // A patch may enlarge any document to sixteen times its size.
     let large = ArchiveValue.array((0..<100_000).map { .integer($0) })
     let copies = (0..<15).map { JSONPatch.Operation.copy(from: ValuePath(key: "a"), to: ValuePath(key: String($0))) }
     #expect(try JSONPatch(copies).applied(to: ["a": large]).objectValue?.count == 16)
@@ -82,7 +82,7 @@ struct JSONPatchLimitTests {
     #expect(limit { try patch.applied(to: document(2100), limits: limits) } == .depth)
   }
 
-  @Test("What is as deep as JSON may be is compared, patched and tested on half a stack")
+  @Test("Documents of the greatest depth are compared, patched and tested on half a stack")
   func smallStack() async throws {
     let (old, new) = (Self.nested(510, [1, .double(.nan)]), Self.nested(510, [2, .double(.nan)]))
     let result: [Bool] = await withCheckedContinuation { continuation in

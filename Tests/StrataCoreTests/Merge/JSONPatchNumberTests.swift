@@ -4,7 +4,7 @@ import Testing
 
 @Suite("JSON patches: numbers are compared exactly")
 struct JSONPatchNumberTests {
-  /// Spellings of numbers, the smallest first; those of one line are one number (RFC 6902, section 4.6).
+  /// Spellings of numbers in ascending order. The spellings in a row are equal (RFC 6902, section 4.6).
   private static let ladder: [[String]] = [
     ["-1e99999999999999999999999999", "-10e99999999999999999999999998"],
     ["-1e400", "-10e399", "-0.1E+401"],

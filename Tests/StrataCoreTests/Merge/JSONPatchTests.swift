@@ -5,7 +5,7 @@ import Testing
 
 private func value(_ text: String) throws -> ArchiveValue { try JSONReader().read(Data(text.utf8)) }
 
-/// An example of RFC 6902: a document, a patch, and what comes of it; `nil` for an error.
+/// An example of RFC 6902: a document, a patch, and the result, or `nil` for an error.
 private struct Example: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let document: String
@@ -59,7 +59,7 @@ private struct Example: Sendable, CustomTestStringConvertible {
       #"{"foo": ["bar", ["abc", "def"]]}"#),
   ]
 
-  /// What section 4 says besides.
+  /// The other rules of section 4.
   static let section4: [Example] = [
     .init("add replaces a member", #"{"a": 1}"#, #"[{"op": "add", "path": "/a", "value": 2}]"#, #"{"a": 2}"#),
     .init("add behind the end", #"[1]"#, #"[{"op": "add", "path": "/1", "value": 2}]"#, "[1, 2]"),
@@ -115,7 +115,7 @@ struct JSONPatchTests {
   @Test("The examples of RFC 6902, appendix A", arguments: Example.appendix)
   private func appendix(_ example: Example) throws { try check(example) }
 
-  @Test("What RFC 6902 says about each operation", arguments: Example.section4)
+  @Test("The rules of RFC 6902 for each operation", arguments: Example.section4)
   private func operations(_ example: Example) throws { try check(example) }
 
   private func check(_ example: Example) throws {
@@ -129,7 +129,7 @@ struct JSONPatchTests {
     }
   }
 
-  @Test("Errors say which operation failed, and no values")
+  @Test("Errors name the failed operation, and no values")
   func errors() throws {
     let patch = JSONPatch([.remove(ValuePath(key: "a")), .test(ValuePath(key: "secret"), "private")])
     let error = #expect(throws: ArchiveError.self) { try patch.applied(to: ["a": 1, "secret": "other"]) }
@@ -137,7 +137,7 @@ struct JSONPatchTests {
   }
 
   @Test(
-    "An operation that says one thing twice is refused: what another program does with it is not known",
+    "An operation with a duplicate key is refused, because programs treat it differently",
     arguments: [
       #"{"op": "remove", "op": "test", "path": "/a", "value": 1}"#, #"{"op": "remove", "path": "/a", "path": "/b"}"#,
       #"{"op": "add", "path": "/a", "value": {"b": 1, "b": 2}}"#,
@@ -148,7 +148,7 @@ struct JSONPatchTests {
     #expect(error?.code == .invalidJSON && error?.codingPath.first == .index(0))
   }
 
-  @Test("The pointers of RFC 6901, section 5, lead to what stands there")
+  @Test("The pointers of RFC 6901, section 5, resolve to the values listed there")
   func pointers() throws {
     let document = try value(
       #"{"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6, " ": 7, "m~n": 8}"#
@@ -219,7 +219,7 @@ struct JSONPatchTests {
     var operations: [JSONPatch.Operation] = []
     func place(_ number: Int) -> ValuePath { ValuePath(key: String(number)) }
     for number in 0..<Effort.rounds(1500, long: 6000) {
-      // More goes than comes at first, then the other way round.
+      // Early operations mostly remove elements, later ones mostly add them.
       let one = random.below(max(expected.count, 1)), value = ArchiveValue.integer(-number)
       switch random.below(8) {
       case 0...(number < 3000 ? 3 : 1) where !expected.isEmpty:

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The order of lists that two sides changed")
 struct ListOrderTests {
-  /// Every list of some of four elements, in every order.
+  /// All permutations of all subsets of four elements.
   private static let lists: [[Int]] = {
     var all: [[Int]] = [[]]
     var longest: [[Int]] = [[]]

@@ -34,7 +34,7 @@ struct MatchingTests {
     try local.merge(.json(json(#"{"captain": {"id": 2, "name": "Bob B."}}"#)), base: knowsBase ? crew() : nil)
     #expect(local.captain === bob && bob.name == "Bob B." && bob.mail == "bob@x" && bob.boss === ada)
     #expect(ada.name == "Ada" && ada.crew === local && bob.crew === local)
-    // One that nobody here has.
+    // An object without a local counterpart.
     try local.mergeValues(fromJSON: json(#"{"captain": {"id": 7, "name": "Eve", "boss": {"id": 2}}}"#))
     #expect(local.captain?.id == 7 && local.captain?.boss === bob && bob.name == "Bob B.")
   }
@@ -79,7 +79,6 @@ struct MatchingTests {
     other.nick = "theirs"
     try target.mergeValues(from: other)
     #expect(target.name == "c" && target.nick == "mine")
-    // Inside of others, too.
     let local = Crew(name: "c"), server = Crew(name: "c")
     local.captain = cook
     let theirs = Sailor(id: 1, name: "d")
@@ -89,14 +88,14 @@ struct MatchingTests {
     #expect(local.captain === cook && cook.name == "d" && cook.nick == "mine")
   }
 
-  @Test("A conditional reference that comes in is kept, or said to be lost")
+  @Test("An incoming conditional reference is kept, or reported as lost")
   func conditional() throws {
     let local = crew()
     try local.mergeValues(fromJSON: json(#"{"guest": {"id": 9, "name": "Guest"}}"#))
     #expect(local.guest?.name == "Guest")
     try local.mergeValues(fromJSON: json(#"{"guest": null}"#))
     #expect(local.guest == nil)
-    // Nothing but a weak reference would hold it.
+    // Only a weak reference would refer to the new object.
     let sailor = Sailor(id: 1, name: "Ada")
     let report = try sailor.mergeValues(fromJSON: json(#"{"crew": {"name": "new"}, "boss": {"id": 2, "name": "Bob"}}"#))
     #expect(sailor.crew == nil && sailor.boss?.name == "Bob")

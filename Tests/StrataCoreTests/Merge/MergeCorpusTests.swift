@@ -3,11 +3,11 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// A change that somebody makes here: another value under a key, or none.
+/// A local edit: a different value for a key, or none.
 private struct Edit {
   let path: [String]
   let value: ArchiveValue?
-  /// What was put after the elements that were there.
+  /// The value that was appended to the elements.
   var appended: ArchiveValue?
 }
 
@@ -44,9 +44,9 @@ struct MergeCorpusTests {
     (MergeOptions(policies: ["labels": .byID("id"), "assignees": .byID("id"), "*.labels": .byID("name")]), false),
   ]
 
-  /// Another value than either side has.
+  /// Edits of the value at a path that differ from the server's value.
   private func edits(at path: [String], _ base: ArchiveValue, _ server: ArchiveValue) -> [Edit] {
-    // There is nothing to edit inside of what only the server has.
+    // Only objects of the base can be edited inside.
     guard case .object? = base.at(path.dropLast()) else { return [] }
     let old = base.at(path)
     var edits = [Edit(path: path, value: Self.mark)]
@@ -62,7 +62,7 @@ struct MergeCorpusTests {
     return edits.filter { $0.value != server.at($0.path) }
   }
 
-  /// Whether one path leads to or through the other.
+  /// Whether one path is a prefix of the other, or both are equal.
   private func areRelated(_ one: [String], _ other: [String]) -> Bool {
     zip(one, other).allSatisfy { $0 == $1 }
   }
@@ -73,7 +73,7 @@ struct MergeCorpusTests {
     guard !edits.contains(where: { path.starts(with: $0.path) }) else { return }
     let inside = edits.contains { $0.path.starts(with: path) }
     guard inside, case .object(let own)? = merged, case .object(let other)? = server else {
-      // An edit inside of what the server removed or replaced stands in the report.
+      // An edit inside a value that the server removed or replaced is in the report.
       if !inside { #expect(merged == server, note) }
       return
     }
@@ -113,7 +113,7 @@ struct MergeCorpusTests {
           expectServer(merged, server, [], [edit], note)
           expectAccount(edit, merged, report, note)
           if policy.decides { #expect(report.conflicts.isEmpty, note) }
-          // Where only this side changed it, the edit stays.
+          // An edit is kept if the server did not change its path.
           if !changed.contains(where: { areRelated($0, edit.path) }) {
             #expect(merged.at(edit.path) == edit.value && report.conflicts.isEmpty, note)
           }
@@ -125,7 +125,7 @@ struct MergeCorpusTests {
   }
 
   @Test(
-    "MG-7: many edits at once, and each one is told of or there", .tags(.long),
+    "MG-7: many edits at once, each of which is in the result or in the report", .tags(.long),
     arguments: Effort.sample(6, of: RecordedSequence.all))
   private func manyEdits(_ sequence: RecordedSequence) throws {
     let documents = try sequence.documents()
@@ -136,7 +136,7 @@ struct MergeCorpusTests {
       for _ in 0..<8 {
         var chosen: [Edit] = []
         for place in places where random.below(max(2, places.count / 8)) == 0 {
-          // An edit inside of another one would be that one's.
+          // An edit inside another edit would be part of it.
           guard !chosen.contains(where: { areRelated($0.path, place) }) else { continue }
           if let edit = edits(at: place, base, server).randomElement(using: &random) { chosen.append(edit) }
         }
@@ -145,7 +145,7 @@ struct MergeCorpusTests {
         let note: Comment = "seed \(seed), \(chosen.map(\.path))"
         expectServer(merged, server, [], chosen, note)
         for edit in chosen { expectAccount(edit, merged, report, note) }
-        // Without rules the local value stays, whatever the server says.
+        // Without rules the local value is kept.
         for edit in chosen where edit.appended == nil { #expect(merged.at(edit.path) == edit.value, note) }
         let patch = JSONPatch(from: local, to: merged)
         #expect(try patch.applied(to: local) == merged && JSONPatch(json: patch.json) == patch, note)

@@ -16,7 +16,7 @@ private struct Part: DescribedModel, Equatable {
   }
 }
 
-/// A field for each kind of policy.
+/// One field per kind of policy.
 private struct Sheet: DescribedModel, Equatable {
   var title: String
   var count: Int

@@ -3,12 +3,12 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// An element with rules, code of its own and a property that is no field.
+/// An element with rules, a hook, and a property that isn't a field.
 private struct Lot: DescribedModel, PostDecoding, Validating {
   var id: Int
   var name: String
   var label: String
-  /// No field.
+  /// Not a field.
   var selection = 0
   static let fields = Fields(
     Lot.self, version: 1, Field("id", \.id), Field("name", \.name), Field("label", \.label, json: .none, default: ""),
@@ -17,7 +17,7 @@ private struct Lot: DescribedModel, PostDecoding, Validating {
 
   mutating func didDecode(from source: DecodingSource) { label = "\(source) \(name)" }
 
-  // As `@Model` writes it.
+  // Like the implementation that `@Model` generates.
   mutating func adoptFields(of other: Lot) {
     let selection = selection
     self = other
@@ -25,7 +25,7 @@ private struct Lot: DescribedModel, PostDecoding, Validating {
   }
 }
 
-/// An object that notes when its code runs.
+/// An object that records when its hook runs.
 private final class HookLink: DescribedModel, PostDecoding, Validating {
   let id: Int
   var name: String
@@ -40,7 +40,7 @@ private final class HookLink: DescribedModel, PostDecoding, Validating {
   func didDecode(from source: DecodingSource) { Self.calls.withLock { $0.append(name) } }
 }
 
-/// A model that counts how often it is taken apart.
+/// A model that counts how often it is encoded.
 private struct Counted: VersionedModel {
   var id: Int
   var title: String
@@ -73,7 +73,7 @@ private struct Counted: VersionedModel {
 
 @Suite("Hooks and rules of merged models")
 struct MergeHookTests {
-  /// The same merge of a list by two ways: by the bytes of whole models, and by values.
+  /// Merges a list either from JSON text or from models.
   private static func merge(_ lots: inout [Lot], _ server: [Lot], asJSON: Bool) throws -> MergeReport {
     guard asJSON else { return try lots.mergeValues(from: server) }
     let text = server.map { #"{"id": \#($0.id), "name": "\#($0.name)"}"# }.joined(separator: ", ")
@@ -130,7 +130,7 @@ struct MergeHookTests {
     #expect(local.next?.name == "B" && local.next?.next?.next?.name == "D")
   }
 
-  @Test("A merge takes the object apart once, whatever comes in")
+  @Test("A merge encodes the object once, for any source")
   func once() throws {
     func count(_ merge: () throws -> Void) rethrows -> Int {
       Counted.count.withLock { $0 = 0 }
@@ -141,9 +141,9 @@ struct MergeHookTests {
     #expect(try count { try counted.mergeValues(fromJSON: Data(#"{"title": "b"}"#.utf8)) } == 1)
     #expect(counted.title == "b")
     let patch = Data(#"{"title": "c"}"#.utf8)
-    // A patch is one of the object's JSON.
+    // A merge patch needs the object's JSON.
     #expect(try count { try counted.merge(.mergePatch(patch)) } <= 2)
-    // The server's object is taken apart as well.
+    // The server's object is encoded as well.
     let server = Counted(id: 1, title: "d")
     #expect(try count { try counted.mergeValues(from: server) } == 2)
     #expect(counted.title == "d")

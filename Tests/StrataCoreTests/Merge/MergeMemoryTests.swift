@@ -27,7 +27,7 @@ import Testing
 
   // MARK: Conflicts of an older version
 
-  /// Objects that refer to each other are no tree.
+  /// Objects that refer to each other are not a tree.
   @Test(arguments: [2, 500])
   func conflictsOfACycleStay(_ count: Int) throws {
     func crew(_ name: String) -> Crew1 {
@@ -50,7 +50,7 @@ import Testing
     #expect(opened.sailors[0].name == "theirs" && opened.mergeConflicts.isEmpty)
   }
 
-  /// However deep an object is, a conflict about it stays when the model has a new version.
+  /// A conflict about an object at any depth is kept when the model gets a new version.
   @Test(arguments: [20, 40, 200])
   func deepConflictsStay(_ count: Int) throws {
     let list = Chain1("t", .chain(count, "a"), MergeState())
@@ -76,7 +76,7 @@ import Testing
     return doc
   }
 
-  /// Two conflicts that share a path keep their values through an update.
+  /// Two conflicts with the same path keep their values in an upgrade.
   @Test func conflictsOfOnePathStay() throws {
     let opened = try ArchiveDecoder().decode(Doc2.self, from: ArchiveEncoder().encode(Self.conflicted()))
     #expect(opened.name == "t")
@@ -84,7 +84,7 @@ import Testing
     #expect(opened.mergeConflicts.map(\.server) == ["A", "B"])
   }
 
-  /// A path that several elements have sets none of them, and only the conflict that was meant is decided.
+  /// Resolving a conflict whose path names several elements changes none of them, and resolves only that conflict.
   @Test func conflictsOfOnePathAreResolvedOneByOne() throws {
     var doc = try Self.conflicted()
     let conflicts = doc.mergeConflicts
@@ -98,7 +98,7 @@ import Testing
     #expect(doc.parts.map(\.n) == ["mine a", "B"] && doc.mergeConflicts == [conflicts[0]])
   }
 
-  /// A dictionary whose keys are no strings, emptied here.
+  /// A dictionary with integer keys that was emptied locally.
   @Test func conflictsOfAnEmptyMapAreResolved() throws {
     var doc = try Doc1(fromJSON: Data(#"{"title":"t","scores":{"1":"a"}}"#.utf8))
     doc.scores = [:]
@@ -109,7 +109,7 @@ import Testing
 
   // MARK: Lists
 
-  /// What an element remembers stays, whichever way a list is merged.
+  /// The merge state of an element is kept by every way to merge a list.
   @Test func listsKeepWhatElementsRemember() throws {
     var items = [try Item(fromJSON: Data(#"{"id":1,"title":"a"}"#.utf8))]
     items[0].title = "mine"
@@ -124,7 +124,7 @@ import Testing
     #expect(box.items[0].title == "newer" && box.items[0].merging == before)
   }
 
-  /// Elements without a value under the key are matched by content and by place.
+  /// Elements without a value under the key are matched by content and position.
   @Test func refreshingAddsNoElements() throws {
     let text = Data(#"{"all":[{"name":"y"}]}"#.utf8)
     let things = try Things(fromJSON: text)
@@ -137,7 +137,7 @@ import Testing
     #expect(things.all.map(\.name) == ["y"] && other.all.map(\.name) == ["y"])
   }
 
-  /// Some elements have an identity, and others have not.
+  /// Only some elements have an identity.
   @Test func elementsWithAndWithoutIdentities() throws {
     let things = try Things(fromJSON: Data(#"{"all":[{"name":"x"},{"id":1,"name":"a"},{"name":"y"}]}"#.utf8))
     let (x, one, y) = (things.all[0], things.all[1], things.all[2])
@@ -147,7 +147,7 @@ import Testing
     #expect(things.all[0] === one && things.all[1] === x && things.all[2] === y)
   }
 
-  /// A conflict about an element without an identity can be archived and resolved.
+  /// A conflict about an element without identity can be archived and resolved.
   @Test(arguments: [MergeResolution.server, .local])
   func conflictsAboutElementsWithoutIdentities(_ resolution: MergeResolution) throws {
     let things = try Things(fromJSON: Data(#"{"all":[{"name":"x"},{"name":"y"}]}"#.utf8))
@@ -167,7 +167,7 @@ import Testing
 
   private static let keep = MergeOptions(unlisted: .keep)
 
-  /// A source that does not list all elements and keys, and that keeps the others.
+  /// A source that lists only some elements and keys. The others are kept.
   private static func shelf(_ books: [(Int, String)], _ tags: [String: String]) -> ArchiveValue {
     let list = books.map { id, name -> ArchiveValue in ["id": .integer(id), "name": .string(name)] }
     let object = ArchiveValue.object(ArchiveObject(tags.map { .init(key: $0.key, value: .string($0.value)) }))
@@ -254,7 +254,7 @@ import Testing
     Data(#"{"captain":{"id":\#(id),"name":"c\#(id)","cabin":{"no":\#(cabin)}}}"#.utf8)
   }
 
-  /// The server's object comes with all that is in it.
+  /// The server's object is used with everything inside it.
   @Test func resolvingTakesTheWholeObject() throws {
     let ship = try Ship(fromJSON: Self.ship(1, 1))
     ship.captain = Mate(2, "Bob", Cabin(2))
@@ -268,7 +268,7 @@ import Testing
     }
   }
 
-  /// Nobody has all of what the base had, so it cannot come back without its inside.
+  /// No side has the whole object of the base, so it cannot be restored.
   @Test func resolvingMakesNoObjectWithoutItsInside() throws {
     let ship = try Ship(fromJSON: Self.ship(1, 1))
     let bob = Mate(2, "Bob", Cabin(2))
@@ -280,7 +280,7 @@ import Testing
     #expect(ship.captain === bob && ship.mergeConflicts == [conflict])
   }
 
-  /// Values without objects do not ask what the server had, which may be unreadable.
+  /// Values without objects are resolved without the base, which may be unreadable.
   @Test func resolvingValuesNeedsNoBase() throws {
     func part(_ n: ArchiveValue) -> ArchiveValue {
       .record(ModelRecord(typeName: "MemoryPart", modelVersion: 1, fields: [("id", 1), ("n", n)]))
@@ -299,7 +299,7 @@ import Testing
 
   // MARK: Size
 
-  /// The stack does not grow with the way to a conflict.
+  /// The stack does not grow with the length of a conflict's path.
   @Test(.tags(.long)) func conflictsAtTheEndOfAChain() throws {
     let count = Effort.rounds(1500, long: 3000)
     let list = Chain1("t", .chain(count, "a"), MergeState())
@@ -451,7 +451,7 @@ private final class MemoryLink: DescribedModel {
     return link
   }
 
-  /// Lets go of the links one by one.
+  /// Releases the links one by one.
   func unlink() {
     var link = next
     next = nil

@@ -32,7 +32,7 @@ extension TodoItem: Migratable {
   static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("summary", to: "title")))
 }
 
-/// A task that remembers what the server had.
+/// A task with a merge base.
 @Model(version: 2)
 struct TrackedTask: Equatable {
   let id: Int

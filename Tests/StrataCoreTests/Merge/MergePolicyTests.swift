@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import Testing
 
-/// What three-way merging makes of one value under a key, and how it came to it.
+/// The result of a three-way merge of one key, and its outcome.
 private func merge(
   _ policy: MergePolicy, _ base: ArchiveValue?, _ local: ArchiveValue?, _ server: ArchiveValue?,
   isBaseKnown: Bool = true
@@ -63,7 +63,7 @@ struct MergePolicyTests {
     let gone = try merge(.sumOfDeltas, 10, nil, nil)
     #expect(gone.value == nil && gone.outcome == nil)
     #expect(try merge(.sumOfDeltas, 10, .null, nil).value == .null)
-    // One that one side cleared counts from 0.
+    // A number that one side cleared counts as 0.
     #expect(try merge(.sumOfDeltas, 10, .null, 15).value == 5)
     for sum in [(3e38, 3e38), (-3e38, -3e38)] as [(Float, Float)] {
       let merged = try merge(.sumOfDeltas, .float(0), .float(sum.0), .float(sum.1))
@@ -149,7 +149,7 @@ struct MergePolicyTests {
         for (local, server) in [(smaller, greater), (greater, smaller)] {
           #expect(try merge(.max, .null, local, server, isBaseKnown: isBaseKnown).value == greater)
           let least = try merge(.min, .null, local, server, isBaseKnown: isBaseKnown).value
-          // What is not a number is equal to nothing.
+          // NaN equals nothing.
           if smaller.isNaN { #expect(least?.isNaN == true) } else { #expect(least == smaller) }
         }
       }
@@ -164,7 +164,7 @@ struct MergePolicyTests {
     }
   }
 
-  @Test("What grows at the end: the server's additions come first, anything else is a conflict")
+  @Test("Additions at the end: the server's come first, any other change is a conflict")
   func append() throws {
     #expect(try merge(.append, ["a"], ["a", "b"], ["a", "c"]).value == ["a", "c", "b"])
     #expect(try merge(.append, ["a"], ["a", "x", "b"], ["a", "x", "c"]).value == ["a", "x", "c", "b"])
@@ -175,7 +175,7 @@ struct MergePolicyTests {
     #expect(try merge(.append, "ab", "xb", "abc").outcome == .conflict)
     #expect(try merge(.append, 1, 2, 3).outcome == .conflict)
     #expect(try merge(.append, nil, "ab\nc", "ab\nd", isBaseKnown: false).value == "ab\ndc")
-    // Words that begin alike are not what both have added.
+    // A common beginning of words is not counted as text that both sides have added.
     #expect(try merge(.append, nil, "abc", "abd", isBaseKnown: false).value == "abdabc")
   }
 
@@ -199,7 +199,7 @@ struct MergePolicyTests {
   }
 }
 
-/// A text that two sides changed: base, local, server, and what comes of it; `nil` for a conflict.
+/// A text that both sides changed: base, local, server and the result, or `nil` for a conflict.
 private struct Lines: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let texts: [String]
@@ -263,7 +263,7 @@ struct LineMergeTests {
     #expect(merged.outcome == .conflict && merged.value == .string(own.joined()))
   }
 
-  @Test("What is no text is a conflict")
+  @Test("A value that is not a text is a conflict")
   func others() throws {
     #expect(try merge(.lines, "a", 1, "b").outcome == .conflict && merge(.lines, nil, "a", "b").outcome == .conflict)
   }

@@ -82,7 +82,7 @@ extension MergeExamples.Issue: LegacyModel {
 
 @Suite("README and Merging.md, examples")
 struct MergeReadmeTests {
-  @Test("The examples of merging and of old archives are these, and do what they say")
+  @Test("The examples of merging and of old archives are these, and have the documented results")
   func examples() throws {
     func json(_ title: String) -> Data { Data(#"{"number": 7, "title": "\#(title)"}"#.utf8) }
     #expect(try MergeExamples.remember(json("a"), json("a")).title == "My title")
@@ -103,7 +103,7 @@ struct MergeReadmeTests {
     #expect(try MergeExamples.open(back).1.number == 7)
   }
 
-  @Test("The example of Docs/MergingObjects.md does what it says")
+  @Test("The example of Docs/MergingObjects.md has the documented results")
   func objects() throws {
     let crew = ObjectExamples.Crew(), refreshed = ObjectExamples.Crew()
     let (ada, bob) = (ObjectExamples.Sailor(id: 1, name: "Ada"), ObjectExamples.Sailor(id: 2, name: "Bob"))
@@ -128,7 +128,7 @@ struct MergeReadmeTests {
     }
   }
 
-  /// The lines without their indentation, and without what the page says beside them.
+  /// The lines without indentation and without trailing comments.
   private static func lines(_ text: Substring) -> [String] {
     text.split(separator: "\n").map { line in
       line.replacing(/\s+\/\/ .*$/, with: "").trimmingCharacters(in: .whitespaces)

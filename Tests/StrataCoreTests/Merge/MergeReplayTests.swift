@@ -39,10 +39,10 @@ private struct TrackedRepository: Equatable {
 @Suite(
   "Refreshing models that remember, with edits in between", .readsCorpus)
 struct MergeReplayTests {
-  /// The sequences of things that have these keys.
+  /// The sequences whose documents have these keys.
   private static func sequences(_ keys: Set<String>) -> [RecordedSequence] {
     RecordedSequence.all.filter { sequence in
-      // What cannot be read is missing where they are counted.
+      // Unreadable sequences are skipped here, and a test of their number fails.
       let first = try? sequence.documents().first?.objectValue
       return keys.isSubset(of: first?.keys ?? [])
     }
@@ -86,7 +86,7 @@ struct MergeReplayTests {
     texts: [WritableKeyPath<M, String?>], dates: [WritableKeyPath<M, Date?>],
     edit: (inout M) -> Void, isThere: (M) -> Bool, undo: (inout M) -> Void
   ) throws {
-    // What the server said up to each answer, which may be a part of all.
+    // The server's state up to each response. A response may be a part of it.
     var said = try #require(documents[0].objectValue)
     let servers = try documents.map { document in
       for entry in try #require(document.objectValue).entries { said[entry.key] = entry.value }
@@ -107,12 +107,12 @@ struct MergeReplayTests {
       try model.merge(.json(document))
       #expect(edited.allSatisfy { model[keyPath: $0] == "edited here" } && isThere(model))
       #expect(contested.allSatisfy { model[keyPath: $0] == mark } && model.mergeConflicts.count == contested.count)
-      // The same answer again says nothing new.
+      // The same response again changes nothing.
       #expect(try model.merge(.json(document)).isEmpty && model.mergeConflicts.count == contested.count)
       let opened = try archived(model)
       #expect(opened == model && opened.mergeConflicts == model.mergeConflicts)
       model = opened
-      // Besides the edits, the model is what the server has.
+      // Apart from the edits, the model equals the server's state.
       var plain = model
       for text in edited { plain[keyPath: text] = servers[place][keyPath: text] }
       for date in contested { plain[keyPath: date] = servers[place][keyPath: date] }

@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// What models may hold, for merging.
+/// A model with fields of many kinds.
 @Model(version: 1)
 private struct MixedBag: Equatable {
   var name = ""
@@ -17,7 +17,7 @@ private struct MixedBag: Equatable {
   var unknownFields = UnknownFields()
 }
 
-/// A model that adds up what it counted.
+/// A model that adds up its counts in a merge.
 @Model(version: 1)
 private struct Tally: Equatable, KeyMerging {
   let name: String
@@ -49,7 +49,7 @@ private struct TrackedBox: Equatable {
   var merging = MergeState()
 }
 
-/// A part of a task, as another request of the server answers.
+/// A part of a task, as another endpoint of the server returns it.
 @Model(version: 1)
 private struct TaskSummary: Equatable {
   let id: Int
@@ -87,7 +87,7 @@ struct MergeShapeTests {
         1: TodoPlace(city: "Thun", street: "mine"), 7: TodoPlace(city: "here"), 8: TodoPlace(city: "there"),
       ])
     #expect(local.byName == ["a": TodoPlace(city: "Thun", street: "mine")] && report.conflicts.isEmpty)
-    // What both sides changed is a conflict at its key, and can be decided there.
+    // A change on both sides is a conflict at its key, and can be resolved there.
     var mine = base, theirs = base
     mine.byNumber[1]?.city = "mine"
     theirs.byNumber[1]?.city = "theirs"
@@ -151,7 +151,7 @@ struct MergeShapeTests {
     #expect(try kept.merge(.model(removed), base: known).conflicts.count == 1 && kept.place?.city == "Thun")
   }
 
-  @Test("What a model does not know stays in it, and numbers that are none are no difference")
+  @Test("Unknown keys of a model are kept, and NaN is not a difference")
   func unknown() throws {
     let entries: [(String, ArchiveValue)] = [("name", "a"), ("later", [1, 2])]
     let record = ModelRecord(
@@ -204,7 +204,7 @@ struct MergeShapeTests {
     }
     let puppy = try merged(Puppy(name: "a", breed: "Boxer", weeks: 1), Puppy(name: "a", breed: "Pug", weeks: 0))
     #expect(puppy?.name == "mine" && puppy?.breed == "Boxer")
-    // The server, the base or both are of the class above.
+    // The server, the base or both are of the superclass.
     #expect(try merged(Animal(name: "a"), Animal(name: "a"))?.name == "mine")
     #expect(try merged(Animal(name: "a"), Dog(name: "a", breed: "Pug"))?.name == "mine")
     let dog = try merged(Dog(name: "a", breed: "Boxer"), Animal(name: "a"))
@@ -217,7 +217,7 @@ struct MergeShapeTests {
       try merged(Animal(name: "theirs"), Animal(name: "a"), MergeOptions(conflicts: .takeServer))?.name == "theirs")
   }
 
-  @Test("An object that comes in belongs here, wherever it stands, and the server's stays as it was")
+  @Test("References of incoming objects resolve to local objects, and the server's are unchanged")
   func backReferences() throws {
     let server = TeamProject(id: 1, name: "p")
     let lead = Teammate(id: 1, name: "l")
@@ -262,7 +262,7 @@ struct MergeShapeTests {
   }
 }
 
-@Suite("What merging remembers, from one time to the next")
+@Suite("Remembered state of merges")
 struct RememberedConflictTests {
   private func task(_ title: String, _ stars: Int = 0) -> Data {
     Data(#"{"id": 1, "title": "\#(title)", "stars": \#(stars), "steps": [{"id": 1, "name": "s"}]}"#.utf8)
@@ -274,7 +274,7 @@ struct RememberedConflictTests {
     task.title = "mine"
     try task.merge(.json(self.task("theirs")))
     #expect(task.mergeConflicts.map(\.server) == ["theirs"])
-    // The same answer again, other news, a part without the key, another model's object: nothing decides.
+    // The same response again, other changes, a part without the key, and a different model don't resolve it.
     try task.merge(.json(self.task("theirs")))
     try task.merge(.json(self.task("theirs", 5)))
     try task.mergeValues(fromJSON: Data(#"{"stars": 6}"#.utf8))
@@ -283,13 +283,13 @@ struct RememberedConflictTests {
     var (resolved, agreed, ruled) = (task, task, task)
     try resolved.resolve(#require(resolved.mergeConflicts.first), with: .server)
     #expect(resolved.title == "theirs" && resolved.mergeConflicts.isEmpty)
-    // Another value of the server's is another conflict in its place.
+    // A new value from the server replaces the conflict.
     try task.merge(.json(self.task("theirs too", 7)))
     #expect(task.mergeConflicts.map(\.server) == ["theirs too"] && task.title == "mine")
-    // The server took the edit.
+    // The server accepted the edit.
     try agreed.merge(.json(self.task("mine", 7)))
     #expect(agreed.mergeConflicts.isEmpty && agreed.title == "mine")
-    // A rule decides.
+    // A rule resolves it.
     try ruled.merge(.json(self.task("new", 7)), options: MergeOptions(policy: .serverWins))
     #expect(ruled.mergeConflicts.isEmpty && ruled.title == "new")
   }
@@ -310,7 +310,7 @@ struct RememberedConflictTests {
     #expect(task.steps.isEmpty && task.mergeConflicts.isEmpty)
   }
 
-  @Test("A merge of some keys moves the base of these alone: what else the server changed comes in later")
+  @Test("A merge of some keys advances only their base: other changes of the server are merged later")
   func someKeys() throws {
     var local = try TrackedTask(fromJSON: task("a"))
     let server = try TrackedTask(fromJSON: task("theirs", 3))
@@ -318,7 +318,7 @@ struct RememberedConflictTests {
     #expect(local.title == "a" && local.stars == 3)
     try local.mergeValues(from: server)
     #expect(local.title == "theirs")
-    // And edits are not taken for the server's.
+    // Local edits do not become part of the base.
     local.title = "mine"
     try local.merge(.model(TaskStars(id: 1, stars: 4)))
     try local.merge(.json(task("theirs", 4)))

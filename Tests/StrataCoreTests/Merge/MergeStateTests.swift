@@ -22,7 +22,7 @@ struct MergeStateTests {
     task.steps[0].isDone = true
     let report = try task.mergeValues(fromJSON: json("a", stars: 3))
     #expect(task.title == "mine" && task.stars == 3 && task.steps[0].isDone && report.changedKeys == ["stars"])
-    // The server takes the edit, and then changes it again.
+    // The server accepts the edit, and then changes the value again.
     try task.mergeValues(fromJSON: json("mine", stars: 3))
     try task.mergeValues(fromJSON: json("theirs", stars: 3))
     #expect(task.title == "theirs" && task.steps[0].isDone && task.mergeConflicts.isEmpty)
@@ -32,7 +32,7 @@ struct MergeStateTests {
     #expect(twin.merging != task.merging)
   }
 
-  @Test("A partial document moves the base only where it says something")
+  @Test("A partial document advances the base only for its own keys")
   func partial() throws {
     var task = try TrackedTask(fromJSON: json("a"))
     task.title = "mine"
@@ -55,7 +55,7 @@ struct MergeStateTests {
     #expect(conflict.path.description == "title" && conflict.server == "theirs" && conflict.base == "a")
     try opened.resolve(conflict, with: .server)
     #expect(opened.title == "theirs" && opened.mergeConflicts.isEmpty)
-    // An archive of version 1, with a base of version 1 in it.
+    // An archive of version 1 that contains a base of version 1.
     let base = ModelRecord(
       typeName: "TrackedTask", modelVersion: 1, fields: [("id", 1), ("summary", "a"), ("stars", 0), ("steps", [])])
     let old = ModelRecord(
@@ -135,7 +135,7 @@ struct MergeStateTests {
     #expect(broken.mergeConflicts.map(\.isOutdated) == [true])
   }
 
-  @Test("What the server has taken is the base: counters that come back count once")
+  @Test("An edit that the server accepted is in the base: counters that come back count once")
   func accepted() throws {
     var item = try CountedItem(fromJSON: Data(#"{"count": 10}"#.utf8))
     item.count = 12

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Merging values without models")
 struct MergerTests {
-  @Test("Only the keys asked for are merged, and a key that nobody has does no harm")
+  @Test("Only the requested keys are merged, and a key that no side has is ignored")
   func keys() throws {
     let options = MergeOptions(keys: ["a", "gone", "nobody's"])
     let local: ArchiveValue = ["a": 1, "b": 1, "gone": 1, "mine": 1]
@@ -69,7 +69,7 @@ struct MergerTests {
     }
   }
 
-  @Test("Absence removes what the base has, or says nothing, at every depth")
+  @Test("An absent key removes a key of the base, or has no effect, at every depth")
   func absence() throws {
     let base: ArchiveValue = ["a": 1, "in": ["b": 1, "c": 1]]
     let server: ArchiveValue = ["in": ["c": 2]]
@@ -78,7 +78,7 @@ struct MergerTests {
       let (merged, report) = try merger.merge(server, into: base, base: base)
       #expect(merged == (unlisted == nil ? ["in": ["c": 2]] : ["a": 1, "in": ["b": 1, "c": 2]]))
       #expect(report.entries.count == (unlisted == nil ? 3 : 1))
-      // What was edited here and removed there.
+      // Edited locally and removed by the server.
       let edited = try merger.merge(server, into: ["a": 5, "in": ["b": 1, "c": 1]], base: base)
       #expect(edited.value["a"] == 5 && edited.report.conflicts.count == (unlisted == nil ? 1 : 0))
     }
@@ -110,10 +110,10 @@ struct MergerTests {
         ])
       #expect(merged.recordValue?.keys == local.recordValue?.keys)
     }
-    // A value that lacks keys is the same as itself.
+    // A value with absent keys equals itself.
     let again = try Merger(models: [MergerBox.self]).merge(server, into: server, base: nil)
     #expect(again.value["parts"] == server["parts"] && again.report.changedKeys == [])
-    // An older version, which a hook upgrades.
+    // An older version that a hook upgrades.
     let old = ArchiveValue.record(
       ModelRecord(
         typeName: "MergerBox", modelVersion: 1,
@@ -121,12 +121,12 @@ struct MergerTests {
     let merged = try Merger(models: [MergerBox.self]).merge(old, into: local).value
     let box = try ArchiveDecoder().decode(MergerBox.self, from: ArchiveEncoder().encode(#require(merged.recordValue)))
     #expect(box.parts[0] == MergerPart(id: 1, name: "a", size: 9))
-    // The local value of a case that is not known here stays, also where a hook answers.
+    // The local value of an unknown case is kept, even if a hook replaces unknown cases.
     let strange = ArchiveValue.record(
       ModelRecord(typeName: "MergerPart", modelVersion: 2, fields: [("id", 1), ("name", "a"), ("kind", "blue")]))
     let kept = try Merger(models: [MergerBox.self]).merge(part([("id", 1), ("name", "b")]), into: strange).value
     #expect(kept["kind"] == "blue" && kept["name"] == "b")
-    // A new one that lacks a key without a default.
+    // A new record that lacks a key without a default.
     let wrong = ArchiveValue.record(
       ModelRecord(typeName: "MergerBox", modelVersion: 1, fields: [("parts", .array([part([("id", 4)])]))]))
     let error = #expect(throws: ArchiveError.self) { try Merger(models: [MergerBox.self]).merge(wrong, into: local) }
@@ -173,7 +173,7 @@ struct MergerTests {
     #expect(conflict.report.conflicts.map(\.path.description) == ["m[1]"])
     let named = try merge(base, local, map([1: "theirs"]), MergeOptions(policies: ["m[*]": .serverWins]))
     #expect(named.report.conflicts.isEmpty && named.value?.kind == "map")
-    // One side emptied it: an empty dictionary has no keys that could tell what it is.
+    // One side was emptied. An empty dictionary has no keys that could show its type.
     for empty: ArchiveValue in [.map([]), [:]] {
       #expect(try merge(base, base, empty).value == empty && merge(base, empty, base).value == empty)
       #expect(try merge(empty, empty, base).value == base && merge(empty, base, empty).value == base)
@@ -259,7 +259,7 @@ struct MergeReportTests {
     #expect(text(.value(.string(String(repeating: "x", count: 300)))) == "[(string)]")
   }
 
-  @Test("Reports say what happened to each path, and no values unless asked for")
+  @Test("Reports have the outcome of each path, and values only on request")
   func reports() throws {
     let options = MergeOptions(policies: ["both": .sumOfDeltas])
     let (_, report) = try Merger(options: options).merge(

@@ -38,7 +38,7 @@ struct MergingPageTests {
     #expect(policies.allSatisfy { MergePolicy($0)?.description == $0 })
   }
 
-  @Test("What a row says is what happens", arguments: MergingPageRow.all)
+  @Test("The rows of the table are true", arguments: MergingPageRow.all)
   fileprivate func row(_ row: MergingPageRow) throws {
     let policy = try #require(MergePolicy(row.policy))
     let isUnknown = row.cells[0] == "unknown"

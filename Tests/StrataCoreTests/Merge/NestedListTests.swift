@@ -19,7 +19,7 @@ private struct Slab: Equatable {
   var tickets: [Seat] = []
 }
 
-/// A model whose identity JSON does not hold.
+/// A model whose identity is not in JSON.
 @Model(version: 1)
 private struct Seat: Hashable {
   @Field(json: .none) var id = UUID()
@@ -85,7 +85,7 @@ private struct Remembering {
   var merging = MergeState()
 }
 
-/// A container of models with a coding of its own, which is that of an array.
+/// A container of models that is encoded like an array.
 private struct Pile<Element: VersionedModel>: Archivable {
   var elements: [Element] = []
   func write(to writer: inout ArchiveWriter) throws { try elements.write(to: &writer) }
@@ -115,7 +115,7 @@ struct NestedListTests {
     rows: [[Stone(id: 1, name: "a", note: "x"), Stone(id: 2, name: "b")], [Stone(id: 3, name: "c", note: "z")]],
     tray: [Stone(id: 4, name: "d", note: "n"), Stone(id: 5, name: "e")])
 
-  @Test("A model is found by its identity in whichever list it stands, and keeps what does not come in")
+  @Test("A model is found by its identity in any of the lists, and keeps absent keys")
   func moved() throws {
     var value = board
     let report = try value.merge(
@@ -161,7 +161,7 @@ struct NestedListTests {
     taken.rows[1][0].note = "mine"
     try taken.merge(.model(server), base: board, options: MergeOptions(conflicts: .takeServer))
     #expect(taken.rows == server.rows)
-    // One that was removed here and edited there.
+    // An element that was removed locally and edited by the server.
     var removed = board
     removed.rows = [board.rows[0]]
     server = board
@@ -192,7 +192,7 @@ struct NestedListTests {
     #expect(value.byName == [[Stone(id: 1, name: "k", note: "n")]])
   }
 
-  @Test("What a document does not list stays, and the report says so; a call, a path and a model say otherwise")
+  @Test("Unlisted elements are kept, and the report has an entry, unless a call, a path or a model specifies otherwise")
   func unlisted() throws {
     let before = Slab(tray: [Stone(id: 1), Stone(id: 2)], counts: ["a": 1, "b": 2])
     let part = body(#"{"tray": [{"id": 1}], "counts": {"a": 5}}"#)
@@ -210,13 +210,13 @@ struct NestedListTests {
     value = before
     try value.mergeValues(from: Slab(tray: [Stone(id: 1)], counts: ["a": 5]))
     #expect(value.counts == ["a": 5] && value.tray == [Stone(id: 1)])
-    // A patch names what it removes.
+    // A patch names the keys that it removes.
     value = before
     try value.merge(.patch(JSONPatch(parsing: body(#"[{"op": "remove", "path": "/counts/b"}]"#))))
     #expect(value.counts == ["a": 1])
   }
 
-  @Test("Elements whose identity is not in JSON keep it where the document says the same")
+  @Test("Elements whose identity is not in JSON keep it if the document has the same content")
   func hidden() throws {
     let tickets = [Seat(name: "a"), Seat(name: "b", seats: 2)]
     var value = Slab(tickets: tickets)
@@ -268,7 +268,7 @@ struct NestedListTests {
     value = try ArchiveDecoder().decode(Remembering.self, from: ArchiveEncoder().encode(value))
     let conflict = try #require(value.mergeConflicts.first)
     #expect(conflict.path.description == "rows[id=2].name")
-    // It is found where it has moved to.
+    // The element is found at its new position.
     value.rows = [[value.rows[1][0], value.rows[0][0]]]
     try value.resolve(conflict, with: .server)
     #expect(value.rows == [[Stone(id: 2, name: "theirs"), Stone(id: 1, name: "a")]] && value.mergeConflicts.isEmpty)
@@ -277,7 +277,7 @@ struct NestedListTests {
 
 @Suite("Objects that become objects of a subclass")
 struct ReplacedObjectTests {
-  @Test("Every reference leads to the new object, which has what both classes have")
+  @Test("Every reference resolves to the new object, which has the fields of both classes")
   func replaced() throws {
     let pack = Pack()
     let dog = Hound(id: 1)
@@ -305,14 +305,14 @@ struct ReplacedObjectTests {
     first.friend = nil
   }
 
-  @Test("What a mapping supplies for an absent object is an object of its own")
+  @Test("The object that a mapping supplies for an absent one is a separate object")
   func missing() throws {
     let post = Post()
     try post.merge(.json(body(#"{"inner": {"text": "t"}}"#)))
     #expect(post.inner?.guardian?.id == 9 && post.inner?.text == "t")
   }
 
-  @Test("What a constant refers to stays as it is, with a line in the report")
+  @Test("The object that a constant refers to keeps its class, with a line in the report")
   func constants() throws {
     let office = Yard()
     let dog = Hound(id: 1)

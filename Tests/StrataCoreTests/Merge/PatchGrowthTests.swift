@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Documents so large that what takes the square of their size would not end in minutes.
+/// Documents so large that a quadratic algorithm would run for minutes.
 @Suite("Patches and differences of large documents", .tags(.long))
 struct PatchGrowthTests {
   private static let count = Effort.rounds(4_000, long: 40_000)
@@ -114,7 +114,7 @@ struct PatchGrowthTests {
     let other = ArchiveValue.array((30_000..<35_001).map { .integer($0) })
     #expect(JSONPatch(from: old, to: other).operations == [.replace(ValuePath(), other)])
     #expect(ValueDifference(from: old, to: other).changes.map(\.kind) == [.changed])
-    // One element at either end of a list costs one operation, however long the list is.
+    // Inserting or removing an element at either end is one operation, regardless of the list's length.
     let longer = ArchiveValue.array([-1] + (0..<20_000).map { .integer($0) })
     #expect(JSONPatch(from: old, to: longer).operations == [.add(ValuePath(key: "0"), -1)])
     #expect(JSONPatch(from: longer, to: old).operations == [.remove(ValuePath(key: "0"))])

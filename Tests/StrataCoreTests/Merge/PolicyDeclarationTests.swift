@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// What a schema with one field says of its declaration.
+/// The error in the declaration of a schema with one field, or `nil`.
 private func problem<T>(_ policy: MergePolicy, _ type: T.Type) -> ArchiveError? {
   problem([FieldInfo("field", T.self, merge: policy)])
 }
@@ -36,19 +36,19 @@ private struct Names: RawRepresentable, Archivable { var rawValue: [String] }
 private struct Measure: Codable { var width = 0 }
 private enum Unit: String, Codable { case metre }
 
-/// Archives itself in a way of its own.
+/// A type with its own archive format.
 private struct Own: Archivable {
   func write(to writer: inout ArchiveWriter) throws { writer.writeNull() }
   static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Own { Own() }
 }
 
-/// A kind of field with the policies that are for it, and not for every type.
+/// A type of field, and the special policies that it accepts.
 struct FieldKindCase: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let fitting: Set<String>
   let problem: @Sendable (MergePolicy) -> ArchiveError?
   let problemOfOptional: @Sendable (MergePolicy) -> ArchiveError?
-  /// Base, local and server: what both sides changed.
+  /// Base, local and server values that differ from each other.
   let samples: [[ArchiveValue]]
 
   init<T>(_ type: T.Type, _ fitting: String..., samples: [ArchiveValue]...) {
@@ -121,7 +121,7 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
       FieldKindCase([String: Int].self, "recursive", samples: objects),
       FieldKindCase([Int: [Piece]].self, "recursive", "byID(id)", "byID(id,keep)", samples: objects),
       FieldKindCase(Set<Piece>.self, "union", "addWins", "byID(id)", "byID(id,keep)", samples: sets),
-      // Without samples: a piece with another id would be another piece.
+      // Without samples, because a different id would make it a different piece.
       FieldKindCase(Piece.self, "recursive"),
       FieldKindCase(Outline.self, samples: records("Outline", "round")),
     ]
@@ -147,22 +147,22 @@ struct PolicyDeclarationTests {
           #expect(error.code == .invalidSchema && error.key == "field" && error.typeName == "Sheet")
         }
       }
-      // The reason names the policy itself.
+      // The reason names the inner policy.
       if !fits { #expect(kind.problem(policy.ifPresent)?.reason.contains("the policy \(policy) ") == true) }
     }
     for policy in FieldKindCase.plain { #expect(kind.problem(policy) == nil, "\(policy)") }
   }
 
-  @Test("Where nobody knows what a field holds, every policy may stand", arguments: FieldKindCase.unknown)
+  @Test("A field of unknown content accepts every policy", arguments: FieldKindCase.unknown)
   func unknown(_ kind: FieldKindCase) {
     for policy in FieldKindCase.special + FieldKindCase.plain { #expect(kind.problem(policy) == nil, "\(policy)") }
   }
 
   @Test(
-    "What is refused is a conflict whatever both sides did, and what is accepted decides something",
+    "A refused policy results in a conflict for any changes, and an accepted one decides some",
     arguments: FieldKindCase.all.filter { !$0.samples.isEmpty })
   func evidence(_ kind: FieldKindCase) throws {
-    // By identity anything in an array can be merged: by its content, where it has no such key.
+    // Arrays of any elements can be merged by identity. Elements without the key are matched by content.
     for policy in FieldKindCase.special where !policy.description.hasPrefix("byID") {
       let decides = try kind.samples.contains { values in
         let merger = Merger(options: MergeOptions(policies: ["v": policy]), models: [Piece.self, Outline.self])
@@ -173,7 +173,7 @@ struct PolicyDeclarationTests {
     }
   }
 
-  @Test("The error says what is wrong and what would be right")
+  @Test("The error states the problem and the remedy")
   func reasons() {
     #expect(
       problem(.lines.orElse(.serverWins), Int?.self)?.description
@@ -255,18 +255,18 @@ struct PolicyDeclarationTests {
       identity?.reason
         == "the merge rules name the identity number, which Ruled does not declare; its keys are tags, text")
     #expect(identity?.code == .invalidSchema && identity?.typeName == "Ruled" && identity?.key == nil)
-    // Each part must fit a field, but not each field a part.
+    // Each part must fit at least one field.
     #expect(
       check(number, text)?.reason
         == "the merge rules' default union is for arrays and sets, and no field that follows it holds such; leave it "
         + "out, or name a policy that fits one of them")
     #expect(check(number, tags)?.reason.contains("default lines is for texts") == true)
     #expect(check(number, FieldInfo("any", ArchiveValue.self)) == nil)
-    // Fields that have their own policies follow no default; where none does, nothing is wrong.
+    // The default applies only to fields without their own policy. Without such fields there is no error.
     let followed = check(number, text, FieldInfo("tags", [String].self, merge: .append))
     #expect(followed?.reason.contains("default union is for arrays and sets") == true)
     #expect(check(FieldInfo("number", Int.self, merge: .max), FieldInfo("text", String.self, merge: .lines)) == nil)
-    // A subclass may have the field that a default is for.
+    // A subclass may have a field that the default fits.
     let object = ModelSchema(RuledObject.self, name: "RuledObject", version: 1, fields: [number])
     #expect(archiveError { try object.check() } == nil)
   }
@@ -287,7 +287,7 @@ struct PolicyDeclarationTests {
     static let fields = Fields(WrongHolder.self, version: 1, Field("wrong", \.wrong), make: { WrongHolder(wrong: $0) })
   }
 
-  @Test("The first encoding, decoding or merge says so, also of a model inside")
+  @Test("The first encoding, decoding or merge throws, also for a nested model")
   func first() throws {
     let shape = RecordShape(typeName: "Wrong", modelVersion: 1, keys: ["pieces"])
     let record = ModelRecord(shape: shape, values: [.array([])])
@@ -308,7 +308,7 @@ struct PolicyDeclarationTests {
     }
   }
 
-  /// Holds itself, and a model that holds it.
+  /// A model that contains itself and a model that contains it.
   private struct Knot: DescribedModel, Equatable {
     var id: Int
     var knots: [Knot] = []

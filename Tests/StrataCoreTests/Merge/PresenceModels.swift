@@ -42,7 +42,7 @@ struct Household: Equatable {
   var unknownFields = UnknownFields()
 }
 
-/// What another request of the server answers about a household.
+/// The part of a household that another endpoint of the server returns.
 @Model(version: 1)
 struct HouseholdSummary: Equatable {
   var title: String
@@ -89,7 +89,7 @@ final class Cook: Sailor {
   }
 }
 
-/// A link of a chain, with nothing that tells it from others.
+/// A link of a chain without identity.
 @Model(version: 1)
 final class ChainPart {
   var text: String

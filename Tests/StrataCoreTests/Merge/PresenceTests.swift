@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-@Suite("What is absent is never touched")
+@Suite("Absent keys are never changed")
 struct PresenceTests {
   private let bern = PostalAddress(city: "Bern", zip: "3000", lines: ["a": "1", "b": "2"], isChecked: true)
 
@@ -44,7 +44,7 @@ struct PresenceTests {
     #expect(local.guests == [Contact(3, "Cid", mail: nil, note: "g")])
     #expect(local.byName["ada"] == Contact(1, "Ada", mail: "new", note: "n"))
     #expect(local.byNumber[7] == PostalAddress(city: "Bern", lines: ["a": "1", "b": "2"], isChecked: true))
-    // What is new here gets its defaults, and an element that has not even its required keys is an error.
+    // A new element gets defaults. A new element without its required keys is an error.
     try local.merge(.json(json(#"{"members": [{"id": 9, "name": "New"}]}"#)), base: nil)
     #expect(local.members.first { $0.id == 9 } == Contact(9, "New"))
     let before = local
@@ -65,7 +65,7 @@ struct PresenceTests {
     #expect(local.parcel == .box(weight: 2, note: "p", to: thun))
     try local.merge(.json(json(#"{"parcel": {"box": {"note": null}}}"#)), base: nil)
     #expect(local.parcel == .box(weight: 2, note: nil, to: thun))
-    // Another case than here is a new value; after an edit it is a conflict.
+    // A different case replaces the local one, unless that was edited.
     var fresh = Household()
     try fresh.mergeValues(fromJSON: json(#"{"parcel": {"box": {"weight": 4}}}"#))
     #expect(fresh.parcel == .box(weight: 4, note: nil, to: nil))
@@ -102,7 +102,7 @@ struct PresenceTests {
     #expect(local.address == PostalAddress(city: "mine", zip: nil, lines: ["b": "2"]))
     #expect(local.merging.base?["address"]?["zip"] == .null)
     #expect(local.merging.base?["address"]?["city"] == "Bern")
-    // The server's next state says so, too: nothing is left to do.
+    // The server's next state agrees, so the merge changes nothing.
     let report = try local.mergeValues(
       fromJSON: json(#"{"address": {"city": "Bern", "zip": null, "lines": {"b": "2"}}}"#))
     #expect(report.isEmpty && report.conflicts.isEmpty && local.address?.zip == nil && local.address?.city == "mine")
@@ -176,7 +176,7 @@ struct PresenceTests {
     let report = try edited.mergeValues(from: server)
     #expect(report.conflicts.map(\.path.description) == ["cache"] && edited.cache == "full")
     #expect(edited.mergeConflicts.map(\.path.description) == ["cache"])
-    // In an archive there is nothing of it: neither in the base nor in a conflict.
+    // The archive contains nothing of the field, neither in the base nor in a conflict.
     let data = try ArchiveEncoder(compression: .none).encode(edited)
     #expect(data.range(of: Data("server's".utf8)) == nil && data.range(of: Data("full".utf8)) == nil)
     var archived = try ArchiveDecoder().decode(Household.self, from: data)

@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// A page of comments; each names its author in full, as most servers do.
+/// A page of comments. Each names its author in full, like most servers.
 @Model(version: 1)
 final class Discussion {
   var comments: [Remark] = []
@@ -14,7 +14,7 @@ final class Discussion {
 final class Remark {
   let id: Int
   var author: Writer?
-  /// Somebody whom a document may leave unnamed.
+  /// A person whom a document may leave out.
   var editor: Writer?
   init(id: Int, author: Writer? = nil, editor: Writer? = nil) {
     (self.id, self.author, self.editor) = (id, author, editor)
@@ -29,7 +29,7 @@ final class Writer {
   init(id: Int, name: String, mail: String? = nil) { (self.id, self.name, self.mail) = (id, name, mail) }
 }
 
-/// A drawer with things that only their place or their label tells apart.
+/// A drawer with things that are identified only by their position or label.
 @Model(version: 1)
 final class Drawer {
   @Field(merge: .byID("label")) var things: [Gadget] = []
@@ -59,7 +59,7 @@ final class Attendee: Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
-/// An object that merges one of its keys by its own code.
+/// An object that merges one key with its own code.
 @Model(version: 1)
 final class Stock: KeyMerging {
   let id: Int
@@ -89,7 +89,7 @@ struct RepeatedObjectTests {
     return thread
   }
 
-  /// Each of 20,000 parts is about the one author: looking at all of them again for each would be 400 million looks.
+  /// All 20,000 comments refer to one author. Comparing all mentions for each of them would take 400 million steps.
   @Test(
     "MG-13: an author whom each of 20,000 comments names is merged once", .tags(.long), arguments: [true, false],
     [true, false])
@@ -174,7 +174,7 @@ struct RepeatedObjectTests {
     #expect(stock.supplier === ada && ada.name == "A" && ada.mail == "a@x")
   }
 
-  @Test("A policy of a call holds for an object on whichever path leads to it")
+  @Test("A policy of a call applies to an object at each of its paths")
   func selectors() throws {
     func crew() -> Crew {
       let crew = Crew(name: "c")
@@ -188,7 +188,7 @@ struct RepeatedObjectTests {
     local.sailors[1].name = "edited"
     let options = MergeOptions(policies: ["captain.name": .localWins, "sailors[*].name": .serverWins])
     try local.merge(.model(server), base: crew(), options: options)
-    // The captain is a sailor too: of two policies for one value the last one counts.
+    // The captain is also a sailor. The last of two policies for one value applies.
     #expect(local.sailors.map(\.name) == ["theirs", "theirs"])
     let other = crew()
     other.sailors[0].name = "mine"
@@ -232,7 +232,7 @@ struct RepeatedObjectTests {
   }
 
   @Test(
-    "Duplicate keys that nothing reads are nobody's business",
+    "Duplicate keys that no field reads are ignored",
     arguments: [
       #"{"comments": [{"id": 1, "x": 1, "x": 2}], "y": {"z": 1, "z": 2}, "y": 3}"#,
       #"{"comments": [{"id": 1, "author": {"id": 1, "name": "a", "x": {"y": 1, "y": 2}}}]}"#,
@@ -251,7 +251,7 @@ struct RepeatedObjectTests {
 }
 
 extension ValuePath {
-  /// The keys of the last two steps that are keys.
+  /// The last two keys of the path.
   fileprivate var keys: String {
     components.compactMap { if case .key(let key) = $0 { key } else { nil } }.suffix(2).joined(separator: ".")
   }

@@ -47,7 +47,7 @@ struct ThreeWayMergeTests {
     #expect(outcomes["draft"] == .local && outcomes["extra.b"] == .server && outcomes["extra.a"] == .local)
   }
 
-  @Test("What both changed is a conflict: the local value stays, and the report has all three")
+  @Test("A change on both sides is a conflict: the local value is kept, and the report has all three")
   func conflict() throws {
     var local = base, server = base
     local.title = "mine"
@@ -75,7 +75,7 @@ struct ThreeWayMergeTests {
   }
 
   @Test(
-    "A deletion and an edit of the same element: each policy says what it does",
+    "A deletion and an edit of the same element, by each policy",
     arguments: [
       (Unlisted.keep, [1, 2, 3]), (.remove, [2]), (.removeUnlessEdited, [2, 3]),
     ])
@@ -87,7 +87,7 @@ struct ThreeWayMergeTests {
     let report = try local.merge(.model(server), base: base, options: options)
     #expect(local.steps.map(\.id) == expected)
     #expect(report.entries.contains { $0.path.description == "steps[id=3]" })
-    // Removed here, edited there: nobody decides.
+    // Removed locally and edited by the server: a conflict.
     var removed = base
     removed.steps.removeAll { $0.id == 3 }
     server = base
@@ -183,7 +183,7 @@ struct ThreeWayMergeTests {
     let failing = JSONPatch([.replace(ValuePath(key: "title"), "x"), .test(ValuePath(key: "id"), 2)])
     let error = #expect(throws: ArchiveError.self) { try task.merge(.patch(failing)) }
     #expect(error?.code == .mergeFailed && task == before)
-    // A server's patch says what changed there: edits made here stay.
+    // A server's patch contains only its changes, so local edits are kept.
     var edited = base
     edited.place?.street = "mine"
     try edited.merge(.mergePatch(Data(#"{"place": {"city": "Chur"}}"#.utf8)), base: base)

@@ -31,7 +31,7 @@ private struct Palette: DescribedModel, Equatable {
   }
 }
 
-/// A model whose own field does not accept unknown cases.
+/// A model whose own field rejects unknown cases.
 private struct Strict: DescribedModel, Equatable {
   var id = 0
   var colours: [Colour] = []
@@ -93,7 +93,7 @@ struct UnknownCaseContainerTests {
         #expect(merged.set == [.green])
         #expect(merged.named["a"] == .red)
         #expect(merged.named["b"] == .green)
-        // A document adds to a dictionary unless the base has the key.
+        // A document adds an entry to a dictionary unless the base has its key.
         #expect(merged.named["c"] == (base == nil ? .red : nil))
         #expect(merged.counts == [.red: 2])
         #expect(merged.rows == Self.read.rows)

@@ -33,7 +33,7 @@ private struct Errand: DescribedModel, Equatable {
     make: { Errand(title: $0, state: $1, priority: $2, owner: $3, others: $4, byName: $5) })
 }
 
-/// The same, which remembers what the server had.
+/// The same model with a merge base.
 private struct Remembering: DescribedModel, Equatable {
   var state = Phase.open
   var note = ""
@@ -148,7 +148,7 @@ struct UnknownCaseMergeTests {
     #expect(report.entries.map(\.path.description).contains("state"))
   }
 
-  @Test("What the server had before stays known, so a later case of it is compared with that")
+  @Test("The server's earlier value stays in the base, and a later case is compared with it")
   func remembered() throws {
     var model = try Remembering(fromJSON: Data(#"{"state": "closed"}"#.utf8))
     try model.mergeValues(fromJSON: Data(#"{"state": "foo", "note": "n"}"#.utf8))

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import Testing
 
-@Suite("Conversions of migrations say what they take")
+@Suite("Errors of migration conversions name the accepted values")
 struct ConversionMessageTests {
   private func converted(_ value: ArchiveValue, _ conversion: ValueConversion) throws -> ArchiveValue? {
     let record = ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", .object(["v": value]))])
@@ -23,7 +23,7 @@ struct ConversionMessageTests {
   }
 
   @Test(
-    "What is no calendar date is none",
+    "A text that is not a calendar date is refused",
     arguments: [
       "2019-02-29", "2019-13-01", "2019-00-10", "2019-03-00", "2019-3-4", "20190304", "2019-03-04Z", "2019-03-04T",
       "2019-03-04 ", " 2019-03-04", "19-03-04", "+2019-03-04", "2019/03/04", "2019-03-04+01:00", "2019-03-04T00:00",

@@ -53,7 +53,7 @@ struct ConversionTests {
     ] as [(ArchiveValue, ValueConversion, ArchiveValue)])
   func kept(value: ArchiveValue, conversion: ValueConversion, expected: ArchiveValue) throws {
     #expect(try converted(value, conversion) == expected)
-    // What became a number or a text of it comes back.
+    // A conversion to an integer can be reversed, unless the text had a plus sign.
     if case .string(let text) = value, conversion == .toInteger, Int128(text) != nil, !text.hasPrefix("+") {
       #expect(try converted(expected, .toString) == value)
     }
@@ -103,7 +103,7 @@ struct ConversionTests {
       let number = Double(bitPattern: state ^ state >> 17)
       guard number.isFinite else { continue }
       #expect(try converted(.string(number.description), .toDouble) == .double(number), "seed \(seed)")
-      // The same with one more digit is another number.
+      // The same number with another digit is a different number.
       let parts = number.description.split(separator: "e", maxSplits: 1)
       let mantissa = parts[0].contains(".") ? parts[0] : parts[0] + "."
       let text = mantissa + "00000000000000000001" + (parts.count > 1 ? "e" + parts[1] : "")

@@ -1,10 +1,10 @@
 import StrataCore
 import StrataTestSupport
 
-/// Random records of the models that are upgraded: of every version, with former keys and cases, and with mistakes.
+/// Random records of the upgraded models: of every version, with former keys and cases, and with mistakes.
 struct RecordRandom: RandomNumberGenerator {
   private var random: SeededRandom
-  /// Whether every value can be read: what a base cannot be read from stays in it.
+  /// Whether all values are valid. An unreadable base would not be upgraded.
   private var isRight = false
 
   init(seed: UInt64) { random = SeededRandom(seed: seed) }

@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// A step changes what is there, or says what is not.
+/// A step changes existing keys, or reports those that are missing.
 @Suite("Steps and the keys that they change")
 struct StepSourceTests {
   @Model(version: 2, name: "Note")
@@ -36,11 +36,11 @@ struct StepSourceTests {
     #expect(error?.code == .migrationFailed)
     #expect(error?.description.contains("captoin, place") == true, "\(String(describing: error))")
     #expect(archiveError { try ArchiveUpgrader(Note.self).upgrade(data) }?.code == .migrationFailed)
-    // However many keys a record has, the error names twenty.
+    // The error names at most twenty keys.
     let many = try ArchiveEncoder().encode(Self.record((0..<1000).map { ("key\($0)", 1) }))
     let bounded = archiveError { try ArchiveDecoder().decode(Note.self, from: many) }?.description ?? ""
     #expect(bounded.contains("key19 and 980 more") && bounded.count < 500, "\(bounded)")
-    // A part that comes in for a merge may lack it.
+    // A partial record for a merge may lack the key.
     var note = Note(title: "here")
     try note.merge(.archive(data))
     #expect(note.title == "here")
@@ -154,7 +154,7 @@ struct StepSourceTests {
     #expect(report.unusedKeys.map(\.description) == ["Kept.color"])
     #expect(report.defaultedKeys.map(\.description) == ["Kept.stars"])
     #expect(report.description == "Kept 1 → 2, 1 object; no field takes Kept.color; defaults for Kept.stars")
-    // Today's record says nothing, however much it lacks.
+    // A record of the current version is not reported, even if it lacks fields.
     let today = ModelRecord(typeName: "Kept", modelVersion: 2, fields: [("title", "x")])
     report = DecodingReport()
     _ = try ArchiveDecoder().decode(Kept.self, from: ArchiveEncoder().encode(today), report: &report)
@@ -174,12 +174,12 @@ struct StepSourceTests {
     struct More { var number = 0; var color = "" }
   }
 
-  @Test("Other fields under the same version are told by the error or the report")
+  @Test("Different fields under the same version are named by the error or the report")
   func sameVersion() throws {
     let data = try ArchiveEncoder().encode([Before.Card(number: 1)])
     let error = archiveError { try ArchiveDecoder().decode([After.Card].self, from: data) }
     #expect(error?.code == .typeMismatch)
-    // The same keys with other types have one fingerprint, so nothing is said of fields.
+    // Fields of the same names have the same fingerprint even if their types differ, so the error does not mention other fields.
     #expect(error?.description.contains("other fields") == false)
     var report = DecodingReport()
     #expect(try ArchiveDecoder().decode([After.More].self, from: data, report: &report).count == 1)

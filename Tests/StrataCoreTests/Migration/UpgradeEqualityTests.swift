@@ -7,7 +7,7 @@ import Testing
 struct UpgradeEqualityTests {
   private static let subclasses: [any VersionedModel.Type] = [Harbour.self]
 
-  /// Compares upgrading with decoding and encoding.
+  /// Compares an upgraded archive with a decoded and encoded one.
   private func compare<T: Archivable, R: Archivable & SendableMetatype>(
     _ type: T.Type, root: R.Type, _ data: Data, _ comment: Comment
   ) throws -> Bool {
@@ -26,7 +26,7 @@ struct UpgradeEqualityTests {
       let today = try ArchiveEncoder(subclasses: Self.subclasses).encode(value)
       #expect(upgraded == today, comment)
       #expect(try upgrader.upgrade(upgraded) == upgraded, comment)
-      // What decodes today decodes to the same after upgrading, but for what no archive holds.
+      // The upgraded archive decodes to the same value, apart from fields that no archive contains.
       #expect(
         try ArchiveEncoder(subclasses: Self.subclasses).encode(decoder.decode(type, from: upgraded)) == today, comment)
       #expect(try Self.formerNames(in: ArchiveDecoder().decodeValue(from: upgraded)) == [], comment)
@@ -37,8 +37,8 @@ struct UpgradeEqualityTests {
     }
   }
 
-  /// What today's models would not write: nobody may need an alias once an archive was upgraded. Conflicts that merging remembers are no
-  /// values of the model: they stay as they were recorded.
+  /// The former names in a value, which the current models would not write. An upgraded archive must decode without aliases.
+  /// Remembered conflicts are left out, because they stay as they were recorded.
   private static func formerNames(in value: ArchiveValue) -> [String] {
     switch value {
     case .string(let text): ["e-mail", "lost"].contains(text) ? [text] : []
@@ -88,7 +88,7 @@ struct UpgradeEqualityTests {
     #expect(succeeded > 40, "seed \(35_000 + seed): too few records can be decoded")
   }
 
-  @Test("X-35: the stamp says which type the archive holds, whatever names it has now")
+  @Test("X-35: the stamp determines the type of the archive, under any of its names")
   func roots() throws {
     let ware = try ArchiveDecoder().decode(
       Ware.self, from: ArchiveEncoder().encode(ModelRecord(typeName: "Ware", modelVersion: 3, fields: [("title", "t")]))
@@ -109,13 +109,13 @@ struct UpgradeEqualityTests {
     try same([["a": 1]: ware])
     let former = try ArchiveEncoder().archive(Stamp(typeName: "[String: Item?]")) { try $0.write(["a": .null]) }
     #expect(try ArchiveUpgrader(Ware.self).upgrade(former) == ArchiveEncoder().encode(["a": Ware?.none]))
-    // Keys are upgraded where their type is named.
+    // Keys are upgraded if the stamp names their type.
     let keys = ArchiveValue.map([
       .init(key: "e-mail", value: .record(ModelRecord(typeName: "Ware", modelVersion: 3, fields: [("title", "t")])))
     ])
     let data = try ArchiveEncoder().archive(Stamp(typeName: "[Channel: Ware]")) { try $0.write(keys) }
     #expect(try ArchiveUpgrader([Channel: Ware].self).upgrade(data) == ArchiveEncoder().encode([Channel.mail: ware]))
-    // A stamp may claim anything.
+    // A stamp may contain any type name.
     let deep = String(repeating: "[", count: 4000) + "Ware" + String(repeating: "]", count: 4000)
     let hostile = try ArchiveEncoder().archive(Stamp(typeName: deep)) { try $0.write(ArchiveValue.null) }
     #expect(throws: ArchiveError.self) { try ArchiveUpgrader(Ware.self).upgrade(hostile) }
@@ -131,7 +131,7 @@ struct UpgradeEqualityTests {
     let today = try #require(ware.merging.base)
     #expect(today.typeName == "Ware" && today.modelVersion == 3)
     #expect(today["channel"] == "mail" && today["title"] == "t" && today["label"] == nil)
-    // What cannot be upgraded is the merge's error, and stays as it was.
+    // A base that cannot be upgraded is kept. The error follows in the next merge.
     let lost = ModelRecord(typeName: "Item", modelVersion: 9, fields: [("label", "t")])
     let kept = ArchiveValue.object(
       ArchiveObject([.init(key: "base", value: .record(lost)), .init(key: "conflicts", value: [])]))

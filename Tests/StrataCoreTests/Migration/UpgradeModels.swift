@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataTestSupport
 
-/// A model with every way in which an archive may hold something in another form than today's.
+/// A model with every construct that an archive may contain in an older form.
 struct Ware: DescribedModel, Migratable, FieldHashable {
   var title: String
   var channel: Channel
@@ -36,7 +36,7 @@ struct Ware: DescribedModel, Migratable, FieldHashable {
     .step(from: 2, to: 3, .convert("note", .toString).ifPresent, .setDefault("channel", "e-mail")))
 }
 
-/// A model that keeps what it does not know.
+/// A model that keeps unknown keys.
 struct WareShelf: VersionedModel {
   var id: Int
   var wares: [Ware]
@@ -57,7 +57,7 @@ struct WareShelf: VersionedModel {
   var archivedUnknownFields: UnknownFields { unknownFields }
 }
 
-/// A model with a hook for each key, rules and a hook of its own.
+/// A model with a hook per key, rules and a decoding hook.
 struct Parcel: DescribedModel, KeyMigrating, Validating, PostDecoding {
   var weight: Int
   var channel: Channel
@@ -72,7 +72,7 @@ struct Parcel: DescribedModel, KeyMigrating, Validating, PostDecoding {
   mutating func didDecode(from source: DecodingSource) throws { text = text.lowercased() }
 }
 
-/// Objects that lead to each other.
+/// Objects that refer to each other.
 class Depot: VersionedModel {
   var name: String
   var channel: Channel

@@ -11,7 +11,7 @@ private struct Author: DescribedModel, Equatable {
     make: { Author(login: $0, badge: $1) })
 }
 
-/// Fields of every storage and archive behaviour, and a computed property.
+/// Fields with every storage and archive behavior, and a computed property.
 private struct Post: DescribedModel, Equatable {
   var name: String?
   var count = 1
@@ -127,7 +127,7 @@ struct DictionaryTests {
     let inner = try #require(throws: ArchiveError.self) { try Post(dictionary: ["author": ["login": "l", "x": 1]]) }
     #expect(inner.code == .unknownKey)
     #expect(inner.pathDescription == "author.x")
-    // Keys are names of fields, and never paths into other objects.
+    // Keys are field names, never paths into other objects.
     #expect(throws: ArchiveError.self) { try Post(dictionary: ["author.login": "x"]) }
     #expect(throws: ArchiveError.self) { try Post(dictionary: ["dynamicName": "x"]) }
   }

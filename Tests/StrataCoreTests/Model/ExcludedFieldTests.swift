@@ -80,7 +80,7 @@ struct ExcludedFieldTests {
     #expect(merged == expected)
     let unseen = Wrapper(photo: Photo(id: 1), others: album.wrapper.others)
     #expect(!album.isEqual(to: Album(title: "a", wrapper: unseen, tabs: album.tabs)))
-    // Archives leave them out there as well.
+    // Archives exclude the field in nested models as well.
     #expect(try archived(album).wrapper.photo.seen == 0)
   }
 

@@ -14,7 +14,7 @@ private struct Node: DescribedModel, FieldHashable, DescribesFields {
   static var redactedKeys: Set<String> { ["b"] }
 }
 
-/// A set of it has another order of bytes for each `seen`.
+/// A set whose encoded order depends on `seen`.
 private struct Bag: DescribedModel, FieldHashable {
   var nodes: Set<Node>
   var byNode: [Node: Int] = [:]
@@ -30,7 +30,7 @@ private final class Thing: DescribedModel, FieldHashable {
     Thing.self, version: 1, Field("name", \.name), Field("ratio", \.ratio), make: { Thing(name: $0, ratio: $1) })
 }
 
-/// Objects that lead to each other.
+/// Objects that refer to each other.
 private final class Companion: DescribedModel, FieldHashable, DescribesFields, Validating {
   var name: String
   var friend: Companion?
@@ -140,7 +140,7 @@ struct FieldEquatableTests {
     couple.friend?.name = ""
     let error = try #require(throws: ArchiveError.self) { try couple.validated() }
     #expect(error.pathDescription == "friend.name")
-    // One that is its own friend looks like two that are each other's.
+    // An object that is its own friend equals two equal objects that are friends of each other.
     let alone = Companion("a")
     alone.friend = alone
     #expect(alone == self.couple("a", "a"))
@@ -177,7 +177,7 @@ struct FieldEquatableTests {
     #expect(one[0] != other[0])
     let error = try #require(throws: ArchiveError.self) { try other[0].validated() }
     #expect(error.codingPath.count == count)
-    // Freed one by one, and not each by the one before.
+    // Breaks the chain, so that the objects are not released recursively.
     for contact in one + other { contact.friend = nil }
   }
 

@@ -17,7 +17,7 @@ struct ObjectEqualityTests {
     #expect(["a": 1, "b": 2] as ArchiveValue == ["b": 2, "a": 1])
     #expect(["a": 1, "b": 2] as ArchiveValue != ["b": 1, "a": 2])
     #expect(["a": 1] as ArchiveValue != ["a": 1, "b": 2])
-    // Two spellings of one text are two keys.
+    // Two spellings of a text are different keys.
     #expect(["\u{E9}": 1] as ArchiveValue != ["e\u{301}": 1])
   }
 }

@@ -18,7 +18,7 @@ private final class ObservedPlaylist {
 
 @Suite("Models that are observed")
 struct ObservedModelTests {
-  /// Whether what `read` reads is changed by `change`.
+  /// Whether observation of `read` notices `change`.
   private func isSeen(_ read: () -> Void, _ change: () throws -> Void) rethrows -> Bool {
     let seen = Mutex(false)
     try withoutActuallyEscaping(read) { read in

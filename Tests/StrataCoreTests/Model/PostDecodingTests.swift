@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import Testing
 
-/// Notes every call of its hook.
+/// Records each call of its hook.
 private struct Note: DescribedModel, PostDecoding {
   var text: String
   var calls: [String] = []

@@ -248,7 +248,7 @@ struct RoundTripTests {
 
   @Test("Strings that repeat come back where the writer has no room to find them again")
   func alternatingStrings() throws {
-    // Texts above 65,535 bytes are not kept, and of very many short ones the first are forgotten.
+    // Texts above 65,535 bytes are not put into the table, and new short texts replace the oldest ones.
     let long = ["a", "b"].map { String(repeating: $0, count: 70_000) }
     let alternating = (0..<60).map { long[$0 % 2] }
     let body = try ArchiveEncoder().encodeBody(alternating)
@@ -258,7 +258,7 @@ struct RoundTripTests {
     let repeated = many + (0..<100).map { many[$0 % 2] } + many.suffix(100)
     let short = try ArchiveEncoder().encodeBody(repeated)
     #expect(try ArchiveDecoder().decodeBody([String].self, from: short) == repeated)
-    // Once written again, they are found again.
+    // Texts that are written again can be referred to again.
     #expect(try short.count - ArchiveEncoder().encodeBody(many + many.suffix(100)).count < 100 * 8)
   }
 }

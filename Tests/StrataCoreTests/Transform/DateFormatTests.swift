@@ -5,7 +5,7 @@ import Testing
 @Suite("Transformers: dates of a format")
 struct DateFormatTests {
   @Test(
-    "A text that does not say the date that was read is refused",
+    "A text that differs from the spelling of its date is refused",
     arguments: [
       ("EEE, dd MMM yyyy", "Mon, 01 Jan 2025"), ("yyyy-MM-dd", " 2024-01-05"), ("yyyy-MM-dd", "2024-01-05 "),
       ("yyyy-MM-dd", "24-01-05"), ("yyyy-MM-dd", "2024-02-30"), ("yyyy-MM-dd", "2024-01-05x"), ("yyyy-MM-dd", ""),
@@ -18,7 +18,7 @@ struct DateFormatTests {
   }
 
   @Test(
-    "What it says is read",
+    "Valid spellings are read",
     arguments: [
       ("EEE, dd MMM yyyy", "Wed, 01 Jan 2025", 1_735_689_600.0), ("yyyy-MM-dd", "2024-01-05", 1_704_412_800),
       ("EEE, dd MMM yyyy", "WED, 01 jan 2025", 1_735_689_600), ("yy-MM-dd", "24-01-05", 1_704_412_800),

@@ -22,7 +22,7 @@ struct KeyedElementsTests {
   }
 
   @Test(
-    "What is no array is an error, and not an empty object",
+    "A value that is not an array is an error, not an empty object",
     arguments: ["text", 3, ["id": "7"], true] as [ArchiveValue])
   func noArray(_ value: ArchiveValue) {
     let error = #expect(throws: TransformError.self) { try elements.reverse(value) }

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// A class that is not `Sendable`, as most classes are.
+/// A class that isn't `Sendable`, like most classes.
 private final class TransformedPerson: DescribedModel {
   var name: String
   init(name: String) { self.name = name }
@@ -16,13 +16,13 @@ private let people: JSONAdapter<TransformedPerson> = {
   do { return try JSONAdapter(["name": "login"]) } catch { fatalError("\(error)") }
 }()
 
-/// A number and its unit: an object of one task, and no model.
+/// A class that isn't `Sendable` and isn't a model.
 private final class TransformedMoney: Codable {
   var cents: Int
   init(cents: Int) { self.cents = cents }
 }
 
-/// A type of somebody else's that is only `Codable`.
+/// A type of another module that is only `Codable`.
 private struct TransformedSpan: Codable, Equatable, Sendable {
   var location: Int
   var length: Int
@@ -38,7 +38,7 @@ private let money = ReversibleTransformer<Decimal, TransformedMoney>(
   toObjects: { TransformedMoney(cents: NSDecimalNumber(decimal: $0 * 100).intValue) },
   reverse: { Decimal($0.cents) / 100 })
 
-/// Fields behind transformers to classes, and to types that are only `Codable`.
+/// Fields with transformers to classes and to types that are only `Codable`.
 private struct TransformedReport: VersionedModel {
   var author: TransformedPerson?
   var readers: [TransformedPerson?]

@@ -117,7 +117,7 @@ struct ValidationTests {
     target = Counted(count: 7)
     try target.mergeValues(fromJSON: Data(#"{"count": 0, "inner": [{"count": 0, "inner": []}]}"#.utf8))
     #expect(target == expected)
-    // Objects that a copy does not touch stay as they are.
+    // Objects that a copy does not change are not validated again.
     #expect(try source.copy(updating: ["count": 4]) == Counted(count: 5, inner: [Counted(count: 0)]))
     #expect(try source.copy(updating: ["inner": [["count": 2]]]) == Counted(count: 1, inner: [Counted(count: 3)]))
   }
@@ -179,7 +179,7 @@ struct ValidationTests {
     #expect(error.pathDescription == "tags[1].name")
   }
 
-  @Test("Several failures are told in one line")
+  @Test("Several failures are described on one line")
   func description() throws {
     let error = try #require(throws: ArchiveError.self) { try Entry(fromJSON: Data(#"{"id": 0, "title": ""}"#.utf8)) }
     #expect(error.description == "2 values are invalid [Entry]: id: is not in 1...; title: is empty")
@@ -199,7 +199,7 @@ struct ValidationTests {
     #expect(failures { try entry.validate() } == ["id: is not in 1..."])
     #expect(entry.stars == -2)
     #expect(goodEntry.isValid)
-    // A model without rules of its own.
+    // A model without its own rules.
     #expect(failures { try Box(tag: EntryTag(name: "")).validated() } == ["tag.name: is empty"])
   }
 
@@ -226,7 +226,7 @@ struct ValidationTests {
     #expect(report.changedKeys == ["start", "end"])
   }
 
-  @Test("X-35: the upgrader validates as the decoder does, unless it is told not to")
+  @Test("X-35: the upgrader validates like the decoder, unless validation is off")
   func upgrader() throws {
     let old = ModelRecord(typeName: "Entry", modelVersion: 1, fields: [("id", 0), ("headline", "")])
     let archive = try ArchiveEncoder().encode(old)
@@ -364,7 +364,7 @@ private struct Refused: DescribedModel, Validating {
     .model("is odd", at: "name") { $0.name != "odd" })
 }
 
-@Suite("What rules refused")
+@Suite("Refused inputs")
 struct RefusedValueTests {
   @Test("A key that is declared twice is an error of the schema, when validating too")
   func doubled() {
@@ -383,7 +383,7 @@ struct RefusedValueTests {
   func inputs() throws {
     #expect(try failures(#"{"name": "secret", "stars": 9}"#).map { $0.input as? ArchiveValue } == ["secret", 9])
     #expect(try failures(#"{"name": "bad"}"#).map { $0.input as? ArchiveValue } == ["bad", .null])
-    // A rule of the whole model names a field; a list of models is none to tell.
+    // A rule of the whole model names a field. A list of models has no single input.
     #expect(try failures(#"{"name": "odd", "stars": 1}"#).map { $0.input as? ArchiveValue } == ["odd"])
     let two = #"{"name": "a", "stars": 1, "parts": [{"name": "b", "stars": 1}, {"name": "", "stars": 7}]}"#
     #expect(try failures(two).map { $0.input as? ArchiveValue } == [nil, "", 7])

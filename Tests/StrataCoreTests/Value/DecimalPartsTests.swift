@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Decimals taken apart")
 struct DecimalPartsTests {
-  /// What the digits of the description say.
+  /// The parts of a decimal, parsed from its description.
   private func parts(ofText decimal: Decimal) -> (isNegative: Bool, mantissa: UInt128, exponent: Int)? {
     var text = Substring(decimal.description)
     let isNegative = text.first == "-"
@@ -45,7 +45,7 @@ struct DecimalPartsTests {
       let parsed = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
       let made = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: exponent).decimal
       guard let made else {
-        // What needs more digits or a larger exponent is refused, and not rounded.
+        // A number with too many digits or a too large exponent is rejected, not rounded.
         #expect(exponent > 127 || exponent < -128 || parsed == nil, "\(text)")
         continue
       }
@@ -66,6 +66,6 @@ struct DecimalPartsTests {
     try check(-decimal)
   }
 
-  @Test("What is not a number has no parts")
+  @Test("NaN has no parts")
   func notANumber() { #expect(DecimalParts(.nan) == nil) }
 }

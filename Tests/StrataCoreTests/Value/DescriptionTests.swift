@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import Testing
 
-@Suite("What a program prints of reports and the like is one line without values")
+@Suite("Descriptions of reports and similar types are one line without values")
 struct DescriptionTests {
   private struct Memo: DescribedModel {
     var id = 0

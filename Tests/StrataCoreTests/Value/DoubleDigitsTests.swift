@@ -8,7 +8,7 @@ import Testing
 struct DoubleDigitsTests {
   private var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
 
-  /// The digits of a description without zeros at the end, and their power of ten.
+  /// The digits of a description without trailing zeros, and their power of ten.
   private func digits(of description: String) throws -> (significand: UInt64, power: Int) {
     let halves = description.split(separator: "e")
     let parts = halves[0].drop { $0 == "-" }.split(separator: ".")
@@ -29,10 +29,10 @@ struct DoubleDigitsTests {
       let exponent = UInt64(1023 - 38 + random.below(92))
       let fraction = UInt64.random(in: 0..<1 << 52, using: &random)
       try check(Double(bitPattern: exponent << 52 | fraction))
-      // Next to a power of two the distance to the neighbours changes.
+      // The distance to the neighbors changes at a power of two.
       try check(-Double(bitPattern: exponent << 52 | fraction % 8))
       try check(Double(bitPattern: exponent << 52 - fraction % 8))
-      // Few binary places, with digits that are equally near to two numbers of 17 digits.
+      // Few binary places, with digits halfway between two numbers of 17 digits.
       try check(Double(fraction) / Double(1 << random.below(10)))
       let decimal = UInt64.random(in: 1..<100_000_000_000_000_000, using: &random)
       try check(#require(Double("\(decimal)e\(-random.below(21))")))
@@ -54,7 +54,7 @@ struct DoubleDigitsTests {
     func check(_ significand: UInt64, _ power: Int) throws {
       for isNegative in [false, true] {
         let double = Double(isNegative: isNegative, significand: significand, power: power)
-        // Only a zero with a sign differs in its bits alone.
+        // Positive and negative zero are equal, but have different bits.
         let expected = try #require(Double("\(isNegative ? "-" : "")\(significand)e\(power)"))
         guard let double else {
           #expect(significand == 0 || power.magnitude > 27, "\(significand)e\(power)")
@@ -71,7 +71,7 @@ struct DoubleDigitsTests {
     }
     for _ in 0..<Effort.rounds(2_000, long: 100_000) {
       try check(UInt64.random(in: 0...UInt64.max, using: &random) >> UInt64(random.below(64)), random.below(60) - 30)
-      // Midway between two doubles, and next to that.
+      // Halfway between two doubles, and next to it.
       let midway = (UInt64.random(in: 1 << 52..<1 << 53, using: &random) * 2 + 1) << UInt64(random.below(9))
       for significand in [midway - 1, midway, midway + 1] { try check(significand, random.below(3)) }
     }

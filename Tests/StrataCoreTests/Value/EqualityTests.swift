@@ -12,7 +12,7 @@ struct EqualityTests {
     .reference(0), .reference(1),
   ]
 
-  /// Values that hold up to two scalars of a few kinds, in both orders.
+  /// Values with up to two scalars of a few kinds, in both orders.
   private static let values: [ArchiveValue] = {
     var values = scalars
     let few: [ArchiveValue] = [1, .double(.nan), .double(-.nan), .reference(0), .reference(1)]
@@ -40,7 +40,7 @@ struct EqualityTests {
 
   @Test("Equality is symmetric and transitive, and equal values have equal hashes")
   func equivalence() {
-    // The number of the first value that each equals.
+    // The index of the first equal value for each value.
     let classes = Self.values.map { value in Self.values.firstIndex(of: value) ?? -1 }
     for (place, one) in Self.values.enumerated() {
       for (other, two) in Self.values.enumerated() {

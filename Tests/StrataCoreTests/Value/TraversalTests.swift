@@ -4,12 +4,12 @@ import Testing
 
 @testable import StrataCore
 
-/// That whatever walks a value reaches all that is in it.
+/// Each function that traverses a value reaches all of its parts.
 @Suite("Walking values") struct TraversalTests {
   private static let address = ArchiveValue.record(
     ModelRecord(typeName: "Address", modelVersion: 0, fields: [("street", "a")]))
 
-  /// A value in every place where a value may be, with the step to it.
+  /// A value at every place where a value can be, with the path component of the place.
   private static let places: [(String, @Sendable (ArchiveValue) -> ArchiveValue, ArchiveError.PathComponent?)] = [
     ("array", { [1, $0] }, .index(1)),
     ("set", { .set([1, $0]) }, .index(1)),
@@ -39,7 +39,7 @@ import Testing
     let value = put(put(.reference(7)))
     var found: [Int] = []
     value.forEachReference { found.append($0) }
-    // Those in a graph are to its own objects.
+    // References inside a graph refer to its own objects.
     let isGraph = name.contains("graph")
     #expect(found == (isGraph ? [] : [7]) && value.hasReferences == !isGraph, "\(name)")
     #expect(!put(put(1)).hasReferences, "\(name)")

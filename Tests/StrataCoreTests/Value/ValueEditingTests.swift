@@ -37,7 +37,7 @@ import Testing
     var deep: ArchiveValue = .null
     for _ in 0..<100_000 { deep = [deep] }
     #expect("\(deep)".count < 300)
-    // Freed level by level: what is this deep would take the stack.
+    // Released level by level, because releasing so deep a value recursively would overflow the stack.
     while case .array(let elements) = deep, let first = elements.first { deep = first }
     let long = ArchiveValue.array(Array(repeating: .string(String(repeating: "x", count: 100_000)), count: 1000))
     #expect("\(long)".utf8.count < 1 << 21)
@@ -67,7 +67,7 @@ import Testing
     #expect(empty == ["a": 1])
   }
 
-  @Test("What cannot be set leaves everything as it was, at any depth") func refused() throws {
+  @Test("A failed change has no effect, at any depth") func refused() throws {
     let starts: [ArchiveValue] = [
       .null, ["a": .null], ["a": ["b": .null]], ["a": ["b": ["c": 1]]], ["a": [1, 2]], ["a": ["b": [1, [2]]]],
       .record(ModelRecord(typeName: "R", modelVersion: 1, fields: [("a", ["b": .null]), ("z", 1)])),
@@ -78,7 +78,7 @@ import Testing
     ]
     for start in starts {
       for path in paths {
-        // Makes an object of what is in the way this many times, then refuses.
+        // Replaces the value in the way by an object up to `made` times, then refuses.
         for made in 0..<4 {
           var (value, left) = (start, made)
           do {
@@ -99,7 +99,7 @@ import Testing
     #expect(Array(object.reversed()).map(\.key) == ["a", "b"])
   }
 
-  @Test("A step sets what it leads to and nothing else", .tags(.long), arguments: [1, 2, 3] as [UInt64]) func steps(
+  @Test("Setting a path changes only its value", .tags(.long), arguments: [1, 2, 3] as [UInt64]) func steps(
     seed: UInt64
   )
     throws
@@ -113,7 +113,7 @@ import Testing
       }
     }
     var value: ArchiveValue = [:]
-    // All that was set, by the text of its path: the same as a table instead of a tree.
+    // All values that were set, by their path, in a flat table.
     var table: [[ArchiveValue.Step]: ArchiveValue] = [:]
     for number in 0..<Effort.rounds(300, long: 3000) {
       let steps = path()
@@ -124,7 +124,7 @@ import Testing
         #expect(value == before, "seed \(seed)")
         continue
       }
-      // An index that was taken away moves those after it, so the table begins anew.
+      // Removing an index moves the following elements, so the table starts over.
       if new == nil, case .index? = steps.last {
         table = [:]
         value = [:]

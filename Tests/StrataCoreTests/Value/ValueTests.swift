@@ -54,7 +54,7 @@ struct ValueTests {
       default: Issue.record()
       }
     }
-    // The order of the fields says nothing, with superclasses as without.
+    // Equality ignores the order of fields, with and without superclasses.
     var turned = ModelRecord(typeName: "Dog", modelVersion: 2, fields: [("age", 3), ("name", "Rex")])
     turned.superclasses = [.init(typeName: "Animal0", modelVersion: 1)]
     #expect(dogs[0] == .record(turned) && dogs[0].hashValue == ArchiveValue.record(turned).hashValue)

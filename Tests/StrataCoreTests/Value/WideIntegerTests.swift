@@ -3,10 +3,10 @@ import Testing
 
 @testable import StrataCore
 
-/// The standard library's integers of 128 bits are the oracle.
+/// Compares integers with the standard library's 128-bit types.
 @Suite("Integers of 128 bits")
 struct WideIntegerTests {
-  /// Numbers of every width, and those beside powers of two.
+  /// Numbers of every width, and the neighbors of powers of two.
   private static func numbers(_ random: inout SeededRandom) -> [UInt128] {
     var numbers: [UInt128] = [0, 1, 9, 10, .max, .max - 1, 10_000_000_000_000_000_000, 99_999_999_999_999_999_999]
     for bits in 0..<128 {
@@ -64,7 +64,7 @@ struct WideIntegerTests {
   func integers() throws {
     var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
     func check<T: FixedWidthInteger>(_ integer: WideInteger, _ number: UInt128, _ isNegative: Bool, _ type: T.Type) {
-      // -2^127 to 2^128 - 1 is the range of the standard library's two types together.
+      // The standard library's two types together cover -2^127 to 2^128 - 1.
       let expected =
         isNegative
         ? (number <= 1 << 127 ? T(exactly: Int128(truncatingIfNeeded: 0 &- number)) : nil) : T(exactly: number)

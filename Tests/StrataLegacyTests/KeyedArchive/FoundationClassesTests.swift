@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Foundation's own classes in keyed archives")
 struct FoundationClassesTests {
-  /// The value of an object of a class, whose fields may refer to what follows the class: objects 3, 4 ….
+  /// The value of an object of a class. Its fields may refer to the objects after the class: 3, 4 ….
   private func value(_ type: String, _ fields: Plist, _ more: Plist...) throws -> ArchiveValue {
     guard case .dictionary(let members) = fields else { return .null }
     let object = Plist.dictionary([("$class", .uid(2))] + members)
@@ -119,7 +119,7 @@ struct FoundationClassesTests {
   }
 
   @Test(
-    "A collection that does not have the elements that it says is damaged",
+    "A collection with a wrong number of elements is damaged",
     arguments: [
       ("NSArray", ["NS.object.1": "b"]), ("NSArray", ["NS.object.00": "b"]),
       ("NSArray", ["NS.object.0": "a", "NS.object.01": "b"]),
@@ -190,7 +190,7 @@ struct FoundationClassesTests {
       typeName: "NSAttributedString", modelVersion: nil, fields: [("string", "abcde"), ("runs", .array(runs))])
     let graph = ObjectGraph(objects: [.record(record)], root: .reference(0))
     let again = try KeyedArchive(KeyedArchive(graph).data()).graph
-    // Equality of values does not tell these apart.
+    // Equality of values does not distinguish these.
     #expect("\(again.objects)" == "\(graph.objects)")
     #expect(try ArchiveEncoder().encodeBody(again.objects[0]) == ArchiveEncoder().encodeBody(graph.objects[0]))
   }

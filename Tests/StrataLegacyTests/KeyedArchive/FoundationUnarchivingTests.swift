@@ -4,7 +4,7 @@ import StrataLegacy
 import Testing
 
 extension NSCoder {
-  // On Linux, asking for a key that is not there is an error.
+  // On Linux, decoding a missing key is an error.
   fileprivate func object<T: NSObject & NSCoding>(_ type: T.Type, _ key: String) -> T? {
     containsValue(forKey: key) ? decodeObject(of: type, forKey: key) : nil
   }
@@ -14,7 +14,7 @@ extension NSCoder {
   }
 }
 
-/// A class of an old program, which codes itself by hand.
+/// A class of an old program with handwritten coding.
 final class OldUser: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
   var name: String?
@@ -50,7 +50,7 @@ final class OldUser: NSObject, NSSecureCoding {
   override init() { super.init() }
 }
 
-/// A class as Mantle codes one: every property is an object.
+/// A class in Mantle's form: every property is an object.
 final class OldModel: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
   var version: Int?
@@ -76,7 +76,7 @@ final class OldModel: NSObject, NSSecureCoding {
   func encode(with coder: NSCoder) {}
 }
 
-/// What is written here, opened by Foundation's own unarchiver.
+/// Opens the library's keyed archives with Foundation's unarchiver.
 @Suite("Foundation opens what is written")
 struct FoundationUnarchivingTests {
   private static func open(
@@ -129,7 +129,7 @@ struct FoundationUnarchivingTests {
     }
   }
 
-  @Test("What Foundation wrote is read, changed, written and opened by the class that wrote it")
+  @Test("An archive of Foundation is read, changed and written, and its class opens the result")
   func handBack() throws {
     let ada = OldUser(), bob = OldUser()
     (ada.name, ada.count, ada.score, ada.isAdmin, ada.tags) = ("Ada", 7, 1.5, true, ["a", "b"])

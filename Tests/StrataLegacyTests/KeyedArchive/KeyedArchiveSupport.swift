@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataLegacy
 
-/// A property list as it is written by hand.
+/// A property list as a literal.
 indirect enum Plist: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
   ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
@@ -20,7 +20,7 @@ indirect enum Plist: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
   init(arrayLiteral elements: Plist...) { self = .array(elements) }
   init(dictionaryLiteral elements: (String, Plist)...) { self = .dictionary(elements) }
 
-  /// The table of objects, the outermost last.
+  /// The table of objects. The outermost one is last.
   var table: PropertyList {
     var objects: [PropertyList.Object] = []
     func add(_ object: PropertyList.Object) -> Int {
@@ -52,7 +52,7 @@ indirect enum Plist: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
 }
 
 extension KeyedArchive {
-  /// The archive of objects that follow null.
+  /// An archive with objects after null.
   init(_ objects: Plist..., top: Plist = ["root": .uid(1)]) throws {
     try self.init(Plist.keyed(objects, top: top).table)
   }

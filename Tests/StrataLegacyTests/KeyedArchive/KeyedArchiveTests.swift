@@ -128,7 +128,7 @@ struct KeyedArchiveTests {
     let data = try ArchiveEncoder().encode(ArchiveValue.graph(archive.graph))
     let value = try ArchiveDecoder().decodeValue(from: data)
     guard case .graph(let graph) = value else { throw CancellationError() }
-    // Sets and maps have no order of their own, so the archive gives them one.
+    // The archive sorts sets and maps, which have no order of their own.
     #expect(graph.objects.count == archive.graph.objects.count)
     #expect(graph.resolve(graph.root)?.arrayValue?.count == 2)
     #expect(try ArchiveEncoder().encode(value) == data)
@@ -145,7 +145,7 @@ struct KeyedArchiveTests {
     #expect(error?.limit == .values)
   }
 
-  @Test("Plain values nest as deep as the limit says, also where a shared one stands in them", arguments: [3, 4])
+  @Test("Plain values nest up to the limit, also with a shared value inside", arguments: [3, 4])
   func depth(_ limit: Int) {
     var limits = ArchiveLimits()
     limits.depth = limit
@@ -187,7 +187,7 @@ struct KeyedArchiveTests {
   }
 
   @Test(
-    "What is no keyed archive is refused",
+    "A property list that is not a keyed archive is refused",
     arguments: [
       ["$version": 100_000, "$archiver": "A", "$top": [:]], [], "text",
       ["$version": 100_000, "$archiver": "A", "$top": [:], "$objects": [:]],

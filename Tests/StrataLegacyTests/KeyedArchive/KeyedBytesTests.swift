@@ -81,7 +81,7 @@ struct KeyedBytesTests {
     }
   }
 
-  /// What is unusual, and must not change what comes out.
+  /// Unusual archives that must decode to the same result.
   private static let unusual: [(String, [Plist])] = [
     ("a key twice", [["$class": .uid(2), "n": "a", "n": "b"], .type("Form")]),
     ("a foreign key twice", [["$class": .uid(2), "z": 1, "z": 1], .type("Form")]),

@@ -4,7 +4,7 @@ import StrataLegacy
 import StrataTestSupport
 import Testing
 
-/// A keyed archive of the corpus, as its index tells of it.
+/// A keyed archive of the corpus, as its index describes it.
 private struct CorpusArchive: Sendable, CustomTestStringConvertible {
   let path: String
   let isRight: Bool
@@ -38,7 +38,7 @@ struct KeyedCorpusTests {
             Issue.record("\(archive.path) is no graph")
             continue
           }
-          // Sets and maps have an order of their own in an archive, so bytes are compared and not values.
+          // An archive has its own order of sets and maps, so bytes are compared instead of values.
           #expect(again.objects.count == graph.objects.count)
           #expect(
             try ArchiveEncoder().encode(again, typeName: "Keyed", modelVersion: nil) == data, "\(archive.path)")
@@ -47,12 +47,12 @@ struct KeyedCorpusTests {
     }
   }
 
-  /// One has dictionaries with objects as keys that stand after their values; the other has a time zone that only a date
+  /// One archive has dictionaries whose keys are objects stored after their values. The other has a time zone that only a date
   /// refers to, and dates have none here.
   private static let numberedAnew = ["twitterDMUsers", "SinaCloudStorage__03bd41c0"]
 
-  /// Classes that are another one when they are written again: values do not tell them apart. A time zone goes with the
-  /// date that has it, and `NSNull` is nil where it stands in a field, as in the fields named below.
+  /// Classes that change when they are written again, because values don't distinguish them. The time zone of a date is dropped,
+  /// and `NSNull` becomes nil in a field, as in the fields listed below.
   private static let otherAgain = [
     "NSOrderedSet", "NSCalendarDate", "NSTimeZone", "NSDecimalNumberPlaceholder", "NSNull", "NSURL",
   ]
@@ -69,7 +69,7 @@ struct KeyedCorpusTests {
         let again = try KeyedArchive(written)
         #expect(again.top.keys.sorted() == keyed.top.keys.sorted(), "\(archive.path)")
         #expect(again.archiver == keyed.archiver)
-        // What was read from it is written as the same bytes, so it is the same graph, apart from its numbers.
+        // Reading and writing again results in the same bytes, so it is the same graph apart from its numbers.
         #expect(try again.data() == written, "\(archive.path)")
         if keyed.archiver != "MSArchiver", !Self.numberedAnew.contains(where: archive.path.contains) {
           let old = try ArchiveEncoder().encode(ArchiveValue.graph(keyed.graph))
@@ -77,7 +77,7 @@ struct KeyedCorpusTests {
         }
         let (was, now) = try (KeyedWritingTests.shape(data), KeyedWritingTests.shape(written))
         for (name, keys) in was where !Self.otherAgain.contains(name) && !name.hasPrefix("NSMutable") {
-          // Older archivers wrote collections with a key for each element.
+          // Older archivers wrote collections with a key per element.
           if keys.contains("NS.object.0 false") { continue }
           let lost = keys.symmetricDifference(now[name] ?? []).subtracting(Self.nullFields)
           #expect(lost.isEmpty, "\(archive.path): \(name) \(lost.sorted())")
@@ -97,12 +97,12 @@ struct KeyedCorpusTests {
         #expect(try KeyedArchive(opened.data()).graph.objects.count <= opened.graph.objects.count)
       } catch { Issue.record("\(archive.path): \(error)") }
     }
-    // Its author archived each material's colour into data of its own.
+    // Its author archived the color of each material into separate data.
     #expect(holders == ["keyed/scene/xamarin__a11d0e56__scene.scn"])
   }
 
-  /// What other readers refuse and is right here: cycles, which are references of a graph, and a top key that is not
-  /// `root`, as every key may be one.
+  /// Archives that other readers reject and that are valid here: cycles, which a graph can contain, and a top key other than
+  /// `root`, because any key is allowed.
   private static let openHere = ["circularReference", "circular_archive", "missingRoot"]
 
   @Test("Every broken keyed archive is refused with an error that tells why")

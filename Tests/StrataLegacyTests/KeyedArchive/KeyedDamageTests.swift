@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Keyed archives: damage")
 struct KeyedDamageTests {
-  /// A small archive with records, a cycle, and values of Foundation's.
+  /// A small archive with records, a cycle, and values of Foundation.
   private static let plist = Plist.keyed([
     [
       "$class": .uid(4), "name": .uid(2), "nodes": .uid(3), "when": .uid(6), "parent": .uid(0), "MTLModelVersion": 1,
@@ -31,7 +31,7 @@ struct KeyedDamageTests {
     }
   }
 
-  /// Reads an archive and makes models of it; `false` where either is refused, which only our own errors may do.
+  /// Decodes an archive into models. Returns `false` if it is rejected, which must be an `ArchiveError`.
   private func reads(_ data: Data) throws -> Bool {
     do {
       let archive = try KeyedArchive(data)
@@ -96,7 +96,7 @@ struct KeyedDamageTests {
     shared.append("end")
     #expect(archiveError { _ = try KeyedArchive(Plist.keyed(shared).table) }?.limit == .values)
 
-    // Records nest as they like, and models are made of them without the stack.
+    // Records may be nested to any depth, and models are decoded from them without recursion.
     var list: [Plist] = (2...20_000).map { ["$class": .uid(20_002), "name": "n", "nodes": [.uid(UInt64($0))]] }
     list += [["$class": .uid(20_002), "name": "n"], .plain(.null), .type("Node")]
     let node = try ArchiveDecoder().decode(LegacyNode.self, fromKeyed: KeyedArchive(Plist.keyed(list).table))

@@ -98,7 +98,7 @@ struct KeyedDecodingTests {
   }
 
   @Test(
-    "A-18: an observed object's class is its own, and a hint of the archive may stand for an unknown class",
+    "A-18: an observed object has its original class, and a hint of the archive may replace an unknown class",
     arguments: [
       ("NSKVONotifying_App.User", []), ("NSKVONotifying__TtC3App4User", []),
       (String(repeating: "NSKVONotifying_", count: 100_000) + "App.User", []), ("Gone", ["Other", "App.User"]),
@@ -113,7 +113,7 @@ struct KeyedDecodingTests {
     #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyUser(count: 2))
   }
 
-  @Test("A superclass of the archive stands for no class, and hints lead only to models that the type holds")
+  @Test("A superclass in the archive replaces no class, and hints name only models that the type contains")
   func noOtherNames() throws {
     for type in [
       ["$classname": "Gone", "$classes": ["Gone", "App.User"]],
@@ -240,7 +240,7 @@ struct KeyedDecodingTests {
     }
   }
 
-  /// A model with one inside, whose hook reads the name of the one inside.
+  /// A model with a nested one, whose hook reads the name of the nested one.
   private struct Folder: DescribedModel, KeyMigrating {
     var name: String
     var inner: [Folder]
@@ -263,7 +263,7 @@ struct KeyedDecodingTests {
     objects.append(["$class": .uid(1), "name": "last"])
     let data = try PropertyListWriter().write(Plist.keyed(objects, top: ["root": .uid(2)]).table)
     var folder: Folder? = try ArchiveDecoder().decode(Folder.self, fromKeyed: data)
-    // The name of the one inside, before its own hook.
+    // The hook gets the name of the nested model before its own hook ran.
     var names: [String] = []
     while let next = folder { (folder, names) = (next.inner.first, names + [next.name]) }
     #expect(names == Array(repeating: "outer", count: count - 1) + ["last", "last"])

@@ -20,7 +20,7 @@ struct KeyedModelWritingTests {
         == ModelRecord(
           typeName: "MTLTestModel", modelVersion: 1, fields: [("count", 5), ("isAdmin", true), ("score", 0.0)]))
     #expect(try KeyedArchive(data).classChain(of: "MTLTestModel") == ["MTLTestModel", "NSObject"])
-    // As in Mantle, a nil comes back as the default.
+    // As in Mantle, nil is decoded as the default.
     #expect(try ArchiveDecoder().decode(fromKeyed: KeyedArchive(data)) == LegacyUser(count: 5, isAdmin: true))
   }
 
@@ -65,7 +65,7 @@ struct KeyedModelWritingTests {
     #expect(try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: KeyedArchive(data)).lead?.name == "M: Ada")
   }
 
-  @Test("What an adjustment throws is the cause of an error with the way to the record")
+  @Test("An error of an adjustment is the cause of an error with the path of the record")
   func failedAdjustment() {
     struct Failure: Error {}
     let team = LegacyTeam(members: [LegacyUser(), LegacyUser(name: "b")])

@@ -8,7 +8,7 @@ import Testing
 struct KeyedSharingTests {
   private static let long = String(repeating: "k", count: 1 << 16)
 
-  /// What refers to one long thing many times, by the ways that there are.
+  /// Archives that refer to one long object many times, in every possible way.
   private static let bombs: [(String, [Plist])] = {
     func many(_ object: Plist) -> Plist { .array(Array(repeating: object, count: 2000)) }
     let text = Plist.plain(.string(long))
@@ -52,7 +52,7 @@ struct KeyedSharingTests {
     let elements = try #require(try PropertyListReader().value(of: list).arrayValue)
     #expect(elements == [["a", "a"], ["a", "a"], "a"])
     #expect(StorageIdentity(elements[0].arrayValue ?? []) == StorageIdentity(elements[1].arrayValue ?? []))
-    // 28 levels that each hold the next one twice.
+    // 28 levels that each contain the next one twice.
     func doubled(_ levels: Int) -> PropertyList {
       PropertyList(objects: (1...levels).map { .array([$0, $0]) } + [.string("a")], root: 0)
     }
@@ -66,7 +66,7 @@ struct KeyedSharingTests {
   }
 
   @Test("X-33: a shared object counts its depth wherever it is") func sharedDepth() throws {
-    // The root holds an array of two levels, and one that holds the same two levels deeper.
+    // The root contains an array with two levels, and another one that contains the same array two levels deeper.
     let list = PropertyList(
       objects: [.array([1, 3]), .array([2]), .array([5]), .array([4]), .array([1]), .null], root: 0)
     var reader = PropertyListReader()
@@ -91,7 +91,7 @@ struct KeyedSharingTests {
       objects.append(.uid(1))
       objects += (0..<count).map { .uid(UInt64($0 + 2)) }
       let list = PropertyList(objects: objects, root: 0)
-      // Where each copies all before it, this takes minutes.
+      // If each archive copied all the previous ones, this would take minutes.
       Child.limit(seconds: 30)
       let archive = try KeyedArchive(list)
       #expect(archive.top["root"]?.arrayValue?.count == count)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Writing keyed archives")
 struct KeyedWritingTests {
-  /// The object of a UID of an archive that was written, as keys and what stands under them.
+  /// The objects of a written archive by their UIDs.
   private static func objects(_ data: Data) throws -> [PropertyList.Object] {
     let list = try PropertyListReader().read(data)
     guard let number = try member("$objects", of: list.root, in: list), case .array(let numbers) = list.objects[number]
@@ -19,7 +19,7 @@ struct KeyedWritingTests {
     return entries.first { list.objects[$0.key] == .string(key) }?.value
   }
 
-  /// The keys of each class in an archive, each with whether its value stands in the object.
+  /// The keys of each class in an archive, each with whether its value is stored inside the object.
   static func shape(_ data: Data) throws -> [String: Set<String>] {
     let list = try PropertyListReader().read(data)
     guard let number = try member("$objects", of: list.root, in: list), case .array(let numbers) = list.objects[number]
@@ -35,7 +35,7 @@ struct KeyedWritingTests {
         guard case .string(let key) = list.objects[entry.key] else { continue }
         var isInPlace = true
         if case .uid(let uid) = list.objects[entry.value] {
-          // nil has no place.
+          // nil is neither inside nor outside.
           if uid == 0 { continue }
           isInPlace = false
         }
@@ -45,7 +45,7 @@ struct KeyedWritingTests {
     return shape
   }
 
-  @Test("What was read is written as it was: keys, classes, and where values stand")
+  @Test("An archive is written again with its keys, classes and places of values")
   func readAndWritten() throws {
     let list = Plist.keyed(
       [
@@ -101,7 +101,7 @@ struct KeyedWritingTests {
     }
   }
 
-  /// What a keyed archive holds, one of each kind.
+  /// A value of each kind that a keyed archive can contain.
   static let samples: [ArchiveValue] = [
     .null, true, false, 0, -1, .int(.min), .int(.max), .uint(.max),
     .wideInteger(WideInteger(isNegative: true, magnitude: 1 << 100)), .float(1.5), .double(-0.0), .double(.infinity),
@@ -124,7 +124,7 @@ struct KeyedWritingTests {
     let archive = KeyedArchive(ObjectGraph(objects: [record], root: .reference(0)))
     let again = try KeyedArchive(archive.data())
     #expect(again.graph == archive.graph)
-    // Values that Swift calls equal differ in the archive's bytes.
+    // Values that Swift considers equal may differ in the archive's bytes.
     #expect(try ArchiveEncoder().encode(again.graph.objects[0]) == ArchiveEncoder().encode(record))
     var options = KeyedWriting()
     options.usesMutableCollections = true
@@ -139,7 +139,7 @@ struct KeyedWritingTests {
     let data = try KeyedArchive(ObjectGraph(objects: [], root: .array(values))).data()
     let again = try KeyedArchive(data).graph.root
     #expect(try ArchiveEncoder().encode(again) == ArchiveEncoder().encode(ArchiveValue.array(values)))
-    // nil, the array and its class stand beside those that differ.
+    // nil, the array and its class, in addition to the distinct objects.
     #expect(try Self.objects(data).count == 3 + 12)
   }
 
@@ -273,7 +273,7 @@ struct KeyedWritingTests {
   }
 
   @Test(
-    "What a keyed archive cannot hold is an error with its place",
+    "A value that a keyed archive cannot represent is an error with its path",
     arguments: [
       (["a": .reference(9)], "root.a"), ([1, .reference(-1)], "root[1]"),
       (["a": [.graph(ObjectGraph(objects: [], root: 1))]], "root.a[0]"),

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataLegacy
 
-/// The model of Mantle's own specs: version 0 wrote the name under another key.
+/// The model of Mantle's own specs. Version 0 wrote the name under a different key.
 struct LegacyUser: DescribedModel, LegacyModel, KeyMigrating, Hashable {
   var name: String? = "nobody"
   var count = 0
@@ -33,7 +33,7 @@ struct LegacyTeam: DescribedModel, Equatable {
     make: { LegacyTeam(lead: $0, members: $1) })
 }
 
-/// A class whose objects refer back to the one that holds them.
+/// A class whose objects refer back to their owner.
 final class LegacyNode: DescribedModel, LegacyModel {
   var name: String
   var nodes: [LegacyNode]
@@ -49,7 +49,7 @@ final class LegacyNode: DescribedModel, LegacyModel {
     Field("parent", \.parent), make: { LegacyNode($0, nodes: $1, parent: $2) })
 }
 
-/// A model that reads the old form by its own code, as a record of an older version.
+/// A model that decodes the old form with custom code, as a record of an older version.
 struct LegacyNote: DescribedModel, LegacyModel, Migratable, Equatable {
   var text: String
   static var legacyNames: [String] { ["Note"] }
@@ -68,7 +68,7 @@ struct LegacyNote: DescribedModel, LegacyModel, Migratable, Equatable {
   }
 }
 
-/// A model whose version 0 had what is now its own field in another model.
+/// A model whose version 0 had one of its current fields in a nested model.
 struct LegacyCrew: DescribedModel, Migratable, Equatable {
   var leadName: String
   var members: [LegacyUser] = []
@@ -78,7 +78,7 @@ struct LegacyCrew: DescribedModel, Migratable, Equatable {
   static let migration = MigrationPlan(.step(from: 0, to: 1, .move("lead.name", to: "leadName")))
 }
 
-/// The same by a hook.
+/// The same model with a hook.
 struct LegacyGang: DescribedModel, KeyMigrating, Equatable {
   var leadName: String
   var members: Set<LegacyUser> = []
@@ -91,7 +91,7 @@ struct LegacyGang: DescribedModel, KeyMigrating, Equatable {
   }
 }
 
-/// A model that other models hold many times.
+/// A model that other models contain many times.
 struct LegacyTable: DescribedModel, Equatable {
   var numbers: [Int]
   static let fields = Fields(

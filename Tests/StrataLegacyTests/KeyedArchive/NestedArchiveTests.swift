@@ -12,7 +12,7 @@ struct NestedArchiveTests {
 
   private static func plist(_ data: Data) -> Plist { .plain(.data(data)) }
 
-  /// An archive in an archive, so many levels deep.
+  /// Archives nested to a number of levels.
   private static func onion(_ levels: Int) throws -> Data {
     var data = try data("core")
     for _ in 0..<levels {
@@ -37,13 +37,13 @@ struct NestedArchiveTests {
     #expect(try KeyedArchive(outer).graph.objects[0]["payload"] == .data(inner))
     let archive = try KeyedArchive(outer, opensNested: true)
     let box = try #require(archive.graph.objects.first)
-    // The same data is the same objects; other data holds its own.
+    // Identical data objects share their objects. A different data object has its own.
     #expect(box["payload"] == .reference(1) && box["again"] == .reference(1) && box["own"] == .reference(3))
     #expect(archive.graph.objects.count == 5)
     #expect(archive.graph.objects[1]["friend"] == .reference(2))
     #expect(archive.graph.objects[3]["friend"] == .reference(4))
     #expect(archive.classChain(of: "MTLTestModel") == ["MTLTestModel", "NSObject"])
-    // Written again, it stands in its place.
+    // When it is written again, the nested archive keeps its place.
     let again = try KeyedArchive(archive.data())
     #expect(again.graph == archive.graph)
   }
@@ -131,7 +131,7 @@ struct NestedArchiveTests {
     objects += ["ha", .type("NSArray", "NSObject")]
     let inner = try PropertyListWriter().write(Plist.keyed(objects).table)
     #expect(throws: Never.self) { try KeyedArchive(inner) }
-    // Every copy is data of its own.
+    // Every copy is a separate data object.
     let outer = try PropertyListWriter().write(
       Plist.keyed([
         ["$class": .uid(2), "NS.objects": .array((0..<40).map { _ in Self.plist(inner) })], .type("NSArray"),
@@ -142,7 +142,7 @@ struct NestedArchiveTests {
 
   @Test("Archives inside cannot claim more bytes than there are for their levels", arguments: [1, 2, 3])
   func bytes(_ copies: Int) throws {
-    // Each archive names the next one several times, by objects that overlap.
+    // Each archive contains the next one several times, in overlapping objects.
     var data = try Self.data(Self.plist(Data(count: 1000)))
     for _ in 0..<5 {
       let uids = (0..<copies).map { Plist.uid(UInt64($0 + 3)) }
@@ -155,7 +155,7 @@ struct NestedArchiveTests {
     #expect((error == nil) == (copies == 1))
   }
 
-  /// A property list whose empty data objects stand where its first data object stands.
+  /// A property list whose empty data objects overlap its first data object.
   private static func overlaid(_ data: Data, _ table: PropertyList) -> Data {
     var bytes = [UInt8](data)
     let size = Int(bytes[bytes.count - 26])

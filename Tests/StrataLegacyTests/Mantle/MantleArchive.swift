@@ -1,9 +1,9 @@
 import Foundation
 
-/// A keyed archive as Mantle wrote it, put together byte by byte: nothing of the library takes part.
+/// A keyed archive in Mantle's form, built byte by byte without the library.
 ///
-/// The form of the bytes is that of CFBinaryPList.c: a marker and a content for each object, their offsets, and a trailer
-/// of 32 bytes. References take two bytes here, offsets four.
+/// The format follows CFBinaryPList.c: a marker and a content for each object, their offsets, and a trailer of 32 bytes.
+/// References have two bytes here, and offsets four.
 struct MantleArchive {
   indirect enum Node {
     case string(String)
@@ -17,10 +17,10 @@ struct MantleArchive {
 
   private var objects: [Node] = [.string("$null")]
 
-  /// nil.
+  /// The reference to nil.
   let null = Node.uid(0)
 
-  /// A boxed value, or anything else that is an object of its own.
+  /// Adds a boxed value or any other object.
   mutating func object(_ node: Node) -> Node {
     objects.append(node)
     return .uid(objects.count - 1)
@@ -37,7 +37,7 @@ struct MantleArchive {
       ]))
   }
 
-  /// An object whose fields follow, since it refers to itself or to one that comes later.
+  /// Adds an object whose fields are set later, because it refers to itself or to a later object.
   mutating func reserve() -> Node { object(.dictionary([])) }
 
   mutating func set(_ object: Node, _ type: Node, version: Int64?, _ fields: [(String, Node)]) {
@@ -46,7 +46,7 @@ struct MantleArchive {
     objects[number] = .dictionary([("$class", type)] + versions + fields)
   }
 
-  /// A model: its version, boxed, and one entry for each property.
+  /// Adds a model with its boxed version and an entry per property.
   mutating func model(_ type: Node, version: Int64?, _ fields: [(String, Node)]) -> Node {
     let model = reserve()
     set(model, type, version: version, fields)
@@ -65,7 +65,7 @@ struct MantleArchive {
       .dictionary([("$class", type), ("NS.keys", .array(keys)), ("NS.objects", .array(members.map(\.1)))]))
   }
 
-  /// The file with an object under `root`. Mutating, so that the object may be made in the call.
+  /// The file with an object under `root`. Mutating, so that the argument can add objects.
   mutating func data(_ root: Node) -> Data {
     var bytes = PropertyListBytes()
     let top = bytes.add(

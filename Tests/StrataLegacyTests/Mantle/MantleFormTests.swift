@@ -4,7 +4,7 @@ import StrataTestSupport
 import StrataCore
 import Testing
 
-/// Archives as Mantle wrote them, of bytes that nothing of the library made.
+/// Archives in Mantle's form, built without the library.
 @Suite("Mantle's archives", .serialized)
 struct MantleFormTests {
   private static func decode<T: Archivable>(
@@ -22,7 +22,7 @@ struct MantleFormTests {
     archiveError { try decode(type, data) }
   }
 
-  /// The archive of one task.
+  /// The archive of a task.
   private static func task(
     version: Int64?, name: String = "GHTask", _ fields: (inout MantleArchive) -> [(String, MantleArchive.Node)]
   ) -> Data {
@@ -96,7 +96,7 @@ struct MantleFormTests {
     let data = Self.task(version: 2) { [("title", $0.null), ("count", $0.null), ("byName", $0.null)] }
     #expect(try Self.decode(MantleTask.self, data) == MantleTask())
     #expect(try Self.decode(MantleTask.self, Self.task(version: 2) { _ in [] }) == MantleTask())
-    // What is written for an old program skips it again.
+    // The archive for an old program omits it as well.
     let written = try KeyedArchive(ArchiveEncoder().encodeKeyed(MantleTask(title: nil)))
     #expect(written.graph.objects.first?["title"] == nil)
   }
@@ -129,14 +129,14 @@ struct MantleFormTests {
       let pair = archive.model(type, version: 1, fields)
       #expect(try Self.decode(Pair.self, archive.data(pair)).weakModel == nil)
     }
-    // Written: nothing else refers to the object, so neither does the archive.
+    // When it is written, nothing else refers to the object, so the archive omits it.
     let (pair, memo) = (Pair(), Memo())
     pair.weakModel = memo
     let alone = try KeyedArchive(ArchiveEncoder().encodeKeyed(pair))
     #expect(alone.graph.objects.count == 1 && alone.graph.objects[0]["weakModel"] == nil)
   }
 
-  /// What an array of models of two classes is.
+  /// An element of an array with models of two classes.
   struct PairOrMemo: Archivable {
     var pairs: [Pair] = []
     var memos: [Memo] = []
@@ -202,7 +202,7 @@ struct MantleFormTests {
     let first = try #require(animals[0] as? Puppy)
     #expect(first.name == "Tim" && first.breed == "pug" && first.weeks == 8 && first.friend === animals[1])
     #expect(type(of: animals[1]) == Dog.self && type(of: animals[2]) == Animal.self && animals[2].name == "Ape")
-    // The other way round: the class of the object is written, with its superclasses.
+    // In the other direction, the class of the object is written with its superclasses.
     let again = try KeyedArchive(ArchiveEncoder(subclasses: decoder.subclasses).encodeKeyed(animals))
     #expect(again.classChain(of: "Puppy") == ["Puppy", "Dog", "Animal", "NSObject"])
     let copy = try decoder.decode([Animal].self, fromKeyed: again)
@@ -272,7 +272,7 @@ struct MantleFormTests {
 
   // MARK: The form before 0.4
 
-  /// A dictionary in the form of JSON under the only key beside the version.
+  /// The dictionary in JSON form, under the only key apart from the version.
   private static func old(
     _ name: String, version: Int64?, _ members: (inout MantleArchive) -> [(String, MantleArchive.Node)]
   ) -> Data {
@@ -301,7 +301,7 @@ struct MantleFormTests {
     let data = Self.old("Memo.Old", version: version) { [("t", $0.string("abc")), ("n", $0.string("12"))] }
     var report = DecodingReport()
     let memo = try Self.decode(MantleMemo.self, data, &report)
-    // A version at which the field had its new name has no step that takes the old one.
+    // A version at which the field already had its new name has no step for the old one.
     #expect(memo == MantleMemo(text: version < 2 ? "abc" : "", pages: 12))
     #expect(report.upgrades.map(\.fromVersion) == [Int(version)])
   }

@@ -64,7 +64,7 @@ func exportIncidents(_ incidents: [Incident]) throws -> Data {
 
 @Suite("Docs/Migrating.md")
 struct MantleMigrationTests {
-  /// What the old app wrote at each of its versions; `nil` is the form before Mantle 0.4.
+  /// The archive of the old app at each of its versions; `nil` is the form before Mantle 0.4.
   private static func file(_ version: Int64?) -> Data {
     var archive = MantleArchive()
     let type = archive.type("GHIncident")
@@ -88,7 +88,7 @@ struct MantleMigrationTests {
       incident = archive.model(
         type, version: 1, [("number", number), ("summary", title), ("state", closed), ("labels", labels)])
     case let version?:
-      // Equal numbers are one object, and the first was a boolean.
+      // Equal numbers are one object, and the first one was a boolean.
       let flag = archive.object(.bool(true))
       incident = archive.model(
         type, version: version,
@@ -133,7 +133,7 @@ struct MantleMigrationTests {
   func text() throws {
     let page = try Repository.text("Docs/Migrating.md")
     let program = try #require(Repository.examples("Migrating").first)
-    // The page tells the steps between its parts, so each part is compared.
+    // The page describes the steps between its parts, so each part is compared separately.
     let blocks = page.components(separatedBy: "```swift\n").map { $0.components(separatedBy: "\n```")[0] }
     let parts = program.components(separatedBy: "\n\n").filter { !$0.isEmpty }
     for part in parts {

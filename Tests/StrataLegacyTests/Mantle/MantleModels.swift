@@ -2,13 +2,13 @@ import Foundation
 import Strata
 import StrataCore
 
-/// How often code of models ran, for tests that must see that it did not.
+/// Counts the calls of the models' code, for tests that expect none.
 enum MantleCount {
   static let made = Mutex(0)
   static let hooks = Mutex(0)
 }
 
-/// A model of an app that used Mantle, at version 2 of it.
+/// A model of an app that used Mantle, at version 2.
 @Model(version: 2, name: "MantleTask", formerNames: ["OldTask"])
 struct MantleTask: LegacyModel, KeyMigrating, PostDecoding, Validating, Equatable {
   var title: String? = "untitled"
@@ -42,7 +42,7 @@ enum MantleKind: String, Archivable, CaseAliasing {
   static var formerRawValues: [String: MantleKind] { ["hot": .urgent] }
 }
 
-/// A model with a hook of its own for the oldest form.
+/// A model with a hook for the oldest form.
 @Model(version: 3, name: "MantleMemo")
 struct MantleMemo: LegacyModel, Migratable, Equatable {
   var text = ""
@@ -66,7 +66,7 @@ struct MantleMemo: LegacyModel, Migratable, Equatable {
   }
 }
 
-/// A model that has a field under the key of the oldest form.
+/// A model whose field has the key of the oldest form.
 @Model(version: 1, name: "MantleLetter")
 struct MantleLetter: Equatable {
   var externalRepresentation: String

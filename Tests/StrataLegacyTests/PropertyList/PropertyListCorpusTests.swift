@@ -4,11 +4,11 @@ import StrataLegacy
 import StrataTestSupport
 import Testing
 
-/// A property list of the corpus, as its index tells of it.
+/// A property list of the corpus, as its index describes it.
 private struct CorpusList: Sendable, CustomTestStringConvertible {
   let path: String
   let kind: String
-  /// Whether Python's plistlib reads it.
+  /// Whether Python's plistlib accepts it.
   let parses: Bool
   let isList: Bool
 
@@ -26,10 +26,10 @@ private struct CorpusList: Sendable, CustomTestStringConvertible {
 
 @Suite("Property lists of the corpus", .readsCorpus)
 struct PropertyListCorpusTests {
-  /// Read here, though Python refuses them: text marked as ASCII that is UTF-8, and a NUL byte after the end.
+  /// Accepted here, although Python rejects them: UTF-8 text marked as ASCII, and a NUL byte after the end.
   static let onlyReadHere = ["joeferner__0cbf22d2__sample1.bplist", "cjwl__18c0446d__Cocotron.keyedArchive"]
 
-  /// Lists among the hostile ones that are right: no document type, and a comment in an empty key.
+  /// Valid lists among the hostile ones: one without a document type, and one with a comment in an empty key.
   static let harmless = ["DHowett__2c27698a__s01.plist", "DHowett__32a312e8__s04.plist"]
 
   static func isRead(_ path: String, parses: Bool, isHostile: Bool) -> Bool {
@@ -44,7 +44,7 @@ struct PropertyListCorpusTests {
     for entry in CorpusList.all {
       let data = try entry.data()
       if Self.isRead(entry.path, parses: entry.parses, isHostile: entry.kind == "plist-hostile") {
-        // The archives of parser-fixture-bad are wrong as archives and right as property lists.
+        // The files of parser-fixture-bad are invalid archives, but valid property lists.
         let list = try #require(try? PropertyListReader().read(data), "\(entry.path)")
         let written = try PropertyListWriter().write(list)
         #expect(try PropertyListReader().read(written) == list, "\(entry.path)")
@@ -52,7 +52,7 @@ struct PropertyListCorpusTests {
         read += 1
       } else {
         let error = #expect(throws: ArchiveError.self, "\(entry.path)") { try PropertyListReader().read(data) }
-        // A quotation mark that nothing closes takes the rest of the text with it.
+        // An unclosed quotation mark swallows the rest of the text.
         let codes: [ArchiveError.Code] = entry.isList ? [.damaged, .truncated] : [.notAnArchive]
         #expect(error.map { codes.contains($0.code) } == true, "\(entry.path): \(error?.reason ?? "")")
         #expect(error?.byteOffset.map { $0 <= data.count } == true, "\(entry.path)")
@@ -67,7 +67,7 @@ struct PropertyListCorpusTests {
   func sameAsPython() throws {
     let entries = Effort.sample(60, of: CorpusList.all.filter(\.isList))
     let paths = try entries.map { try Corpus.url($0.path).path }
-    // Of the hostile ones, one makes plistlib count for ever.
+    // One of the hostile lists makes plistlib run forever.
     let known = zip(entries, paths).filter { $0.0.parses && $0.0.kind != "plist-hostile" }
     guard let lines = try python(known.map(\.1)) else {
       print("SKIPPED: python3 is not there, so property lists were not compared with plistlib")
@@ -110,7 +110,7 @@ struct PropertyListCorpusTests {
     }
   }
 
-  /// What `Tests/Interop/plist_json.py` prints; `nil` where there is no Python.
+  /// The output of `Tests/Interop/plist_json.py`, or `nil` if Python is missing.
   private func python(_ paths: [String]) throws -> [String]? {
     try withFolder { folder in
       let (input, output) = (folder.appending(path: "in"), folder.appending(path: "out"))
@@ -124,14 +124,14 @@ struct PropertyListCorpusTests {
       process.standardOutput = try FileHandle(forWritingTo: output)
       guard (try? process.run()) != nil else { return nil }
       process.waitUntilExit()
-      // What env answers where the program is not found.
+      // The exit code of env if it does not find the program.
       if process.terminationStatus == 127 { return nil }
       #expect(process.terminationStatus == 0)
       return try String(contentsOf: output, encoding: .utf8).split(separator: "\n").map(String.init)
     }
   }
 
-  /// The same form that the script gives.
+  /// The value in the script's form.
   private func plain(_ list: PropertyList, _ number: Int) -> ArchiveValue {
     switch list.objects[number] {
     case .null: return .null

@@ -9,7 +9,7 @@ private let small = """
   <key>b</key><date>2001-01-01T00:00:00Z</date></dict></plist>
   """
 
-/// A binary property list of the bytes given, with a table and a trailer that say what the test says.
+/// A binary property list with the given bytes, table and trailer.
 private func binary(
   _ objects: [UInt8], offsets: [UInt8], offsetSize: UInt8 = 1, referenceSize: UInt8 = 1, count: UInt64? = nil,
   root: UInt64 = 0, table: UInt64? = nil
@@ -61,7 +61,7 @@ struct PropertyListDamageTests {
           let list = try PropertyListReader().read(flipped)
           read += 1
           let written = try PropertyListWriter().write(list)
-          // Not the tables, since a number that is none equals nothing.
+          // Bytes are compared instead of tables, because NaN equals nothing.
           #expect(try PropertyListWriter().write(PropertyListReader().read(written)) == written)
           _ = try? PropertyListReader().value(of: list)
         } catch let error as ArchiveError {
@@ -100,25 +100,25 @@ struct PropertyListDamageTests {
   @Test(
     "X-7: what claims more than there is, or what is not there, is refused",
     arguments: [
-      // Lengths, with eight bytes after the marker, that no file has.
+      // Lengths of eight bytes that exceed any file.
       binary([0xAF, 0x13, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], offsets: [8]),
       binary([0x4F, 0x13, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], offsets: [8]),
       binary([0x6F, 0x13, 0x80, 0, 0, 0, 0, 0, 0, 0], offsets: [8]),
       binary([0xDF, 0x13, 0x80, 0, 0, 0, 0, 0, 0, 1], offsets: [8]), binary([0xAF, 0x12, 0, 0xFF, 0, 0], offsets: [8]),
       binary([0x5F, 0x10], offsets: [8]), binary([0x5F, 0x14, 0, 0], offsets: [8]), binary([0x54, 65], offsets: [8]),
-      // Places and numbers out of range.
+      // Offsets and numbers out of range.
       binary([0x09], offsets: [7]), binary([0x09], offsets: [9]), binary([0x09], offsets: [255]),
       binary([0xA1, 1], offsets: [8]), binary([0x09], offsets: [8], root: 1), binary([0x09], offsets: [8], count: 0),
       binary([0x09], offsets: [8], count: .max), binary([0x09], offsets: [8], table: .max),
       binary([0x09], offsets: [8], table: 8), binary([0x09], offsets: [8, 8], count: 1),
       binary([0x09], offsets: [8], offsetSize: 0, count: 1), binary([0x09], offsets: [8], offsetSize: 9, count: 1),
       binary([0x09], offsets: [8], referenceSize: 0), binary([0x09], offsets: [8], referenceSize: 200),
-      // Markers and contents that the format does not have.
+      // Markers and contents that the format does not define.
       binary([0x01], offsets: [8]), binary([0x70], offsets: [8]), binary([0xF0], offsets: [8]),
       binary([0x15] + [UInt8](repeating: 0, count: 32), offsets: [8]), binary([0x21, 0, 0], offsets: [8]),
       binary([0x88] + [UInt8](repeating: 0, count: 9), offsets: [8]), binary([0x51, 0xFF], offsets: [8]),
       binary([0x61, 0xD8, 0], offsets: [8]), binary([0x33, 0x7F, 0xF0, 0, 0, 0, 0, 0, 0], offsets: [8]),
-      // Circles, which a value cannot hold.
+      // Cycles, which a value cannot contain.
       binary([0xA1, 0], offsets: [8]), binary([0xA1, 1, 0xD1, 0, 0], offsets: [8, 10]),
     ])
   func hostile(data: Data) {
@@ -142,7 +142,7 @@ struct PropertyListDamageTests {
     #expect(code(text) == .damaged)
   }
 
-  @Test("What is shared again and again does not become a value", .tags(.long), .longRunsOnly)
+  @Test("An object that is shared too many times is not decoded", .tags(.long), .longRunsOnly)
   func sharing() throws {
     var objects: [PropertyList.Object] = (1...60).map { .array([$0, $0, $0, $0]) }
     objects.append(.string("lol"))

@@ -140,7 +140,7 @@ struct PropertyListTests {
     #expect(error?.reason.contains(name) == true, "\(error?.reason ?? "")")
   }
 
-  @Test("What is shared stands once for each reference; keys that are no strings make a map")
+  @Test("A shared object is repeated for each reference; a dictionary with other keys than strings becomes a map")
   func values() throws {
     let shared = PropertyList(objects: [.array([1, 1]), .array([2]), .uid(3)], root: 0)
     #expect(try PropertyListReader().value(of: shared) == [[["CF$UID": 3]], [["CF$UID": 3]]])

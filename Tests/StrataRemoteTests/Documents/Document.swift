@@ -2,7 +2,7 @@ import GRDB
 import StrataCore
 import StrataStore
 
-/// A record that holds a JSON value of any shape.
+/// A record with a JSON value of any shape.
 struct Document: DescribedModel, Entity, Equatable {
   var id: String
   var value: ArchiveValue

@@ -32,7 +32,7 @@ struct DocumentTests {
     try await entities.save(document, base: fetched)
   }
 
-  @Test("What was changed is sent as a merge patch of the document, at any depth, and comes back merged")
+  @Test("Changes are sent as a merge patch of the document, at any depth, and the response is merged")
   func sending() async throws {
     try await remote.refresh(Document.self)
     try await set("1") { value in

@@ -6,7 +6,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// What servers said about a resource, one time after the other, refreshed into a store in which it is edited in between.
+/// Recorded responses for a resource, refreshed one after the other into a store with edits in between.
 @Suite("Recorded sequences, refreshed with edits in between", .readsCorpus)
 struct RecordedSequenceTests {
   @Test(
@@ -23,19 +23,19 @@ struct RecordedSequenceTests {
 
   @Test func someWereFound() { #expect(RecordedSequence.all.count > 50) }
 
-  /// The document of a resource; `nil` for anything else than an object.
+  /// The document of a resource, or `nil` if it isn't an object.
   private static func record(_ document: ArchiveValue) -> ArchiveValue? {
     guard case .object = document else { return nil }
     return document
   }
 }
 
-/// One run of a sequence. What the store is to hold is worked out here by paths, without any merging.
+/// One run of a sequence. The expected content of the store is computed here by paths, without merging.
 private struct SequenceRun {
   private let documents: [ArchiveValue]
   private let label: String
   private var random: SeededRandom
-  /// The edits that the server does not have, by path; `nil` for what was taken away.
+  /// The edits that the server lacks, by path. A removal is `nil`.
   private var edits: [[String]: ArchiveValue?] = [:]
 
   init(_ documents: [ArchiveValue], seed: UInt64, name: String) {
@@ -71,7 +71,7 @@ private struct SequenceRun {
     for conflict in try await remote.conflicts() { try await remote.resolve(conflict, .local) }
     try await remote.send()
     let left = try await remote.changes()
-    // Servers send null, which a merge patch cannot put back where they have dropped the key since.
+    // Servers send null, which a merge patch cannot restore if the server has dropped the key since.
     if let change = left.first {
       #expect(change.state == .refused && "\(change)".contains("a merge patch cannot say"), "\(label): \(change)")
       return
@@ -80,7 +80,7 @@ private struct SequenceRun {
     for (path, value) in edits { #expect(Self.value(arrived, path) == value, "\(label): \(path) did not arrive") }
   }
 
-  /// Changes, takes away and adds a few keys.
+  /// Changes, removes and adds a few keys.
   private mutating func edit(_ entities: EntityStore) async throws {
     guard var document = try await entities.fetchOne(Document.all()) else { return }
     let fetched = document
@@ -114,7 +114,7 @@ private struct SequenceRun {
       }
     }
     let touched = Array(edits.keys) + conflicts
-    // Keys that the server no longer lists stay: the value is a dictionary of any keys.
+    // Keys that the server no longer lists are kept, because the value is a dictionary.
     for leaf in Self.leaves(server)
     where Self.value(server, leaf) != [:] && !touched.contains(where: { Self.overlaps($0, leaf) }) {
       #expect(Self.value(row, leaf) == Self.value(server, leaf), "\(label): \(leaf) is not what the server said")
@@ -135,7 +135,7 @@ private struct SequenceRun {
     String(decoding: try JSONWriter().write([["id": "7", "value": document]]), as: UTF8.self)
   }
 
-  /// The paths of all that is no object with keys.
+  /// The paths of all values except objects with keys.
   private static func leaves(_ value: ArchiveValue, _ path: [String] = []) -> [[String]] {
     guard case .object(let object) = value, !object.isEmpty else { return [path] }
     return object.entries.flatMap { leaves($0.value, path + [$0.key]) }
@@ -154,7 +154,7 @@ private struct SequenceRun {
     return .object(object)
   }
 
-  /// Whether one path leads through the other's end.
+  /// Whether one path is a prefix of the other, or both are equal.
   private static func overlaps(_ one: [String], _ other: [String]) -> Bool {
     zip(one, other).allSatisfy { $0 == $1 }
   }

@@ -127,7 +127,7 @@ struct HTTPClientTests {
 
   private struct Foreign: Error {}
 
-  /// A session that was invalidated throws `CancellationError`s, for one.
+  /// For example, an invalidated session throws a `CancellationError`.
   @Test(arguments: [Foreign(), CancellationError(), URLError(.cannotFindHost)] as [any Error])
   func whatATransportThrowsIsNotConnected(thrown: any Error) async throws {
     let transport = ScriptedTransport { request, number in
@@ -147,7 +147,7 @@ struct HTTPClientTests {
     let client = client(
       ScriptedTransport { _, _ in
         begun.open()
-        // Its end is the cancellation.
+        // Ends only by cancellation.
         try? await Task.sleep(for: .seconds(1000))
         throw Foreign()
       })

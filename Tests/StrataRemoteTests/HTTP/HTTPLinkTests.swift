@@ -4,7 +4,7 @@ import Testing
 @testable import StrataRemote
 
 struct HTTPLinkTests {
-  /// Among them the examples of RFC 8288, section 3.5.
+  /// Includes the examples of RFC 8288, section 3.5.
   @Test(arguments: [
     (
       "<http://example.com/TheBook/chapter2>; rel=\"previous\"; title=\"previous chapter\"",

@@ -8,7 +8,7 @@ import Testing
 struct RemoteAuthenticationTests {
   private struct Refused: Error {}
 
-  /// A server that takes one token, and an application that gets tokens.
+  /// A server that accepts one token, and an application that renews tokens.
   private final class Tokens: Sendable {
     let state = Mutex((current: "t1", valid: "t2", refreshes: [String]()))
 
@@ -17,7 +17,7 @@ struct RemoteAuthenticationTests {
     func transport(_ gate: Gate? = nil, rejecting count: Int = 0) -> ScriptedTransport {
       ScriptedTransport { request, number in
         let isValid = self.state.withLock { request.headers.values(of: "Authorization") == ["Bearer \($0.valid)"] }
-        // All of them have been rejected before the first one hears of it.
+        // All requests have been rejected before the first one receives its response.
         if number == count { gate?.open() }
         if !isValid { try await gate?.wait() }
         return HTTPResponse(isValid ? 200 : 401, url: request.url)
@@ -57,7 +57,7 @@ struct RemoteAuthenticationTests {
     }
     #expect(tokens.refreshes == ["t1"])
     #expect(transport.requests.count == 100)
-    // The application may not have stored it, which is no reason to renew it again.
+    // The application may not have stored the token. It must not be renewed again for that reason.
     #expect(try await client.send(request).status == 200)
     #expect(tokens.refreshes == ["t1"] && transport.requests.count == 101)
   }

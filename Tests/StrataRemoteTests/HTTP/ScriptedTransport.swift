@@ -3,7 +3,7 @@ import StrataCore
 
 @testable import StrataRemote
 
-/// A transport without a network: a closure answers.
+/// A transport without a network. A closure returns the responses.
 final class ScriptedTransport: HTTPTransport {
   typealias Script = @Sendable (HTTPRequest, _ number: Int) async throws -> HTTPResponse
 
@@ -12,7 +12,7 @@ final class ScriptedTransport: HTTPTransport {
 
   init(_ script: @escaping Script) { self.script = script }
 
-  /// What was sent, in its order.
+  /// The requests in the order in which they were sent.
   var requests: [HTTPRequest] { sent.withLock { $0 } }
 
   func send(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse {
@@ -24,7 +24,7 @@ final class ScriptedTransport: HTTPTransport {
   }
 }
 
-/// A clock whose waits take no time, and are written down.
+/// A clock that records waits and returns from them at once.
 final class ScriptedClock: Sendable {
   private let state = Mutex((now: Date(timeIntervalSince1970: 784_111_777), waits: [Duration]()))
 
@@ -47,24 +47,24 @@ final class ScriptedClock: Sendable {
   }
 }
 
-/// Lets tasks wait until somebody opens it.
+/// Suspends tasks until it is opened.
 final class Gate: Sendable {
   private let shared = SharedTask<Void>(isCancelledWithTheLast: false)
 
   func open() { shared.start {} }
 
-  /// Throws `CancellationError` where the caller is cancelled before it opens.
+  /// Throws `CancellationError` if the caller is cancelled before the gate opens.
   func wait() async throws {
     guard let place = shared.reserve() else { return }
     try await shared.value(at: place)
   }
 }
 
-/// Lets other tasks run until something is so; `false` where it is not after very many turns.
+/// Lets other tasks run until a condition holds. Returns `false` if it does not hold after many turns.
 func eventually(_ isSo: () async -> Bool) async -> Bool {
   for _ in 0..<2000 {
     if await isSo() { return true }
-    // Cut short only by cancellation, which ends the test anyway.
+    // Only cancellation ends the sleep early, and the test with it.
     try? await Task.sleep(for: .milliseconds(2))
   }
   return false

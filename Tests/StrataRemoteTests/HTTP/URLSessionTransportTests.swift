@@ -10,7 +10,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// The transport against servers on the loopback address that break what can be broken.
+/// Tests the transport with servers on the loopback address that misbehave in every way.
 @Suite(.timeLimit(.minutes(20)))
 struct URLSessionTransportTests {
   private let transport = URLSessionTransport()
@@ -149,7 +149,7 @@ struct URLSessionTransportTests {
     #expect(await failure(HTTPRequest("GET", try server.url()))?.code == .invalidResponse)
   }
 
-  /// On Linux the session tells such errors apart by their wording alone, so the code is one of two.
+  /// On Linux the session distinguishes such errors only by their text, so either code is accepted.
   @Test func aLengthThatIsNoNumberIsAnError() async throws {
     let server = try raw("HTTP/1.1 200 OK\r\nContent-Length: abc\r\n\r\n{}")
     defer { server.stop() }
@@ -176,7 +176,7 @@ struct URLSessionTransportTests {
     #expect(try await send(HTTPRequest("GET", try server.url()), limit: 10_000).body.count == 10_000)
   }
 
-  /// 10,000 times the letter a.
+  /// The letter a, 10,000 times.
   private static let packed = "H4sIAAAAAAACA+3BAQ0AAADCoKzvX8IcbkABAAAAAAAAAADAvwGX1H5GECcAAA=="
 
   private func gzipServer() async throws -> FaultServer {
@@ -203,7 +203,7 @@ struct URLSessionTransportTests {
     #expect(sent.withLock { $0 } < total, "sent \(sent.withLock { $0 }) of \(total)")
   }
 
-  /// The server says no more, and does not close: only the count can end the request.
+  /// The server sends nothing more and does not close. Only the byte count can end the request.
   @Test(arguments: [
     "HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n",
     "HTTP/1.1 404 X\r\nContent-Length: 1000000000000\r\n\r\n",
@@ -238,7 +238,7 @@ struct URLSessionTransportTests {
     #expect(await eventually { server.openConnections == 0 })
   }
 
-  /// Not more than a little of it: the session keeps it, and copies the whole for each part that comes.
+  /// The limit is low, because the session buffers the content and copies it for each part that arrives.
   @Test(arguments: ["Connection: close", "Content-Length: 1000000000"])
   func theContentOfARedirectionHasItsLimit(length: String) async throws {
     let server = try RawServer { connection in
@@ -306,7 +306,7 @@ struct URLSessionTransportTests {
     #expect(isEmpty)
   }
 
-  /// The session reads a fast answer, say, and all that waits for it waits.
+  /// For example, the session may be busy with another response while the request waits.
   @Test func whatEndsBeforeItsTaskIsMadeMakesNone() async throws {
     let server = try raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     defer { server.stop() }
@@ -337,7 +337,7 @@ struct URLSessionTransportTests {
     let server = try RawServer { $0.waitForEnd() }
     defer { server.stop() }
     #expect(await failure(HTTPRequest("GET", try server.url()), timeout: .milliseconds(100))?.code == .timedOut)
-    // The connection is closed, too.
+    // The connection is closed as well.
     #expect(await eventually { server.openConnections == 0 })
   }
 
@@ -507,7 +507,7 @@ struct URLSessionTransportTests {
       let before = ended.counts.withLock { $0.all }
       for number in 0..<20 {
         let pause = random.below(8000)
-        // However fast or slow the machine is, the held answers end by cancellation alone, and the first request has its answer.
+        // On any machine, held responses end only by cancellation, and the first request receives its response.
         let asked = number < 15 ? url : held
         let task = Task {
           do {
@@ -520,12 +520,12 @@ struct URLSessionTransportTests {
         }
         guard number > 0 else { continue }
         Task {
-          // Nobody cancels this one.
+          // This task is never cancelled.
           try? await Task.sleep(for: .microseconds(pause))
           task.cancel()
         }
       }
-      // Looked at from outside, so that a task that hangs is a failure and no endless wait.
+      // Checked from outside, so that a task that hangs is a failure instead of an endless wait.
       guard await eventually({ ended.counts.withLock { $0.all } == before + 20 }) else {
         Issue.record("only \(ended.counts.withLock { $0.all }) of \(before + 20) ended; \(random)")
         return

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataRemote
 
-/// Which answers count, and for whom.
+/// Which responses are merged, and for which account.
 @Suite("HTTP rules: answers", .timeLimit(.minutes(20)))
 struct AnswerRulesTests {
   @Test(
@@ -99,12 +99,12 @@ struct AnswerRulesTests {
     let desk = try await Desk { request, _ in
       request.answered(#"{"id": "7", "title": null, "todos": [{"id": "8", "title": "eight"}]}"#)
     }
-    // Whether a title may be null is up to the model.
+    // The model decides whether a title may be null.
     _ = try? await desk.remote.refresh(Todo.self, .one("7"))
     #expect(try await !desk.ids().contains("8"))
   }
 
-  @Test("A failed refresh is told, and thrown by fetch after what is kept")
+  @Test("A failed refresh is an event, and fetch throws it after the cached rows")
   func failuresAreTold() async throws {
     let desk = try await Desk { request, _ in request.answered(status: 500) }
     let events = desk.remote.events()
@@ -122,7 +122,7 @@ struct AnswerRulesTests {
 
   // MARK: Order
 
-  /// Two refreshes, of which the first is answered last.
+  /// Starts two refreshes. The first one is answered last.
   private func reordered(_ slow: String, _ fast: String, _ headers: HTTPHeaders = [:]) async throws -> (
     Desk, RemoteRefresh
   ) {
@@ -150,7 +150,7 @@ struct AnswerRulesTests {
     let (desk, first) = try await reordered(old, new, ["ETag": "\"fast\""])
     #expect((first.inserted, first.updated, first.deleted, first.passedOver) == (0, 0, 0, 2))
     #expect(try await desk.titles() == ["new", "new", "new"])
-    // What the newer one left is what counts.
+    // The headers of the newer response are used.
     #expect(try await desk.remote.refresh(Todo.self).outcome == .notModified)
     #expect(desk.requests.last?.conditions == ["If-None-Match: \"fast\""])
   }
@@ -172,12 +172,12 @@ struct AnswerRulesTests {
     gate.open()
     #expect(try await slow.value.inserted == 0)
     #expect(try await desk.ids() == ["2"])
-    // By an answer to a later request it can.
+    // A response to a later request can insert it again.
     _ = try await desk.remote.apply(Data(Desk.list("1").utf8), to: Todo.self)
     #expect(try await desk.ids() == ["1", "2"])
   }
 
-  @Test("An answer that was overtaken, and says something about others, leaves no copy that confirms it")
+  @Test("An outdated answer with other records leaves no copy that confirms it")
   func olderAnswersAndCopies() async throws {
     let (desk, first) = try await reordered(Desk.list("1", "2"), "[]", ["ETag": "\"fast\""])
     #expect(first.inserted == 2)
@@ -245,12 +245,12 @@ struct AnswerRulesTests {
           }
         }
         Task {
-          // What comes of each does not matter here; that it ends does.
+          // Each task must end. Its result does not matter.
           _ = try? await task.value
           ended.add("")
         }
         Task {
-          // Nobody cancels this one.
+          // This task is never cancelled.
           try? await Task.sleep(for: .microseconds(pause))
           task.cancel()
         }
@@ -293,7 +293,7 @@ struct AnswerRulesTests {
     #expect(error?.code == .accountChanged)
     #expect(try await desk.ids() == ["7"])
     #expect(desk.requests.map { $0.headers["Authorization"] } == ["Bearer ann", "Bearer ann"])
-    // What Ann was told is no copy of Bob's; what the server says to that is not of interest.
+    // Ann's response is not used as a copy for Bob. The server's response to Bob does not matter.
     let last = try? await desk.remote.refresh(Todo.self, target)
     #expect(last?.outcome != .notModified && desk.requests.last?.conditions == [])
     #expect(desk.requests.last?.headers["Authorization"] == "Bearer bob")

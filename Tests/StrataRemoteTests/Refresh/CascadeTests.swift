@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-/// A list whose elements are deleted with their place in it.
+/// A list whose elements are deleted when they are removed from it.
 struct Album: DescribedModel, Entity, Equatable {
   var id: String
   var name: String
@@ -29,7 +29,7 @@ struct Track: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "track")
 }
 
-/// What leads to a track, and goes with it.
+/// A record that refers to a track and is deleted with it.
 struct Mark: DescribedModel, Entity, Equatable {
   var id: String
   var text: String
@@ -107,7 +107,7 @@ struct CascadeTests {
   }
 
   @Test(
-    "A record that other rows lead to stays, however the table checks that, and the rest of the list is merged",
+    "A referenced record is kept, however the table enforces it, and the rest of the list is merged",
     arguments: ["", "ON DELETE RESTRICT", "DEFERRABLE INITIALLY DEFERRED"], [false, true])
   func restricted(_ foreignKey: String, _ makesWay: Bool) async throws {
     let (server, queue, entities, remote) = try await Self.shop(foreignKey)
@@ -118,7 +118,7 @@ struct CascadeTests {
     #expect(try await Self.rows(queue) == ["A", "B2", "C", "Hm"] + (makesWay ? ["Mine"] : []) + ["One", "Two"])
   }
 
-  @Test("A record that was made here is not taken back while rows lead to it")
+  @Test("A locally created record is not discarded while rows refer to it")
   func discarding() async throws {
     let (_, queue, entities, remote) = try await Self.shop()
     try await entities.save(Album(id: "n", name: "New"))
@@ -134,7 +134,7 @@ struct CascadeTests {
   }
 
   @Test(
-    "What a list no longer has is deleted with its place in it, but for what has not been sent",
+    "A record that a list no longer has is deleted with its place in it, unless it has unsent changes",
     arguments: ["UPDATE track SET title = 'Mine' WHERE id = '1'", "UPDATE mark SET text = 'Mine'"])
   func lists(_ sql: String) async throws {
     let (server, queue, _, remote) = try await Self.shop()

@@ -14,7 +14,7 @@ struct ChangeNotingTests {
     return office
   }
 
-  /// What is in the tables beside those of the app.
+  /// The rows of the tables that the store added to the app's.
   private func noted(_ office: Office) async throws -> [String] {
     try await office.writer.read { db in
       try Row.fetchAll(
@@ -69,7 +69,7 @@ struct ChangeNotingTests {
     #expect(office.server.json("todos", "1")?["description"] == "y")
   }
 
-  @Test("A table that was made anew has no triggers: that is an error, and no edit that nobody noted is written over")
+  @Test("A recreated table has no triggers: that is an error, and no unrecorded edit is overwritten")
   func droppedTable() async throws {
     let office = try await office()
     try await office.writer.write { db in
@@ -103,7 +103,7 @@ struct ChangeNotingTests {
     #expect(try await noted(office) == [])
   }
 
-  @Test("What is rolled back is not noted, and what goes with a row that is replaced is")
+  @Test("Changes that are rolled back are not recorded, and deletions by replacing a row are")
   func rollbacks() async throws {
     let office = try await Office(
       ModelServer([

@@ -4,7 +4,6 @@ import StrataCore
 import StrataRemote
 import StrataStore
 
-/// A member of a team.
 struct Member: DescribedModel, Entity, Equatable {
   var id: String
   var name: String
@@ -16,7 +15,7 @@ struct Member: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "member")
 }
 
-/// A team with a relation to one and a list, and a date.
+/// A team with a to-one relation, a list and a date.
 struct Team: DescribedModel, Entity, Equatable {
   var id: String
   var name: String
@@ -33,14 +32,14 @@ struct Team: DescribedModel, Entity, Equatable {
     relations: ["lead": .toOne("leadID"), "members": .toMany(foreignKey: "teamID", order: .by("name"))])
 }
 
-/// A store with teams and members, and a server.
+/// A store with teams and members, and its server.
 struct Club {
   let server: ModelServer
   let queue: DatabaseQueue
   let entities: EntityStore
   let remote: RemoteStore
 
-  /// - Parameter byID: whether JSON holds relations as ids.
+  /// - Parameter byID: whether relations are ids in JSON.
   init(_ lists: [String: String], byID: Bool = false, _ configure: (inout RemoteConfiguration) -> Void = { _ in })
     async throws
   {

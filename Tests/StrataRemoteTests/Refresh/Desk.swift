@@ -5,7 +5,7 @@ import StrataStore
 
 @testable import StrataRemote
 
-/// A store with tasks and projects, whose server is a closure.
+/// A store with tasks and projects. A closure is its server.
 struct Desk {
   let office: Office
   let transport: ScriptedTransport
@@ -31,7 +31,7 @@ struct Desk {
 
   func titles() async throws -> [String] { try await office.todos().map(\.title) }
 
-  /// Mappers with another one for tasks.
+  /// The mappers with a different one for tasks.
   static func mappers(_ pagination: RemotePagination) -> [EntityMapper] {
     [
       Office.mappers[0],
@@ -40,7 +40,7 @@ struct Desk {
     ]
   }
 
-  /// Records with these ids, as JSON.
+  /// Records with these ids as JSON.
   static func list(_ ids: String...) -> String { list(ids) }
 
   static func list(_ ids: [String]) -> String {
@@ -53,7 +53,7 @@ extension HTTPRequest {
     HTTPResponse(status, headers: headers, body: Data(body.utf8), url: url)
   }
 
-  /// The conditions, one a line.
+  /// The conditional headers, one per line.
   var conditions: [String] {
     ["If-None-Match", "If-Modified-Since"].flatMap { name in headers.values(of: name).map { "\(name): \($0)" } }
   }

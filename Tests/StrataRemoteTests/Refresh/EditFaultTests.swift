@@ -5,7 +5,6 @@ import StrataRemote
 import StrataStore
 import Testing
 
-/// A record with a counter.
 struct Tally: DescribedModel, Entity, Equatable {
   var id: String
   var count: Int
@@ -65,7 +64,7 @@ struct EditFaultTests {
     #expect(try await remote.changes().isEmpty)
   }
 
-  @Test("A sum to which somebody else has added meanwhile is a conflict where nobody knows whether ours arrived")
+  @Test("A sum that another client has changed is a conflict if it is unknown whether the local change arrived")
   func ambiguousSums() async throws {
     let server = ModelServer(["tallies": #"[{"id": "1", "count": 10, "name": ""}]"#])
     server.state.withLock { ($0.sendsETags, $0.honoursKeys) = (false, false) }
@@ -100,7 +99,7 @@ struct EditFaultTests {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
     try await office.remote.send()
-    // The server is set back, as by a backup: the list has its old tag again.
+    // The server is reset, as if from a backup. The list has its old tag again.
     let list = #"[{"id": "1", "title": "Paint", "description": null, "project_id": "a"}, {"id": "2", "title": "Sand"}]"#
     office.server.set("todos", list)
     office.server.state.withLock { state in
@@ -129,7 +128,7 @@ struct EditFaultTests {
     }
   }
 
-  @Test("A refused edit whose old value leads to a record that is gone can be taken back")
+  @Test("A refused edit whose old value refers to a deleted record can be discarded")
   func discardOfMoved() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.projectID = "b" }
@@ -189,7 +188,7 @@ struct EditFaultTests {
     #expect((sending.sent, sending.waiting) == (isSent ? 1 : 0, isSent ? 0 : 1))
   }
 
-  @Test("Unless the mapper says that lists are whole, nothing is deleted by a list that may be a page")
+  @Test("Unless the mapper declares lists complete, a list that may be a page deletes nothing")
   func pages() async throws {
     let mapper = EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"])
     let office = try await Self.office(nil, mapper)
@@ -312,7 +311,7 @@ struct EditFaultTests {
     #expect(office.server.lines.filter { $0.hasPrefix("PATCH") }.count == 3)
   }
 
-  @Test("What was edited in both rows of a record that turned out to be one is not dropped")
+  @Test("Edits in both rows of one record are not lost")
   func joined() async throws {
     let server = ModelServer(["people": "[]"])
     let writer = try DatabaseQueue()
@@ -331,7 +330,7 @@ struct EditFaultTests {
     server.state.withLock { $0.fault = { $0.method == "POST" ? .answerLost : nil } }
     await #expect(throws: RemoteError.self) { try await remote.send() }
     server.state.withLock { $0.fault = nil }
-    // The refresh brings it as another row, and both are edited.
+    // The refresh inserts the record as a second row, and both rows are edited.
     try await remote.refresh(Contact.self)
     let rows = try await entities.fetchAll(Contact.all())
     #expect(rows.count == 2)
@@ -350,7 +349,7 @@ struct EditFaultTests {
   }
 }
 
-/// A record whose key here is not the server's id.
+/// A record whose primary key is not the server's id.
 struct Contact: DescribedModel, Entity, Equatable {
   var key: String
   var id: String?
@@ -411,7 +410,7 @@ struct StaleObjectTests {
     try await office.entities.save(edited, base: fetched)
     #expect(try await office.todo("1") == Todo(myId: "1", title: "Theirs", desc: "mine", projectID: "a"))
     #expect(try await office.remote.changes().first?.columns == ["desc"])
-    // Both have changed the title.
+    // The title was changed on both sides.
     edited.title = "Mine"
     let stale = edited
     let error = await #expect(throws: EntityError.self) { try await office.entities.save(stale, base: fetched) }
@@ -442,7 +441,7 @@ struct StaleObjectTests {
     #expect(team.members.map(\.name) == ["A2", "C"])
   }
 
-  @Test("What was deleted meanwhile is a conflict, and not a new record")
+  @Test("A concurrent deletion is a conflict, not a new record")
   func deleted() async throws {
     let office = try await Self.office()
     let fetched = try #require(try await office.todo("1"))

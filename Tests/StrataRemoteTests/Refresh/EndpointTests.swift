@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataRemote
 
-/// Paths of changes that are not those of the list, and several requests at the same time.
+/// Changes with paths other than the list's, and several concurrent requests.
 @Suite("Endpoints", .timeLimit(.minutes(20)))
 struct EndpointTests {
   private static func mappers(_ endpoints: EntityEndpoints, ids: EntityMapper.IDs = .server) -> [EntityMapper] {
@@ -23,7 +23,7 @@ struct EndpointTests {
     record: "item/{id}", create: "projects/{projectID}/todos", update: "projects/{projectID}/todos/{id}",
     delete: "todos/{id}/trash-{title}")
 
-  /// A server that takes everything, and gives new records ids of its own.
+  /// A server that accepts every request and assigns ids to new records.
   private static func desk(_ endpoints: EntityEndpoints, ids: EntityMapper.IDs = .server) async throws -> Desk {
     try await Desk {
       $0.mappers = mappers(endpoints, ids: ids)
@@ -52,7 +52,7 @@ struct EndpointTests {
     try await desk.office.entities.save(Todo(myId: "l-1", title: "paint it", projectID: "l-p"))
     #expect(try await desk.remote.send().sent == 3)
     #expect(Self.lines(desk) == ["POST projects", "POST projects", "POST projects/s1/todos"])
-    // The record is still in the first project at the server when the change is sent.
+    // The server still has the record in the first project when the change is sent.
     try await desk.office.edit("s3") { $0.projectID = "s2" }
     #expect(try await desk.remote.send().sent == 1)
     #expect(Self.lines(desk).last == "PATCH projects/s1/todos/s3")
@@ -62,7 +62,7 @@ struct EndpointTests {
     try await desk.office.writer.write { _ = try Todo.filter(Column("myId") == "s3").deleteAll($0) }
     #expect(try await desk.remote.send().sent == 1)
     #expect(desk.requests.last?.url.absoluteString == "https://example.com/api/todos/s3/trash-a%2Fb")
-    _ = try? await desk.remote.refresh(Todo.self, .one("s9"))  // The answer is no record; the request counts.
+    _ = try? await desk.remote.refresh(Todo.self, .one("s9"))  // The response isn't a record. Only the request matters.
     #expect(Self.lines(desk).last == "GET item/s9")
   }
 
@@ -102,7 +102,7 @@ struct EndpointTests {
     #expect(Self.lines(desk) == ["POST todos/new/mine"])
   }
 
-  /// Counts the requests that are in flight, and lets each take a while.
+  /// Counts the requests in flight, and delays each.
   private actor Gate {
     var now = 0, most = 0, all = 0
     func begin() {
@@ -124,7 +124,7 @@ struct EndpointTests {
     }
   }
 
-  @Test("As many requests are in flight as the configuration says, parents before children", arguments: [1, 3])
+  @Test("The configuration limits the number of requests in flight, parents before children", arguments: [1, 3])
   func atOnce(limit: Int) async throws {
     let server = ModelServer(["projects": "[]", "todos": "[]"])
     let slow = SlowServer(server: server)
@@ -164,7 +164,7 @@ struct EndpointTests {
     #expect(try await office.remote.changes().map(\.entity) == ["Project"])
   }
 
-  @Test("Pages are told as they come")
+  @Test("Each page is an event")
   func progress() async throws {
     let desk = try await Desk {
       $0.mappers = Desk.mappers(.page(of: 2))

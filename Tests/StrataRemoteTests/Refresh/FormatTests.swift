@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Queues of earlier releases")
 struct FormatTests {
-  @Test("What format 1 had noted is sent, with the request that was on its way")
+  @Test("Changes recorded in format 1 are sent, with the request in flight")
   func formatOne() async throws {
     let sql = try String(contentsOf: Repository.fixtures.appending(path: "queues/format1.sql"), encoding: .utf8)
     let queue = try DatabaseQueue()
@@ -23,7 +23,7 @@ struct FormatTests {
       "todos": "[" + todos.joined(separator: ",")
         + #", {"id": "s1", "title": "Made", "description": "here", "project_id": "p1"}]"#,
     ])
-    // The server has what was on its way, and knows the request.
+    // The server has received the change that was being sent, and recognizes the request.
     let known = try JSONWriter().write(#require(server.json("todos", "s1")))
     server.state.withLock { state in
       state.lastID = 1

@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-@Suite("What AGEntityMapper did")
+@Suite("Features of AGEntityMapper")
 struct GistTests {
   private static let tasks = #"[{"id": "1", "title": "Paint", "description": "the door", "project_id": "p"}]"#
 

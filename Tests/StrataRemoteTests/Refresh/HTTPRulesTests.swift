@@ -6,12 +6,12 @@ import Testing
 
 @testable import StrataRemote
 
-/// What is kept of an answer, and when the server is asked (RFC 9110, section 13; RFC 9111).
+/// Which responses are stored, and when the server is asked again (RFC 9110, section 13; RFC 9111).
 @Suite("HTTP rules: copies", .timeLimit(.minutes(20)))
 struct HTTPRulesTests {
   static let tag: HTTPHeaders = ["ETag": "\"a\""]
 
-  /// The first answer has these headers, and each later one is a 304.
+  /// The first response has these headers. Each later one is a 304.
   private func desk(_ headers: HTTPHeaders, writer: (any DatabaseWriter)? = nil) async throws -> Desk {
     try await Desk(writer: writer) { request, _ in
       request.conditions.isEmpty ? request.answered(Desk.list("1", "2"), headers) : request.answered(status: 304)
@@ -65,7 +65,7 @@ struct HTTPRulesTests {
   func rowsThatAreGone(isRunning: Bool) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    // Nothing of the test depends on it.
+    // A remaining folder does not affect the test.
     defer { try? FileManager.default.removeItem(at: folder) }
     let path = folder.appending(path: "db").path
     var desk = try await desk(Self.tag, writer: DatabaseQueue(path: path))
@@ -81,7 +81,7 @@ struct HTTPRulesTests {
     #expect(try await desk.remote.refresh(Todo.self).outcome == .notModified)
   }
 
-  @Test("What was deleted here and not sent is no reason to ask in full, and stays deleted")
+  @Test("An unsent local deletion does not cause a full request, and stays")
   func unsentDeletions() async throws {
     let desk = try await desk(Self.tag)
     try await desk.remote.refresh(Todo.self)
@@ -89,7 +89,7 @@ struct HTTPRulesTests {
     #expect(try await desk.remote.refresh(Todo.self).outcome == .notModified)
     #expect(try await desk.ids() == [])
     #expect(try await desk.remote.changes().map(\.kind) == [.delete, .delete])
-    // Taken back, they have to come again.
+    // After the deletions are discarded, the records must be inserted again.
     for change in try await desk.remote.changes() { try await desk.remote.discard(change) }
     #expect(try await desk.remote.refresh(Todo.self).inserted == 2)
   }
@@ -115,7 +115,7 @@ struct HTTPRulesTests {
   }
 
   @Test(
-    "Cache-Control, Expires, Date and Age say until when nobody is asked",
+    "Cache-Control, Expires, Date and Age determine when the server is asked again",
     arguments: [
       ("Cache-Control: max-age=60", 59.0, 60.0), ("Cache-Control: max-age=60, must-revalidate", 59, 60),
       ("Cache-Control: private, max-age=\"60\"", 59, 60), ("Cache-Control: max-age=60|Age: 50", 9, 10),
@@ -249,7 +249,7 @@ struct HTTPRulesTests {
     #expect(desk.requests.map(\.conditions.isEmpty) == [true, false, true])
   }
 
-  @Test("A 304 that nobody asked for is an error")
+  @Test("A 304 to an unconditional request is an error")
   func unasked304() async throws {
     let desk = try await Desk { request, _ in request.answered(status: 304) }
     let error = await #expect(throws: RemoteError.self) { try await desk.remote.refresh(Todo.self) }
@@ -276,7 +276,7 @@ struct HTTPRulesTests {
     }
   }
 
-  @Test("What is changed at a URL ends what was kept of it (RFC 9111, section 4.4)")
+  @Test("A change at a URL invalidates its copies (RFC 9111, section 4.4)")
   func unsafeMethods() async throws {
     let desk = try await Desk {
       $0.mappers[1] = EntityMapper(Todo.self, keys: ["myId": "id"], precondition: .none)
@@ -316,7 +316,7 @@ struct HTTPRulesTests {
   }
 }
 
-/// Lines that come from anywhere.
+/// A log that any thread can append to.
 final class Log: Sendable {
   private let state = Mutex<[String]>([])
 

@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-/// Numbers as primary keys, which the server chooses.
+/// A record whose primary key is a number from the server.
 struct Box: DescribedModel, Entity, Equatable {
   var id: Int64
   var name: String
@@ -26,12 +26,12 @@ struct Item: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "item")
 }
 
-/// A primary key of its own, and the server's id beside it.
+/// A record with its own primary key, and the server's id in another column.
 struct Note: DescribedModel, Entity, Equatable {
   var key: UUID
   var serverID: Int64?
   var text: String
-  /// The app's own, which the server knows nothing of.
+  /// A property of the app that the server does not have.
   var isPinned = false
 
   static let fields = Fields(
@@ -64,7 +64,7 @@ struct IDTests {
   }
 
   @Test(
-    "A record made here gives way where the server uses its number for another one, and rows that lead to it follow")
+    "A local record is renumbered if the server uses its number, and references to it follow")
   func numbers() async throws {
     let (server, _, entities, remote) = try await Self.boxes(["boxes": "[]", "items": "[]"])
     try await entities.save(Box(id: -1, name: "mine"))
@@ -87,7 +87,7 @@ struct IDTests {
   )
   func exchange() async throws {
     let (server, _, entities, remote) = try await Self.boxes(["boxes": "[]", "items": "[]"])
-    // An odd server gives the numbers that the app has, in another order.
+    // An unusual server that assigns the app's own numbers to different records.
     let ids = Mutex<[String: Int]>(["a": -2, "b": -1])
     server.state.withLock { state in
       state.idOfNew = { body in .int(Int64(ids.withLock { $0[body["name"]?.stringValue ?? ""] } ?? 50)) }
@@ -103,7 +103,7 @@ struct IDTests {
     #expect(server.json("items", "50")?["box_id"] == -2)
   }
 
-  @Test("A new record needs a number that the server does not count, whoever writes it")
+  @Test("A new record needs a number outside of the server's range, however it is written")
   func ownNumbers() async throws {
     let (_, queue, entities, remote) = try await Self.boxes([
       "boxes": #"[{"id": 1, "name": "theirs"}]"#, "items": "[]",
@@ -115,7 +115,7 @@ struct IDTests {
       try await queue.write { db in try db.execute(sql: "INSERT INTO box (name) VALUES ('assigned')") }
     }
     try await entities.save(Box(id: remote.newKey(), name: "mine"))
-    // What the server has can be written in any way.
+    // A row of the server can be written in any way.
     try await queue.write { db in
       try db.execute(sql: "INSERT OR REPLACE INTO box VALUES (1, 'changed')")
       try db.execute(sql: "DELETE FROM box WHERE id = 1")
@@ -311,7 +311,7 @@ struct IDTests {
     #expect(try await office.todos().isEmpty)
   }
 
-  /// What is told from others by its name as well.
+  /// A record that is also identified by its name.
   struct Memo: DescribedModel, Entity, Equatable {
     var key: Int?
     var serverID: Int?
@@ -344,7 +344,7 @@ struct IDTests {
     var memo = Memo(key: 1, serverID: nil, name: "x", text: isLost ? "theirs" : text)
     try await entities.save(memo, overwriting: true)
     if isLost {
-      // Its answer got lost, and it was edited after that.
+      // The response was lost, and the record was edited afterwards.
       server.state.withLock { state in
         state.idOfNew = { _ in 9 }
         state.fault = { $0.method == "POST" ? .answerLost : nil }

@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-@Suite("What AFIncrementalStore did, and its users wanted")
+@Suite("Features of AFIncrementalStore, and wishes of its users")
 struct IncrementalStoreTests {
   private static let two = #"[{"id": "1", "title": "Paint"}, {"id": "2", "title": "Sand"}]"#
 
@@ -38,7 +38,7 @@ struct IncrementalStoreTests {
         case .willFetch: heard.append("will")
         case .didReceive(let pages, let records): heard.append("received \(records) in \(pages)")
         case .didFetch(let refresh):
-          // It is in the rows by now.
+          // The change is already in the rows.
           let name = try await club.team()?.name
           heard.append("did \(refresh.ids) \(refresh.inserted) \(name ?? "none")")
           return heard
@@ -89,7 +89,7 @@ struct IncrementalStoreTests {
     }
     try await office.remote.refresh(Todo.self)
     try await office.remote.refresh(Todo.self, .at("projects", "a/b", "todos", query: ["q": "x&y"]))
-    _ = try? await office.remote.refresh(Todo.self, .one("1 ?"))  // The list that is the answer has no such record.
+    _ = try? await office.remote.refresh(Todo.self, .one("1 ?"))  // The response is a list without this record.
     let root = String(expected.dropLast("todos".count))
     #expect(
       asked.urls == [expected, "\(root)projects/a%2Fb/todos?q=x%26y", "\(root)todos/1%20%3F"])
@@ -200,7 +200,7 @@ struct IncrementalStoreTests {
     club.server.set("members", #"[{"id": "m", "name": "M"}, {"id": "n", "name": "N"}]"#)
     try await club.remote.refresh(Member.self)
     #expect(try await club.team()?.lead?.id == "m")
-    // Something was left out of the list, so that it is asked for in full.
+    // Elements were missing from the list, so it is requested in full.
     #expect(try await club.remote.refresh(Team.self).outcome == .merged)
     team = try await club.team()
     #expect((team?.lead?.id, team?.members.map(\.id)) == ("m", ["m", "n"]))
@@ -262,7 +262,7 @@ struct IncrementalStoreTests {
     #expect((changes[0].state, changes[0].status) == (.refused, status))
     #expect(office.server.json("todos", "1")?["title"] == "Paint all")
     #expect(try await office.entities.fetchAll(Project.all()).count == 1)
-    // Nothing is sent again by itself; told to, it goes, and what waited goes after it.
+    // A refused change is not sent again automatically. After a retry it is sent, followed by the changes that waited for it.
     office.server.forget()
     try await office.remote.send()
     #expect(office.server.lines.isEmpty)
@@ -316,7 +316,7 @@ struct IncrementalStoreTests {
     club.server.set("members", #"[{"id": "o", "name": "O", "team_id": "t"}]"#)
     let own = Member.filter(Column("teamID") == "t")
     let refresh = try await club.remote.refresh(Member.self, .matching(["team_id": "t"]), replacing: own)
-    // What is no longer in the part that was asked for is gone, but for what has not been sent.
+    // Records that are no longer in the requested part are deleted, unless they have unsent changes.
     #expect((refresh.inserted, refresh.deleted, refresh.kept) == (1, 1, 1))
     #expect(try await club.team()?.members.map(\.name) == ["Mine", "O"])
   }
@@ -374,7 +374,7 @@ struct IncrementalStoreTests {
   }
 }
 
-/// Remembers what was asked for; the answer is an empty list.
+/// Records the requested URLs. Each response is an empty list.
 private final class Asked: HTTPTransport {
   private let found = Mutex<[String]>([])
   var urls: [String] { found.withLock { $0 } }

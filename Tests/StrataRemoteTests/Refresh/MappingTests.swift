@@ -25,9 +25,9 @@ struct City: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "city")
 }
 
-@Suite("What tables and mappers say of each other")
+@Suite("Comparing tables and mappers")
 struct MappingTests {
-  @Test("A foreign key to another column than the primary key is a value as it comes in")
+  @Test("A foreign key to another column than the primary key is an unchanged value")
   func foreignKeyToAnotherColumn() async throws {
     let (server, queue) = (
       ModelServer([

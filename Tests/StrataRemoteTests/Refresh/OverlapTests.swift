@@ -10,7 +10,7 @@ import Testing
 struct OverlapTests {
   private static let two = #"[{"id": "1", "title": "Paint"}, {"id": "2", "title": "Sand"}]"#
 
-  /// When the list is asked for that has the state before the change.
+  /// The time at which the list with the state before the change is requested.
   enum Begin: CaseIterable, Sendable {
     case beforeTheChange, afterTheChange
   }
@@ -80,7 +80,7 @@ struct OverlapTests {
   }
 
   @Test(
-    "What is edited after a change whose answer got lost is the next request, also where it is what was there before",
+    "An edit after a change with a lost answer is the next request, even if it restores the earlier value",
     arguments: ["Paint", "Other", "Mine"])
   func editsAfterLostAnswers(_ title: String) async throws {
     let office = try await Office(ModelServer(["todos": Self.two, "projects": "[]"]))
@@ -141,7 +141,7 @@ struct OverlapTests {
     _ = try await slow.value
     let new = try #require(try await desk.office.todos().first { $0.title == "New" })
     server.delete("todos", new.myId)
-    // The list is as it was before.
+    // The list has its former state.
     try await desk.remote.refresh(Todo.self)
     #expect(try await desk.office.todos().map(\.myId) == ["1", "2"])
   }
@@ -198,7 +198,7 @@ struct OverlapTests {
   @Test("Two stores on one file that send, refresh and edit at once lose nothing and send nothing twice")
   func twoStores() async throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("strata-two-\(UUID().uuidString).sqlite")
-    defer { try? FileManager.default.removeItem(at: file) }  // What is left of a test is the system's to remove.
+    defer { try? FileManager.default.removeItem(at: file) }  // The system removes what is left.
     let server = ModelServer(["todos": Self.two, "projects": "[]"])
     func open() async throws -> Office {
       var configuration = GRDB.Configuration()

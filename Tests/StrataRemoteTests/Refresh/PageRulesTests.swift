@@ -6,10 +6,10 @@ import Testing
 
 @testable import StrataRemote
 
-/// Lists that come in pages (F-14).
+/// Lists in pages (F-14).
 @Suite("HTTP rules: pages", .timeLimit(.minutes(20)))
 struct PageRulesTests {
-  /// The way through a list of ten records, two a page.
+  /// The pagination of a list of ten records with two per page.
   enum Way: String, CaseIterable {
     case link, page, offset, cursor
 
@@ -23,7 +23,7 @@ struct PageRulesTests {
       }
     }
 
-    /// The number of the page that a request asks for, from 1.
+    /// The number of the requested page, from 1.
     func number(_ request: HTTPRequest) -> Int {
       func value(_ name: String) -> Int? { request.url.queryValue(name).flatMap { Int($0) } }
       return self == .offset ? (value("offset") ?? 0) / 2 + 1 : value("page") ?? 1
@@ -77,7 +77,7 @@ struct PageRulesTests {
     let error = await #expect(throws: RemoteError.self) { try await desk.remote.refresh(Todo.self) }
     #expect(error?.entity == "Todo")
     #expect(try await desk.ids() == ["01", "98", "mine"])
-    // That a record has no id shows when the whole is merged.
+    // A missing id is noticed only when the whole list is merged.
     #expect(desk.requests.count <= 3 || fault.contains("no id"))
   }
 
@@ -130,7 +130,7 @@ struct PageRulesTests {
   }
 
   @Test(
-    "F-15: a list that names a next page is a part, wherever that is and whatever the mapper says",
+    "F-15: a list that names a next page is a part, in any form and for any mapper",
     arguments: ["</api/todos?page=2>", "<https://other.example/t>", "<:::>"], [true, false])
   func parts(link: String, isPaged: Bool) async throws {
     let desk = try await Desk {

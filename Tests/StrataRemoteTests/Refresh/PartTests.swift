@@ -78,7 +78,7 @@ struct PartTests {
     #expect(server.json("sheets", "1")?["size"] == ["width": 10, "height": 20])
     let conflict = try #require(try await remote.conflicts().first)
     #expect((conflict.path, conflict.base, conflict.local, conflict.server) == ("size.height", 2, 11, 20))
-    // Another refresh changes nothing about it, and a value that the server has since is shown.
+    // Another refresh keeps the conflict, and shows the server's latest value.
     server.edit("sheets", "1", #"{"size": {"height": 30}}"#)
     try await remote.refresh(Sheet.self)
     #expect(try await remote.conflicts().map(\.server) == [30])

@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-/// What real servers often are: they have no strong ETag, and do not know a repeated request by its key.
+/// Servers like many real ones: without strong ETags, and without recognizing a repeated request by its key.
 @Suite("Servers without strong ETags and without Idempotency-Key")
 struct PlainServerTests {
   private static func office(
@@ -24,7 +24,7 @@ struct PlainServerTests {
     return office
   }
 
-  /// Does something to the next request that changes a record.
+  /// Applies a fault to the next request that changes a record.
   private static func faultOnce(_ office: Office, _ fault: ModelServer.Fault) {
     let count = Mutex(0)
     let next = Once(count)
@@ -59,7 +59,7 @@ struct PlainServerTests {
     #expect(try await office.todo("1")?.desc == "mine")
   }
 
-  @Test("The same where nobody has refreshed in between")
+  @Test("The same without a refresh in between")
   func repeatedOverUnseen() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
@@ -146,7 +146,7 @@ struct PlainServerTests {
     #expect(try await office.remote.changes().first?.columns == ["desc"])
   }
 
-  @Test("A PATCH that is answered with a text that is no record is applied, as the server's record says")
+  @Test("A PATCH whose answer isn't a record is applied, which the server's record shows")
   func textAnswer() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
@@ -181,7 +181,7 @@ struct PlainServerTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
-  @Test("What was there before an edit follows the conversions of the migration")
+  @Test("The value before an edit is converted by the migration")
   func convertedColumn() async throws {
     let server = ModelServer(["scales": #"[{"id": "1", "weight": "1.5"}]"#])
     server.state.withLock { ($0.sendsETags, $0.honoursKeys) = (false, false) }
@@ -205,7 +205,7 @@ struct PlainServerTests {
     configuration.mappers = [EntityMapper(NewScale.self, keys: ["mass": "weight"], path: "scales", name: "Scale")]
     let updated = try await RemoteStore(EntityStore(writer, NewScale.self), configuration)
     #expect(try await updated.changes().first?.columns == ["mass"])
-    // The server has what was there before, so that nobody is in conflict.
+    // The server still has the former value, so there is no conflict.
     try await updated.refresh(NewScale.self)
     #expect(try await updated.conflicts().isEmpty)
     try await updated.send()
@@ -249,7 +249,7 @@ struct PlainServerTests {
     func note(_ host: String) { hosts.withLock { $0.append(host) } }
   }
 
-  /// The same server at another place.
+  /// The same server at a different address.
   private struct Redirected: HTTPTransport {
     let server: ModelServer
     let log: Log

@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-/// A record that leads to another of its kind.
+/// A record that may refer to another one of its type.
 struct Person: DescribedModel, Entity, Equatable {
   var id: String
   var name: String
@@ -17,7 +17,7 @@ struct Person: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "person")
 }
 
-/// One that must lead to another one.
+/// A record that must refer to another one of its type.
 struct Node: DescribedModel, Entity, Equatable {
   var id: String
   var name: String
@@ -74,7 +74,7 @@ struct QueueTests {
     #expect(office.server.json("projects", "a") == nil)
   }
 
-  @Test("What led to it and is gone at the server does not hold up its deletion")
+  @Test("A deleted reference to a record does not delay its deletion")
   func movedAndGone() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.projectID = "b" }
@@ -104,12 +104,12 @@ struct QueueTests {
   }
 
   @Test(
-    "New records that lead to each other, or to themselves, are sent without the reference, which follows",
+    "New records with cyclic references are sent without the reference, which follows",
     arguments: [1, 2, 3])
   func cycles(_ count: Int) async throws {
     let (server, queue, entities, remote) = try await Self.people()
     for number in 0..<count { try await entities.save(Person(id: "l\(number)", name: "\(number)")) }
-    // One more that leads into the cycle, and was made first.
+    // Another record that refers into the cycle and was created first.
     try await entities.save(Person(id: "other", name: "other", bossID: "l0"))
     for number in 0..<count {
       try await queue.write { db in
@@ -155,7 +155,7 @@ struct QueueTests {
     for change in refused { try await remote.retry(change) }
     #expect(try await remote.send().refused == 2)
 
-    // The server has one to begin with.
+    // The server has a first record.
     server.state.withLock {
       $0.lists["nodes"]?.append(("r", .init(json: ["id": "r", "name": "R", "next": "r"], version: 1)))
     }
@@ -167,7 +167,7 @@ struct QueueTests {
     #expect(server.count("nodes") == 4)
   }
 
-  @Test("Records that lead to each other are deleted")
+  @Test("Records that refer to each other are deleted")
   func deletedCycles() async throws {
     let (server, queue, _, remote) = try await Self.people(
       #"[{"id": "1", "name": "A", "boss_id": "2"}, {"id": "2", "name": "B", "boss_id": "1"}, {"id": "3", "name": "C", "boss_id": "3"}]"#
@@ -189,7 +189,7 @@ struct QueueTests {
     #expect(try await office.todo("1")?.title == "Sand")
   }
 
-  @Test("What no mapper names any longer waits, and holds up nothing else")
+  @Test("Changes of an entity without a mapper wait, and block nothing else")
   func otherMappers() async throws {
     let office = try await Self.office()
     try await office.entities.save(Project(myId: "a", name: "A2"), overwriting: true)

@@ -117,7 +117,7 @@ struct RefreshTests {
     #expect(try await office.todo("1")?.projectID == "p")
   }
 
-  @Test("What both sides changed is a conflict, which waits and is not sent until it is resolved")
+  @Test("A change on both sides is a conflict, which is not sent until it is resolved")
   func conflicts() async throws {
     let office = try await Office(ModelServer(["todos": Self.tasks]))
     try await office.remote.refresh(Todo.self)

@@ -6,7 +6,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Run under the thread sanitizer as well.
+/// Also run under the thread sanitizer.
 @Suite("A remote store and many tasks: Concurrency", .timeLimit(.minutes(20)))
 struct RemoteStoreConcurrencyTests {
   @Test(
@@ -42,7 +42,7 @@ struct RemoteStoreConcurrencyTests {
             }
           }
           if number % 7 == 0 { task.cancel() }
-          // Accounts change beneath, and tasks are cancelled: what is asked is whether anything races.
+          // The account changes and tasks are cancelled in the meantime. The test only looks for data races.
           _ = try? await task.value
         }
       }

@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-@Suite("What a server can do")
+@Suite("Capabilities of servers")
 struct ServerTraitsTests {
   private static func office(
     _ traits: ServerTraits = ServerTraits(), _ lists: [String: String] = ["projects": "[]", "todos": "[]"]
@@ -20,7 +20,7 @@ struct ServerTraitsTests {
     }
   }
 
-  /// A new record whose answer was lost, at a server that does not know a request again.
+  /// A new record whose response was lost, and a server that does not recognize a repeated request.
   private static func uncertain() async throws -> (Office, RemoteChange) {
     let office = try await office()
     office.server.state.withLock {
@@ -37,14 +37,14 @@ struct ServerTraitsTests {
   }
 
   @Test(
-    "A new record whose answer was lost is not sent twice to a server that does not know it; the app can say which it is"
+    "A new record whose answer was lost is not sent twice to a server that does not recognize it; the app can confirm its id"
   )
   func confirm() async throws {
     let (office, change) = try await Self.uncertain()
     try await office.entities.save(Todo(myId: "mine", title: "Once", desc: "edited"), overwriting: true)
     #expect(try await office.remote.changes().first?.state != .refused)
     let id = try #require(office.server.state.withLock { $0.lists["todos"]?.first?.id })
-    // An edit leaves it as uncertain as it was.
+    // An edit leaves the change uncertain.
     #expect(try await office.remote.send().sent == 0)
     let known = try #require(try await office.remote.changes().first)
     #expect(known.number == change.number && known.state == .uncertain)
@@ -71,7 +71,7 @@ struct ServerTraitsTests {
     #expect(try await other.todos().map(\.title) == ["Once"])
   }
 
-  @Test("What certainly never arrived is simply sent again", arguments: [nil, 429, 401])
+  @Test("A request that certainly never arrived is sent again", arguments: [nil, 429, 401])
   func withoutEffect(status: Int?) async throws {
     let isDown = Mutex(true)
     let server = ModelServer(["todos": "[]", "projects": "[]"])
@@ -85,7 +85,7 @@ struct ServerTraitsTests {
       return try await server.send(request, sizeLimit: .max, timeout: .seconds(1))
     }
     try await desk.office.entities.save(Todo(myId: "mine", title: "Once"))
-    for _ in 0..<2 { _ = try? await desk.remote.send() }  // Each fails, or has to wait.
+    for _ in 0..<2 { _ = try? await desk.remote.send() }  // Each attempt fails or has to wait.
     isDown.withLock { $0 = false }
     let change = try #require(try await desk.remote.changes().first)
     #expect(change.state == .waiting)
@@ -94,7 +94,7 @@ struct ServerTraitsTests {
     #expect(server.count("todos") == 1)
   }
 
-  @Test("An error of a transport that says nothing about when it came is no reason to send a new record twice")
+  @Test("A transport error at an unknown stage does not cause a new record to be sent twice")
   func unknownErrors() async throws {
     struct Odd: Error {}
     let server = ModelServer(["todos": "[]", "projects": "[]"])
@@ -154,7 +154,7 @@ struct ServerTraitsTests {
     #expect(office.server.json("todos", "2")?["title"] == "Mine")
   }
 
-  @Test("What waits says for what")
+  @Test("A waiting change names its reason")
   func reasons() async throws {
     let office = try await Self.office(
       ServerTraits(), ["projects": #"[{"id": "p", "name": "P"}]"#, "todos": #"[{"id": "1", "title": "A"}]"#])
@@ -215,7 +215,7 @@ struct ServerTraitsTests {
     }
     try await office.remote.sync()
     try await office.edit("1") { $0.title = "Mine" }
-    // The observation tells of what is there when it comes around.
+    // The observation delivers the current changes, not each one.
     while try await office.remote.changes().isEmpty { await Task.yield() }
     try await Task.sleep(for: .milliseconds(200))
     let sync = try await office.remote.sync()
@@ -224,7 +224,7 @@ struct ServerTraitsTests {
   }
 
   @Test(
-    "What the server says to have deleted is deleted here, but for what was not sent",
+    "A record that the server reports as deleted is deleted locally, unless it has unsent changes",
     arguments: ["true", "\"2026-01-01\""])
   func tombstones(_ mark: String) async throws {
     let office = try await Office(
@@ -242,7 +242,7 @@ struct ServerTraitsTests {
     let refresh = try await office.remote.refresh(Todo.self, .matching(["since": "1"]))
     #expect(refresh.deleted == 1 && refresh.kept == 1 && refresh.inserted == 1)
     #expect(try await office.todos().map(\.title) == ["Mine", "C"])
-    // The same as a push.
+    // Like a push message.
     try await office.remote.apply(Data(#"[{"id": "3", "gone": true}]"#.utf8), to: Todo.self)
     #expect(try await office.todos().map(\.title) == ["Mine"])
   }
@@ -265,7 +265,7 @@ struct ServerTraitsTests {
       #expect(!refresh.invalid[0].reason.contains("7"))
     }
     #expect(try await office.todos().map(\.title) == ["A", "B", "C"])
-    // Without it, nothing is merged.
+    // Without `onInvalid`, nothing is merged.
     let strict = try await Office(ModelServer(["projects": "[]", "todos": #"[{"id": "1", "title": 7}]"#]))
     await #expect(throws: RemoteError.self) { try await strict.remote.refresh(Todo.self) }
   }
@@ -355,7 +355,7 @@ struct ServerTraitsTests {
     }
     try await desk.remote.refresh(Todo.self)
     try await desk.office.writer.write { db in try db.execute(sql: "UPDATE todo SET title = 'Mine'") }
-    let sending = try? await desk.remote.send()  // It fails after 503, as the next line says.
+    let sending = try? await desk.remote.send()  // Throws after the 503, which the next line checks.
     #expect(desk.requests.count { $0.method == "PATCH" } == (status == 429 ? 2 : 1))
     #expect(sending?.sent == (status == 429 ? 1 : nil))
   }
@@ -396,7 +396,7 @@ struct ServerTraitsTests {
     }
     try await desk.remote.refresh(Project.self)
     try await desk.remote.refresh(Todo.self)
-    // The foreign key keeps the project.
+    // The foreign key prevents the deletion of the project.
     #expect(try await desk.remote.evict(Project.all()) == 0)
     isSlow.withLock { $0 = true }
     let slow = Task { try await desk.remote.refresh(Todo.self, .all.with(.reload)) }
@@ -422,7 +422,7 @@ struct ServerTraitsTests {
     #expect(desk.requests.count == 1)
   }
 
-  @Test("What is kept of a refusal has a limit")
+  @Test("The stored text of a refusal is limited")
   func longRefusal() async throws {
     let desk = try await Desk { request, _ in
       request.answered(String(repeating: "x", count: 100_000), status: 422)
@@ -431,7 +431,7 @@ struct ServerTraitsTests {
     #expect(error?.body?.count == 64 << 10)
   }
 
-  /// A record with a name that no other has, beside the id of the server.
+  /// A record with a unique name in addition to the server's id.
   struct Named: DescribedModel, Entity, Equatable {
     var key: String
     var id: String?

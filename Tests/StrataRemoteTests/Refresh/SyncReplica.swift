@@ -4,18 +4,18 @@ import StrataCore
 import StrataRemote
 import StrataStore
 
-/// The app of a client of the simulation: its first version, or the one after an update that renamed a column and added another.
+/// The app of a simulated client: its first version, or an update that renamed one column and added another.
 struct SyncReplica {
   let isUpdated: Bool
   let writer: DatabaseQueue
   let entities: EntityStore
   let remote: RemoteStore
 
-  /// Opens a file, with the migration of the update where it is the first time.
+  /// Opens a file, and migrates it when the update opens it for the first time.
   init(_ server: ModelServer, file: URL, isUpdated: Bool, traits: SyncSimulation.Traits) async throws {
     var settings = GRDB.Configuration()
     settings.busyMode = .timeout(5)
-    // Nothing here loses power, and waiting for the disk at each of some thousand commits takes most of the time.
+    // The simulation has no power failures, and waiting for the disk at thousands of commits would take most of the time.
     settings.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
     self.isUpdated = isUpdated
     writer = try DatabaseQueue(path: file.path, configuration: settings)
@@ -98,14 +98,14 @@ extension UpdatedTodo {
   }
 }
 
-/// The end of a process, at one of its commits or requests: the file as it is then is all that the next process finds.
+/// The end of a process at one of its commits or requests. The next process finds a copy of the file at that moment.
 final class SyncDeath: TransactionObserver, Sendable {
   let copy: URL
   private let file: URL
   private let left: Mutex<Int>
   private let failure = Mutex<(any Error)?>(nil)
 
-  /// - Parameter steps: how many commits and requests there are before.
+  /// - Parameter steps: the number of commits and requests before the end.
   init(of file: URL, after steps: Int, to copy: URL) {
     self.file = file
     self.copy = copy
@@ -114,7 +114,7 @@ final class SyncDeath: TransactionObserver, Sendable {
 
   var isDead: Bool { left.withLock { $0 < 0 } }
 
-  /// Counts a commit or a request; nothing else may write to the database meanwhile.
+  /// Counts a commit or a request. Nothing else may write to the database at the same time.
   func pass() {
     let isEnd = left.withLock { left in
       left -= 1

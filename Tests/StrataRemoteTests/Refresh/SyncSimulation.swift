@@ -5,16 +5,17 @@ import StrataRemote
 import StrataStore
 import StrataTestSupport
 
-/// One to three clients, a server, faults and restarts; and an account of every value that anybody ever wrote, kept apart from the library.
+/// One to three clients and a server with faults and restarts, and a record of every written value that is independent of the
+/// library.
 final class SyncSimulation {
-  /// What became of the last value that a client gave a field.
+  /// The last value that a client set for a field.
   struct Edit {
     let title: String
     let field: String
     let value: ArchiveValue
   }
 
-  /// What the server can do.
+  /// The capabilities of the server.
   struct Traits: CustomStringConvertible {
     let sendsETags: Bool, choosesIDs: Bool, honoursKeys: Bool
     let update: EntityMapper.Update
@@ -63,20 +64,20 @@ final class SyncSimulation {
   private var counter = 0
   private(set) var kills = 0
   private(set) var updates = 0
-  /// Every value that the server ever had, by field.
+  /// Every value that the server has had, by field.
   private let history = Mutex<[String: Set<ArchiveValue>]>([:])
-  /// The names of the projects that each todo was put into by anybody, by title; both names never change.
+  /// The names of the projects that any client assigned to each todo, by title. Titles and names never change.
   private var projects: [String: Set<String>] = [:]
 
   private final class Client {
     var file: URL
     var office: SyncReplica
-    /// The last values given here: by the key of the record, which follows the server's.
+    /// The last values that this client set, by title and field.
     var edits: [String: [String: ArchiveValue]] = [:]
     var inserted: Set<String> = []
-    /// Objects that were fetched a while ago, and are still to be edited and saved.
+    /// Objects that were fetched earlier and will be edited and saved later.
     var forms: [Todo] = []
-    /// What was let go of on purpose.
+    /// Values that were discarded on purpose, by title.
     var givenUp: [String: Set<String>] = [:]
 
     init(file: URL, office: SyncReplica) { (self.file, self.office) = (file, office) }
@@ -90,7 +91,7 @@ final class SyncSimulation {
     self.seed = seed
     random = SeededRandom(seed: seed)
     var traits = Traits.all[Int(seed % UInt64(Traits.all.count))]
-    // No multiple of the number of traits, so that each has each.
+    // Five, because it is coprime to the number of traits, so that all combinations occur.
     traits.requestsAtOnce = [1, 1, 2, 4, 1][Int(seed % 5)]
     self.traits = traits
     server.state.withLock { [traits] in
@@ -106,7 +107,7 @@ final class SyncSimulation {
   }
 
   func run(in folder: URL, steps: Int = 40) async throws {
-    // One client, two or three.
+    // One to three clients.
     for number in 0...Int(seed % 3) {
       let file = folder.appendingPathComponent("\(seed)-\(number).sqlite")
       clients.append(Client(file: file, office: try await open(file)))
@@ -120,7 +121,7 @@ final class SyncSimulation {
     try await SyncReplica(server, file: file, isUpdated: isUpdated, traits: traits)
   }
 
-  /// Opens the file of a client again, as the app does when it is started.
+  /// Reopens the file of a client, like a restarted app.
   private func reopen(_ client: Client) async throws {
     client.office = try await open(client.file, isUpdated: client.office.isUpdated)
   }
@@ -151,7 +152,7 @@ final class SyncSimulation {
     case 14, 15: try await killed(client)
     case 16: try await twice(client)
     default:
-      // An update ends the forms that were open.
+      // An update closes the open forms.
       let isUpdated = chance(25) || client.office.isUpdated
       if isUpdated, !client.office.isUpdated { (client.forms, updates) = ([], updates + 1) }
       client.office = try await open(client.file, isUpdated: isUpdated)
@@ -162,7 +163,7 @@ final class SyncSimulation {
 
   static let isTraced = ProcessInfo.processInfo.environment["STRATA_SYNC_TRACE"] != nil
 
-  /// Prints what there is, for looking into a failure.
+  /// Prints the state, to investigate a failure.
   private func trace(_ client: Client) async throws {
     guard Self.isTraced else { return }
     for request in server.requests {
@@ -217,7 +218,7 @@ final class SyncSimulation {
     }
   }
 
-  /// Runs what may fail by a fault, and by nothing else.
+  /// Runs an operation that may fail only because of a fault.
   private func tolerant<T>(_ body: () async throws -> T) async throws {
     try await tolerantly { _ = try await body() }
   }
@@ -229,7 +230,7 @@ final class SyncSimulation {
     if !client.forms.isEmpty, chance(40) {
       todo = client.forms.remove(at: random.below(client.forms.count))
     } else if chance(20) {
-      // A key that the server may give to another record would make it an object of that one.
+      // The server may assign this key to another record, and the form would then edit that one.
       let new = try await client.office.remote.changes().filter { $0.kind == .insert }.map(\.record)
       if !new.contains(todo.myId) || todo.myId.hasPrefix("l-") { client.forms.append(todo) }
       return
@@ -252,11 +253,11 @@ final class SyncSimulation {
       (field, new) = ("project_id", .string(project.myId))
       self.projects[todo.title, default: []].insert(project.name)
     }
-    // A form that is older than its row says so where both have changed the value, or the record is gone.
+    // A stale form throws if both sides have changed the value, or if the record was deleted.
     do { try await client.office.save(todo) } catch let error as EntityError where error.code == .conflict {
       return
     }
-    // A form that has the value that it was fetched with changes nothing.
+    // A form that still has its fetched value changes nothing.
     if field == "description", todo.desc != before { client.edits[todo.title, default: [:]][field] = new }
   }
 
@@ -276,11 +277,11 @@ final class SyncSimulation {
     if let project { projects[title, default: []].insert(project.name) }
   }
 
-  /// A key that no row has: one of the app's own, or one that the server may choose for another record.
+  /// Returns a key that no row has: one of the app's own, or one that the server may assign to another record.
   private func key(_ client: Client, _ title: String, _ known: Set<String>) async throws -> String {
     let key = "s\(random.below(20) + 1)"
     let waiting = try await client.office.remote.changes().map(\.record)
-    // A key that a record had stays that record's.
+    // A key that a record once had still refers to that record.
     let remote = client.office.remote
     let current = try await client.office.currentTodoKey(of: key)
     guard current == key.databaseValue, try await remote.currentKey(of: key, Project.self) == key.databaseValue else {
@@ -298,7 +299,7 @@ final class SyncSimulation {
     for other in clients { other.givenUp[todo.title, default: []].insert("deleted") }
   }
 
-  /// Deletes a project, and with it the todos in it, after some of these were moved out of it.
+  /// Deletes a project with its todos, after moving some of them out of it.
   private func deleteProject(_ client: Client) async throws {
     let known = try await client.office.entities.fetchAll(Project.all())
     guard !known.isEmpty, chance(40) else { return }
@@ -318,7 +319,7 @@ final class SyncSimulation {
     try await client.office.writer.write { db in _ = try Project.filter(Column("myId") == project.myId).deleteAll(db) }
   }
 
-  /// Sends while the server refuses some of it, and then lets it go again or takes it back.
+  /// Sends while the server refuses some changes, and then retries or discards these.
   private func sendRefused(_ client: Client) async throws {
     let kind = ["POST", "PATCH", "DELETE"][random.below(3)]
     let status = [403, 409, 422][random.below(3)]
@@ -344,7 +345,7 @@ final class SyncSimulation {
       client.givenUp[project.name, default: []].insert("discarded")
     }
     do { try await client.office.remote.discard(change) } catch let error as RemoteError where error.code == .store {
-      // Rows lead to it.
+      // Rows refer to the record.
     }
   }
 
@@ -358,7 +359,7 @@ final class SyncSimulation {
     _ = try await (sent, todos, projects)
   }
 
-  /// Two processes with the same file send at the same time.
+  /// Sends from two processes with the same file at the same time.
   private func twice(_ client: Client) async throws {
     let (first, second) = (client.office.remote, try await open(client.file, isUpdated: client.office.isUpdated).remote)
     async let one: Void = tolerantly { _ = try await first.send() }
@@ -366,7 +367,7 @@ final class SyncSimulation {
     _ = try await (one, other)
   }
 
-  /// Ends the process of a client while it sends and refreshes. The next one finds the file as it was then.
+  /// Ends the process of a client while it sends and refreshes. The next process finds the file as it was at that moment.
   private func killed(_ client: Client) async throws {
     kills += 1
     let office = client.office
@@ -378,7 +379,7 @@ final class SyncSimulation {
     server.state.withLock { state in
       state.fault = { [fault = state.fault] request in
         guard !death.isDead else { return .lost }
-        // Another task may be within a transaction.
+        // Another task may be inside a transaction.
         office.writer.inDatabase { _ in death.pass() }
         if death.isDead { return arrives ? .answerLost : .lost }
         return fault?(request)
@@ -455,7 +456,7 @@ final class SyncSimulation {
 
   // MARK: The end
 
-  /// A user looks whether the server has a new record whose answer was lost, by its title.
+  /// Decides an uncertain insertion like a user who looks for the record's title on the server.
   private func decide(_ change: RemoteChange, _ client: Client) async throws {
     let isProject = change.entity == "Project"
     let key = isProject ? "name" : "title"
@@ -463,7 +464,7 @@ final class SyncSimulation {
     let title = try await client.office.writer.read { db in
       try String.fetchOne(db, sql: "SELECT \(key) FROM \(table) WHERE myId = ?", arguments: [change.record])
     }
-    // What was deleted here meanwhile may be there.
+    // A record that was deleted locally may exist on the server.
     guard let title else { return try await client.office.remote.discard(change) }
     let id = server.state.withLock { state in
       state.lists[list]?.first { $0.record.json[key]?.stringValue == title }?.id
@@ -493,7 +494,7 @@ final class SyncSimulation {
           do { try await remote.resolve(conflict, takesServer ? .server : .local) } catch let error as RemoteError
             where error.code == .store && takesServer && conflict.key == "projectID"
           {
-            // The project was deleted here.
+            // The project was deleted locally.
             try await remote.resolve(conflict, .local)
           }
         }
@@ -510,7 +511,7 @@ final class SyncSimulation {
         if try await !client.office.remote.conflicts().isEmpty { isSettled = false }
       }
       if isSettled { return }
-      // A sender that was cancelled may still wait for the database to end its lease.
+      // A cancelled sender may still wait for the database to end its lease.
       try await Task.sleep(for: .milliseconds(20 * round))
     }
     var left: [String] = []
@@ -523,7 +524,7 @@ final class SyncSimulation {
       let changes = try await client.office.remote.changes()
       let refused = Dictionary(grouping: changes, by: \.entity).mapValues { Set($0.map(\.record)) }
       let todos = try await client.office.todos()
-      // Each record is the server's, but for what the server refused.
+      // Each record equals the server's, unless the server refused its changes.
       for todo in todos where !(refused["Todo"]?.contains(todo.myId) ?? false) {
         guard let json = server.json("todos", todo.myId) else {
           throw Failure(
@@ -532,15 +533,15 @@ final class SyncSimulation {
         guard json["title"]?.stringValue == todo.title, json["description"]?.stringValue == todo.desc else {
           throw Failure(description: "seed \(seed), client \(number): \(todo) is not \(json)")
         }
-        // It is in a project that somebody put it into, whatever keys both had since.
+        // The record is in a project that a client assigned, whichever keys the project has had since.
         var project = json["project_id"]?.stringValue
-        // One that somebody deleted is no longer there to be led to, but where a change that was refused holds its row here.
+        // A deleted project is no longer referenced, unless a refused change keeps its local row.
         if let known = project, server.json("projects", known) == nil,
           changes.isEmpty || todo.projectID != known
         {
           project = nil
         }
-        // The server lets a todo lead to a project that was deleted there.
+        // The server allows a todo to refer to a deleted project.
         let name = project.flatMap { server.json("projects", $0)?["name"]?.stringValue }
         guard project == todo.projectID, name.map({ projects[todo.title]?.contains($0) ?? false }) ?? true else {
           throw Failure(description: "seed \(seed), client \(number): \(todo) is in \(name ?? "none") at the server")
@@ -551,7 +552,7 @@ final class SyncSimulation {
       where !here.contains(id) && !(refused["Todo"]?.contains(id) ?? false) {
         throw Failure(description: "seed \(seed), client \(number): the server's \(id) is not here")
       }
-      // Whatever was made here arrived, once.
+      // Each record that was created locally arrived exactly once.
       for title in client.inserted {
         let known = history.withLock { $0["title"]?.contains(.string(title)) ?? false }
         let isGivenUp = client.givenUp[title] != nil
@@ -566,7 +567,7 @@ final class SyncSimulation {
           throw Failure(description: "seed \(seed), client \(number): \(title) arrived \(count) times")
         }
       }
-      // The last value of each field arrived, or stands in a change that was refused, or was given up on purpose.
+      // The last value of each field arrived, is in a refused change, or was discarded on purpose.
       for (title, fields) in client.edits {
         for (field, value) in fields {
           if client.givenUp[title] != nil { continue }
@@ -585,7 +586,7 @@ final class SyncSimulation {
   }
 }
 
-/// Runs what may fail by a fault, and by nothing else.
+/// Runs an operation that may fail only because of a fault.
 private func tolerantly(_ body: () async throws -> Void) async throws {
   do { try await body() } catch let error as RemoteError {
     let expected: Set<RemoteError.Code> = [.notConnected, .cutOff, .timedOut, .unavailable, .invalidBody]

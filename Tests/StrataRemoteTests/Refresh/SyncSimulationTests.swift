@@ -13,7 +13,7 @@ struct SyncSimulationTests {
   func rounds() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-sync-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }  // What is left of a test is the system's to remove.
+    defer { try? FileManager.default.removeItem(at: folder) }  // The system removes what is left.
     var (ran, kills, updates) = (0, 0, 0)
     defer { print("refreshing: \(ran) rounds from seed \(Self.first), \(kills) kills, \(updates) updates") }
     for seed in Self.first..<Self.first + Self.rounds {

@@ -4,7 +4,7 @@ import StrataCore
 import StrataRemote
 import StrataStore
 
-/// The task and the project of the gist (G-1), by hand: the tests of this module do without the macro.
+/// The task and the project of the gist (G-1), without the macro, which the tests of this module don't use.
 struct Todo: DescribedModel, Entity, Equatable {
   var myId: String
   var title: String
@@ -30,7 +30,7 @@ struct Project: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "project")
 }
 
-/// A store with tasks and projects, and a server.
+/// A store with tasks and projects, and its server.
 struct Office {
   let server: ModelServer
   let writer: any DatabaseWriter

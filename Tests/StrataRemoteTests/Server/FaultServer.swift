@@ -3,21 +3,21 @@ import FlyingSocks
 import Foundation
 import StrataCore
 
-/// A well-behaved server on 127.0.0.1, of FlyingFox, whose answers a closure gives. ``RawServer`` breaks the rules of HTTP, this one does not.
+/// A FlyingFox server on 127.0.0.1 that follows the rules of HTTP and answers with a closure. ``RawServer`` can break the rules.
 final class FaultServer: Sendable {
-  /// A request, as it came.
+  /// A received request.
   struct Request: Sendable {
     let method: String
     let path: String
     let headers: [String: String]
     let body: Data
-    /// The number of the request at this server, from 1.
+    /// The number of the request on this server, from 1.
     let number: Int
 
     subscript(name: String) -> String? { headers[name.lowercased()] }
   }
 
-  /// What to answer.
+  /// The response to send.
   struct Answer: Sendable {
     var status = 200
     var headers: [String: String] = [:]
@@ -34,7 +34,7 @@ final class FaultServer: Sendable {
     let requests = Mutex<[Request]>([])
   }
 
-  /// What came, in its order.
+  /// The received requests in their order.
   var requests: [Request] { seen.requests.withLock { $0 } }
 
   func url(_ path: String = "/") throws -> URL {
@@ -68,7 +68,7 @@ final class FaultServer: Sendable {
     self.port = port
   }
 
-  /// Ends all connections.
+  /// Closes all connections.
   func stop() { task.cancel() }
 
   deinit { task.cancel() }

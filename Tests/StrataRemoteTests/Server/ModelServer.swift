@@ -2,18 +2,18 @@ import Foundation
 import StrataCore
 import StrataRemote
 
-/// A server in memory, as plain as can be: lists of JSON objects, each with a version that is its ETag.
+/// A minimal server in memory: lists of JSON objects, each with a version that is its ETag.
 final class ModelServer: HTTPTransport {
   struct Record {
     var json: ArchiveValue
     var version: Int
   }
 
-  /// What is to happen to a request, instead of what would.
+  /// A fault that replaces the normal handling of a request.
   enum Fault {
-    /// It does not arrive.
+    /// The request does not arrive.
     case lost
-    /// It arrives, and the answer does not.
+    /// The request arrives, but its response does not.
     case answerLost
     case status(Int)
     case body(String)
@@ -27,19 +27,19 @@ final class ModelServer: HTTPTransport {
     var lastID = 0
     var headers: HTTPHeaders = [:]
     var pageSize: Int?
-    /// Asked for each request, before it arrives.
+    /// Called for each request before it arrives.
     var fault: (@Sendable (HTTPRequest) -> Fault?)?
-    /// Refuses a change with a status.
+    /// The status with which a change is refused, or `nil`.
     var refuses: (@Sendable (HTTPRequest) -> Int?)?
     var acceptsIDs = false
-    /// The id of a new record; text of a count unless given.
+    /// The id of a new record. By default it is the text of a counter.
     var idOfNew: (@Sendable (ArchiveValue) -> ArchiveValue?)?
     var sendsETags = true
-    /// Whether it knows a repeated request by its `Idempotency-Key`.
+    /// Whether the server recognizes a repeated request by its `Idempotency-Key`.
     var honoursKeys = true
-    /// The time that `Last-Modified` gives, in seconds of the server; none is sent unless set.
+    /// The time in `Last-Modified`, in whole seconds. Without a time the header is not sent.
     var time: Date?
-    /// Whether a null in a PATCH takes the key away, as RFC 7396 has it; else it becomes null, as in a column.
+    /// Whether null in a PATCH removes the key, as in RFC 7396. Otherwise the value becomes null, as in a column.
     var removesNulls = false
   }
 
@@ -71,7 +71,7 @@ final class ModelServer: HTTPTransport {
 
   var requests: [HTTPRequest] { state.withLock { $0.requests } }
 
-  /// `GET /api/tasks` and so on, in their order.
+  /// The requests as lines like `GET /tasks`, in their order.
   var lines: [String] { requests.map { "\($0.method) \($0.url.path.dropFirst(4))" } }
 
   func forget() { state.withLock { $0.requests = [] } }
@@ -82,7 +82,7 @@ final class ModelServer: HTTPTransport {
 
   func count(_ list: String) -> Int { state.withLock { $0.lists[list]?.count ?? 0 } }
 
-  /// Changes a record at the server.
+  /// Changes a record on the server.
   func edit(_ list: String, _ id: String, _ json: String) {
     let patch = parsed(json) { try? JSONReader().read(Data($0.utf8)) }
     state.withLock { state in
@@ -112,7 +112,7 @@ final class ModelServer: HTTPTransport {
     if case .status(let status)? = fault { return HTTPResponse(status, url: request.url) }
     let response = state.withLock { answer(request, &$0) }
     if case .answerLost? = fault { throw lostError }
-    // A refusal stays one: a success would say that the change is there.
+    // A refusal is kept, because a success would confirm the change.
     if case .body(let text)? = fault, response.status < 400 {
       return HTTPResponse(200, body: Data(text.utf8), url: request.url)
     }
@@ -188,7 +188,7 @@ final class ModelServer: HTTPTransport {
     case "GET": return response(200, known.json, known.version)
     case "PATCH", "PUT":
       state.version += 1
-      // A record of a server has all its columns: what is removed is null.
+      // A server's record has all its columns, so a removed key becomes null.
       var new = body
       if request.method == "PATCH", state.removesNulls {
         new = JSONMergePatch.apply(body, to: known.json)
@@ -214,7 +214,7 @@ final class ModelServer: HTTPTransport {
   }
 }
 
-/// What a text of the tests' own is; the tests end where it is none.
+/// Parses a text of the tests. Ends the process if it is invalid.
 private func parsed<Text, Value>(_ text: Text, _ parse: (Text) -> Value?) -> Value {
   guard let value = parse(text) else { fatalError("cannot be read: \(text)") }
   return value

@@ -7,13 +7,13 @@ import StrataCore
   import Darwin
 #endif
 
-/// A server on 127.0.0.1 that sends whatever bytes a closure wants, one thread for each connection.
+/// A server on 127.0.0.1 that sends arbitrary bytes from a closure, with one thread per connection.
 final class RawServer: Sendable {
-  /// A connection, for the time of the closure; it is closed after it.
+  /// A connection that is closed after the closure returns.
   struct Connection: Sendable {
     fileprivate let descriptor: Int32
 
-    /// Reads up to the end of a header, without content; `nil` once the client has closed.
+    /// Reads up to the end of a header, without the content. Returns `nil` if the client has closed the connection.
     func head() -> String? {
       var head: [UInt8] = []
       var byte: UInt8 = 0
@@ -24,7 +24,7 @@ final class RawServer: Sendable {
       return nil
     }
 
-    /// Sends all of it; `false` where the client has closed.
+    /// Sends all bytes. Returns `false` if the client has closed the connection.
     @discardableResult func send(_ bytes: Data) -> Bool {
       var rest = bytes
       while !rest.isEmpty {
@@ -48,13 +48,13 @@ final class RawServer: Sendable {
 
     @discardableResult func send(_ text: String) -> Bool { send(Data(text.utf8)) }
 
-    /// Waits until the client closes.
+    /// Waits until the client closes the connection.
     func waitForEnd() {
       var byte: UInt8 = 0
       while recv(descriptor, &byte, 1, 0) == 1 {}
     }
 
-    /// The end is a reset instead of an orderly one.
+    /// Makes the connection end with a reset instead of an orderly close.
     func reset() {
       var linger = linger(l_onoff: 1, l_linger: 0)
       setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
@@ -68,10 +68,10 @@ final class RawServer: Sendable {
   private let open = Mutex<Set<Int32>>([])
   private let accepted = Mutex(0)
 
-  /// How many connections there were.
+  /// The number of accepted connections.
   var connections: Int { accepted.withLock { $0 } }
 
-  /// How many are open.
+  /// The number of open connections.
   var openConnections: Int { open.withLock { $0.count } }
 
   func url(_ path: String = "/") throws -> URL {
@@ -119,7 +119,7 @@ final class RawServer: Sendable {
     }
   }
 
-  /// Ends all connections.
+  /// Closes all connections.
   func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
     open.withLock { for descriptor in $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } }

@@ -53,7 +53,7 @@ struct ArchiveConcurrencyTests {
       let place = task % encoders.count
       let data = try encoders[place].encode(text)
       #expect(data == expected[place])
-      // Others get a turn while this task's stream lies in the pool.
+      // Lets other tasks run while this task's stream is in the pool.
       await Task.yield()
       #expect(try ArchiveDecoder().decode([String].self, from: data) == text)
       #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode([String].self, from: broken) }
@@ -115,7 +115,7 @@ struct ArchiveConcurrencyTests {
           return writer
         }
         try write(all.count).finish()
-        // A writer that goes away leaves the file.
+        // An unfinished writer leaves the file unchanged.
         _ = try write(40 + task / 2)
         for count in [task, all.count] {
           var read: [Address] = []

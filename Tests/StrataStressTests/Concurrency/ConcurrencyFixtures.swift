@@ -1,9 +1,9 @@
 import Foundation
 import StrataCore
 
-// Models of these suites alone.
+// Models that only these suites use.
 
-/// A class that refers back to the object that holds it.
+/// A class with a reference back to its owner.
 final class Branch: DescribedModel {
   var name: String
   var leaves: [Branch]
@@ -17,7 +17,7 @@ final class Branch: DescribedModel {
     Branch.self, version: 1, Field("name", \.name), Field("leaves", \.leaves), Field("parent", \.parent),
     make: { Branch($0, leaves: $1, parent: $2) })
 
-  /// A tree of a hundred leaves or so, each with a way back.
+  /// A tree of about a hundred leaves, each with a reference to its parent.
   static func tree(_ number: Int) -> Branch {
     let root = Branch("root \(number)")
     for place in 0..<10 {
@@ -29,7 +29,7 @@ final class Branch: DescribedModel {
   }
 }
 
-/// A generic model: each depth of nesting is a type, and a schema, of its own.
+/// A generic model. Each depth of nesting is a separate type with its own schema.
 struct Onion<Inner: Archivable & Equatable>: VersionedModel, Equatable {
   var inner: Inner
   var note: String?
@@ -59,7 +59,7 @@ extension Onion: Sendable where Inner: Sendable {}
 
 enum Signal: String, Archivable, CaseIterable { case red, green }
 
-/// A field for each kind of predefined transformer.
+/// One field per predefined transformer.
 struct Survey: DescribedModel, Equatable {
   var day: Date
   var month: Date

@@ -1,9 +1,9 @@
 import StrataTestSupport
 import Testing
 
-/// Runs the body in a hundred tasks at once, which all get the same value; a task that throws is recorded.
+/// Runs the body in a hundred concurrent tasks that share one value, and records every error that a task throws.
 ///
-/// The thread sanitizer sees what two threads do without an order between them, so the tasks need not collide in time.
+/// The thread sanitizer reports unordered accesses of two threads even if they don't collide in time.
 func hundredTasks<Shared: Sendable>(
   share shared: Shared, rounds: Int = Effort.rounds(1, long: 5),
   _ body: @escaping @Sendable (Shared, _ task: Int) async throws -> Void

@@ -18,7 +18,7 @@ private enum Pair<First, Second> {}
     ModelSchema.cached(type) { ModelSchema(type, name: String(describing: type), version: 1) }
   }
 
-  /// The table grows several times while others read it.
+  /// The table grows several times while other tasks read it.
   @Test func eachTypeHasOneSchema() async {
     let found = await withTaskGroup(of: [ObjectIdentifier].self) { group in
       for task in 0..<100 {

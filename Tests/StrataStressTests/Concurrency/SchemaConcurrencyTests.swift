@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Models that no other test uses: their schemas, and all that is found out of them once, are met by many tasks at once.
+/// Models that no other test uses, so that many tasks request their schemas and cached metadata for the first time at once.
 private struct FirstMet: DescribedModel, Equatable, Validating {
   var id: Int
   var name: String?
@@ -23,7 +23,7 @@ private struct FirstInner: DescribedModel, Equatable, Migratable {
   static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("paid", to: "payment")))
 }
 
-/// Goes through more and more levels of a generic model, each of which is a type.
+/// Archives a generic model at each level of nesting, and so creates a schema per level.
 private func peel<Inner: Archivable & Equatable & Sendable>(_ inner: Inner, levels: Int) throws {
   guard levels > 0 else { return }
   let onion = Onion(inner, note: "\(levels)")
@@ -40,7 +40,7 @@ struct SchemaConcurrencyTests {
     let met = FirstMet(
       id: 1, name: "ada", inner: [FirstInner(payment: .cash, next: [FirstMet(id: 2, name: nil, inner: [])])])
     await hundredTasks(share: met, rounds: 1) { met, task in
-      // Not all begin with the same question.
+      // The tasks start with different operations.
       switch task % 4 {
       case 0: #expect(try ArchiveDecoder().decode(FirstMet.self, from: ArchiveEncoder().encode(met)) == met)
       case 1: #expect(try FirstMet(fromJSON: met.jsonData()) == met)

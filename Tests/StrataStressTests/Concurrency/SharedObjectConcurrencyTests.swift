@@ -3,8 +3,8 @@ import Testing
 
 @testable import StrataCore
 
-/// Something that two threads must not use at once, as a formatter is: the sanitizer sees what happens in here, as it
-/// does not in Foundation, which is not built for it.
+/// An object that two threads must not use at once, like a formatter. The sanitizer instruments this class; Foundation is not
+/// instrumented.
 private final class Turnstile {
   private var count = 0
 
@@ -14,7 +14,7 @@ private final class Turnstile {
   }
 }
 
-/// A part of a regular expression that has a state.
+/// A regular expression component with mutable state.
 private struct Counting: CustomConsumingRegexComponent {
   typealias RegexOutput = Substring
   let turnstile: Turnstile
@@ -37,7 +37,7 @@ struct SharedObjectConcurrencyTests {
 
   @Test("X-1: one task at a time uses a regular expression, which may hold code with a state")
   func expression() async {
-    // That one task at a time uses them is what this tests.
+    // The test verifies that only one task at a time uses them.
     nonisolated(unsafe) let turnstile = Turnstile()
     nonisolated(unsafe) let pattern = Regex { Counting(turnstile: turnstile) }
     let check = ValidationCheck<String>.matches(pattern)

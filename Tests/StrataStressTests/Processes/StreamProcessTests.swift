@@ -3,10 +3,10 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Several processes that append to one stream and are killed at random.
+/// Several processes append to one stream and are killed at random.
 ///
-/// Each is this program again, with one test that appends until it is killed and says after each session that it was
-/// acknowledged. `STRATA_PROCESS_ROUNDS` is the number of kills; Tests/Scripts/process-simulation makes 3,000.
+/// Each process is this program with one test, which appends until it is killed and acknowledges each session.
+/// `STRATA_PROCESS_ROUNDS` is the number of kills; Tests/Scripts/process-simulation requests 3,000.
 @Suite("Processes", .serialized, .tags(.long))
 struct StreamProcessTests {
   private static let environment = ProcessInfo.processInfo.environment
@@ -53,7 +53,7 @@ struct StreamProcessTests {
           try process.run()
           running.append(process)
         }
-        /// How many bytes of acknowledgements there are.
+        /// The number of bytes that all processes have acknowledged.
         func logged() throws -> UInt64 {
           try names.reduce(0) {
             try $0 + FileHandle(forReadingFrom: URL(fileURLWithPath: "\(stream.url.path).\($1)")).seekToEnd()
@@ -61,7 +61,7 @@ struct StreamProcessTests {
         }
         while kills < Self.rounds {
           while running.count < count { try start() }
-          // Somebody appends between two kills, however slow the machine is.
+          // Waits until a process has appended since the last kill, even on a slow machine.
           let before = try logged()
           while try logged() == before, running.contains(where: \.isRunning) { Thread.sleep(forTimeInterval: 0.02) }
           Thread.sleep(forTimeInterval: Double(random.below(400)) / 1000)
@@ -75,7 +75,7 @@ struct StreamProcessTests {
           kill(process.processIdentifier, SIGKILL)
           process.waitUntilExit()
         }
-        // The last one may have been killed while it wrote.
+        // The last process may have been killed during a write.
         try stream.session(10..<20, recovering: true)
         let streets = try stream.read().models.map(\.street)
         #expect(Set(streets).count == streets.count)

@@ -3,13 +3,13 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Three replicas that started from one base, each with its own edit, and a policy by which they merge.
+/// Three replicas with a common base, one edit each, and the policy that merges them.
 private struct Exchange {
   let law: MergeLaw
   let base: ArchiveValue
   let edits: [ArchiveValue]
 
-  /// Values that fit the policy; a time is never before the base's.
+  /// Creates values that the policy accepts. A time is never before the base's.
   init(_ law: MergeLaw, _ random: inout SeededRandom) {
     self.law = law
     let isTimed = law.isTimed
@@ -28,7 +28,7 @@ private struct Exchange {
     return try merger.merge(["in": server], into: ["in": local], base: ["in": base]).value["in"] ?? .null
   }
 
-  /// Each replica gets what the others edited, as they edited it and once each, in an order of its own.
+  /// Merges each of the other replicas' edits into each replica once, in a random order.
   func once(_ random: inout SeededRandom) throws -> [ArchiveValue] {
     var ends: [ArchiveValue] = []
     for own in 0..<3 {
@@ -39,8 +39,7 @@ private struct Exchange {
     return ends
   }
 
-  /// Replicas send each other what they have by now, in any order and as often as it happens, and then all to all until
-  /// nothing changes or it is clear that something always will.
+  /// Sends states between random replicas, then between all of them until nothing changes or six rounds have passed.
   func gossip(_ random: inout SeededRandom) throws -> [ArchiveValue] {
     var values = edits
     func send(_ sender: Int, _ receiver: Int) throws { values[receiver] = try merge(values[receiver], values[sender]) }
@@ -48,8 +47,8 @@ private struct Exchange {
       let sender = random.below(3)
       try send(sender, (sender + 1 + random.below(2)) % 3)
     }
-    // One after the other, or at the same time and each in an order of its own that stays: what would swap for ever
-    // does then.
+    // In each round replicas receive either the others' current states or those from the start of the round. The second form
+    // reveals replicas that swap values forever.
     let isAtOnce = random.below(2) == 0
     let others = (0..<3).map { own in (0..<3).filter { $0 != own }.shuffled(using: &random) }
     for _ in 0..<6 {
@@ -68,39 +67,39 @@ private struct Exchange {
 extension MergeLaw {
   fileprivate var isTimed: Bool { policy.description.hasPrefix("lastWriter") }
 
-  /// What is tested: every policy with values that it is for, and times that do not run backwards.
+  /// The policies under test with suitable values and times that never go back.
   fileprivate static let converging: [MergeLaw] =
     all.filter { !$0.policy.description.contains(".ifPresent") } + [
       .init(policy: .lastWriter(by: "time"), kind: .scalar)
     ]
 }
 
-/// How far replicas come together.
+/// How far replicas converge.
 private struct Convergence: Hashable, CustomStringConvertible {
-  /// Whether all are equal, arrays without their order, when each got each edit once.
+  /// Whether all replicas are equal, ignoring the order of arrays, after each received each edit once.
   var once = true
-  /// Whether all are equal after any exchange of states.
+  /// Whether all replicas are equal, ignoring the order of arrays, after any exchange of states.
   var gossip = true
-  /// Whether all are equal after any exchange of states, arrays in their order.
+  /// Whether all replicas are equal, including the order of arrays, after any exchange of states.
   var inOrder = true
-  /// Whether it does not matter who met first: the result of two exchanges of the same edits is the same.
+  /// Whether two different exchanges of the same edits have the same result.
   var isConfluent = true
 
   static let table = ["each edit once", "any states, repeatedly", "order of arrays too", "same whoever meets first"]
 
-  /// Whether nothing is left that more cases could refute.
+  /// Whether every claim is refuted already.
   var isRefuted: Bool { !once && !gossip && !inOrder && !isConfluent }
 
   var cells: [String] { [once, gossip, inOrder, isConfluent].map { $0 ? "✓" : " " } }
   var description: String { cells.joined(separator: " | ") }
 
-  /// Whether this is less than what is claimed.
+  /// Whether a claim of the other does not hold here.
   func isLess(than other: Convergence) -> Bool {
     zip(cells, other.cells).contains { $0 != $1 && $0 == " " }
   }
 
-  /// What some cases leave of the claims that replicas come together; more cases where they leave too much, since only
-  /// luck decides when a claim is refuted.
+  /// Returns the claims that hold in random cases. Runs more cases while a claim holds that is expected to fail, because a
+  /// counterexample is found by chance.
   static func found(for law: MergeLaw, expecting expected: Convergence, seed: UInt64) throws -> Convergence {
     var random = SeededRandom(seed: seed)
     var found = Convergence()
@@ -125,19 +124,19 @@ private struct Convergence: Hashable, CustomStringConvertible {
 
 @Suite("Simulation: which policies converge", .tags(.long))
 struct ConvergenceTests {
-  /// What replicas come to, in the order of the columns; a policy with another answer changed.
+  /// The expected convergence of each policy, in the order of the columns.
   private static let expected: [String: Convergence] = [
     "max on ordered": Convergence(), "min on ordered": Convergence(), "max on number": Convergence(),
     "union on set": Convergence(), "addWins on set": Convergence(),
-    // What both put in one place stands in the order in which they met.
+    // Elements inserted at one position are ordered by who merged first.
     "union on list": Convergence(inOrder: false), "addWins on list": Convergence(inOrder: false),
-    // The same change counts again each time that it comes.
+    // A change is added again each time it arrives.
     "sumOfDeltas on number": Convergence(gossip: false, inOrder: false, isConfluent: false),
-    // The time is one and the text another value: an edit that is older than one of somebody else can still be the only
-    // one of its text, until the later time has gone round.
+    // The time and the text are two values. The oldest edit can be the only one with its text until the latest time has reached
+    // all replicas.
     "lastWriter(time) on scalar": Convergence(once: false, isConfluent: false),
   ]
-  /// Everything else comes to the same only by chance.
+  /// All other policies converge only by chance.
   private static let diverging = Convergence(once: false, gossip: false, inOrder: false, isConfluent: false)
 
   @Test("Replicas that exchange what they have come to the same by exactly these policies")

@@ -4,7 +4,7 @@ import StrataTestSupport
 import Testing
 
 extension SeededRandom {
-  /// What documents are made of: what JSON has, everything, or everything and what is not a number.
+  /// The values in a document: those of JSON, all kinds, or all kinds and NaN.
   fileprivate enum Form { case json, any, nan }
 
   private mutating func scalar(_ form: Form) -> ArchiveValue {
@@ -20,8 +20,8 @@ extension SeededRandom {
     }
   }
 
-  /// A nested document: objects, arrays with and without ids and with ids that stand twice; sets, maps and records
-  /// where the form allows them.
+  /// Returns a nested document with objects and with arrays, whose elements have unique, duplicate or no identifiers. Sets, maps
+  /// and records are included if the form allows them.
   fileprivate mutating func document(_ form: Form, depth: Int = 3) -> ArchiveValue {
     guard depth > 0 else { return scalar(form) }
     switch below(form == .json ? 7 : 10) {
@@ -41,7 +41,7 @@ extension SeededRandom {
     }
   }
 
-  /// One of few values, so that lists have it more than once.
+  /// Returns one of a few values, so that lists contain duplicates.
   private mutating func repeated(_ form: Form) -> ArchiveValue {
     let few: [ArchiveValue] = [1, 2, ["a": 1], form == .nan ? .double(.nan) : 3]
     return few[below(few.count)]
@@ -58,7 +58,7 @@ extension SeededRandom {
     return .object(object)
   }
 
-  /// The document with some changes somewhere inside.
+  /// Returns the document with random changes inside.
   fileprivate mutating func edited(_ value: ArchiveValue, _ form: Form) -> ArchiveValue {
     guard below(12) > 0 else { return document(form, depth: 2) }
     switch value {
@@ -206,7 +206,7 @@ struct DocumentLawTests {
     }
   }
 
-  /// Whether two records of one type in the same place have different fields: what one lacks is left alone.
+  /// Whether two records of one type at the same place have different fields. A missing field is left unchanged.
   private static func lacksFields(_ one: ArchiveValue, _ other: ArchiveValue) -> Bool {
     switch (one, other) {
     case (.record(let one), .record(let other)):

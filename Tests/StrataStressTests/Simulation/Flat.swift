@@ -1,15 +1,15 @@
 import StrataCore
 
-/// The way to a value: keys, and for elements of lists what tells them apart in brackets.
+/// A path to a value: keys, and identities of list elements in brackets.
 typealias FlatPath = [String]
 
-/// What stands at a path. Containers have a marker of their own, so that an empty one, null and absence differ.
+/// The content at a path. Containers have markers of their own, so that an empty container, null and absence are distinct.
 enum FlatLeaf: Equatable {
   case null, model
   case list([String])
   case dictionary([String])
   case choice(String, [String])
-  /// A value as it is.
+  /// A value that is not a container.
   case value(Tree)
 
   static func == (left: FlatLeaf, right: FlatLeaf) -> Bool {
@@ -24,7 +24,7 @@ enum FlatLeaf: Equatable {
   }
 }
 
-/// A value as a map from paths to what stands there.
+/// A value as a map from paths to leaves.
 struct Flat {
   private(set) var leaves: [FlatPath: FlatLeaf] = [:]
 
@@ -34,7 +34,7 @@ struct Flat {
 
   subscript(path: FlatPath) -> FlatLeaf? { leaves[path] }
 
-  /// Puts a value in the place of what stands at a path; `nil` takes it out.
+  /// Replaces the value at a path, or removes it if `tree` is `nil`.
   mutating func put(_ tree: Tree?, _ path: FlatPath, _ shape: Shape) {
     remove(path, shape)
     guard let tree else { return }
@@ -64,7 +64,7 @@ struct Flat {
     }
   }
 
-  /// The paths right below one, each with its shape.
+  /// The child paths of a path, each with its shape.
   func children(_ path: FlatPath, _ shape: Shape) -> [(path: FlatPath, shape: Shape)] {
     switch (leaves[path], shape) {
     case (.model?, .model(let model)):
@@ -81,10 +81,10 @@ struct Flat {
     leaves[path] = nil
   }
 
-  /// Makes the marker of a list or a dictionary name other members; those that go are taken out before.
+  /// Sets the marker of a list or a dictionary. Remove its former members first.
   mutating func mark(_ path: FlatPath, _ leaf: FlatLeaf) { leaves[path] = leaf }
 
-  /// The value at a path; `nil` where there is none.
+  /// The value at a path, or `nil` if there is none.
   func tree(_ path: FlatPath, _ shape: Shape) -> Tree? {
     guard let leaf = leaves[path] else { return nil }
     let children = children(path, shape)
@@ -106,7 +106,7 @@ struct Flat {
 
   func text(_ path: FlatPath, _ shape: Shape) -> String? { tree(path, shape)?.canonicalText }
 
-  /// What tells the elements of a list apart: the identity, else all that they hold; and how often that stood before.
+  /// The name of each element of a list: its identity or its whole content, followed by the number of equal elements before it.
   static func names(of elements: [Tree], _ model: ModelShape) -> [String] {
     var counts: [String: Int] = [:]
     return elements.map { element in
@@ -118,7 +118,7 @@ struct Flat {
     }
   }
 
-  /// The paths that several elements of a list share, but for the number after them.
+  /// The names that several elements of a list share, without the number that distinguishes them.
   var duplicates: [FlatPath] {
     leaves.flatMap { path, leaf -> [FlatPath] in
       guard case .list(let names) = leaf else { return [] }
@@ -126,7 +126,7 @@ struct Flat {
     }
   }
 
-  /// All paths at which two maps differ, in order.
+  /// All paths at which two maps differ, sorted.
   static func differences(_ one: Flat, _ other: Flat) -> [FlatPath] {
     Set(one.leaves.keys).union(other.leaves.keys).filter { one.leaves[$0] != other.leaves[$0] }.sorted {
       $0.lexicographicallyPrecedes($1)
@@ -135,7 +135,7 @@ struct Flat {
 }
 
 extension ModelShape {
-  /// The shape at a path; `nil` where the path leads nowhere.
+  /// The shape at a path, or `nil` if the shape has no such path.
   static func shape(at path: ArraySlice<String>, in shape: Shape = .model(.document)) -> Shape? {
     guard let first = path.first else { return shape }
     switch shape {

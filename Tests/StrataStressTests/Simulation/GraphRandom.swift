@@ -2,7 +2,7 @@ import StrataCore
 import StrataTestSupport
 
 extension SeededRandom {
-  /// A random graph of a team: people who share their bosses, in cycles too, and pets.
+  /// Returns a random graph of a team: people who share their bosses, some in cycles, and pets.
   mutating func graph() -> GraphMap {
     var map = GraphMap()
     let ids = (1...4).filter { _ in below(4) > 0 }
@@ -24,14 +24,14 @@ extension SeededRandom {
     ]
   }
 
-  /// Someone with an identity, who may be new.
+  /// Returns the key of a person with a random identity. Adds the person if the graph has none with this identity.
   private mutating func person(_ map: inout GraphMap) -> String {
     let id = 1 + below(6)
     if map.objects["P\(id)"] == nil { add("P\(id)", "\(id)", to: &map) }
     return "P\(id)"
   }
 
-  /// One change somewhere.
+  /// Makes one random change.
   mutating func edit(_ map: inout GraphMap) {
     let people = map.objects.filter { $0.value["pets"] != nil }.keys.sorted()
     guard case .references(var members)? = map.objects["root"]?["members"] else { return }
@@ -89,16 +89,16 @@ extension SeededRandom {
   }
 }
 
-/// A graph as a server sends it in JSON.
+/// A server's JSON document of a graph.
 struct GraphDocument {
   let json: Tree
-  /// What it says, which may be only a part of each object.
+  /// The part of the graph that the document contains. Objects may lack fields.
   let map: GraphMap
 
   /// - Parameters:
-  ///   - whole: the graph.
-  ///   - local: the objects that are known here; what is new is sent whole.
-  /// - Returns: `nil` where objects refer to each other in cycles, which JSON cannot say.
+  ///   - whole: the complete graph.
+  ///   - local: the local graph. Objects that it lacks are sent with all fields.
+  /// - Returns: `nil` if references form a cycle, which JSON cannot express.
   init?(_ whole: GraphMap, knownHere local: GraphMap, _ random: inout SeededRandom) {
     var map = whole
     let isPart = random.isOnce(in: 2)
@@ -133,7 +133,7 @@ extension GraphMap {
     return leadsBack("root")
   }
 
-  /// - Parameter seen: the objects that stand in the document already; they may come again with nothing but who they are.
+  /// - Parameter seen: the objects that are already in the document. They may be repeated with only their identifier.
   fileprivate func json(_ key: String, _ seen: inout Set<String>, _ random: inout SeededRandom) -> Tree {
     var object = ArchiveObject()
     let fields = objects[key] ?? [:]

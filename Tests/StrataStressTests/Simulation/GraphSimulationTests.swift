@@ -3,15 +3,15 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// What merging graphs must come to: each object is a map of its fields, which is merged once, and references are values.
+/// The expected result of merging graphs. Each object is a map of fields and is merged once; references are values.
 private struct GraphOracle {
   let base: GraphMap?
   let local: GraphMap
   let server: GraphMap
-  /// Whether a null says that a weak reference leads nowhere; else it says nothing without a base.
+  /// Whether null clears a weak reference when there is no base. Otherwise it leaves the local reference.
   let nullsClear: Bool
   private(set) var result = GraphMap()
-  /// Whether the rules leave open what becomes of a member.
+  /// Whether the merge rules leave the result for a member undefined.
   private(set) var isOpen = false
 
   init(base: GraphMap?, local: GraphMap, server: GraphMap, nullsClear: Bool) {
@@ -30,7 +30,8 @@ private struct GraphOracle {
         let value = merged(key, field, own[field], theirs)
         result.objects[key]?[field] = value
       }
-      // A pet has no identity: the one in the document is new unless the server had one in that place, and absent keys take defaults.
+      // A pet has no identity. Without a base at its position the pet in the document is a new one, and absent keys take their
+      // defaults.
       guard key.contains(".pets["), base?.objects[key] == nil else { continue }
       if other["name"] == nil { isOpen = true }
       if other["keeper"] == nil { result.objects[key]?["keeper"] = .reference(nil) }
@@ -42,11 +43,11 @@ private struct GraphOracle {
     _ key: String, _ field: String, _ own: GraphMap.Content?, _ theirs: GraphMap.Content
   ) -> GraphMap.Content? {
     guard let base else {
-      // A document may list some of the members.
+      // A document may list only some of the members.
       if field == "members", nullsClear, case .references(let mine)? = own, case .references(let others) = theirs {
         return .references(others + mine.filter { !others.contains($0) })
       }
-      // A weak reference that a whole graph lacks says nothing.
+      // A null weak reference in a whole graph leaves the local reference.
       if field == "friend", !nullsClear, theirs == .reference(nil) { return own }
       return theirs
     }
@@ -57,13 +58,13 @@ private struct GraphOracle {
     return own == old ? theirs : own
   }
 
-  /// Members in no order, which is compared apart.
+  /// Merges members without regard to their order, which is checked separately.
   private mutating func members(_ own: [String], _ other: [String], _ old: GraphMap.Content?) -> GraphMap.Content {
     var before: [String] = []
     if case .references(let keys)? = old { before = keys }
     let kept = own.filter { key in
       guard !other.contains(key), before.contains(key) else { return true }
-      // What the server no longer has stays where it was edited here.
+      // A member that the server removed is kept if it was edited locally.
       if isEdited(key) { return true }
       if isEditedInside(key) { isOpen = true }
       return false
@@ -71,8 +72,8 @@ private struct GraphOracle {
     return .references(kept + other.filter { !own.contains($0) && !before.contains($0) })
   }
 
-  /// Whether an object that only its place tells apart looks like one at another place of the list, and not like the one at
-  /// its own: the library matches what looks the same first, and the names here go by places.
+  /// Whether an object that is identified only by its position equals an object at another position of its list, and differs from
+  /// the one at its own. The library pairs equal objects first, but the keys here follow positions.
   private static func areMoved(_ one: GraphMap, _ other: GraphMap) -> Bool {
     other.objects.contains { key, fields in
       guard let bracket = key.lastIndex(of: "["), let own = one.objects[key], own != fields else { return false }
@@ -82,7 +83,7 @@ private struct GraphOracle {
 
   private func isEdited(_ key: String) -> Bool { local.objects[key] != base?.objects[key] }
 
-  /// Whether something that a member leads to was edited: whether that is an edit of the member, nobody says.
+  /// Whether an object reachable from a member was edited. The rules don't define whether that is an edit of the member.
   private func isEditedInside(_ key: String) -> Bool {
     local.reachable(from: key, throughWeak: true).contains { local.objects[$0] != base?.objects[$0] }
   }
@@ -91,7 +92,7 @@ private struct GraphOracle {
 /// One merge of graphs.
 private struct GraphRound {
   let seed: UInt64
-  /// How many edits each side makes.
+  /// The number of edits on each side.
   var edits: (local: Int, server: Int)
   let isBaseKnown: Bool
 
@@ -106,9 +107,9 @@ private struct GraphRound {
     let base: GraphMap
     let local: GraphMap
     let server: GraphMap
-    /// An object that stands twice on the server, and the field that leads to the second instance.
+    /// An object with two instances on the server, and the field that refers to the second one.
     let twice: (key: String, field: String)?
-    /// What the server sends; `nil` where the instances themselves come.
+    /// The server's document, or `nil` if the instances themselves are merged.
     let document: GraphDocument?
   }
 
@@ -197,7 +198,7 @@ private struct GraphRound {
     try checkReport(report, locals, found)
   }
 
-  /// What kind of object a key is for.
+  /// The kind of object that a key names.
   private func kind(_ key: String) -> String {
     key == "root" ? "team" : key.contains(".pets[") ? "pet" : key.hasPrefix("P") ? "person" : "guest"
   }
@@ -209,12 +210,12 @@ private struct GraphRound {
     return one == other
   }
 
-  /// Every change of an object has a line, at one path.
+  /// Checks that every changed field has an entry, and that no place has two.
   private func checkReport(_ report: MergeReport, _ before: GraphInstances, _ after: GraphInstances) throws {
     var told: [String: Int] = [:]
-    // An edit that went with its object has a line of its own, beside that of the reference.
+    // An edit that was removed with its object has an entry of its own, in addition to the entry of the reference.
     for entry in report.entries where !entry.rule.hasPrefix("edited here") {
-      // A path is one of the result; what is no longer in it stands where it stood before.
+      // A path is valid in the result, or in the previous state if the object was removed.
       let steps = entry.path.components[...]
       if let place = Self.place(steps, "root", after.map) ?? Self.place(steps, "root", before.map) {
         told[place, default: 0] += 1
@@ -234,7 +235,7 @@ private struct GraphRound {
     }
   }
 
-  /// The object and the field that a path leads to, and what comes after; `nil` where it leads nowhere.
+  /// The object and the field at a path, and the rest of the path; `nil` if the path isn't valid.
   private static func place(_ path: ArraySlice<ValuePath.Component>, _ key: String, _ map: GraphMap) -> String? {
     guard case .key(let field)? = path.first, let content = map.objects[key]?[field] else { return nil }
     let rest = path.dropFirst()
@@ -290,7 +291,7 @@ struct GraphSimulationTests {
     let frequent = failures.sorted { ($0.value.count, $1.key) > ($1.value.count, $0.key) }
     for (signature, cases) in frequent { print("  \(cases.count) × \(signature), seed \(cases[0].seed)") }
     for (signature, cases) in frequent.prefix(SimulationSettings.stories) {
-      // Of several the smallest one tells most.
+      // Only the smallest case of each kind is reported.
       let smallest = cases.map { GraphRound(seed: $0.seed).shrunk($0.failure) }.min { $0.story.count < $1.story.count }
       guard let smallest else { continue }
       Issue.record("\(signature), \(cases.count) times; STRATA_MERGE_SEED=\(smallest.seed)\n\(smallest.story)")

@@ -3,9 +3,8 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Random values for merging.
 extension SeededRandom {
-  /// A value that fits a policy: few different ones, so that sides often agree.
+  /// Returns a value that the policy accepts. Values are few, so that sides often agree.
   mutating func value(for kind: MergeLaw.Kind) -> ArchiveValue {
     switch kind {
     case .scalar:
@@ -38,7 +37,7 @@ extension SeededRandom {
   }
 }
 
-/// A policy with values that it is for.
+/// A policy and the kind of values that it accepts.
 struct MergeLaw: Sendable, CustomTestStringConvertible {
   enum Kind: Sendable { case scalar, ordered, number, set, list, log, text, records, object }
 
@@ -63,16 +62,16 @@ struct MergeLaw: Sendable, CustomTestStringConvertible {
     .init(policy: .lines.orElse(.serverWins), kind: .text), .init(policy: .max.orElse(.localWins), kind: .scalar),
   ]
 
-  /// The value that the policy makes; conflicts keep the local one.
+  /// Merges with the policy. Conflicts keep the local value.
   func merge(_ base: ArchiveValue?, _ local: ArchiveValue, _ server: ArchiveValue) throws -> ArchiveValue {
-    // What is merged stands in an object, as it does in a model.
+    // The merged value is a field of an object, as in a model.
     let options = MergeOptions(policies: ["value": policy])
     let merged = try Merger(options: options).merge(
       ["value": server], into: ["value": local], base: base.map { ["value": $0] })
     return merged.value["value"] ?? .null
   }
 
-  /// The value without the order that arrays have, where a law does not speak of it.
+  /// The value with sorted arrays, for laws that ignore their order.
   func unordered(_ value: ArchiveValue) -> ArchiveValue {
     guard kind == .list || kind == .records, case .array(let elements) = value else { return value }
     return .array(elements.sorted { "\($0)" < "\($1)" })
@@ -84,7 +83,7 @@ struct MergeLawTests {
   private static let seed = UInt64.random(in: 0 ... .max)
   private static let cases = Effort.rounds(60, long: 300)
 
-  /// Runs a law on random values and says which ones break it.
+  /// Checks a law on random values and returns the number of cases that break it.
   private func check(
     _ law: MergeLaw, _ name: String, _ holds: (ArchiveValue, ArchiveValue, ArchiveValue, ArchiveValue) throws -> Bool
   ) throws -> Int {
@@ -191,7 +190,7 @@ struct MergeLawTests {
 
   @Test("Three ways and two agree where only the server changed something", arguments: MergeLaw.all)
   func twoWays(_ law: MergeLaw) throws {
-    // A side that always counts, or a rule between the two values, is asked without a base what it is not asked with one.
+    // These policies ignore the base, or decide between two values differently with a base.
     let asked = ["localWins", "keepLocal", "max", "min", "conflict", "append"]
     guard law.policy.claims.contains(.respectsBase), !asked.contains(where: law.policy.description.hasPrefix),
       !law.policy.description.contains("keep"), law.policy.description != "addWins",

@@ -1,39 +1,39 @@
 import StrataCore
 
-/// What merging must come to, found in another way than the library's: every side is a map from paths to values, and each
-/// path is decided by the values that stand there and the rule of the field.
+/// The expected result of a merge, computed differently from the library: every side is a map from paths to values, and each path is
+/// decided by the values at it and the rule of the field.
 ///
-/// The order of a list where both sides may have changed it is left open: see ``openLists``.
+/// The order of a list that both sides may have changed is undefined. See ``openLists``.
 struct OracleMerge {
-  /// What no rule decides; `nil` where a side has nothing.
+  /// A conflict that no rule decides. A side without a value is `nil`.
   struct Conflict {
     var base: Tree?
     var local: Tree?
     var server: Tree?
   }
 
-  /// What the base says about a path.
+  /// The base's knowledge of a path.
   private enum Origin {
-    /// Nobody knows what stood there.
+    /// The base's value is unknown.
     case unknown
-    /// Nothing stood there.
+    /// The base had no value.
     case absent
     case known(FlatLeaf)
   }
 
   let shape: Shape
-  /// The server's state that the edits started from, as far as it is known; `nil` where it is not.
+  /// The server's state that the local edits started from, or `nil` if it is unknown. It may be known in part.
   let base: Flat?
   let local: Flat
-  /// What came in; keys of models may be absent.
+  /// The incoming value. Keys of models may be absent.
   let incoming: Flat
-  /// Whether members that did not come in stay where the base is not known.
+  /// Whether members that the incoming list lacks are kept if the base is unknown.
   let keepsUnlisted: Bool
   private(set) var result: Flat
   private(set) var conflicts: [FlatPath: Conflict] = [:]
-  /// The lists whose order both sides had a say in.
+  /// The lists whose order both sides may have changed.
   private(set) var openLists: [FlatPath] = []
-  /// The places at which the base had another object than both sides have.
+  /// The paths at which the base had a different object than both sides.
   private var foreign: [FlatPath] = []
 
   init(base: Flat?, local: Flat, incoming: Flat, keepsUnlisted: Bool, shape: Shape = .model(.document)) {
@@ -48,7 +48,7 @@ struct OracleMerge {
     if foreign.contains(where: { $0.count < path.count && path.starts(with: $0) }) { return .absent }
     if let leaf = base[path] { return .known(leaf) }
     guard !path.isEmpty else { return .unknown }
-    // A payload may be known in part.
+    // The base may have only a part of a payload.
     if path.count > 1, case .choice(path[path.count - 2], _)? = base[Array(path.dropLast(2))] { return .unknown }
     let parent = Array(path.dropLast())
     switch origin(parent) {
@@ -58,7 +58,7 @@ struct OracleMerge {
     }
   }
 
-  /// The identity of an object; `nil` where it has none, or does not say.
+  /// The identity of an object, or `nil` if it has none or its key is absent.
   private func identity(_ flat: Flat?, _ path: FlatPath, _ model: ModelShape) -> String? {
     guard let key = model.identity, let flat, case .value(let id)? = flat[path + [key]] else { return nil }
     return id.canonicalText
@@ -129,7 +129,7 @@ struct OracleMerge {
     }
   }
 
-  /// A list with those of another one that it lacks, each after the one that it follows there.
+  /// Inserts the elements of `other` that `list` lacks, each after its predecessor in `other`.
   private static func following(_ list: [String], _ other: [String]) -> [String] {
     var result = list
     var place = 0
@@ -144,7 +144,7 @@ struct OracleMerge {
     return result
   }
 
-  /// A value that no key is looked at in.
+  /// Decides a value as a whole, without its keys.
   private mutating func whole(_ path: FlatPath, _ shape: Shape) {
     let server = arriving(path, shape)
     guard local.text(path, shape) != server?.canonicalText else { return }
@@ -200,9 +200,9 @@ struct OracleMerge {
     conflicts[path] = Conflict(base: before, local: local.tree(path, shape), server: server)
   }
 
-  // MARK: What a side did
+  // MARK: Changes of a side
 
-  /// Whether the local value is another one than the base's, as far as that is known.
+  /// Whether the local value differs from the base, as far as the base is known.
   private func isEdited(_ path: FlatPath, _ shape: Shape) -> Bool {
     guard case .known(let leaf) = origin(path) else { return local[path] != nil }
     guard leaf == local[path] else { return true }
@@ -210,7 +210,7 @@ struct OracleMerge {
       || isLarger(local, path, shape)
   }
 
-  /// Whether a container has members that the base lacks; keys of models that it lacks are not known.
+  /// Whether a container has members that the base lacks. A model's keys that the base lacks are unknown and ignored.
   private func isLarger(_ flat: Flat, _ path: FlatPath, _ shape: Shape) -> Bool {
     var isKnownInPart = false
     switch flat[path] {
@@ -223,13 +223,13 @@ struct OracleMerge {
     return flat.children(path, shape).contains { base?[$0.path] != nil && isLarger(flat, $0.path, $0.shape) }
   }
 
-  /// Whether what came in is another value than the base's, where it says something.
+  /// Whether the incoming value differs from the base in a key that it contains.
   private func isNews(_ path: FlatPath, _ shape: Shape) -> Bool {
     guard let base, case .known = origin(path) else { return true }
     return OracleBase.overlaid(base, by: incoming, path, shape)?.canonicalText != base.text(path, shape)
   }
 
-  /// What came in as a whole value: over what the base has of the same object, and with defaults for the rest.
+  /// The incoming value as a whole: laid over the base's value of the same object, and completed with defaults.
   private func arriving(_ path: FlatPath, _ shape: Shape) -> Tree? {
     var value = incoming.tree(path, shape)
     if let base, case .known = origin(path) { value = OracleBase.overlaid(base, by: incoming, path, shape) }
@@ -237,15 +237,15 @@ struct OracleMerge {
   }
 }
 
-/// What a replica remembers of the server's state.
+/// The server's state as a replica remembers it.
 enum OracleBase {
-  /// The old base with what came in over it: `nil` was not known before.
+  /// The base after a merge: the old base, if known, with the incoming value laid over it.
   static func next(_ base: Flat?, _ incoming: Flat, _ shape: Shape = .model(.document)) -> Flat {
     guard let base, let tree = overlaid(base, by: incoming, [], shape) else { return incoming }
     return Flat(tree, shape)
   }
 
-  /// The value at a path of the base with what came in over it; what is absent there is left alone.
+  /// The base's value at a path with the incoming value laid over it. Absent keys are left unchanged.
   static func overlaid(_ base: Flat, by incoming: Flat, _ path: FlatPath, _ shape: Shape) -> Tree? {
     guard let leaf = incoming[path] else { return base.tree(path, shape) }
     let whole = incoming.tree(path, shape)

@@ -3,11 +3,11 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// What the oracle must say of three values of one field; written by hand, after the tables of Docs/Merging.md.
+/// The oracle's expected result for three values of one field, written by hand from the tables in Docs/Merging.md.
 private struct OracleCase: Sendable, CustomTestStringConvertible {
   let name: String
   let shape: Shape
-  /// JSON; `unknown` where nobody knows it and `–` where there is none.
+  /// JSON, `unknown` if the base is unknown, or `–` if there is no value.
   let base: String
   let here: String
   let server: String
@@ -128,7 +128,7 @@ private struct OracleCase: Sendable, CustomTestStringConvertible {
 
 @Suite("Simulation: the oracle", .tags(.long))
 struct OracleTests {
-  @Test("The oracle says what the tables say", arguments: OracleCase.all)
+  @Test("The oracle agrees with the tables", arguments: OracleCase.all)
   fileprivate func table(_ row: OracleCase) throws {
     let root = Shape.model(ModelShape(name: "Root", version: 1, fields: [.init("in", row.shape)]))
     let base = row.base == "unknown" ? nil : try row.flat(row.base, root)
@@ -143,7 +143,7 @@ struct OracleTests {
     #expect(paths.sorted() == row.conflicts)
   }
 
-  @Test("What not-a-number is, it is everywhere")
+  @Test("NaN equals itself everywhere")
   func nan() {
     let root = Shape.model(.document)
     let value: Tree = ["doubles": .array([.double(.nan)])]
@@ -152,7 +152,7 @@ struct OracleTests {
     #expect(merge.conflicts.isEmpty && Flat.differences(merge.result, Flat(value, root)).isEmpty)
   }
 
-  @Test("A base is overlaid by what comes in: absent is untouched, null is set, members are whole")
+  @Test("A base is overlaid by the incoming value: absent keys are unchanged, null is set, members are complete")
   func base() throws {
     let root = Shape.model(.document)
     let old: Tree = [

@@ -1,22 +1,22 @@
 import StrataCore
 import StrataTestSupport
 
-/// What a value of the simulation is made of: the models once more, in the plainest form, so that the oracle asks the
-/// library nothing.
+/// The structure of a value in the simulation. It repeats the models in a plain form, so that the oracle does not depend on the
+/// library.
 indirect enum Shape: Sendable {
-  /// One value, and the rule where both sides changed it.
+  /// A single value, and the rule for changes on both sides.
   case leaf(Rule)
   case model(ModelShape)
-  /// Models that are told apart by their identity.
+  /// Models that are identified by their identity.
   case list(ModelShape)
   case dictionary(Shape)
-  /// The cases of an enum, with the labels of their payloads.
+  /// The name of an enum, and its cases with the labels of their payloads.
   case choice(String, [String: [String]])
 
   enum Rule: Sendable { case automatic, localWins, conflict, serverWins, max, sumOfDeltas }
 }
 
-/// A model: its fields, and how records of it are stamped.
+/// A model: its fields, and the stamp of its records.
 struct ModelShape: Sendable {
   struct Field: Sendable {
     let key: String
@@ -64,11 +64,11 @@ struct ModelShape: Sendable {
     ])
 }
 
-/// A value of the simulation: objects for models and enums, without types.
+/// A value in the simulation. Models and enums are objects without type names.
 typealias Tree = ArchiveValue
 
 extension Tree {
-  /// The value as text in which the order of keys does not count and NaN is itself.
+  /// The value as text that ignores the order of keys and in which NaN equals itself.
   var canonicalText: String {
     switch self {
     case .object(let object):
@@ -83,7 +83,7 @@ extension Tree {
     }
   }
 
-  /// The value as text for somebody who looks into a failure: JSON, in which NaN can stand.
+  /// The value as readable text: JSON that may contain NaN.
   var story: String {
     switch self {
     case .object(let object):
@@ -103,7 +103,7 @@ extension Tree {
     }
   }
 
-  /// An archived value without its types.
+  /// Removes the types of an archived value.
   init(archived value: ArchiveValue) {
     switch value {
     case .record(let record):
@@ -119,7 +119,7 @@ extension Tree {
     }
   }
 
-  /// The value with the types that an archive has; keys that are absent stay so.
+  /// The value with the types of an archive. Absent keys stay absent.
   func archived(_ shape: Shape) -> ArchiveValue {
     switch (shape, self) {
     case (.model(let model), .object(let object)):
@@ -138,7 +138,7 @@ extension Tree {
     }
   }
 
-  /// The value with defaults for what is absent: what an object that is new here has.
+  /// The value with defaults for absent keys, like an object that is new locally.
   func completed(_ shape: Shape) -> Tree {
     switch (shape, self) {
     case (.model(let model), .object(let object)):
@@ -157,7 +157,7 @@ extension Tree {
     }
   }
 
-  /// The value without what JSON never has.
+  /// The value without the fields that JSON never contains.
   func withoutPrivate(_ shape: Shape) -> Tree {
     switch (shape, self) {
     case (.model(let model), .object(let object)):

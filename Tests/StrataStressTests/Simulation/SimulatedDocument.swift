@@ -1,6 +1,6 @@
 import StrataCore
 
-/// A document with every kind of field that merging treats in a way of its own.
+/// A document with every kind of field that merging treats differently.
 struct SimulatedDocument: DescribedModel, Migratable {
   var title = ""
   var mine = ""
@@ -35,10 +35,9 @@ struct SimulatedDocument: DescribedModel, Migratable {
         counts: $10, places: $11, shipment: $12, doubles: $13, tags: $14, draft: $15, merging: $16)
     })
 
-  /// Version 1 called the title a summary.
   static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("summary", to: "title")))
 
-  /// A model without identity, with another one inside.
+  /// A model without identity that contains another model.
   struct Place: DescribedModel {
     var city: String
     var zip: Int?
@@ -58,7 +57,7 @@ struct SimulatedDocument: DescribedModel, Migratable {
       make: { Geo(lat: $0, lon: $1) })
   }
 
-  /// A model with identity where only one can stand.
+  /// A model with identity in a field that holds one object.
   struct Owner: DescribedModel {
     let id: Int?
     var name: String
@@ -69,7 +68,7 @@ struct SimulatedDocument: DescribedModel, Migratable {
       make: { Owner(id: $0, name: $1, note: $2) })
   }
 
-  /// An element of a list, with a field that JSON never has.
+  /// A list element with a field that JSON never contains.
   struct Item: DescribedModel {
     var id: Int?
     var name: String
@@ -92,7 +91,7 @@ struct SimulatedDocument: DescribedModel, Migratable {
       Shipment.self, name: "Shipment", version: 1,
       cases: [
         .init("none"), .init("parcel", payload: [Int.self, String?.self], labels: ["weight", "note"]),
-        // A declaration may leave labels out.
+        // A declaration may omit labels.
         .init("mail"),
       ])
 

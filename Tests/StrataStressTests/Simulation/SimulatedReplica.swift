@@ -2,9 +2,9 @@ import Foundation
 import StrataCore
 import StrataTestSupport
 
-/// What is wrong after a step.
+/// An error that a step revealed.
 struct SimulationFailure: Error, CustomStringConvertible {
-  /// What was found out, without values: the same after a round was made smaller.
+  /// The kind of error without values. It stays the same while a round is shrunk.
   let kind: String
   let path: FlatPath
   let detail: String
@@ -13,7 +13,7 @@ struct SimulationFailure: Error, CustomStringConvertible {
     (self.kind, self.path, self.detail) = (kind, path, detail)
   }
 
-  /// The kind and the fields on the path, without identities and keys of dictionaries.
+  /// The kind and the fields of the path, without identities and dictionary keys.
   var signature: String {
     let isKeyed = path.first == "places" || path.first == "counts"
     let names = path.enumerated().map { isKeyed && $0 == 1 ? "*" : $1.hasPrefix("[") ? "[]" : $1 }
@@ -22,21 +22,21 @@ struct SimulationFailure: Error, CustomStringConvertible {
   var description: String { "\(kind) at \(path.joined(separator: ".")): \(detail)" }
 }
 
-/// A document as the library merges it, and what the oracle says that it must be.
+/// A document that the library merges, and the oracle's expectation of it.
 struct SimulatedReplica {
   static let shape = Shape.model(.document)
 
-  /// What the library has; `nil` where the oracle goes its way alone.
+  /// The library's document, or `nil` if only the oracle runs.
   private var document: SimulatedDocument?
   private(set) var local: Flat
   private(set) var base: Flat?
   private(set) var conflicts: [FlatPath: OracleMerge.Conflict] = [:]
-  /// What several elements of a list were called, on any side of a merge.
+  /// The shared names of duplicate elements on any side of a merge.
   private var shared = Set<FlatPath>()
 
   /// - Parameters:
-  ///   - isFromServer: whether it is what a server sent, or something that was made here and has no base.
-  ///   - isOracleAlone: whether the library is left out, to see what the oracle comes to.
+  ///   - isFromServer: whether a server sent the start value. Otherwise it was created locally and has no base.
+  ///   - isOracleAlone: whether the library is left out, to observe the oracle alone.
   init(_ start: Tree, isFromServer: Bool, isOracleAlone: Bool) throws {
     let whole = start.completed(Self.shape)
     local = Flat(whole, Self.shape)
@@ -47,9 +47,9 @@ struct SimulatedReplica {
   }
 
   var tree: Tree { local.tree([], Self.shape) ?? [:] }
-  /// What JSON has of it.
+  /// The part of the document that JSON contains.
   var json: Tree { tree.withoutPrivate(Self.shape) }
-  /// The base as a document; `nil` where something in it is not known.
+  /// The base as a document, or `nil` if a part of it is unknown.
   var wholeBase: Tree? {
     guard let known = base?.tree([], Self.shape)?.withoutPrivate(Self.shape) else { return nil }
     let whole = known.completed(Self.shape).withoutPrivate(Self.shape)
@@ -83,7 +83,8 @@ struct SimulatedReplica {
     try checkConflicts("after archiving")
   }
 
-  /// Writes what version 1 would have archived, and opens that. Conflicts of version 1 would be outdated, so there are none then.
+  /// Archives the document as version 1 and migrates it back. Skipped if there are conflicts, because those of version 1 would be
+  /// outdated.
   mutating func migrate() throws {
     guard let document else { return }
     guard conflicts.isEmpty, document.mergeConflicts.isEmpty else { return try archive() }
@@ -103,7 +104,7 @@ struct SimulatedReplica {
     return result
   }
 
-  /// What merging remembers, with the key that version 1 had.
+  /// The merge record with the key of version 1.
   private static func outdated(_ value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .record(let record): return .record(outdated(record))
@@ -115,11 +116,11 @@ struct SimulatedReplica {
     }
   }
 
-  /// Merges what a server sent.
+  /// Merges a value from a server.
   ///
   /// - Parameters:
-  ///   - server: what it says, in the oracle's form.
-  ///   - keepsUnlisted: whether it may be a part, which lists not all that there is.
+  ///   - server: the value in the oracle's form.
+  ///   - keepsUnlisted: whether lists may be incomplete.
   mutating func receive(
     _ server: Tree, keepsUnlisted: Bool, _ merge: (inout SimulatedDocument) throws -> MergeReport
   ) throws {
@@ -158,7 +159,7 @@ struct SimulatedReplica {
     try checkConflicts("after a merge")
   }
 
-  /// Decides one of the conflicts.
+  /// Resolves one of the conflicts.
   mutating func resolve(_ number: Int, with resolution: MergeResolution) throws {
     guard !conflicts.isEmpty else { return }
     let paths = conflicts.keys.sorted { $0.lexicographicallyPrecedes($1) }
@@ -166,7 +167,7 @@ struct SimulatedReplica {
     guard let known = conflicts[path], let shape = ModelShape.shape(at: path[...]) else { return }
     let plain = path.map(Self.withoutOccurrence)
     let entry = document?.mergeConflicts.first { Self.path($0.path) == plain }
-    // Of several elements with one key a path means the first, so a decision here could be about another one.
+    // A path names the first of several elements with one key, so a resolution could affect another element.
     let isOneOfSeveral =
       plain != path || conflicts.keys.contains { $0 != path && $0.map(Self.withoutOccurrence) == plain }
       || plain.indices.contains { local.duplicates.contains(Array(plain[...$0])) }
@@ -208,13 +209,13 @@ struct SimulatedReplica {
   private func checkConflicts(_ when: String) throws {
     guard let document else { return }
     let found = Set(document.mergeConflicts.map { Self.path($0.path) })
-    // The library tells elements with one key apart by how often it stood before, and its paths do not say that.
+    // The library distinguishes elements with one key by their number of occurrences, which its paths omit.
     let expected = Set(conflicts.keys.map { $0.map(Self.withoutOccurrence) })
     if let path = expected.subtracting(found).min(by: { $0.lexicographicallyPrecedes($1) }) {
       throw SimulationFailure("conflict that is missing \(when)", path)
     }
     let others = found.subtracting(expected).filter { path in
-      // Where a key stands twice, a conflict is rather kept: its path does not say which element it is about.
+      // Conflicts of duplicate keys may be kept, because their paths don't identify an element.
       !path.indices.contains { shared.contains(Array(path[...$0])) }
     }
     if let path = others.min(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -235,7 +236,7 @@ struct SimulatedReplica {
     )
   }
 
-  /// Makes sure that lists keep the order of the side that alone changed it, and takes the library's order over.
+  /// Checks that a list keeps the order of the only side that changed it. Then adopts the library's order.
   private static func order(
     _ oracle: OracleMerge, _ expected: inout Flat, _ incoming: Flat, _ found: Flat
   ) throws {
@@ -261,7 +262,7 @@ struct SimulatedReplica {
     }
     let before = expected
     renumber(&expected)
-    // Where some of several elements with one key went, the others have other names now.
+    // If some elements with one key were removed, the names of the others have changed.
     for path in oracle.openLists where before[path] != expected[path] {
       guard case .list(let names)? = expected[path], case .list(let order)? = found[path],
         names.sorted() == order.sorted()
@@ -270,27 +271,27 @@ struct SimulatedReplica {
     }
   }
 
-  /// Names the elements of lists by how often their keys stand before them now.
+  /// Names duplicate elements of lists by the current number of equal keys before them.
   private static func renumber(_ flat: inout Flat) {
     guard let tree = flat.tree([], shape) else { return }
     flat = Flat(tree, shape)
   }
 
-  /// An order that the rules allow, where there is no library to ask.
+  /// Chooses an order that the rules allow, for runs without the library.
   private static func order(_ oracle: OracleMerge, _ expected: inout Flat, _ incoming: Flat) {
     for path in oracle.openLists {
       guard case .list(let names)? = expected[path], case .list(let other)? = incoming[path],
         case .list(let old)? = oracle.base?[path]
       else { continue }
       let shared = old.filter { other.contains($0) }
-      // Where the server moved nothing, the order is what it is here.
+      // If the server moved nothing, the local order is kept.
       if other.filter(old.contains) == shared { continue }
       expected.mark(path, .list(other.filter(names.contains) + names.filter { !other.contains($0) }))
     }
     renumber(&expected)
   }
 
-  /// Makes sure that the report tells of every change, and nothing that is not so.
+  /// Checks that the report contains every change, and only results that are true.
   private static func check(_ report: MergeReport, _ before: Flat, _ after: Flat) throws {
     let entries = report.entries.map { (path: path($0.path), entry: $0) }
     let told = Set(entries.map(\.path))
@@ -318,14 +319,14 @@ struct SimulatedReplica {
     return String(name[..<mark])
   }
 
-  /// A path of the library's as the oracle names it.
+  /// The oracle's form of a library path.
   static func path(_ path: ValuePath) -> FlatPath {
     path.components.map { component in
       switch component {
       case .key(let key): key
       case .index(let place): "[\(place)]"
       case .element(let key, let id): "[\(key)=\(id.canonicalText)]"
-      // What a server sent lacks what JSON never has; the element has it.
+      // The server's value lacks fields that JSON never contains, but the element has them.
       case .value(let content): "[=\(ArchiveValue(archived: content).completed(.model(.item)).canonicalText)]"
       case .anyKey, .anyElement: "\(component)"
       }
@@ -334,7 +335,7 @@ struct SimulatedReplica {
 }
 
 extension Flat {
-  /// Puts a value in its place in a model, a list or a dictionary, which it joins or leaves.
+  /// Sets the value at a path, and adds it to its list or dictionary or removes it there.
   mutating func set(_ tree: Tree?, _ path: FlatPath, _ shape: Shape) {
     put(tree, path, shape)
     guard let name = path.last else { return }

@@ -1,6 +1,6 @@
 import StrataCore
 
-/// The root of a graph of objects. It has no identity, and neither has the guest: they are told by their places.
+/// The root of an object graph. The root and the guest have no identity and are identified by their fields.
 final class SimulatedTeam: DescribedModel {
   var name: String
   var lead: SimulatedPerson?
@@ -17,7 +17,7 @@ final class SimulatedTeam: DescribedModel {
     make: { SimulatedTeam(name: $0, lead: $1, guest: $2, members: $3) })
 }
 
-/// An object with identity that others share, in cycles too.
+/// An object with identity that others share, also in cycles.
 final class SimulatedPerson: DescribedModel {
   let id: Int?
   var name: String
@@ -40,7 +40,6 @@ final class SimulatedPerson: DescribedModel {
     make: { SimulatedPerson(id: $0, name: $1, email: $2, boss: $3, friend: $4, pets: $5) })
 }
 
-/// An object without identity.
 final class SimulatedPet: DescribedModel {
   var name: String
   var keeper: SimulatedPerson?
@@ -52,7 +51,7 @@ final class SimulatedPet: DescribedModel {
     make: { SimulatedPet(name: $0, keeper: $1) })
 }
 
-/// A graph of objects as a map: each object under its identity or its place, with what its fields hold.
+/// An object graph as a map from identities or positions to the fields of each object.
 struct GraphMap {
   enum Content: Equatable {
     case text(String?)
@@ -63,7 +62,7 @@ struct GraphMap {
   /// The fields of each object. `root` is the team.
   var objects: [String: [String: Content]] = [:]
 
-  /// The objects that one leads to, itself among them.
+  /// The objects that are reachable from one, including itself.
   func reachable(from start: String = "root", throughWeak: Bool) -> Set<String> {
     var found: Set<String> = [start]
     var open = [start]
@@ -81,7 +80,7 @@ struct GraphMap {
     return found
   }
 
-  /// What an object refers to and holds.
+  /// The objects that an object retains.
   private func held(by key: String) -> [String] {
     (objects[key] ?? [:]).flatMap { field, content -> [String] in
       switch content {
@@ -92,7 +91,7 @@ struct GraphMap {
     }
   }
 
-  /// The map without what nothing leads to. A weak reference holds nothing, but a cycle holds itself.
+  /// The map without unreachable objects. A weak reference retains nothing, but objects in a cycle retain each other.
   func trimmed(holding held: Set<String> = []) -> GraphMap {
     var result = self
     var strong = reachable(throughWeak: false)
@@ -128,18 +127,17 @@ struct GraphMap {
   }
 }
 
-/// The instances of a graph, by the keys that the map has.
+/// The instances of a graph by the keys of its map.
 struct GraphInstances {
   private(set) var map = GraphMap()
   private(set) var instances: [String: AnyObject] = [:]
-  /// Objects that a second instance stands for, which is only right on the server.
+  /// Objects with a second instance, which only the server may have.
   private(set) var duplicated = Set<String>()
-  /// The second instances themselves.
   private(set) var duplicates: [AnyObject] = []
 
   init(_ team: SimulatedTeam) {
     instances["root"] = team
-    // The objects with identity are found first, so that a place is one inside of them.
+    // Objects with identity are visited first, so that other keys are positions inside of them.
     map.objects["root"] = [
       "name": .text(team.name), "lead": reference(team.lead, "root.lead"),
       "guest": reference(team.guest, "root.guest"),
@@ -179,7 +177,7 @@ struct GraphInstances {
     return key
   }
 
-  /// Breaks cycles, so that the objects are freed.
+  /// Breaks reference cycles, so that the objects are freed.
   func release() {
     for object in Array(instances.values) + duplicates {
       (object as? SimulatedPerson)?.boss = nil
@@ -190,10 +188,9 @@ struct GraphInstances {
 }
 
 extension GraphMap {
-  /// Objects as the map says.
+  /// Creates the objects of the map.
   ///
-  /// - Parameter twice: references to this object from these fields lead to an instance of their own with the same
-  ///   content.
+  /// - Parameter twice: an object and a field. References from this field get a second instance with the same content.
   func instantiated(twice: (key: String, field: String)? = nil) -> SimulatedTeam {
     func text(_ key: String, _ field: String) -> String? {
       if case .text(let text)? = objects[key]?[field] { text } else { nil }

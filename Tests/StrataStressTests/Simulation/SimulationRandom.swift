@@ -3,10 +3,10 @@ import StrataTestSupport
 
 /// Random values and edits of the simulation's document.
 extension SeededRandom {
-  /// Keys that other formats give a meaning to.
+  /// Keys with a meaning in other formats.
   private static let keys = ["a", "b", "a.b", "[0]", "u\u{308}", "", "*", "~1/"]
 
-  /// A value for a key of a model, a payload or a dictionary.
+  /// Returns a value for a key of a model, a payload or a dictionary.
   mutating func leaf(_ key: String, allowsNaN: Bool) -> Tree {
     func number(_ random: inout SeededRandom) -> Tree {
       allowsNaN && random.isOnce(in: 3) ? .double(.nan) : .double(Double(random.below(3)) / 2)
@@ -31,7 +31,7 @@ extension SeededRandom {
       let fields = model.fields.filter { $0.isInJSON || !isJSON }
       var object = ArchiveObject()
       for field in fields { object[field.key] = tree(field.shape, field.key, allowsNaN: allowsNaN, isJSON: isJSON) }
-      // What has no identity is told by its content, which JSON has to have.
+      // An element without identity is identified by its content, so JSON has to contain all of it.
       if object["id"]?.isNull ?? false, object["draft"] != nil { object["draft"] = "" }
       return .object(object)
     case .list(let model):
@@ -51,7 +51,7 @@ extension SeededRandom {
     }
   }
 
-  /// The value with one change somewhere inside.
+  /// Returns the value with one random change inside.
   mutating func edited(_ value: Tree, _ shape: Shape, _ key: String, allowsNaN: Bool, isJSON: Bool) -> Tree {
     func fresh(_ random: inout SeededRandom) -> Tree {
       random.tree(shape, key, allowsNaN: allowsNaN, isJSON: isJSON)
@@ -59,7 +59,7 @@ extension SeededRandom {
     switch (shape, value) {
     case (.model(let model), .object(var object)):
       if !key.isEmpty, key != "element", isOnce(in: 5) { return fresh(&self) }
-      // Identities stay, but for what is replaced as a whole.
+      // Identities are kept, unless the whole object is replaced.
       let fields = model.fields.filter { ($0.isInJSON || !isJSON) && $0.key != model.identity }
       let field = oneOf(fields)
       if field.key == "draft", object["id"]?.isNull ?? false { return value }
@@ -101,9 +101,9 @@ extension SeededRandom {
     }
   }
 
-  /// A part of a value as a server sends one: any keys of models, but lists and dictionaries with all their members.
+  /// A part of a value, as a server sends it: any keys of models, but complete lists and dictionaries.
   ///
-  /// - Parameter completes: whether an enum at a path must have its whole payload.
+  /// - Parameter completes: whether an enum at a path needs its whole payload.
   mutating func partial(
     _ value: Tree, _ shape: Shape, _ path: FlatPath = [], completes: (FlatPath, String) -> Bool
   ) -> Tree {
@@ -146,12 +146,12 @@ extension SeededRandom {
 }
 
 extension Shape {
-  /// The key by which the values of a dictionary are made.
+  /// The key from which random values of a dictionary are derived.
   fileprivate var memberKey: String { if case .model = self { "element" } else { "member" } }
 }
 
 extension [Tree] {
-  /// The elements with an identity once each, unless they may stand twice.
+  /// Removes elements with a duplicate identity, unless duplicates are allowed.
   fileprivate func uniqued(unless mayRepeat: Bool) -> [Tree] {
     guard !mayRepeat else { return self }
     var seen = Set<String>()

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataTestSupport
 
-/// One step of a round; what it does follows from its own seed and from how things stand.
+/// One step of a round. Its effect depends on its seed and the current state.
 struct SimulationStep: CustomStringConvertible {
   enum Kind: String, CaseIterable {
     case edit, editServer, sendWhole, sendPartial, sendRecord, sendModel, sendMergePatch, sendPatch, archive, migrate
@@ -12,7 +12,7 @@ struct SimulationStep: CustomStringConvertible {
   let kind: Kind
   let replica: Int
   let seed: UInt64
-  /// How many edits it makes.
+  /// The number of edits.
   var count = 1
 
   var description: String {
@@ -24,11 +24,11 @@ struct SimulationStep: CustomStringConvertible {
   }
 }
 
-/// A round: two replicas and a server that start with something and go through some steps.
+/// A round: two replicas and a server with a start value, and the steps that they perform.
 struct SimulationRound {
   let seed: UInt64
   var steps: [SimulationStep]
-  /// Fields that have their defaults everywhere and always.
+  /// Fields that keep their defaults on all sides.
   var plainKeys = Set<String>()
 
   init(seed: UInt64) {
@@ -45,12 +45,12 @@ struct SimulationRound {
     }
   }
 
-  /// Goes through the steps.
+  /// Performs the steps.
   ///
   /// - Parameters:
   ///   - isOracleAlone: whether the library is left out.
-  ///   - log: told what each step does.
-  /// - Returns: what is wrong; `nil` where all is as it must be.
+  ///   - log: receives a description of each step.
+  /// - Returns: the first failure, or `nil`.
   func failure(isOracleAlone: Bool = false, log: (String) -> Void = { _ in }) -> SimulationFailure? {
     do {
       var world = try SimulationWorld(self, isOracleAlone: isOracleAlone, log: log)
@@ -62,7 +62,7 @@ struct SimulationRound {
     } catch { return SimulationFailure("error", [], "\(error)") }
   }
 
-  /// The smallest round that fails in the same way, as far as leaving out and doing less leads there.
+  /// The smallest round with the same failure that is found by leaving out steps, edits and fields.
   func shrunk(_ failure: SimulationFailure) -> SimulationRound {
     var smallest = self
     func isSame(_ round: SimulationRound) -> Bool { round.failure()?.signature == failure.signature }
@@ -88,7 +88,7 @@ struct SimulationRound {
     return smallest
   }
 
-  /// The steps as they go, for somebody who looks into a failure.
+  /// The log of all steps and the failure, for a person who investigates it.
   var story: String {
     var lines: [String] = []
     let failure = failure { lines.append($0) }
@@ -97,7 +97,7 @@ struct SimulationRound {
   }
 }
 
-/// The server and the replicas while a round goes on.
+/// The server and the replicas during a round.
 private struct SimulationWorld {
   private static let shape = Shape.model(.document)
 
@@ -124,7 +124,7 @@ private struct SimulationWorld {
     }
   }
 
-  /// The document with defaults under some keys.
+  /// The document with defaults for some keys.
   private static func plain(_ tree: Tree, _ keys: Set<String>) -> Tree {
     var object = tree.objectValue ?? ArchiveObject()
     for field in ModelShape.document.fields where keys.contains(field.key) && object[field.key] != nil {
@@ -133,8 +133,8 @@ private struct SimulationWorld {
     return .object(object)
   }
 
-  /// A part of a document that leaves no doubt about whose values these are: where the owner here is another one than the
-  /// server's was, a part that does not name its owner could be about either.
+  /// Adds the owner's identity to a part of a document if the local owner may differ from the base's. Otherwise the part could
+  /// refer to either owner.
   private func named(_ tree: Tree, for replica: SimulatedReplica) -> Tree {
     guard case .object(var object) = tree, case .object(var owner)? = object["owner"], owner["id"] == nil else {
       return tree
@@ -146,12 +146,12 @@ private struct SimulationWorld {
     return .object(object)
   }
 
-  /// A part of a document without the keys that do not matter.
+  /// The part of a document without the plain keys.
   private func part(_ tree: Tree) -> Tree {
     .object(ArchiveObject((tree.objectValue ?? ArchiveObject()).entries.filter { !plainKeys.contains($0.key) }))
   }
 
-  /// A whole document as text, without the fields that have their defaults.
+  /// A whole document as text, without fields that have their defaults.
   private static func text(_ tree: Tree) -> String {
     Tree.object(
       ArchiveObject(
@@ -208,7 +208,7 @@ private struct SimulationWorld {
   }
 
   private func change(_ tree: Tree, _ count: Int, _ random: inout SeededRandom, isJSON: Bool) -> Tree {
-    // Each edit has a seed of its own, so that fewer edits are the first of them.
+    // Each edit has its own seed, so a smaller count makes the same first edits.
     (0..<count).reduce(tree) { tree, _ in
       var own = SeededRandom(seed: random.next())
       return Self.plain(own.edited(tree, Self.shape, "", allowsNaN: allowsNaN, isJSON: isJSON), plainKeys)
@@ -226,7 +226,7 @@ private struct SimulationWorld {
   private mutating func sendPatch(
     _ step: SimulationStep, _ random: inout SeededRandom, _ log: (String) -> Void
   ) throws {
-    // JSON has no NaN, and a patch needs to know all that it changes.
+    // JSON has no NaN, and a patch needs the complete base.
     guard let base = replicas[step.replica].wholeBase, !base.hasNaN, !server.hasNaN else {
       return try send(server, to: step.replica, "send \(step.replica)", log)
     }
@@ -248,9 +248,9 @@ private struct SimulationWorld {
     try send(server, to: replica, "push \(replica), and back", log)
   }
 
-  /// Resolves all conflicts and exchanges everything: then all have the same.
+  /// Resolves all conflicts and exchanges all states. Throws if the replicas and the server still differ.
   mutating func finish(log: (String) -> Void) throws {
-    // Three times is enough for what both replicas have to say to each other.
+    // Three rounds are enough to exchange all changes of two replicas.
     for _ in 0..<3 {
       for sender in replicas.indices {
         for receiver in replicas.indices {
@@ -268,9 +268,9 @@ private struct SimulationWorld {
     if let path = difference { throw SimulationFailure("replica that is not the server at the end", path) }
   }
 
-  /// Where a replica has something else than the server.
+  /// The first path at which a replica differs from the server.
   private var difference: FlatPath? {
-    // Sums count what comes back once more, so they never come to rest.
+    // Sums add a returning change again, so they never settle.
     func compared(_ tree: Tree) -> Flat {
       var object = tree.objectValue ?? ArchiveObject()
       object["count"] = nil

@@ -1,20 +1,20 @@
 import Foundation
 
-/// What the environment asks of the simulations.
+/// Settings of the simulations from the environment.
 enum SimulationSettings {
-  /// The one seed to run, to see a failure again.
+  /// The only seed to run, to reproduce a failure.
   static let seed = number("STRATA_MERGE_SEED")
-  /// The seed of the first round; those that follow are the next ones.
+  /// The seed of the first round. Later rounds use the following numbers.
   static let firstSeed = number("STRATA_MERGE_FIRST")
-  /// How many rounds to run.
+  /// The number of rounds.
   static let rounds = number("STRATA_MERGE_ROUNDS").map(Int.init(clamping:))
 
   private static func number(_ name: String) -> UInt64? {
     ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
   }
 
-  /// The seeds of the rounds, unless the environment says otherwise: always the same ones, so that a change is judged by what it
-  /// changed. New ones are for `Tests/Scripts/merge-simulation`.
+  /// The seeds of the rounds. By default they are always the same, so that a different result is caused by a change to the code.
+  /// `Tests/Scripts/merge-simulation` uses new ones.
   static func seeds(_ count: Int) -> [UInt64] {
     if let seed { return [seed] }
     let first = firstSeed ?? 1
@@ -23,6 +23,6 @@ enum SimulationSettings {
 }
 
 extension SimulationSettings {
-  /// How many kinds of failures are made smaller and told in full.
+  /// The number of kinds of failures that are shrunk and printed in full.
   static let stories = number("STRATA_MERGE_STORIES").map(Int.init(clamping:)) ?? 5
 }

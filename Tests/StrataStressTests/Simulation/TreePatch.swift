@@ -1,9 +1,9 @@
 import StrataCore
 import StrataTestSupport
 
-/// Patches between two trees, made without the library's differences.
+/// Patches between two trees, computed without the library's diffs.
 enum TreePatch {
-  /// A merge patch (RFC 7396), in which null takes out.
+  /// A merge patch (RFC 7396), in which null removes a key.
   static func merging(_ old: Tree, _ new: Tree, _ shape: Shape) -> Tree {
     guard case .object(let before) = old, case .object(let after) = new else { return withoutNulls(new, shape) }
     switch shape {
@@ -25,7 +25,7 @@ enum TreePatch {
     return .object(patch)
   }
 
-  /// In a merge patch an object that comes in cannot hold nulls: an absent key says the same there.
+  /// In a merge patch a new object cannot contain nulls. An absent key means the same there.
   private static func withoutNulls(_ value: Tree, _ shape: Shape) -> Tree {
     guard case .object(let object) = value else { return value }
     return .object(
@@ -35,7 +35,7 @@ enum TreePatch {
         }))
   }
 
-  /// A JSON patch (RFC 6902); a field that becomes null is removed or replaced.
+  /// A JSON patch (RFC 6902). A field that becomes null is removed or replaced.
   static func operations(
     _ old: Tree, _ new: Tree, _ shape: Shape, _ path: [String], _ random: inout SeededRandom
   ) -> [JSONPatch.Operation] {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import StrataCore
 
-/// In a build with the trait Libdeflate, members in memory go through libdeflate. `DeflateStream` and `BodyInflater.feed(_:)` are
-/// zlib in every build. Without the trait both are zlib.
+/// In builds with the trait Libdeflate, libdeflate compresses members in memory, and `DeflateStream` and `BodyInflater.feed(_:)`
+/// still use zlib. Without the trait everything uses zlib.
 @Suite("Two codecs of one format", .tags(.long))
 struct CodecTests {
   private var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
@@ -24,7 +24,7 @@ struct CodecTests {
     return stamp
   }
 
-  /// A member that zlib deflated.
+  /// A member that zlib compressed.
   private func zlibMember(_ body: [UInt8], level: Int) throws -> [UInt8] {
     var member = try GzipHeader.bytes(for: stamp(body), link: nil)
     try DeflateStream.deflate(body.bytes, level: level, to: &member)
@@ -33,7 +33,7 @@ struct CodecTests {
     return member
   }
 
-  /// What zlib inflates, or its error.
+  /// Returns zlib's output or its error.
   private func inflatedByZlib(_ bytes: [UInt8], _ limits: ArchiveLimits = ArchiveLimits()) -> Result<
     [UInt8], ArchiveError
   > {
@@ -52,7 +52,7 @@ struct CodecTests {
     }
   }
 
-  /// What a reader of members in memory gives, or its error.
+  /// Returns the output of the reader for members in memory, or its error.
   private func inflated(_ bytes: [UInt8], _ limits: ArchiveLimits = ArchiveLimits()) -> Result<[UInt8], ArchiveError> {
     result {
       let (_, body, next) = try Gzip.inflateMember(at: 0, in: bytes.bytes, limits: limits)
@@ -116,7 +116,7 @@ struct CodecTests {
       for place in Effort.sample(120, of: start..<intact.count) {
         var bytes = intact
         bytes[place] ^= 1 << UInt8(random.below(8))
-        // libdeflate accepts some codes that zlib refuses. The checksum still decides about the bytes.
+        // libdeflate accepts some codes that zlib rejects. In that case the checksum decides.
         let found = inflated(bytes)
         let isWhole = (try? found.get().dropLast() == body) ?? false
         #expect(isWhole || isSame(found, inflatedByZlib(bytes)), "\(random), byte \(place)")

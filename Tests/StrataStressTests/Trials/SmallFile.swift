@@ -1,9 +1,9 @@
 import Foundation
 import StrataCore
 
-/// An archive of less than 64 KB that holds as much as deflate makes of it: one kind of value again and again.
+/// An archive below 64 KB that decompresses to as much as possible: one kind of value, repeated.
 struct SmallFile: Codable, Sendable, CustomStringConvertible {
-  /// What is repeated.
+  /// The kind of value.
   enum Scalar: String, CaseIterable, Codable, Sendable {
     case null, integer, double, negative, wide, narrowWide, wideReference, decimal, longDecimal, endDecimal, url,
       longURL, urlReference, relativeURL, baseReference, uuid, uuidReference, data, longData, dataReference, text,
@@ -11,14 +11,14 @@ struct SmallFile: Codable, Sendable, CustomStringConvertible {
       textReference, number, date, exactDate, emptyArray, emptyMap
   }
 
-  /// What each stands in.
+  /// The container of each value.
   enum Container: String, CaseIterable, Codable, Sendable {
     case array, rows, nested, pairs, objects, records, set, sets, keys, dictionary
   }
 
   let scalar: Scalar
   let container: Container
-  /// How many different ones take turns.
+  /// The number of different values that alternate.
   let variants: Int
 
   static let largest = 65_535
@@ -26,12 +26,11 @@ struct SmallFile: Codable, Sendable, CustomStringConvertible {
 
   var description: String { "\(scalar) in \(container), \(variants) different" }
 
-  /// The file.
   func archive() throws -> Data {
-    // As many as the body may have, and then as many as the file may.
+    // First as many values as the body may have, then as many as fit into the file.
     var count = Self.bodySize / max(1, one(0, isFirst: false).count)
     while true {
-      // Keys have to be different, which makes the file large soon.
+      // Keys have to be distinct, so the file grows quickly.
       let file = try Self.archive(body(min(count, container == .dictionary ? 100_000 : 1 << 24)))
       if file.count <= Self.largest { return file }
       count = min(count * 9 / 10, count * Self.largest / file.count)
@@ -54,7 +53,7 @@ struct SmallFile: Codable, Sendable, CustomStringConvertible {
     var bytes = body.array() + one(0, isFirst: true)
     let turn = (1...max(1, variants)).flatMap { one($0, isFirst: false) }
     var rest = turn
-    // A whole number of turns, so that the count is right.
+    // Repeats whole rounds of the variants and adds the rest, so that the count is exact.
     if container == .dictionary {
       rest = (1..<max(2, count)).flatMap { one($0, isFirst: false) }
     } else {
@@ -67,7 +66,7 @@ struct SmallFile: Codable, Sendable, CustomStringConvertible {
     return bytes
   }
 
-  /// One element with what it stands in.
+  /// One element of the container.
   private func one(_ variant: Int, isFirst: Bool) -> [UInt8] {
     let value = value(variant, isFirst: isFirst)
     switch container {
@@ -90,7 +89,7 @@ struct SmallFile: Codable, Sendable, CustomStringConvertible {
     let name = String(variant, radix: 36)
     func bytes(_ count: Int) -> [UInt8] { head(2, count) + [UInt8](repeating: 0xFF, count: count - 2) + two }
     func named(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] { (tag < 24 ? [0xC0 | tag] : [0xD8, tag]) + content }
-    /// The first one is written out, and the others refer to it.
+    /// The first value is written out, and the others refer to it.
     func repeated(_ first: [UInt8], number: UInt8 = 0) -> [UInt8] { isFirst ? first : [0xD8, 0x19, number] }
     switch scalar {
     case .null: return [0xF6]

@@ -3,15 +3,15 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Files of less than 64 KB, made to take as much memory and time as they can, as every type that reads them.
+/// Files below 64 KB that take as much memory and time as possible, decoded as every type.
 @Suite("Small files, much memory", .serialized)
 struct SmallFileTests {
-  /// What the memory of the process may grow by: Docs/Reliability.md.
+  /// The limit of the process's memory growth, as in Docs/Reliability.md.
   static let mostMemory = 300 << 20
-  /// The same as a `Codable` type that tries one form after another: what it makes of each value is its own.
+  /// The limit for a `Codable` type that tries one form after another and so allocates its own values.
   static let mostMemoryAsCodable = 512 << 20
 
-  /// Those that took most before values were counted by what they cost.
+  /// The files that took the most memory before values were charged by their cost.
   private static let known: [SmallFile] = [
     SmallFile(scalar: .negative, container: .array, variants: 1),
     SmallFile(scalar: .relativeURL, container: .array, variants: 1),
@@ -23,7 +23,7 @@ struct SmallFileTests {
     SmallFile(scalar: .decimal, container: .dictionary, variants: 1),
   ]
 
-  /// How many files are made at random for a search, which also reads all known ones as every type: `STRATA_SMALL_FILES`.
+  /// The number of random files in a search, which also decodes all known files as every type: `STRATA_SMALL_FILES`.
   private static let searched = ProcessInfo.processInfo.environment["STRATA_SMALL_FILES"].flatMap { Int($0) }
 
   private static let files: [SmallFile] = {
@@ -64,7 +64,7 @@ struct SmallFileTests {
   }
 }
 
-/// A type that a file is decoded as.
+/// A type that files are decoded as.
 struct SmallFileReader: Sendable {
   let name: String
   var isCodable = false
@@ -78,7 +78,7 @@ struct SmallFileReader: Sendable {
     SmallFileReader(name: "\(T.self)", isCodable: true) { _ = try ArchiveDecoder().decode(T.self, from: $0) }
   }
 
-  /// Those of a short run: without a type, as decimals, and as a Codable type that tries one form after another.
+  /// The readers of a short run: untyped, as decimals, and as a Codable type that tries one form after another.
   static let few = [all[0], all[1], codable([CodableTree].self)]
 
   static let all: [SmallFileReader] = [

@@ -7,26 +7,26 @@ import Testing
   import Glibc
 #endif
 
-/// Looks for small inputs that cause much work: changes those that took most time and memory for each of their bytes, again
-/// and again.
+/// Searches for small inputs that cause much work, by repeatedly changing those that took the most time and memory per byte.
 ///
-/// `STRATA_SEARCH_SECONDS` is the time for each trial; without it the search is left out. `Tests/Scripts/work-search` runs it.
+/// `STRATA_SEARCH_SECONDS` is the time per trial; without it the search is skipped. `Tests/Scripts/work-search` runs it.
 @Suite("Small inputs, much work", .serialized)
 struct WorkSearchTests {
   private struct Candidate {
     let data: Data
     /// Seconds of processor time.
     let time: Double
-    /// By how many bytes the memory of the process grew at most.
+    /// The largest growth of the process's memory, in bytes.
     let memory: Int
-    /// How bad that is for so many bytes: a gigabyte is as bad as a second. What every input costs is little for a kilobyte.
+    /// The cost per byte, where a gigabyte counts like a second. A kilobyte is added to the size, so that constant costs weigh
+    /// little.
     var score: Double { (time + Double(memory) / 1e9) / Double(data.count + 1024) }
   }
 
   private static let environment = ProcessInfo.processInfo.environment
   private static var seconds: Double? { environment["STRATA_SEARCH_SECONDS"].flatMap(Double.init) }
   private static let largest = 4096
-  /// So small an input is nothing but its overhead.
+  /// Smaller inputs are mostly overhead.
   private static let smallest = 48
 
   @Test("X-33: the search for inputs with most work", .enabled(if: seconds != nil), arguments: Trial.allCases)
@@ -50,7 +50,7 @@ struct WorkSearchTests {
       let data = Self.changed(parent, by: best[random.below(best.count)].data, &random)
       guard data.count >= Self.smallest, data.count <= Self.largest else { continue }
       var found = try Self.measure(trial, data)
-      // Once more, since the machine does other things too.
+      // Measured again, because other load on the machine can distort a result.
       if best.count < 64 || found.score > best[best.count - 1].score {
         let again = try Self.measure(trial, data)
         if again.score < found.score { found = again }
@@ -81,7 +81,7 @@ struct WorkSearchTests {
     return Candidate(data: data, time: Double(now() - start) / 1e9, memory: peak?.growth ?? 0)
   }
 
-  /// Nanoseconds of processor time of this thread.
+  /// The processor time of this thread, in nanoseconds.
   private static func now() -> UInt64 { clock_gettime_nsec(CLOCK_THREAD_CPUTIME_ID) }
 
   private static func clock_gettime_nsec(_ clock: clockid_t) -> UInt64 {

@@ -1,7 +1,7 @@
 package import Foundation
 package import StrataCore
 
-/// Raw-value enum: archived by the name that the program gave it.
+/// A raw-value enum, archived by the name of its case.
 package enum State: String, Archivable, CaseIterable { case open, closed, merged }
 
 package enum Priority: Int, Archivable, UnknownCaseRepresentable {
@@ -16,7 +16,6 @@ package enum Channel: String, Archivable, CaseAliasing {
   package static var formerRawValues: [String: Channel] { ["e-mail": .mail] }
 }
 
-/// A type that is only Codable.
 package struct Size: Codable, Equatable, Sendable {
   package var width: Int
   package var height: Double
@@ -27,7 +26,7 @@ package struct Size: Codable, Equatable, Sendable {
   }
 }
 
-/// An enum with payloads, by hand.
+/// A handwritten enum with payloads.
 package enum Payment: EnumModel, Equatable, Sendable {
   case cash
   case card(number: String, expiry: Date?)
@@ -69,7 +68,7 @@ package enum Payment: EnumModel, Equatable, Sendable {
   }
 }
 
-/// Every kind of property, in the straight-line form.
+/// A model with every kind of property, without a field description.
 package struct Everything: VersionedModel, Equatable, Sendable {
   package var int8: Int8 = -8
   package var int16: Int16 = -1600
@@ -193,7 +192,7 @@ package struct Everything: VersionedModel, Equatable, Sendable {
   }
 }
 
-/// A person as version 1 wrote it: what today's ``Person`` must open.
+/// Version 1 of a person, which ``Person`` must open.
 package struct PersonV1: DescribedModel {
   package var fullName: String
   package var street: String
@@ -220,7 +219,7 @@ package struct Address: DescribedModel, Equatable {
     make: { Address(street: $0, country: $1) })
 }
 
-/// Today's person: three steps later.
+/// The current version of a person, three steps later.
 package struct Person: DescribedModel, Migratable, Equatable {
   package var name: String
   package var address: Address?

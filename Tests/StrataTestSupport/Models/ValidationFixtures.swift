@@ -1,6 +1,6 @@
 package import StrataCore
 
-/// The errors of the fixtures' own rules.
+/// The errors that the fixtures' rules throw.
 package enum Blame: Error, Equatable { case nameMissing, tooLong(Int), odd }
 
 package struct EntryTag: DescribedModel, Validating, Equatable {
@@ -11,7 +11,7 @@ package struct EntryTag: DescribedModel, Validating, Equatable {
   package static let validation = Validation<EntryTag>(.check("name", \.name, .nonEmpty))
 }
 
-/// A model with every kind of rule; they are given in another order than the fields.
+/// A model with every kind of rule, in a different order than the fields.
 package struct Entry: DescribedModel, Validating, Equatable {
   package let id: Int
   package var title: String
@@ -48,7 +48,7 @@ package struct Entry: DescribedModel, Validating, Equatable {
 /// An entry that breaks no rule.
 package let goodEntry = Entry(id: 1, title: "a title", tags: [EntryTag(name: "x")])
 
-/// The failures of what the body throws, one a line.
+/// The failures of the thrown error, one per line.
 package func failures(_ body: () throws -> some Any) -> [String] {
   do {
     _ = try body()

@@ -1,10 +1,10 @@
 package import Foundation
 import StrataCore
 
-/// Every archive, and every body of one: what decodes is encoded and decodes again to the same.
+/// Any archive or body: if it decodes, its value survives a round trip.
 ///
-/// Bytes that do not begin as gzip are a body, without the tag that each begins with, so that checksums do not keep
-/// changes from being read.
+/// Bytes without a gzip header are treated as a body without its leading tag, so that mutated inputs aren't rejected by their
+/// checksums.
 package enum ArchiveTrial {
   private static let limits = {
     var limits = ArchiveLimits()
@@ -33,7 +33,7 @@ package enum ArchiveTrial {
     }
   }
 
-  /// What a Codable type read is written, and read again as the same.
+  /// Encodes the value of a Codable type, and decodes it again as the same value.
   private static func encode(_ tree: CodableTree) throws {
     let encoder = ArchiveEncoder(compression: .none)
     let archive = try succeed("a Codable type is encoded") { try encoder.encode(tree) }
@@ -43,11 +43,11 @@ package enum ArchiveTrial {
     try require(try encoder.encode(again) == archive, "a Codable type comes back")
   }
 
-  /// What was read untyped is written, and read again as the same.
+  /// Encodes an untyped value, and decodes it again as the same value.
   private static func encode(_ value: ArchiveValue) throws {
     let archive = try succeed("a value is encoded") { try ArchiveEncoder(compression: .none).encode(value) }
     let again = try succeed("a value is read again") { try ArchiveDecoder().decodeValue(from: archive) }
-    // Not the values, since a number that is none equals nothing.
+    // Archives are compared instead of values, because NaN equals nothing.
     try require(try ArchiveEncoder(compression: .none).encode(again) == archive, "a value comes back")
   }
 }

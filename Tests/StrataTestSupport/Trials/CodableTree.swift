@@ -1,6 +1,6 @@
 import StrataCore
 
-/// A value of any shape, with nothing but Codable.
+/// A value of any shape that is only Codable.
 package enum CodableTree: Codable {
   case null
   case flag(Bool)

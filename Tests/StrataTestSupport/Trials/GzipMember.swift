@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Members of an archive as no writer makes them: with any stamp and any body, and right checksums.
+/// Members of an archive that no writer creates: with any stamp and body, and correct checksums.
 package enum GzipMember {
-  /// An archive with a body and a stamp that fits.
+  /// An archive with a body and a matching stamp.
   package static func archive(body: Data) -> Data {
     var stamp: [UInt8] = [1, 0]
     append(0, 8, to: &stamp)
@@ -15,7 +15,7 @@ package enum GzipMember {
     return Data(file)
   }
 
-  /// Appends a member (RFC 1952) whose body is stored in one block (RFC 1951 §3.2.4), so of 65,535 bytes at most.
+  /// Appends a member (RFC 1952) whose body is one stored block (RFC 1951 §3.2.4), so it has at most 65,535 bytes.
   package static func append(stamp: [UInt8], body: [UInt8], to file: inout [UInt8]) {
     var header: [UInt8] = [0x1F, 0x8B, 8, 6, 0, 0, 0, 0, 0, 255]
     append(stamp.count + 4, 2, to: &header)
@@ -40,7 +40,7 @@ package enum GzipMember {
     for place in 0..<size { bytes.append(UInt8(truncatingIfNeeded: number >> (place * 8))) }
   }
 
-  /// The checksum of gzip (RFC 1952 §8).
+  /// The CRC-32 of gzip (RFC 1952 §8).
   private static func crc32(_ bytes: [UInt8]) -> UInt32 {
     var crc: UInt32 = ~0
     for byte in bytes {

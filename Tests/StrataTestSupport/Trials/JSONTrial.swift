@@ -1,7 +1,7 @@
 package import Foundation
 import StrataCore
 
-/// Every text: what is read is written and read again, and both paths to a model give the same one.
+/// Any text: if it is valid, it survives a round trip, and both ways to decode a model agree.
 package enum JSONTrial {
   package static func run(_ data: Data) throws {
     let value = try attempt { try JSONReader().read(data) }
@@ -28,10 +28,10 @@ package enum JSONTrial {
     _ = try attempt { try JSONReader().read(Set<String>.self, from: data) }
   }
 
-  /// The path that models take to text.
+  /// Writes the text of a model directly from its archive.
   private static func textFromArchive<T: Archivable>(_ value: T) throws -> Data { try JSONWriter().write(value) }
 
-  /// The result; each error says where.
+  /// Returns the result. Checks that each error has a position.
   private static func attempt<T>(_ body: () throws -> T) throws -> T? {
     try Trial.attempt(body) { error in
       error.code != .invalidJSON || (error.byteOffset != nil && error.reason.hasPrefix("line "))

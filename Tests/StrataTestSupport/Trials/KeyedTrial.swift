@@ -2,7 +2,7 @@ package import Foundation
 package import StrataCore
 import StrataLegacy
 
-/// Every keyed archive: its graph is archived and comes back, and decoding into models ends.
+/// Any keyed archive: its graph survives a round trip through an archive, and decoding it into models terminates.
 package enum KeyedTrial {
   package static func run(_ data: Data) throws {
     let isList = data.starts(with: Data("bplist".utf8)) || data.contains(UInt8(ascii: "<"))
@@ -27,8 +27,8 @@ package enum KeyedTrial {
     }
   }
 
-  /// Decoding bytes gives the same models or error as decoding the property list that was read from them and written
-  /// again, however the bytes spell integers, text and references.
+  /// Decoding bytes has the same result as decoding the property list that was read from them and written again, regardless of
+  /// how the bytes encode integers, text and references.
   package static func compareTable<T: Archivable>(_ type: T.Type, _ data: Data) throws {
     let decoder = ArchiveDecoder()
     func outcome(_ decode: (inout DecodingReport) throws -> T) throws -> String {
@@ -45,7 +45,7 @@ package enum KeyedTrial {
     try require(bytes == table, "bytes and table become the same \(T._archiveTypeName)")
   }
 
-  /// An archive of the graph holds what the graph does.
+  /// Archives the graph, and checks that the archive contains the same objects.
   private static func archiveGraph(_ graph: ObjectGraph) throws {
     guard let bytes = try Trial.attempt({ try ArchiveEncoder().encode(graph, typeName: "T", modelVersion: nil) })
     else { return }
@@ -56,7 +56,7 @@ package enum KeyedTrial {
   }
 }
 
-/// Every object of a model: its archive holds the same, as far as an archive can hold it.
+/// Any object of a model: its archive contains the same, as far as archives can represent it.
 package enum KnotTrial {
   package static func run(_ knot: Knot) throws {
     guard let body = try Trial.attempt({ try ArchiveEncoder().encodeBody(knot) }) else { return }

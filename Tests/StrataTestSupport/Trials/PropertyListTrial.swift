@@ -2,7 +2,7 @@ package import Foundation
 import StrataCore
 import StrataLegacy
 
-/// Every property list: what is read is written, and read again as it was.
+/// Any property list: if it is valid, it survives a round trip.
 package enum PropertyListTrial {
   package static func run(_ data: Data) throws {
     let reader = PropertyListReader()
@@ -11,12 +11,12 @@ package enum PropertyListTrial {
     guard let list else { return }
     let written = try succeed("a list is written") { try PropertyListWriter().write(list) }
     let again = try succeed("what was written is read") { try reader.read(written) }
-    // Not the tables, since a number that is none equals nothing.
+    // Tables are not compared, because NaN equals nothing.
     try require(again.objects.count == list.objects.count && again.root == list.root, "a table comes back")
     try require(try PropertyListWriter().write(again) == written, "a list comes back")
     guard let value = try Trial.attempt({ try reader.value(of: list) }) else { return }
     let same = try succeed("the value of what was written") { try reader.readValue(written) }
-    // A key that is a set may be equal to another one but for its order, which an archive does not hold.
+    // A key that is a set may differ from another one only in its order, which an archive does not keep.
     guard let body = try Trial.attempt({ try ArchiveEncoder().encodeBody(value) }) else { return }
     let read = try succeed("what was archived is read") {
       try ArchiveDecoder().decodeBody(ArchiveValue.self, from: body)

@@ -9,15 +9,15 @@ import StrataCore
   import Darwin
 #endif
 
-/// Every file: stamps and streams are read from it, member by member.
+/// Any file: stamps and streams are read from it, member by member.
 ///
-/// Bytes that do not begin as gzip are members: two bytes with the lengths of a stamp and of a body, and these.
-/// Checksums are added, so that they do not keep changes from being read.
+/// Bytes without a gzip header are treated as members: two bytes with the lengths of a stamp and a body, followed by these.
+/// Checksums are added, so that they don't reject mutated inputs.
 package enum StreamTrial {
   package static func run(_ data: Data) throws {
     let bytes = data.starts(with: [0x1F, 0x8B]) ? data : members(of: data)
     let stamp = try Trial.attempt { try Stamp(of: bytes) }
-    // One file for each process, which the next input replaces.
+    // One file per process. The next input replaces it.
     let url = FileManager.default.temporaryDirectory.appending(path: "strata-trial-\(getpid()).strata")
     try bytes.write(to: url)
     let fromFile = try Trial.attempt { try Stamp(ofFile: url) }

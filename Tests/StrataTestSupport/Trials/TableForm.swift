@@ -2,11 +2,11 @@ package import Foundation
 import StrataCore
 package import StrataLegacy
 
-/// Property lists in a form that survives changes: each byte says what comes next, and every sequence of bytes is one.
+/// Property lists in a form that tolerates mutation: each byte determines the next element, and every sequence of bytes is valid.
 ///
-/// A binary property list with a byte more is mostly none, and a fuzzer would make few of them that mean anything.
+/// A binary property list with a random byte is mostly invalid, so a fuzzer would create few meaningful ones.
 package enum TableForm {
-  /// The texts that a byte can name.
+  /// The texts that a byte can denote.
   package static let texts = [
     "$null", "$class", "$classname", "$classes", "$classhints", "NS.objects", "NS.keys", "NS.string", "NS.time",
     "NS.data", "NS.relative", "NS.base", "NS.uuidbytes", "NSString", "NSArray", "NSMutableArray", "NSDictionary",
@@ -21,7 +21,7 @@ package enum TableForm {
     "https://a.b/c?d", "{1, 2}", "é", "root",
   ]
 
-  /// The list that bytes stand for. The first byte says which object is the root.
+  /// The property list that the bytes denote. The first byte is the number of the root object.
   package static func propertyList(of data: Data) -> PropertyList {
     var bytes = data[...]
     func next() -> Int { Int(bytes.popFirst() ?? 0) }
@@ -43,7 +43,7 @@ package enum TableForm {
     return PropertyList(objects: objects, root: within(root))
   }
 
-  /// The keyed archive whose objects the bytes stand for; references count from the archive's own null.
+  /// The keyed archive whose objects the bytes denote. References count from the archive's own null.
   package static func keyedArchive(of data: Data) -> PropertyList {
     var list = propertyList(of: data)
     let count = list.objects.count
@@ -85,7 +85,7 @@ package enum TableForm {
     }
   }
 
-  /// Eight bytes, of which those given come first: small numbers of bytes make round numbers.
+  /// Eight bytes that start with the given ones. Few bytes result in round numbers.
   private static func bits(_ count: Int, _ next: () -> Int) -> UInt64 {
     var bits: UInt64 = 0
     for place in 0..<8 { bits = bits << 8 | (place < count ? UInt64(next()) : 0) }

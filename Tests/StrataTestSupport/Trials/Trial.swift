@@ -2,7 +2,7 @@ package import Foundation
 package import StrataCore
 import StrataLegacy
 
-/// What the fuzzer runs, by the name that its command line gives. Each must hold for any bytes at all.
+/// The checks that the fuzzer runs, by their names on its command line. Each must hold for any bytes.
 package enum Trial: String, CaseIterable {
   case json, plist, keyed, archive, stream, patch
 
@@ -17,7 +17,7 @@ package enum Trial: String, CaseIterable {
     }
   }
 
-  /// The result, or `nil` where there is an error of ours; any other error is a fault.
+  /// The result, or `nil` if an `ArchiveError` is thrown. Any other error is a failure.
   package static func attempt<T>(
     _ body: () throws -> T, where isRight: (ArchiveError) -> Bool = { _ in true }
   ) throws -> T? {
@@ -28,18 +28,18 @@ package enum Trial: String, CaseIterable {
   }
 }
 
-/// What did not hold.
+/// A condition that did not hold.
 package struct TrialFailure: Error, CustomStringConvertible {
   package let description: String
   package init(_ description: String) { self.description = description }
 }
 
-/// Fails unless what the text says is so.
+/// Throws unless the condition holds, which the text describes.
 package func require(_ condition: @autoclosure () throws -> Bool, _ text: String) throws {
   guard try condition() else { throw TrialFailure("does not hold: \(text)") }
 }
 
-/// The result of what may not fail.
+/// The result of an operation that must not fail.
 package func succeed<T>(_ text: String, _ body: () throws -> T) throws -> T {
   do { return try body() } catch { throw TrialFailure("does not hold: \(text): \(error)") }
 }

@@ -37,7 +37,7 @@ public struct Discriminator: Sendable {
     }
   }
 
-  /// The place of the tag in a document that another cluster divides, too: a member beside its members.
+  /// The place of the tag in a document that another cluster divides as well: a member next to its members.
   var besideAll: Discriminator { if case .beside(let key, _) = place { .key(ValuePath(key: key)) } else { self } }
 
   /// Whether the tag is the only key of the object.

@@ -2,7 +2,7 @@
 final class JSONHeld: Sendable {
   private let keys: [ExactKey: JSONHeld]
   private let indices: [Int: JSONHeld]
-  /// Whether a path ends here, or leads into every element, so that all of this belongs to a field.
+  /// Whether a path ends here, or continues into every element, so that the whole value belongs to a field.
   private let isWhole: Bool
 
   convenience init(_ paths: [ValuePath]) {

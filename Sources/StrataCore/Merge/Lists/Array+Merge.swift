@@ -10,7 +10,7 @@ extension Array where Element: VersionedModel {
   ///
   /// - Parameters:
   ///   - source: the server's list.
-  ///   - key: the key that identifies elements; by default that of the model's ``MergeRules``, or else `id`.
+  ///   - key: the key that identifies elements; by default the identity of the model's ``MergeRules``, or else `id`.
   ///   - unlisted: whether elements that the source does not list are kept. By default they are removed, unless they
   ///     were edited locally since the base.
   ///   - base: the list that both sides started from; `nil` if it is not known.

@@ -1,8 +1,8 @@
 /// The order of a list that two sides changed. Insertions of both sides are kept, and each element occurs once.
 ///
-/// Elements that no side moved are in the order of the base. An inserted or moved element follows the nearest unmoved
-/// element before it on its side. If both sides put elements in one place, the server's come first. An element that
-/// both moved is where the server put it.
+/// Elements that no side moved are in the order of the base. An inserted or moved element follows the nearest unmoved element
+/// before it on its side. If both sides insert elements at one position, the server's come first. An element that both moved
+/// takes the server's position.
 struct ListOrder {
   /// The numbers of the elements' identities, each once.
   let base: [Int]

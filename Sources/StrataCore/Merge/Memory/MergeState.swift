@@ -144,7 +144,7 @@ extension MergeState: Archivable {
     }
   }
 
-  /// The record of an object that is stored separately, for a reference to it; any other value as it is.
+  /// The record of a separately stored object, for a reference to it; any other value unchanged.
   private func opened(_ value: ArchiveValue?) -> ArchiveValue? {
     guard let record = value?.recordValue, record.typeName == Self.referenceName else { return value }
     guard let number = record["number"]?.intValue, number > 0 else { return base.map { .record($0) } }
@@ -244,7 +244,7 @@ extension ModelSchema {
 extension VersionedModel {
   /// Stores the current object as the server's state, from which later edits start.
   mutating func rememberAsBase() throws {
-    // Without a merge state, the model need not be taken apart.
+    // Without a merge state, the model is not decomposed.
     guard Swift.type(of: dynamicModel).schema.mergeStateKey != nil else { return }
     let snapshot = try MergeSnapshot(self)
     var state = MergeState()

@@ -72,8 +72,8 @@ enum RememberedGraph {
     return (encoded(rootRecord), numbers.compactMap { fields[$0].map(encoded) })
   }
 
-  /// The fields to remember: without merge states at any depth, and without sets of objects, because their members
-  /// cannot be told apart.
+  /// The fields to remember: without merge states at any depth, and without sets of objects, because their members cannot be
+  /// distinguished.
   private static func plain(_ record: ModelRecord, _ catalog: SchemaCatalog) -> ModelRecord {
     var result = record
     if let schema = catalog[record.typeName], !schema.isEnumeration {

@@ -79,7 +79,7 @@ struct ObjectMatching {
   /// The entity of an object; `nil` for an object that was created after the matching.
   func entity(of number: Int) -> Int? { memberships[number]?.entity }
 
-  /// The number by which references to an object are compared: that of its entity, or a unique one if it has none.
+  /// The number by which references to an object are compared: the number of its entity, or a unique one if it has none.
   func canonical(_ number: Int) -> Int { memberships[number]?.entity ?? Int.min / 2 + number }
 
   /// Whether a side has an object.
@@ -200,7 +200,7 @@ struct ObjectMatching {
   private mutating func match(_ place: Place, isRoot: Bool) throws {
     let (base, local, server) = (place.base, place.local, place.server)
     if let server {
-      // A document that does not identify an object describes the one that the server had there.
+      // A document without an object's identity describes the object that the server had at this place.
       if isRoot {
         try join(base, local, isRoot: true)
         try join(server, local, isRoot: true)

@@ -35,7 +35,8 @@ extension ValueMerger {
     }
   }
 
-  /// The server's value. If it lacks the identity of a model, it gets that of the model that the server had there.
+  /// The server's value. If it lacks the identity of a model, it gets the identity of the model that the server had at this
+  /// place.
   mutating func named(_ sides: MergePolicy.Sides) -> ArchiveValue? {
     guard incoming.hasParts, sides.isBaseKnown, case .record(var server)? = sides.server,
       case .record(let base)? = sides.base, base.typeName == server.typeName, let schema = catalog[server.typeName],

@@ -204,7 +204,7 @@ extension ValueMerger {
     }
   }
 
-  /// Adds a note if the order of the elements differs from that of one of the sides.
+  /// Adds a note if the order of the elements differs from the order of one of the sides.
   mutating func noteOrder(
     _ sides: MergePolicy.Sides, _ order: ListOrder, _ surviving: Set<Int>, _ places: [Int], _ policy: MergePolicy
   ) {

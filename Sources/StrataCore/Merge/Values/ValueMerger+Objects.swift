@@ -117,8 +117,9 @@ extension ValueMerger {
     return !held.contains(entity) && !matching.entities[entity][.local].contains { roots.contains(.reference($0)) }
   }
 
-  /// Whether a changed object whose properties are all constants is replaced by a new one of its class. Nothing of the object may be lost by that:
-  /// it is the only one of its entity here, each of its stored properties is a field, and the reference to it is not weak.
+  /// Whether a changed object whose properties are all constants is replaced by a new one of its class. The replacement must lose
+  /// nothing of the object: it is the only local object of its entity, each of its stored properties is a field, and the
+  /// reference to it is not weak.
   private mutating func isReplacedForItsConstants(
     _ number: Int, _ entity: Int, _ matching: ObjectMatching
   ) throws -> Bool {

@@ -49,7 +49,7 @@ struct ValueMerger {
   var roots: [ArchiveValue] = []
   /// Whether the base is complete, so that an object that it lacks did not exist.
   var isBaseWhole = true
-  /// Whether the base is that of a ``MergeState``, which may lack keys of models at any depth.
+  /// Whether the base comes from a ``MergeState``, which may lack keys of models at any depth.
   var isBaseRemembered = false
 
   /// The policy of the value that becomes part of a remembered base, which then keeps the elements and keys that the
@@ -285,7 +285,7 @@ struct ValueMerger {
     return graph.schema(of: first, in: catalog).flatMap(graph.identityKey)
   }
 
-  /// The policy of a field: its own, or else that of the model's type, or else the inherited one.
+  /// The policy of a field: its own, or else the policy of the model's type, or else the inherited one.
   func policy(
     _ field: FieldInfo?, _ ofType: MergePolicy?, _ inherited: MergePolicy, isTyped: Bool
   ) -> MergePolicy {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What GitHub sends to a webhook, with nothing but Codable.
+/// GitHub's webhook events as structs that are only Codable.
 enum PlainGitHub {
   struct WebhookEvent: Codable, Equatable, Sendable {
     var action: String

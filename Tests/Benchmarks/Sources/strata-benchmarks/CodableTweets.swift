@@ -1,8 +1,8 @@
 import Foundation
 
-// What apps have before they meet Strata: structs that are Codable and nothing else, with the names of the server.
+// The types of an app that does not use Strata: structs that are only Codable, with the server's names.
 
-/// The page of `json/tweets/simdjson-twitter.json`, whose dates are in a form of their own and read as text.
+/// The page of `json/tweets/simdjson-twitter.json`. Its dates have an unusual form and are decoded as text.
 enum PlainTweets {
   struct Page: Codable, Equatable, Sendable {
     var statuses: [Status]

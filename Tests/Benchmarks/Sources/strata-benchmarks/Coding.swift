@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 extension Runner {
-  /// Types that are only Codable, against JSON: a page of tweets, and the events that GitHub sent.
+  /// Compares archives and JSON of types that are only Codable: a page of tweets, and GitHub's events.
   func compareCodable() throws {
     guard ["encode", "decode", "archive", "unarchive"].contains(where: { wantsCodable($0) }) else { return }
     try compareCodable("tweets", JSONDecoder().decode(PlainTweets.Page.self, from: Corpus.page()))

@@ -2,7 +2,7 @@ import Foundation
 
 /// The 100 tweets of `json/tweets/simdjson-twitter.json`.
 enum Corpus {
-  /// The server's own bytes.
+  /// The server's bytes.
   static func page() throws -> Data {
     let file = try folder().appending(path: "json/tweets/simdjson-twitter.json")
     guard let data = try? Data(contentsOf: file) else {
@@ -22,7 +22,7 @@ enum Corpus {
     return try decoder.decode(ServerPage.self, from: data).statuses.map(\.tweet)
   }
 
-  /// Events of issues, comments and pull requests as GitHub sends them to a webhook.
+  /// GitHub's webhook events of issues, comments and pull requests.
   static func events() throws -> [Data] {
     try ["issues", "issue_comment", "pull_request"].flatMap { kind in
       let folder = try folder().appending(path: "json/github-webhook/\(kind)")
@@ -33,7 +33,7 @@ enum Corpus {
 
   private static func folder() throws -> URL {
     if let path = ProcessInfo.processInfo.environment["STRATA_CORPUS"] { return URL(filePath: path) }
-    // From Tests/Benchmarks/Sources/strata-benchmarks up to the folder beside the repository.
+    // From Tests/Benchmarks/Sources/strata-benchmarks up to the parent folder of the repository.
     var root = URL(filePath: #filePath)
     for _ in 0..<6 { root.deleteLastPathComponent() }
     return root.appending(path: "shared/corpus")
@@ -42,7 +42,7 @@ enum Corpus {
 
 private struct ServerPage: Decodable { let statuses: [ServerTweet] }
 
-/// A tweet as the server sends it.
+/// A tweet in the server's form.
 private struct ServerTweet: Decodable {
   struct Metadata: Decodable {
     let resultType: String
@@ -106,7 +106,7 @@ private struct ServerTweet: Decodable {
   }
 }
 
-/// Inside `ServerTweet` the name `Metadata` is the server's.
+/// Inside `ServerTweet`, the name `Metadata` is the server's type.
 private typealias StrataMetadata = Metadata
 
 private struct ServerUser: Decodable {
@@ -146,7 +146,7 @@ private struct ServerUser: Decodable {
 }
 
 extension Small {
-  /// Models that differ in every field, always the same ones.
+  /// Models that differ in every field, the same ones in each call.
   static func make(_ count: Int) -> [Small] {
     (0..<count).map { make(number: $0) }
   }

@@ -3,7 +3,7 @@ import GRDB
 import StrataCore
 import StrataStore
 
-// A thousand blogs of ten posts each, by a hundred authors.
+// A thousand blogs with ten posts each, by a hundred authors.
 
 final class BlogAuthor: DescribedModel, Entity {
   let id: Int
@@ -46,7 +46,7 @@ struct BlogPage: DescribedModel, Entity {
       "posts": .toMany(foreignKey: "blogID", order: .column("position"), removed: .delete),
     ])
 
-  /// Every tenth post has a text of its round.
+  /// Every tenth post has a different text in each round.
   static func make(round: Int) -> [BlogPage] {
     let authors = (0..<100).map { BlogAuthor($0, "author \($0)") }
     return (0..<1000).map { blog in
@@ -61,7 +61,7 @@ struct BlogPage: DescribedModel, Entity {
   }
 }
 
-// The same by hand.
+// The same structures for the handwritten side.
 
 private struct AuthorRow: PersistableRecord {
   static let databaseTableName = "author"
@@ -99,7 +99,7 @@ private struct PostRow: PersistableRecord {
 }
 
 extension Runner {
-  /// Saving graphs of entities of which one in ten changed, against upserts by hand.
+  /// Compares saving graphs of entities, one tenth of which changed, with handwritten upserts.
   func compareEntities() throws {
     let names = ["upsert/grdb", "upsert/grdb-new", "upsert/fetch"]
     guard names.contains(where: wants) else { return }
@@ -159,7 +159,8 @@ extension Runner {
     try theirs.close()
   }
 
-  /// Applying JSON of 10,000 entities without relations, of which one in ten changed, against JSONDecoder and upserts by hand.
+  /// Compares applying JSON of 10,000 entities without relations, one tenth of which changed, with JSONDecoder and handwritten
+  /// upserts.
   func compareApplying() throws {
     guard wants("upsert/json") else { return }
     let folder = try Folder()
@@ -189,7 +190,7 @@ extension Runner {
     try theirs.close()
   }
 
-  /// Saving 1,000 entities one by one, all changed, in one transaction and in one each, against upserts by hand.
+  /// Compares saving 1,000 changed entities one by one, in a single transaction and in one each, with handwritten upserts.
   func compareSavingOne() throws {
     let names = ["upsert/one", "upsert/one-commit"]
     guard names.contains(where: wants) else { return }
@@ -239,7 +240,7 @@ extension Runner {
     return pool
   }
 
-  /// The same models by three queries and dictionaries.
+  /// Fetches the same models with three queries and dictionaries.
   private static func fetch(_ db: Database) throws -> [BlogPage] {
     var authors: [Int: BlogAuthor] = [:]
     for row in try GRDB.Row.fetchAll(db, sql: "SELECT id, name FROM author") {

@@ -1,7 +1,7 @@
 import Foundation
 import StrataCore
 
-/// A node of a list that is linked in both directions.
+/// A node of a doubly linked list.
 final class Node: VersionedModel {
   let value: Int
   var next: Node?
@@ -48,12 +48,12 @@ final class Node: VersionedModel {
     return nodes
   }
 
-  /// Lets go of the nodes one by one: Swift itself would release a long list on the stack.
+  /// Releases the nodes one by one. Swift would release a long list recursively and overflow the stack.
   static func cut(_ nodes: [Node]) { for node in nodes { node.next = nil } }
 }
 
 extension Runner {
-  /// What an object costs in a list of a hundred thousand, against what it costs in one of a thousand.
+  /// Compares the cost per object in a list of a hundred thousand with that in one of a thousand.
   func compareGraphs() throws {
     guard ["grow/graph-encode", "grow/graph-decode"].contains(where: wants) else { return }
     let many = Node.list(100_000), few = Node.list(1000)
@@ -68,7 +68,7 @@ extension Runner {
     } theirs: {
       consume(try encoder.encodeBody(few[0]))
     }
-    // Both sides let go of their nodes one by one.
+    // Both sides release their nodes one by one.
     try time("grow/graph-decode", inverted: true, oursPer: many.count, theirsPer: few.count) {
       Node.cut(try decoder.decodeBody(Node.self, from: manyBytes).all)
     } theirs: {

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 extension Runner {
-  /// JSON text against Foundation: from bytes to models, from models to bytes, and both for values without a type.
+  /// Compares JSON text with Foundation: decoding and encoding models and untyped values.
   func compareJSON(_ tweets: [Tweet]) throws {
     guard
       ["decoder", "decoder-dates", "write", "value", "print", "detour"].contains(where: { wants("json/" + $0) })
@@ -64,7 +64,7 @@ extension Runner {
     }
   }
 
-  /// JSONEncoder leaves nil out; Strata writes it as null.
+  /// JSONEncoder omits nil. Strata writes it as null.
   private static func withoutNulls(_ value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .array(let elements): .array(elements.map(withoutNulls))

@@ -1,6 +1,6 @@
 import Foundation
 
-// The same models as classes for NSKeyedArchiver. The objects are made before the clock starts.
+// The same models as classes for NSKeyedArchiver. The objects are created before the clock starts.
 
 final class KeyedMetadata: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
@@ -194,7 +194,7 @@ final class KeyedTweet: NSObject, NSSecureCoding {
   let mentionedIDs: [Int]
   let mediaURLs: [URL]
   let retweeted: [KeyedTweet]
-  /// The version of the model, which is only written where it is given.
+  /// The version of the model, which is written unless it is `nil`.
   let modelVersion: Int?
 
   init(_ value: Tweet, modelVersion: Int? = nil) {

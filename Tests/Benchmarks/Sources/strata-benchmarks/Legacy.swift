@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataLegacy
 
-// The classes that NSKeyedArchiver knows become the models that they were made of.
+// The classes of NSKeyedArchiver are converted back to the models that they were created from.
 
 extension Small: LegacyModel { static var legacyNames: [String] { ["strata_benchmarks.KeyedSmall"] } }
 extension Tweet: LegacyModel { static var legacyNames: [String] { ["strata_benchmarks.KeyedTweet"] } }
@@ -10,10 +10,10 @@ extension User: LegacyModel { static var legacyNames: [String] { ["strata_benchm
 extension Metadata: LegacyModel { static var legacyNames: [String] { ["strata_benchmarks.KeyedMetadata"] } }
 
 extension Runner {
-  /// Reading a keyed archive of Foundation into models, against NSKeyedUnarchiver with the same bytes.
+  /// Compares decoding a keyed archive of Foundation into models with NSKeyedUnarchiver, from the same bytes.
   func compareLegacy(_ tweets: [Tweet]) throws {
     try compareLegacy(tweets, "tweets", "legacy/unarchiver/tweets") { tweets in
-      // Without a version, the records would count as the first one's and pass all steps.
+      // Without a version, the records would count as version 1 and pass all steps.
       .keyed(tweets, { KeyedTweet($0, modelVersion: Tweet.schema.modelVersion) }, { $0.value })
     }
     for count in [100, 1000, 10_000] {
@@ -47,7 +47,7 @@ extension Runner {
     }
   }
 
-  /// What a model costs among ten thousand, against what it costs among a hundred.
+  /// Compares the cost per model among ten thousand with that among a hundred.
   private func compareLegacyGrowth() throws {
     guard wants("grow/legacy") else { return }
     let (many, few) = (10_000, 100)
@@ -61,7 +61,7 @@ extension Runner {
     }
   }
 
-  /// What a data object costs among a hundred thousand, against what it costs among a thousand.
+  /// Compares the cost per data object among a hundred thousand with that among a thousand.
   private func compareLegacyDataGrowth() throws {
     guard wants("grow/legacy-data") else { return }
     func archive(_ count: Int) throws -> Data {
@@ -79,7 +79,7 @@ extension Runner {
     }
   }
 
-  /// Reading property lists, against PropertyListSerialization.
+  /// Compares reading property lists with PropertyListSerialization.
   private func compareLegacyXML() throws {
     let reader = PropertyListReader()
     for (name, format) in [("xml", PropertyListSerialization.PropertyListFormat.xml), ("binary", .binary)] {

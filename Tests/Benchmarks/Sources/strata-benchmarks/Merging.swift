@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 extension Runner {
-  /// Merging a refresh by identity into models that are there, against decoding that refresh.
+  /// Compares merging a refresh into existing models by identity with decoding that refresh.
   func compareMerging() throws {
     try compareMergingOfJSON()
     let names = ["merge/decode", "merge/decode-all", "merge/decode-base", "merge/archive", "grow/merge"]
@@ -11,7 +11,7 @@ extension Runner {
     let tenth = try Small.changed(models, every: 10)
     try compareMerging("merge/decode", models, tenth)
     try compareMerging("merge/decode-all", models, try Small.changed(models, every: 1))
-    // Half of the models that the server changed were edited here, too.
+    // Half of the models that the server changed were also edited locally.
     let edited = try Small.changed(models, every: 20, by: "edited")
     try compareMerging("merge/decode-base", edited, tenth, base: models)
     let body = try ArchiveEncoder().encodeBody(tenth)
@@ -33,12 +33,12 @@ extension Runner {
     }
   }
 
-  /// Merging JSON into a model and into a list of 100 of which one in ten changed, against decoding the same bytes.
+  /// Compares merging JSON into a model, and into a list of 100 of which one tenth changed, with decoding the same bytes.
   private func compareMergingOfJSON() throws {
     guard ["merge/json-one", "merge/json-list"].contains(where: wants) else { return }
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .iso8601
-    // Dates of whole seconds, since JSONDecoder reads no others in this form.
+    // Dates with whole seconds, because JSONDecoder reads only these in this form.
     let models = Small.make(100).map { model in
       var model = model
       model.createdAt = Date(timeIntervalSinceReferenceDate: model.createdAt.timeIntervalSinceReferenceDate.rounded())
@@ -83,9 +83,9 @@ extension Runner {
 }
 
 extension Small {
-  /// The models with another name and score where their turn has come.
+  /// The models, every `step`th one with a different name and score.
   ///
-  /// They are decoded, so that they share no memory with those that are there.
+  /// The result is decoded, so that it shares no memory with the source.
   static func changed(_ models: [Small], every step: Int, by mark: String = "refreshed") throws -> [Small] {
     let changed = models.enumerated().map { place, model in
       guard place.isMultiple(of: step) else { return model }

@@ -2,8 +2,8 @@ import Foundation
 import StrataCore
 
 extension Runner {
-  /// What an object of a graph costs that all sides edited, and a key of a flat object: among a hundred thousand, against
-  /// among a thousand.
+  /// Compares the cost per object of a graph that all sides edited, and per key of a flat object, among a hundred thousand with
+  /// that among a thousand.
   func compareMergingOfGraphs() throws {
     try compareGraphs("grow/merge-graph", Crowd.linked)
     try compareGraphs("grow/merge-chain", Crowd.chain)
@@ -30,7 +30,7 @@ extension Runner {
       guard report.conflicts.count == (size + 69) / 70, local.people.count(where: { $0.name == "server" }) > 0 else {
         throw Failure("\(name) did not merge: \(report.conflicts.count) conflicts")
       }
-      // Merged again, everything is compared and nothing changes any more.
+      // A second merge compares everything and changes nothing.
       runs.append {
         local.edit(every: 10, "p")
         local.edit(every: 7, "local")
@@ -57,7 +57,7 @@ private final class Crowd: DescribedModel {
       return crowd
     })
 
-  /// Each person refers to three others, so that every object is referred to four times and cycles are everywhere.
+  /// Each person refers to three others, so every object is referred to four times and there are many cycles.
   static func linked(_ count: Int) -> Crowd {
     let crowd = Crowd()
     crowd.people = (0..<count).map { Person(id: $0, name: "p", others: []) }
@@ -67,7 +67,7 @@ private final class Crowd: DescribedModel {
     return crowd
   }
 
-  /// Each person is known to the one before alone.
+  /// Only the previous person refers to each person.
   static func chain(_ count: Int) -> Crowd {
     let crowd = Crowd()
     crowd.people = (0..<count).map { Person(id: $0, name: "p", others: []) }
@@ -80,7 +80,7 @@ private final class Crowd: DescribedModel {
   }
 
   deinit {
-    // A long list would be let go of on the stack.
+    // Releasing a long list recursively would overflow the stack.
     for person in people { person.others = [] }
   }
 }

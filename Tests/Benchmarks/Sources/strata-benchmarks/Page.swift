@@ -1,8 +1,8 @@
 import Foundation
 import StrataCore
 
-// What a server sends, as models that read its own bytes: fields of the same names for both sides. Its dates are in a
-// form of its own, so both sides read them as text here.
+// A server's page as models that decode its own bytes. Both sides have fields of the same names. The dates have an unusual form,
+// so both sides decode them as text.
 
 /// The page of `json/tweets/simdjson-twitter.json`.
 struct Page: VersionedModel, Codable, Equatable, Sendable {
@@ -15,7 +15,7 @@ struct Page: VersionedModel, Codable, Equatable, Sendable {
   func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, statuses) }
 }
 
-/// A tweet. A struct cannot hold itself, so the tweet that was sent on has an identifier and a text only.
+/// A tweet. A struct cannot contain itself, so a retweeted tweet has only some of the fields.
 struct Status: VersionedModel, Codable, Equatable, Sendable {
   var metadata: StatusMetadata
   var created_at: String
@@ -95,7 +95,7 @@ struct Status: VersionedModel, Codable, Equatable, Sendable {
   }
 }
 
-/// What the server adds to a tweet.
+/// The server's additions to a tweet.
 struct StatusMetadata: VersionedModel, Codable, Equatable, Sendable {
   var result_type: String
   var iso_language_code: String
@@ -118,7 +118,7 @@ struct StatusMetadata: VersionedModel, Codable, Equatable, Sendable {
   }
 }
 
-/// A tweet that another one sends on.
+/// A tweet that another one retweets.
 struct Retweet: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var created_at: String
@@ -169,7 +169,7 @@ struct Retweet: VersionedModel, Codable, Equatable, Sendable {
   }
 }
 
-/// Who wrote a tweet.
+/// The author of a tweet.
 struct Author: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var id_str: String
@@ -276,7 +276,7 @@ struct Author: VersionedModel, Codable, Equatable, Sendable {
   }
 }
 
-/// What a tweet mentions.
+/// The entities that a tweet mentions.
 struct Entities: VersionedModel, Codable, Equatable, Sendable {
   var hashtags: [Tag]
   var symbols: [Tag]
@@ -334,7 +334,6 @@ struct Tag: VersionedModel, Codable, Equatable, Sendable {
   }
 }
 
-/// A link.
 struct Link: VersionedModel, Codable, Equatable, Sendable {
   var url: URL
   var expanded_url: URL
@@ -400,7 +399,6 @@ struct Mention: VersionedModel, Codable, Equatable, Sendable {
   }
 }
 
-/// A picture.
 struct Medium: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var media_url_https: URL

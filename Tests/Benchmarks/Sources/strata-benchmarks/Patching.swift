@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 extension Runner {
-  /// What an operation of a JSON Patch costs among a hundred thousand, against what it costs among a thousand.
+  /// Compares the cost per operation of a JSON Patch among a hundred thousand with that among a thousand.
   func comparePatches() throws {
     for (name, make) in [("", PatchedDocument.keyed), ("-list", PatchedDocument.list)] {
       guard ["grow/patch" + name, "grow/patch-make" + name].contains(where: wants) else { continue }
@@ -27,7 +27,7 @@ extension Runner {
   }
 }
 
-/// A document, another one, and the patch between them, which has an operation for each key or element.
+/// Two documents and the patch between them, with an operation per key or element.
 private struct PatchedDocument {
   let old: ArchiveValue
   let new: ArchiveValue
@@ -41,7 +41,7 @@ private struct PatchedDocument {
     }
   }
 
-  /// An object of which one key in ten goes, one comes, and the others change.
+  /// An object of which one key in ten is removed, one is added, and the others change.
   static func keyed(_ count: Int) throws -> PatchedDocument {
     func object(_ places: some Sequence<Int>, _ value: (Int) -> ArchiveValue) -> ArchiveValue {
       .object(ArchiveObject(places.map { .init(key: "key \($0)", value: value($0)) }))

@@ -3,12 +3,12 @@ import StrataCore
 import StrataLegacy
 import SwiftProtobuf
 
-/// What a coder does with one set of models. Everything that it needs was made before the clock starts.
+/// A coder's work on a set of models. Everything that it needs is created before the clock starts.
 struct Peer {
   let name: String
   let encode: () throws -> Data
   let decode: (Data) throws -> Void
-  /// Whether decoding gives the source back.
+  /// Whether decoding results in the source.
   let isRight: (Data) throws -> Bool
 
   static func json<M: Codable & Equatable>(_ models: [M]) -> Peer {
@@ -51,7 +51,7 @@ struct Peer {
   {
     let root = NSArray(array: models.map(make))
     func decode(_ data: Data) throws -> [K] {
-      // The class is asked for by name, since the compiled module's name stands in the archive.
+      // The archive contains the name of the compiled module, so the class is requested by name.
       let object = try NSKeyedUnarchiver.unarchivedObject(
         ofClasses: [NSArray.self, K.self, KeyedUser.self, KeyedMetadata.self, NSString.self, NSDate.self],
         from: data)
@@ -85,11 +85,11 @@ extension Peer {
   static func keyed(_ models: [Small]) -> Peer { keyed(models, { KeyedSmall($0) }, { $0.value }) }
 }
 
-/// NSKeyedUnarchiver can end the process on Linux, so another process tries first.
+/// NSKeyedUnarchiver can crash on Linux, so another process tries it first.
 enum KeyedTrial {
   static let argument = "--trial-keyed"
 
-  /// Decodes what the name says and ends the process well if that gives the source back.
+  /// Decodes the named set of models, and exits with 0 if the result equals the source.
   static func run(_ name: String) throws {
     let isRight: Bool
     switch name {

@@ -4,7 +4,7 @@ import StrataCore
 import StrataStore
 import SwiftProtobuf
 
-/// What one would write by hand instead of a store: the same columns, indexes and settings, and models as blobs.
+/// A handwritten alternative to a store, with the same columns, indexes and settings, and models as blobs.
 struct PlainTable {
   enum Coding { case protobuf, strata }
 
@@ -42,7 +42,7 @@ struct PlainTable {
     }
   }
 
-  /// Saves models under new keys, in one transaction.
+  /// Saves models under new keys in one transaction.
   func save(_ models: [Small], prefix: String) throws {
     let encoder = ArchiveEncoder()
     try pool.write { db in
@@ -90,7 +90,7 @@ extension Small {
 }
 
 extension SnapshotStore {
-  /// Saves models under keys, in one transaction.
+  /// Saves models under keys in one transaction.
   func save(_ models: [Small], prefix: String) throws {
     try write { transaction in
       for model in models { try transaction.save(model, as: "\(prefix)\(model.id)", author: "ann") }

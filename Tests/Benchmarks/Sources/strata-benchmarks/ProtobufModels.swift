@@ -1,11 +1,10 @@
 import Foundation
 import SwiftProtobuf
 
-// The messages for swift-protobuf, in the form that protoc-gen-swift 1.39 gives them for proto3: heap storage where a
-// message has more than 16 fields, fields without presence compared with their default, `optional` ones as optionals.
-// Written by hand, since protoc is not part of the toolchain.
-// There is no URL and no date in protobuf: URLs are `string`, and dates are `double` seconds since 2001, which needs
-// less work than a Timestamp message.
+// The messages for swift-protobuf, in the form that protoc-gen-swift 1.39 generates for proto3: heap storage for messages with
+// more than 16 fields, comparison with the default for fields without presence, and optionals for `optional` fields. They are
+// handwritten, because protoc isn't part of the toolchain. Protobuf has no URL and no date: URLs are `string`, and dates are
+// `double` seconds since 2001, which needs less work than a Timestamp message.
 
 struct ProtobufMetadata: Sendable {
   var resultType: String = String()

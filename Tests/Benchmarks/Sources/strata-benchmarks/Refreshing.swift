@@ -11,7 +11,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A post of a server: the entity, and by hand the same as Codable and as a row.
+/// A server's post: an entity, and also Codable and a row for the handwritten side.
 struct ServedPost: DescribedModel, Entity, Codable, PersistableRecord, Equatable {
   var id: Int
   var title: String
@@ -25,7 +25,7 @@ struct ServedPost: DescribedModel, Entity, Codable, PersistableRecord, Equatable
     make: { ServedPost(id: $0, title: $1, score: $2, isOpen: $3, author: $4) })
   static let entityMapping = EntityMapping(table: "post")
 
-  /// One in ten posts has a text of its round.
+  /// Every tenth post has a different text in each round.
   static func list(round: Int) throws -> Data {
     let posts = (0..<10_000).map { id in
       ServedPost(
@@ -36,7 +36,7 @@ struct ServedPost: DescribedModel, Entity, Codable, PersistableRecord, Equatable
   }
 }
 
-/// A server on loopback that gives one of several bodies, and 304 where it is known.
+/// A loopback server that returns one of several bodies, or 304 if the client has it.
 private final class PostServer: Sendable {
   let bodies: [Data]
   let round = Mutex(0)
@@ -72,7 +72,7 @@ private final class PostServer: Sendable {
 }
 
 extension Runner {
-  /// Refreshing 10,000 entities from loopback, against fetching and decoding the same bytes and upserts by hand.
+  /// Compares refreshing 10,000 entities from loopback with fetching and decoding the same bytes and handwritten upserts.
   func compareRefreshing() throws {
     let names = ["refresh/bare", "refresh/bare-first", "refresh/not-modified"]
     guard names.contains(where: wants) else { return }
@@ -89,7 +89,7 @@ extension Runner {
         EntityStore(ours, ServedPost.self),
         RemoteConfiguration(baseURL: url, mappers: EntityMapper(ServedPost.self, path: "posts")))
     }
-    // Both sides keep their session.
+    // Both sides reuse their session.
     let session = URLSession(configuration: .ephemeral)
     func refresh(_ expected: RemoteRefresh.Outcome) throws {
       let refresh = try wait { try await remote.refresh(ServedPost.self) }
@@ -163,7 +163,7 @@ extension Runner {
   }
 }
 
-/// Runs what is asynchronous on other threads, and waits for it.
+/// Runs an asynchronous function on other threads, and waits for it.
 private func wait<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
   let done = DispatchSemaphore(value: 0)
   let result = Mutex<Result<T, any Error>?>(nil)

@@ -3,7 +3,7 @@ import StrataCore
 import StrataLegacy
 
 extension Runner {
-  /// The rows of one set of models against each peer.
+  /// Compares a set of models with each peer, one row each.
   func compare<M: VersionedModel & Equatable>(_ models: [M], suffix: String, _ peers: [(Peer, skippedDecode: Bool)])
     throws
   {
@@ -73,7 +73,7 @@ extension Runner {
     else { return }
     let models = Small.make(count)
     var peers: [(Peer, Bool)] = []
-    // NSKeyedArchiver needs time that grows with the square of the count.
+    // The time of NSKeyedArchiver grows with the square of the count.
     if count <= 1000 { peers.append((.keyed(models), skipsKeyed(String(count), suffix + "keyed"))) }
     if count != 1000 {
       peers += [(.protobuf(models), false), (.json(models), false), (.plist(models), false)]
@@ -89,7 +89,7 @@ extension Runner {
     return true
   }
 
-  /// Reading the stamp against decoding, and upgrading against decoding.
+  /// Compares reading the stamp with decoding, and upgrading with decoding.
   func compareOpening(_ tweets: [Tweet]) throws {
     let decoder = ArchiveDecoder()
     let archive = try ArchiveEncoder().encode(tweets)
@@ -110,7 +110,7 @@ extension Runner {
     }
   }
 
-  /// The pairs of 111,126 decimals of 16 and 17 digits, like the coordinates of a map.
+  /// 111,126 pairs of decimals with 16 and 17 digits, like the coordinates of a map.
   func compareDecimals() throws {
     guard ["decimals/encode", "decimals/decode", "decimals/archive", "decimals/unarchive"].contains(where: wants) else {
       return
@@ -151,7 +151,7 @@ extension Runner {
     }
   }
 
-  /// What a model costs among a million, against what it costs among a thousand.
+  /// Compares the cost per model among a million with that among a thousand.
   func compareGrowth() throws {
     guard ["grow/encode", "grow/decode"].contains(where: wants) else { return }
     let many = Small.make(1_000_000)

@@ -1,22 +1,22 @@
 import Foundation
 
-/// Why the benchmarks end early.
+/// An error that ends the benchmarks.
 struct Failure: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }
 }
 
-/// Keeps the optimizer from dropping work whose result nobody reads.
+/// Keeps the optimizer from removing work whose result is unused.
 @inline(never)
 func consume<T>(_ value: T) { withExtendedLifetime(value) {} }
 
-/// Prints a line at once, also into a pipe.
+/// Prints a line without buffering, also into a pipe.
 func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
-/// One line of the report.
+/// A line of the report.
 struct Row: Codable {
   let name: String
-  /// Seconds for one operation; bytes in the rows of sizes.
+  /// Seconds per operation, or bytes in rows of sizes.
   let ours: Double
   let theirs: Double
   let ratio: Double
@@ -24,13 +24,13 @@ struct Row: Codable {
   let maximum: Double
 }
 
-/// Times two sides in turns and keeps the results.
+/// Times two sides in alternation and stores the results.
 final class Runner {
   private let rounds: Int
   private let filter: String?
   private(set) var rows: [Row] = []
   private let clock = ContinuousClock()
-  /// The time that a side runs for at least in each round.
+  /// The minimum time for which a side runs in each round.
   private let slice = 0.02
 
   init(rounds: Int, filter: String?) {
@@ -40,8 +40,7 @@ final class Runner {
 
   func wants(_ name: String) -> Bool { filter.map { name.contains($0) } ?? true }
 
-  /// Times both sides in alternating order. The ratio of each round is theirs / ours, or the other way round where
-  /// `inverted`.
+  /// Times both sides in alternating order. The ratio of each round is theirs / ours, or ours / theirs if `inverted`.
   func time(
     _ name: String, inverted: Bool = false, oursPer: Int = 1, theirsPer: Int = 1, ours: () throws -> Void,
     theirs: () throws -> Void
@@ -49,7 +48,7 @@ final class Runner {
     guard wants(name) else { return }
     let oursOnce = try seconds(1, ours)
     let theirsOnce = try seconds(1, theirs)
-    // The first call warms caches up; only the second says how many calls fill a slice.
+    // The first call warms up caches. The second one determines how many calls fill a slice.
     let oursCount = try count(oursOnce, ours)
     let theirsCount = try count(theirsOnce, theirs)
     let rounds = oursOnce + theirsOnce > 1 ? min(self.rounds, 3) : self.rounds
@@ -71,7 +70,6 @@ final class Runner {
         minimum: ratios.min() ?? 0, maximum: ratios.max() ?? 0))
   }
 
-  /// Compares two sizes.
   func size(_ name: String, ours: Int, theirs: Int) {
     guard wants(name) else { return }
     let ratio = Double(theirs) / Double(ours)
@@ -85,7 +83,7 @@ final class Runner {
     say(Report.line(row))
   }
 
-  /// Seconds for one of `count` calls.
+  /// Seconds per call.
   private func seconds(_ count: Int, _ work: () throws -> Void) rethrows -> Double {
     let start = clock.now
     for _ in 0..<count { try work() }

@@ -4,7 +4,7 @@ import StrataCore
 import StrataStore
 
 extension Runner {
-  /// A store against tables by hand.
+  /// Compares a store with handwritten tables.
   func compareStore() throws {
     let names = ["store/save/protobuf", "store/save/strata", "store/read", "store/read-in-one", "size/store"]
     guard names.contains(where: wants) else { return }
@@ -33,7 +33,7 @@ extension Runner {
     try compareReading(100_000)
   }
 
-  /// Reading one model among many by its key, and the size of the files.
+  /// Compares reading a model by its key among many, and the size of the files.
   func compareReading(_ count: Int) throws {
     let folder = try Folder()
     defer { folder.remove() }
@@ -71,7 +71,7 @@ extension Runner {
   }
 }
 
-/// A folder that is there for one run.
+/// A folder that exists during a run.
 struct Folder {
   private let url: URL
 

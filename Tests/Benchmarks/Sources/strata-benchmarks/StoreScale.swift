@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataStore
 
-/// What a store takes with many models, and with many revisions of one.
+/// The cost of a store with many models, and with many revisions of one.
 enum StoreScale {
   static let argument = "--store-scale"
 
@@ -14,7 +14,7 @@ enum StoreScale {
     for revisions in [1000, 10_000, 100_000] { try measureLength(revisions) }
   }
 
-  /// How many pages of 4 KB opening reads, the first value with it.
+  /// The number of 4 KB pages that opening a store and reading the first value takes.
   private static func measureOpening(_ count: Int) throws {
     let folder = try Folder()
     defer { folder.remove() }
@@ -62,7 +62,7 @@ enum StoreScale {
     }
   }
 
-  /// What listing and pruning cost with the length of a history.
+  /// The cost of listing and pruning by the length of a history.
   private static func measureLength(_ count: Int) throws {
     let folder = try Folder()
     defer { folder.remove() }
@@ -87,7 +87,7 @@ enum StoreScale {
     try store.close()
   }
 
-  /// What this process has read from files.
+  /// The number of bytes that this process has read from files.
   private static func bytesRead() throws -> Int {
     let text = try String(contentsOfFile: "/proc/self/io", encoding: .utf8)
     guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("rchar:") }),
@@ -97,7 +97,7 @@ enum StoreScale {
   }
 }
 
-/// How long the journal becomes while others read all the time.
+/// The size of the journal under continuous reading.
 enum StoreJournalSize {
   static let argument = "--store-journal"
 
@@ -107,7 +107,7 @@ enum StoreJournalSize {
     let url = folder.file("store")
     let store = try SnapshotStore(url: url)
     try store.save(Small.make(1000), prefix: "small/")
-    // Each reader holds its transaction until another one has begun its own, so that there is always one.
+    // Each reader keeps its transaction open until another one has begun, so that there is always one.
     let isDone = DispatchSemaphore(value: 0), ended = DispatchGroup()
     let readers = 4
     for _ in 0..<readers {

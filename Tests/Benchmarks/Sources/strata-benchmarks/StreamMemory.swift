@@ -1,13 +1,13 @@
 import Foundation
 import StrataCore
 
-/// The most memory that writing and reading a stream takes.
+/// The peak memory of writing and reading a stream.
 enum StreamMemory {
   static let argument = "--stream-memory"
 
-  /// Writes a stream of so many models to a file, reads it again, and says what the process took.
+  /// Writes a stream of `count` models to a file, reads it back, and prints the memory of the process.
   ///
-  /// Each model is made when it is written and dropped when it was read, so nothing but the stream grows.
+  /// Each model is created when it is written and released after it was read, so only the stream can grow.
   static func run(_ count: Int) async throws {
     let url = FileManager.default.temporaryDirectory.appending(path: "strata-stream-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: url) }

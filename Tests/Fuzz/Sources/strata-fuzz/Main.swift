@@ -1,6 +1,6 @@
 import Foundation
 
-/// `strata-fuzz TRIAL …`: runs the files that are given, or lets libFuzzer make some up.
+/// `strata-fuzz TRIAL …`: runs the given files, or lets libFuzzer generate inputs.
 @main
 enum Main {
   static let trial = CommandLine.arguments.dropFirst().first.flatMap { Trial(rawValue: $0) }
@@ -16,11 +16,11 @@ enum Main {
       exit(64)
     }
     #if FUZZING
-      // libFuzzer takes what begins with no hyphen for an input, so it does not see the name of the trial.
+      // libFuzzer treats an argument without a hyphen as an input, so the name of the trial is removed.
       var count = CommandLine.argc - 1
       CommandLine.unsafeArgv[1] = CommandLine.unsafeArgv[0]
       var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv + 1
-      // SwiftPM gives main another name, which libFuzzer's own main then clashes with, so its driver is called.
+      // SwiftPM renames main, which conflicts with libFuzzer's main, so its driver is called directly.
       exit(runDriver(&count, &arguments, testOneInput))
     #else
       for path in CommandLine.arguments.dropFirst(2) { Main.run(try Data(contentsOf: URL(filePath: path))) }
@@ -36,7 +36,7 @@ enum Main {
     _ test: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
   ) -> CInt
 
-  /// What libFuzzer calls, and asks for by name.
+  /// The function that libFuzzer looks up by name and calls.
   @_cdecl("LLVMFuzzerTestOneInput")
   func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     Main.run(Data(UnsafeBufferPointer(start: bytes, count: count)))

@@ -4,9 +4,9 @@ import OrderedCollections
 import Strata
 import StrataStore
 
-// Models whose fields have attributes, each with an oracle of its own: policies, paths and transformers, steps, rules, relations.
+// Models whose fields have attributes, each with its own oracle: policies, paths and transformers, steps, rules, relations.
 
-/// A field for each policy.
+/// A field with each policy.
 @Model(version: 1)
 struct Ruled: Hashable {
   @Field(merge: .sumOfDeltas) var count: Int? = 0
@@ -44,7 +44,7 @@ struct Ruled: Hashable {
   }
 }
 
-/// A place for such fields inside of others.
+/// A model with such fields at several nested places.
 @Model(version: 1)
 struct RuledBox: Hashable {
   var inside = Ruled()
@@ -61,11 +61,11 @@ struct RuledItem: Hashable {
   var ruled = Ruled()
 }
 
-/// What a policy makes of three values, by the tables of Docs/Merging.md. Without a base there are two.
+/// The result of a policy for three values, or two without a base, from the tables in Docs/Merging.md.
 struct PolicyOracle<T: Equatable> {
   let base: T?, local: T, server: T
 
-  /// Where one side alone changed the value it is known, and else a policy decides.
+  /// Returns the value if only one side changed it. Otherwise the policy decides.
   func sides(_ both: @autoclosure () -> T) -> T {
     guard let base else { return local == server ? local : both() }
     return base == local ? server : base == server || local == server ? local : both()
@@ -73,7 +73,7 @@ struct PolicyOracle<T: Equatable> {
 }
 
 extension Ruled {
-  /// What becomes of the fields, in the order of the declaration.
+  /// The merged fields in the order of the declaration.
   static func merged(_ base: Ruled?, _ local: Ruled, _ server: Ruled) -> [(key: String, value: String)] {
     func number(_ key: KeyPath<Ruled, Int?>, _ both: (Int?, Int?) -> Int?) -> String {
       let oracle = PolicyOracle(
@@ -97,7 +97,7 @@ extension Ruled {
     }
     func shown(_ set: Set<Int>) -> String { "\(set.sorted())" }
     func appended() -> [Int] {
-      // What both have added alike is there once.
+      // A common beginning of both additions occurs once.
       let common = Array(zip(local.log, server.log).prefix { $0 == $1 }.map(\.0))
       let oracle = PolicyOracle(base: base?.log, local: local.log, server: server.log)
       return oracle.sides(
@@ -110,7 +110,7 @@ extension Ruled {
       let (bases, heres, theres) = (split(base), split(here), split(there))
       let mine = bases.indices.filter { bases[$0] != heres[$0] && heres[$0] != theres[$0] }
       let others = bases.indices.filter { bases[$0] != theres[$0] && heres[$0] != theres[$0] }
-      // Equal changes beside others: it is not said which lines are apart then.
+      // Undefined: an equal change next to different ones leaves open which lines are adjacent.
       if bases.indices.contains(where: { bases[$0] != heres[$0] && heres[$0] == theres[$0] }), here != there,
         here != base, there != base
       {
@@ -130,7 +130,7 @@ extension Ruled {
         case (let before, let here?, let there?):
           let name = PolicyOracle(base: before?.name, local: here.name, server: there.name)
           let part = PolicyOracle(base: before?.part.name, local: here.part.name, server: there.part.name)
-          // Both have added it: the server's counts where no base is known, and else they are in conflict.
+          // Added by both sides. Without a base the server's element is used, otherwise there is a conflict.
           let decided =
             base == nil
             ? (there.name, there.part.name)
@@ -167,7 +167,7 @@ extension Ruled {
     ]
   }
 
-  /// The fields as the oracle shows them.
+  /// The fields in the oracle's form.
   var shown: [String] {
     func list(_ items: [Item]) -> String {
       "\(Dictionary(items.map { ($0.id, "\(($0.name, $0.part.name))") }) { $1 }.sorted { $0.key < $1.key })"

@@ -38,17 +38,17 @@ struct DeclaredLaws {
     results.add(law, type, "seed \(seed)", failure: failure)
   }
 
-  /// Runs a trial, in which nothing may throw.
+  /// Runs a trial and records any error as a failure.
   mutating func trial(_ law: Law, _ type: String, _ body: (inout DeclaredLaws) throws -> Void) {
     do { try body(&self) } catch { add(law, type, "\(error)") }
   }
 
   // MARK: Policies
 
-  /// Each policy makes of three values what its table says, whatever the source, and says so.
+  /// Each policy merges three values as its table states, from every source, and reports it correctly.
   private mutating func policies() {
     let base = Ruled.sample(&random), local = Ruled.sample(&random)
-    // Both may have changed it alike.
+    // Both sides may have made the same change.
     let server = random.below(4) == 0 ? local : Ruled.sample(&random)
     for known in [base, nil] {
       let expected = Ruled.merged(known, local, server)
@@ -69,7 +69,7 @@ struct DeclaredLaws {
             let isChanged = found != local.shown[place]
             if isChanged, !report.changedKeys.contains(key) { laws.add(.policy, "Ruled.\(key)", "no line: \(shown)") }
           }
-          // An item's order in both lists of the server is that of the result where nothing else is in it.
+          // The server's order applies to the items that the server's two lists contain.
           let listed = value.items.map(\.id).filter { id in server.items.contains { $0.id == id } }
           if known == nil, listed != server.items.map(\.id) {
             laws.add(.policy, "Ruled.items", "\(server.items.map(\.id)) became \(value.items.map(\.id))")
@@ -77,7 +77,7 @@ struct DeclaredLaws {
           for entry in report.entries where entry.local == entry.server && entry.result == entry.local {
             laws.add(.policy, "Ruled", "a line about what all sides have: \(entry)")
           }
-          // The same fields inside of others come to the same.
+          // The same fields in nested models have the same result.
           var box = RuledBox(local)
           let inner = try box.merge(.json(RuledBox(server).jsonData()), base: known.map { RuledBox($0) })
           for found in box.all where found != value {
@@ -107,7 +107,7 @@ struct DeclaredLaws {
     func number(_ number: Int) -> JSONTree { .number("\(number)") }
     func optional(_ text: String?) -> JSONTree { text.map { .text($0) } ?? .null }
     let either = random.below(2) == 0 ? "new" : "old"
-    // What a server would send, with keys that the model does not have.
+    // A server's document, sometimes with unknown keys.
     let extra = random.below(2) == 0
     var members: [JSONTree.Member] = [
       .init(
@@ -139,7 +139,7 @@ struct DeclaredLaws {
       let adapter = try JSONAdapter<Shaped>(unknownKeys: .capture)
       for read in [try Shaped(fromJSON: data), try adapter.decode(data), try adapter.decode(JSONReader().read(data))] {
         var plain = read
-        // Only written, and kept besides.
+        // This field is only written, and unknown fields are kept.
         plain.secret = expected.secret
         plain.unknownFields = UnknownFields()
         laws.add(
@@ -163,7 +163,7 @@ struct DeclaredLaws {
         laws.add(.shaped, "Shaped", "\(tree?.text ?? ""): no \(wanted?.text ?? "")")
       }
       laws.add(.shaped, "Shaped", try adapter.decode(written).point == expected.point ? nil : "\(tree?.text ?? "")")
-      // What an archive holds and a merge changes.
+      // An archive keeps the value, and a merge changes it.
       laws.add(
         .shaped, "Shaped.archive",
         try ArchiveDecoder().decode(Shaped.self, from: ArchiveEncoder().encode(read)) == read ? nil : "\(read)")
@@ -171,7 +171,7 @@ struct DeclaredLaws {
       try other.merge(.json(data))
       var plain = other
       (plain.secret, plain.unknownFields) = (expected.secret, UnknownFields())
-      // What `missing` says counts for what is new.
+      // In a new value, `missing` decides.
       plain.missing = expected.missing
       plain.nullable = expected.nullable
       laws.add(
@@ -219,7 +219,7 @@ struct DeclaredLaws {
         return try transaction.value(Grown.self, for: "old")
       }
       laws.add(.steps, "Grown", value == expected ? nil : "\(record) in a store became \(String(describing: value))")
-      // A record that lacks a key that a step takes, and one with both keys, are refused.
+      // A record that lacks a key of a step, or that has both keys, is rejected.
       for key in [version == 1 ? "name" : "title", version < 3 ? "city" : "home"] {
         guard version == 1 || key == "city" else { continue }
         var fewer = record
@@ -285,7 +285,7 @@ struct DeclaredLaws {
 
   // MARK: Relations
 
-  /// Objects that refer to each other are in rows what they are in memory, however they come in.
+  /// Related objects in rows equal those in memory, regardless of the source.
   private mutating func relations() {
     var shelves = Library.sample(&random)
     var other = Library.sample(&random)
@@ -304,7 +304,7 @@ struct DeclaredLaws {
         laws.add(.relations, "Shelf", report.isEmpty ? nil : "saved again: \(report)")
         try store.apply(.json(Data(shelves.json.text.utf8)), to: Shelf.self, in: db)
         try check("own document", shelves)
-        // Volumes of which a shelf of the document has none go, or come here.
+        // Volumes that no shelf of the document contains are deleted, and others move to their new shelf.
         try store.apply(.json(Data(other.json.text.utf8)), to: Shelf.self, in: db)
         shelves.take(other)
         try check("document \(other)", shelves)

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-// Models that are described by hand are what the macro makes of the same declaration.
+// Models with handwritten fields behave like models with the macro.
 
 @Model(version: 2, name: "Twin")
 struct Declared: Hashable, Migratable {
@@ -83,7 +83,7 @@ final class Link: DescribedModel {
       return link
     })
 
-  /// What is reached, by the numbers, each object once.
+  /// The reachable objects as numbers. Each object occurs once.
   var shape: String {
     var seen: [ObjectIdentifier: Int] = [:]
     func text(_ link: Link) -> String {
@@ -169,7 +169,7 @@ extension DeclaredLaws {
 
   // MARK: Hooks
 
-  /// A hook merges its keys, and the policies the others.
+  /// A hook merges its keys, and policies merge the others.
   mutating func hooks() {
     let (one, two) = (Hooked(random.below(5), random.below(5)), Hooked(random.below(5), random.below(5)))
     let holder = Hooking(inside: one, list: [Hooked(id: 1, one.longest, one.plain)])

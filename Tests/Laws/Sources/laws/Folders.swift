@@ -3,8 +3,8 @@ import GRDB
 import Strata
 import StrataStore
 
-// A tree in rows: folders refer to folders, names are unique in a folder, leaves have a primary key of two columns, and every kind of
-// relation, removal and order is there.
+// A tree in rows: folders refer to folders, names are unique within a folder, leaves have a primary key of two columns, and every
+// kind of relation, removal and order occurs.
 
 @Model(version: 1)
 class Folder: ModelHierarchy {
@@ -81,7 +81,7 @@ struct FolderPlan: Equatable, CustomStringConvertible {
       PRIMARY KEY (folderID, markID));
     """
 
-  /// A tree whose root is the folder 1; folders, drawers and notes are in one place each. What has an id is always of one class.
+  /// A tree with folder 1 as its root. Folders, drawers and notes occur once, and an identifier always belongs to one class.
   static func sample(_ random: inout SeededRandom) -> FolderPlan {
     var ids = (2...6).filter { _ in random.below(4) > 0 }.shuffled(using: &random)
     var notes = (1...6).shuffled(using: &random)
@@ -164,7 +164,8 @@ struct FolderPlan: Equatable, CustomStringConvertible {
 }
 
 extension DeclaredLaws {
-  /// A tree that is saved over another is that tree in rows, whatever moved; and what is left of the other is what the rules say.
+  /// Saving a tree over another one stores the new tree, wherever its parts moved. The rest of the old one follows the removal
+  /// rules.
   mutating func folders() {
     let plans = (0..<3).map { _ in FolderPlan.sample(&random) }
     do {
@@ -199,7 +200,7 @@ extension DeclaredLaws {
           let again = try store.save(plan.object(), in: db)
           add(.folders, "Folder", again.isEmpty ? nil : "saved again: \(again)")
         }
-        // A document has all lists, and no dates. What is new in it is of the class that the relation names.
+        // A document contains all lists and no dates. New objects in it have the class that the relation names.
         var expected = FolderPlan.sample(&random)
         try store.apply(.json(Data(expected.json.text.utf8)), to: Folder.self, in: db)
         let rows = Dictionary(uniqueKeysWithValues: plans[2].all.map { ($0.id, $0) })
@@ -214,7 +215,7 @@ extension DeclaredLaws {
         }
         expected = dated(expected)
         try check("document over \(plans[2])", expected)
-        // The row says which class the object is, and the document has a value for that class's own field.
+        // The row determines the class of the object, and the document contains a value for that class's own field.
         for (id, drawer) in sent.sorted(by: { $0.key < $1.key }) {
           let found = try Int.fetchOne(db, sql: "SELECT drawer FROM folder WHERE id = ?", arguments: [id])
           add(.folders, "Drawer", found == drawer ? nil : "a document with \(drawer as Any) left \(found as Any)")

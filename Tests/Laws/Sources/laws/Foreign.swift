@@ -1,9 +1,9 @@
 import Foundation
 import Strata
 
-// Types that are only Codable, in every way in which Codable can be written by hand. Foundation's coders are the oracle.
+// Types that are only Codable, written by hand in every way that Codable allows. Foundation's coders are the oracle.
 
-/// Uses each container, keys in other containers, a superclass's coder, and values of every kind.
+/// Uses each container, keys in nested containers, a superclass's coder, and values of every kind.
 struct Foreign: Codable, Hashable {
   var flag = false, byte: UInt8 = 0, wide: UInt64 = 0, small: Int16 = 0, real = 0.0, short: Float = 0
   var text = "", maybe: String?, list: [Int?] = [], table: [String: [Double]] = [:]
@@ -15,7 +15,7 @@ struct Foreign: Codable, Hashable {
     case number(Int), text(String), list([Int])
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
-      // Reasons for each `try?`: a scalar of another kind is the next form.
+      // `try?` because a scalar of a different kind is decoded as the next form.
       if let number = try? container.decode(Int.self) {
         self = .number(number)
       } else if let text = try? container.decode(String.self) {
@@ -126,7 +126,6 @@ struct Abroad {
   var maybe: Foreign?
 }
 
-/// A class that is only Codable, with a superclass.
 class Base: Codable {
   var name = ""
   init() {}
@@ -188,7 +187,7 @@ extension DeclaredLaws {
       return isSame(other)
     }
     expect("equality") { value.isEqual(to: try value.copy()) }
-    // Foundation reads what is written, and what Foundation writes is read.
+    // Foundation reads the written value, and the library reads Foundation's.
     expect("Foundation's JSON") {
       let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
       (encoder.dateEncodingStrategy, decoder.dateDecodingStrategy) = (.iso8601, .iso8601)
@@ -224,9 +223,9 @@ extension DeclaredLaws {
     } catch { add(.codable, "Derived", "\(error)") }
   }
 
-  /// A value of another type in the place of one is refused by its path, from an archive and from JSON, wherever Foundation refuses it.
+  /// If Foundation rejects a value of the wrong type, the library rejects it with its path, from an archive and from JSON.
   private mutating func wrong(_ source: inout Source) {
-    // An empty array counts as an empty dictionary, which Foundation refuses.
+    // An empty array counts as an empty dictionary, which Foundation rejects.
     let all: [Foreign.CodingKeys] = [
       .flag, .byte, .wide, .small, .real, .text, .list, .table, .uuid, .nested, .mood, .bySize,
     ]
@@ -242,7 +241,7 @@ extension DeclaredLaws {
       let data = try JSONWriter().write(.object(object))
       let decoder = JSONDecoder()
       decoder.dateDecodingStrategy = .iso8601
-      let theirs = try? decoder.decode(Foreign.self, from: data)  // The oracle says whether it is refused.
+      let theirs = try? decoder.decode(Foreign.self, from: data)  // The oracle decides whether it is rejected.
       let whole = Data(#"{"one":"#.utf8) + data + Data("}".utf8)
       for (way, read) in [
         ("text", { try Abroad(fromJSON: whole) }),

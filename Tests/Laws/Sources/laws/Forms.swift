@@ -1,10 +1,10 @@
 import Foundation
 import Strata
 
-// What a value is in JSON and in an archive, by the documentation and not by the library.
+// The forms of a value in JSON and in an archive, derived from the documentation and not from the library.
 
 extension Plain {
-  /// The text of the value as the key of an object; `nil` where it is no key.
+  /// The value as an object key, or `nil` if it cannot be one.
   var keyText: String? {
     guard case .scalar(let scalar) = inner, case .text(let text) = scalar.jsonTree ?? .null else {
       if case .scalar(.integer(let integer)) = inner { return "\(integer)" }
@@ -15,7 +15,7 @@ extension Plain {
 
   private var inner: Plain { if case .opaque(let value, _) = self { value } else { self } }
 
-  /// The value as JSON; `nil` for what JSON cannot hold.
+  /// The value as JSON, or `nil` if JSON cannot represent it.
   var jsonTree: JSONTree? {
     func trees(_ values: [Plain]) -> [JSONTree]? {
       let trees = values.map(\.jsonTree)
@@ -46,7 +46,7 @@ extension Plain {
     }
   }
 
-  /// Whether a document of JSON says the same. Elements of sets may be in any order, and keys of objects too.
+  /// Whether a JSON document represents the same value. Elements of sets and keys of objects may be in any order.
   func agrees(with tree: JSONTree) -> Bool {
     switch (self, tree) {
     case (.opaque(let value, _), _): return value.agrees(with: tree)
@@ -74,7 +74,8 @@ extension Plain {
     }
   }
 
-  /// Whether the value is of a type that is only `Codable`: a dictionary of such values is as its `Codable` conformance has it.
+  /// Whether the value is of a type that is only `Codable`. A dictionary of such values has the form of its `Codable`
+  /// conformance.
   private var isCodable: Bool {
     switch self {
     case .opaque(_, let isCodable): isCodable
@@ -86,7 +87,7 @@ extension Plain {
     }
   }
 
-  /// The value in an archive, where models are records.
+  /// The value in an archive, with models as records.
   func archived(inOldForm isOld: Bool = false) -> ArchiveValue {
     func dictionary(_ pairs: [(Plain, Plain)]) -> ArchiveValue {
       let keys = pairs.map { pair -> String? in
@@ -119,7 +120,7 @@ extension Plain {
 }
 
 extension PlainModel {
-  /// The model as a record of today's version, or of version 1 with all models inside.
+  /// The model as a record of the current version, or of version 1 including all nested models.
   func record(inOldForm isOld: Bool = false) -> ModelRecord {
     var record = ModelRecord(
       typeName: kind.name, modelVersion: isOld ? 1 : kind.version,

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// The laws of bytes that nobody wrote, and of limits.
+/// The laws of hostile bytes and of limits.
 extension Trial {
   mutating func hostile() {
     damaged()
@@ -9,7 +9,7 @@ extension Trial {
     cut()
   }
 
-  /// A body with a few other bytes gives an error or a value that can be written and read again. Nothing traps.
+  /// A body with some changed bytes throws or decodes to a value that survives a round trip. Nothing traps.
   private mutating func damaged() {
     let value = sample(isAny: true)
     var random = SeededRandom(seed: seed &+ 0xDA)
@@ -40,14 +40,14 @@ extension Trial {
           let same = again.plainFields == made.plainFields
           add(.damaged, H.kind.name, same ? nil : "\(Self.hex(other)) is read, and not the same again")
         } catch let error as ArchiveError {
-          // Text that is no URL, and keys that are written alike, are read and refused on the way back.
+          // Text that isn't a URL, and keys with the same spelling, are decoded and rejected when they are encoded.
           let isRefused = [.notEncodable, .limitExceeded].contains(error.code)
           add(.damaged, H.kind.name, isRefused ? nil : "\(Self.hex(other)): \(error)")
         } catch { add(.damaged, H.kind.name, "\(error)") }
       } else {
         add(.damaged, H.kind.name, nil)
       }
-      // Without types.
+      // Decoded without types.
       if let made = decoded(ArchiveValue.self), let again = try? ArchiveEncoder().encodeBody(made) {
         let same =
           try? ArchiveEncoder().encodeBody(ArchiveDecoder().decodeBody(ArchiveValue.self, from: again)) == again
@@ -58,8 +58,8 @@ extension Trial {
 
   private static func hex(_ data: Data) -> String { data.map { String($0, radix: 16) }.joined(separator: " ") }
 
-  /// What an encoder writes, a decoder with the same limits reads; what it refuses for its depth or for the length of something, the
-  /// decoder refuses as well.
+  /// A decoder reads everything that an encoder with the same limits writes. If the encoder rejects a value for its depth or
+  /// length, the decoder rejects it as well.
   private mutating func limits() {
     let value = sample(isAny: true)
     guard let body = try? ArchiveEncoder().encodeBody(value) else { return }
@@ -74,7 +74,7 @@ extension Trial {
         }
         let written = try? ArchiveEncoder(limits: limits).encodeBody(value)
         let read = try? ArchiveDecoder(limits: limits).decodeBody(H.self, from: body)
-        // What a reader counts of a value depends on how it reads, and the encoder takes the most.
+        // The number of values depends on how a reader decodes them. The encoder counts the largest number.
         let isRefused = written == nil && (read == nil || kind == 3)
         let agrees = isRefused || (written == body && read != nil)
         add(
@@ -84,7 +84,7 @@ extension Trial {
     }
   }
 
-  /// Of an archive that breaks off, the models that are complete before the break are rescued, and nothing else.
+  /// Salvage of a truncated archive returns exactly the models that are complete before the cut.
   private mutating func cut() {
     let values = (0..<3).map { sample(isAny: true, other: $0) }
     guard !H.types.contains(where: { type in ["Thing", "Being", "Bare"].contains { type.type.contains($0) } }) else {
@@ -92,7 +92,7 @@ extension Trial {
     }
     var random = SeededRandom(seed: seed &+ 0xC07)
     let folder = FileManager.default.temporaryDirectory.appending(path: "strata-laws-\(UUID())")
-    defer { try? FileManager.default.removeItem(at: folder) }  // A folder that stays harms nothing.
+    defer { try? FileManager.default.removeItem(at: folder) }  // A folder that remains is harmless.
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       let (url, salvaged) = (folder.appending(path: "list"), folder.appending(path: "salvaged"))

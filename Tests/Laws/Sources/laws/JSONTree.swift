@@ -1,8 +1,8 @@
-/// A document of JSON, read and written without the library that is tested.
+/// A JSON document, parsed and written without the library under test.
 indirect enum JSONTree: Hashable {
   case null
   case bool(Bool)
-  /// By its digits: compared through ``init(_:)``.
+  /// A number by its digits. Compare it through ``init(_:)``.
   case number(Number)
   case text(String)
   case array([JSONTree])
@@ -10,7 +10,7 @@ indirect enum JSONTree: Hashable {
 
   struct Member: Hashable { var key: String, value: JSONTree }
 
-  /// A number as its sign, its digits without zeros at the ends, and the place of the point.
+  /// A number as its sign, its digits without leading and trailing zeros, and the position of the decimal point.
   struct Number: Hashable {
     let text: String
     private let key: String
@@ -63,7 +63,7 @@ indirect enum JSONTree: Hashable {
     return quoted + "\""
   }
 
-  /// The document of a text; `nil` for what is no JSON.
+  /// Parses a document. Returns `nil` if the text isn't JSON.
   init?(parsing text: some StringProtocol) {
     var reader = Reader(scalars: Array(text.unicodeScalars))
     guard let tree = reader.value() else { return nil }
@@ -122,7 +122,7 @@ indirect enum JSONTree: Hashable {
       }
     }
 
-    /// A string; escapes of characters beyond the basic plane are pairs of surrogates.
+    /// Parses a string. Characters beyond the basic plane are escaped as surrogate pairs.
     mutating func string() -> String? {
       guard next == "\"" else { return nil }
       place += 1

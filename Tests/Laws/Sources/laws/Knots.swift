@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import StrataStore
 
-// Objects that refer to each other in any way: shared, in cycles, and to themselves.
+// Objects with arbitrary references: shared objects, cycles, and references to themselves.
 
 @Model(version: 1)
 class Knot {
@@ -21,7 +21,7 @@ final class Bow: Knot {
   override init(number: Int) { super.init(number: number) }
 }
 
-/// An enum that holds an object.
+/// An enum with an object as its payload.
 @Model(version: 1)
 enum Tied {
   case knot(Knot)
@@ -30,7 +30,7 @@ enum Tied {
 extension Knot: ModelHierarchy { static var subclasses: [any VersionedModel.Type] { [Bow.self] } }
 
 extension Knot {
-  /// The root of some objects, which may refer to each other in every way.
+  /// The root of some objects with arbitrary references to each other.
   static func sample(_ random: inout SeededRandom) -> Knot {
     let knots = (0..<(1 + random.below(7))).map { random.below(3) == 0 ? Bow(number: $0) : Knot(number: $0) }
     for knot in knots {
@@ -41,14 +41,15 @@ extension Knot {
       if random.below(2) == 0 { knot.back = random.oneOf(knots) }
       (knot as? Bow)?.colour = random.oneOf(["red", "blue"])
     }
-    // What only refers to itself would live on, and a weak reference to it would not be archived.
+    // Breaks cycles of unreachable objects, which would never be released, and clears weak references to them, which archives
+    // omit.
     let reached = knots[0].reached
     for knot in knots where !reached.contains(ObjectIdentifier(knot)) { knot.cut() }
     for knot in knots where knot.back.map({ !reached.contains(ObjectIdentifier($0)) }) ?? false { knot.back = nil }
     return knots[0]
   }
 
-  /// The objects that references lead to which are not weak.
+  /// The objects that are reachable through strong references.
   private var reached: Set<ObjectIdentifier> {
     var open = [self]
     var seen = Set<ObjectIdentifier>()
@@ -60,7 +61,8 @@ extension Knot {
 
   private var held: [Knot] { [next].compactMap(\.self) + others + byName.values + boxed.content }
 
-  /// Everything that is reached, with the objects numbered as they are met; weak references only where the object is held otherwise.
+  /// All reachable objects, numbered in the order of traversal. Weak references count only if their object is also strongly
+  /// reachable.
   var shape: [String] {
     var order: [ObjectIdentifier: Int] = [:]
     var met: [Knot] = []
@@ -85,7 +87,7 @@ extension Knot {
     return lines + met.map { "back \($0.back.flatMap { order[ObjectIdentifier($0)] } ?? -1)" }
   }
 
-  /// Every object that is reached, so that cycles can be released.
+  /// Clears the references of every reachable object, so that cycles are released.
   func cut() {
     var open = [self]
     var seen = Set<ObjectIdentifier>()
@@ -98,7 +100,7 @@ extension Knot {
 }
 
 extension DeclaredLaws {
-  /// Objects are the same objects after each way, also where they refer to each other in cycles.
+  /// The identity of objects, also in cycles, is preserved by each form of copying.
   mutating func graphs() {
     let knot = Knot.sample(&random), other = Knot.sample(&random)
     let (shape, otherShape) = (knot.shape, other.shape)
@@ -127,20 +129,20 @@ extension DeclaredLaws {
         return saved
       }
     }
-    // A value that is copied refers to the same objects.
+    // A copied value refers to the same object.
     if case .knot(let same)? = try? Tied.knot(knot).copy(updating: [:]) {
       add(.graph, "Tied", same === knot ? nil : "a copy has another object")
     } else {
       add(.graph, "Tied", "is not copied")
     }
-    // A merge makes the other's state of it, and leaves that one alone.
+    // A merge takes the other's state and leaves the other unchanged.
     do {
       let copy = try ArchiveDecoder().decode(Knot.self, from: ArchiveEncoder().encode(knot))
       try copy.mergeValues(from: knot)
       add(.graph, "Knot", copy.shape == shape ? nil : "merged with itself: \(shape) became \(copy.shape)")
       add(.graph, "Knot", copy.isEqual(to: knot) ? nil : "is not equal to its copy: \(shape)")
       let isSame = knot.isEqual(to: other) == (shape == otherShape)
-      // Two graphs of another shape may unroll to the same values.
+      // Graphs of different shapes may unroll to the same values.
       if shape != otherShape, knot.shape.count != other.shape.count {
         add(.graph, "Knot", isSame ? nil : "\(shape) is \(otherShape)")
       }

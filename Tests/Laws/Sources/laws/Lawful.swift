@@ -2,11 +2,11 @@ import Foundation
 import OrderedCollections
 import Strata
 
-/// A type that the laws are checked with.
+/// A type for which the laws are checked.
 protocol Lawful {
-  /// A value.
+  /// A random value.
   static func sample(_ source: inout Source) -> Self
-  /// The value as the suite sees it.
+  /// The value in the oracle's form.
   var plain: Plain { get }
 }
 
@@ -88,7 +88,7 @@ extension Decimal: Lawful {
   var plain: Plain { .scalar(.decimal(self)) }
 }
 
-/// Text, integers, lists and objects, in forms that JSON reads as the same value again.
+/// Texts, integers, lists and objects, in forms that JSON reads back as the same value.
 extension ArchiveValue: Lawful {
   static func sample(_ source: inout Source) -> ArchiveValue {
     switch source.below(source.depth > 1 ? 3 : 5) {

@@ -62,7 +62,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// Whether a property of a type is in a column. Objects of classes are not: they would lose their identity.
+  /// Whether a property of the type has a column. Objects have none, because they would lose their identity.
   static func hasColumn(_ type: String) -> Bool { !["Thing", "Being", "Bare"].contains { type.contains($0) } }
 
   /// Calls a function with a store that has a table for the model.
@@ -81,7 +81,7 @@ struct Trial<H: Holder> {
 
   private static func model(_ value: H) -> PlainModel { PlainModel(kind: H.kind, fields: value.plainFields) }
 
-  /// Sees whether a value is the same after a trip.
+  /// Checks that a value survives a round trip.
   private mutating func trip(
     _ law: Law, _ value: H, where includes: (String) -> Bool = { _ in true }, _ trip: (H) throws -> H
   ) {
@@ -93,14 +93,14 @@ struct Trial<H: Holder> {
         add(law, type, same ? nil : "\(before[key].shown) became \(after[key].shown)")
       }
     } catch {
-      // One field has failed; of the others nothing is known.
+      // One field has failed. The result for the others is unknown.
       let key = (error as? ArchiveError)?.failedKey
       let type = H.types.first { $0.key == key }?.type
       add(law, type ?? H.kind.name, "\(error)")
     }
   }
 
-  /// Sees whether the JSON of a value is what the documentation says.
+  /// Checks that the JSON of a value has the documented form.
   private mutating func form(_ value: H) {
     guard let data = try? value.jsonData(), let tree = JSONTree(parsing: String(decoding: data, as: UTF8.self)),
       case .object(let members) = tree
@@ -149,7 +149,7 @@ struct Trial<H: Holder> {
     let old = PlainModel(kind: H.kind, fields: [key: part]).record(inOldForm: true)
     let upgraded = merge(.absentOld, key, type, part, expected, shown) { try $0.merge(.record(old)) }
     mergeRow(key, type, part, expected, shown, tree)
-    // A merge without models has trees alone, in which nothing refers to an object.
+    // A merge of untyped values has trees without object identity.
     if Self.compared.count == H.types.count, let local = try? sample().archivedTree {
       _ = merge(.absentMerger, key, type, part, expected, shown) { value in
         let (merged, report) = try Merger(models: [H.self]).merge(.record(record), into: local)
@@ -161,7 +161,7 @@ struct Trial<H: Holder> {
     if !sides.contains(nil) {
       add(.sourcesAgree, type, Set(sides).count == 1 ? nil : shown)
     }
-    // A patch sets keys of objects of any kind: it cannot replace a case by another, or what is one value to other merges.
+    // A merge patch sets keys of objects. It cannot replace a case with another, or a value that merges don't look into.
     if !part.hasModelsInLists, !part.hasNullInDictionary, !part.holdsChoices, !part.holdsOpaque {
       _ = merge(.absentPatch, key, type, part, expected, shown) { try $0.merge(.mergePatch(data)) }
     }
@@ -186,9 +186,10 @@ struct Trial<H: Holder> {
     broken(key, type, data)
   }
 
-  /// Merges into a fresh value, and returns what became of the field; `nil` where the merge failed.
+  /// Merges into a new value and returns the resulting field, or `nil` if the merge failed.
   ///
-  /// - Parameter part: what comes in. Where a case of an enum in it lacks an associated value, the merge may fail by name.
+  /// - Parameter part: the incoming value. If a case of an enum in it lacks an associated value, the merge may throw
+  ///   `missingValue`.
   private mutating func merge(
     _ law: Law, _ key: String, _ type: String, _ part: Plain, _ expected: Plain?, _ shown: String,
     _ form: (Plain) -> Plain = { $0.unordered }, _ merge: (inout H) throws -> MergeReport
@@ -212,7 +213,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// The row of a table takes what a document says, as the value does.
+  /// A row merges a document like a value does.
   private mutating func mergeRow(
     _ key: String, _ type: String, _ part: Plain, _ expected: Plain?, _ shown: String, _ tree: JSONTree
   ) {
@@ -233,7 +234,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// What does not come in stays where the source is a part, and goes where it is a model.
+  /// Elements that the source lacks are kept if the source is a part, and removed if it is a model.
   private mutating func unlisted(_ key: String, _ type: String, _ here: Plain, _ complete: Plain) {
     var mixer = Mixer(random: SeededRandom(seed: seed &+ 0x77))
     let fewer = mixer.drop(complete)
@@ -251,7 +252,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// Elements take the places in which they come in.
+  /// Elements take their incoming positions.
   private mutating func positions(_ key: String, _ type: String, _ here: Plain, _ there: Plain) {
     var mixer = Mixer(random: SeededRandom(seed: seed &+ 0x99))
     let moved = mixer.move(here, adding: there)
@@ -262,7 +263,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// An object that comes in as one of a subclass becomes one, and keeps what the document does not say.
+  /// An incoming object of a subclass changes the class of the object. Keys that the document lacks are kept.
   private mutating func subclass(_ key: String, _ type: String, _ here: Plain) {
     let other = here.withSubclasses
     var mixer = Mixer(random: SeededRandom(seed: seed &+ 0x55))
@@ -274,7 +275,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// The report has a line for a field that changed, and says that it changed; and not otherwise.
+  /// The report has a changed entry for a field if, and only if, the field changed.
   private mutating func reported(_ key: String, _ type: String, _ here: Plain, _ data: Data, _ shown: String) {
     var value = sample()
     guard let report = try? value.merge(.json(data)) else { return }
@@ -287,7 +288,7 @@ struct Trial<H: Holder> {
       isRight ? nil : "\(shown) became \(value.plainFields[key].shown), changed keys \(changed), report:\n\(report)")
   }
 
-  /// Where nothing was edited here, a merge with the base makes the server's value of it, whatever the source.
+  /// Without local edits, a merge with the base results in the server's value, from every source.
   private mutating func forward(_ key: String, _ type: String, _ here: Plain, _ complete: Plain) {
     guard let tree = complete.jsonTree else { return }
     let data = Data(JSONTree.object([.init(key: key, value: tree)]).text.utf8)
@@ -300,7 +301,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// A value that is merged with its own document stays as it is.
+  /// Merging a value with its own document changes nothing.
   private mutating func own(_ key: String, _ type: String, _ here: Plain) {
     guard let data = try? sample().jsonData() else { return }
     _ = merge(.ownDocument, key, type, here, here, here.shown) { try $0.merge(.json(data)) }
@@ -308,7 +309,7 @@ struct Trial<H: Holder> {
     _ = merge(.ownModel, key, type, here, here, here.shown) { try $0.mergeValues(from: value) }
   }
 
-  /// Three sides: the base is what the local value was before somebody edited it.
+  /// A merge with a base, which is the value before a local edit.
   private mutating func withBase(
     _ key: String, _ type: String, _ here: Plain, _ there: Plain, _ part: Plain, _ data: Data
   ) {
@@ -317,10 +318,10 @@ struct Trial<H: Holder> {
     guard !before.repeatsIdentity, let tree = before.jsonTree,
       let base = try? H(fromJSON: Data(JSONTree.object([.init(key: key, value: tree)]).text.utf8))
     else { return }
-    // A list without identities is one value, and a part of it is not comparable with its base.
+    // A list without identities is one value, and an incomplete one cannot be compared with its base.
     guard !part.listsAnonymousModels, !here.listsAnonymousModels, !before.listsAnonymousModels else { return }
     guard ![part, here, before].contains(where: \.listsChoices) else { return }
-    // Both sides may have put a model in the place of null, and the places of the elements are in conflict then.
+    // Both sides may have replaced a null by a model. In that case the positions of the elements conflict.
     guard !(before.listsNull && before.holdsIdentities) else { return }
     let shown = "\(here.shown) and \(String(decoding: data, as: UTF8.self)) from \(before.shown)"
     _ = merge(.withBase, key, type, part, try? Oracle().merged(here, part, base: before), shown) {
@@ -330,7 +331,7 @@ struct Trial<H: Holder> {
     remembered(key, type, part, data, here, before, shown)
   }
 
-  /// A call decides what becomes of conflicts.
+  /// The options of a call resolve the conflicts.
   private mutating func conflicts(
     _ key: String, _ type: String, _ part: Plain, _ data: Data, _ base: H, _ here: Plain, _ before: Plain,
     _ shown: String
@@ -352,8 +353,8 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// A model that remembers the server's state merges as if it were told the base, also after it was archived, and its conflicts can be
-  /// resolved.
+  /// A model that remembers the server's state merges as with an explicit base, also after a round trip through an archive. Its
+  /// conflicts can be resolved.
   private mutating func remembered(
     _ key: String, _ type: String, _ part: Plain, _ data: Data, _ here: Plain, _ before: Plain, _ shown: String
   ) {
@@ -388,7 +389,7 @@ struct Trial<H: Holder> {
     } catch { add(.remembered, type, "\(shown): \(error)") }
   }
 
-  /// Merging twice is merging once.
+  /// A repeated merge changes nothing.
   private mutating func repeated(_ key: String, _ type: String, _ data: Data, _ shown: String) {
     var value = sample()
     let (before, preview) = (value.plainFields, try? value.mergePreview(.json(data)))
@@ -419,7 +420,7 @@ struct Trial<H: Holder> {
 }
 
 extension ArchiveError {
-  /// The key of the field that failed, where the path begins with one.
+  /// The first key on the path, which names the field that failed.
   var failedKey: String? {
     for component in codingPath { if case .key(let key) = component { return key } }
     return key
@@ -427,7 +428,7 @@ extension ArchiveError {
 }
 
 extension Plain {
-  /// Whether there are models below a list or a set, which a merge patch replaces as a whole.
+  /// Whether there are models inside a list or a set, which a merge patch replaces as a whole.
   var hasModelsInLists: Bool {
     switch self {
     case .list, .set: !models.isEmpty
@@ -439,7 +440,7 @@ extension Plain {
     }
   }
 
-  /// Whether a dictionary holds null, which a merge patch takes for the removal of the key.
+  /// Whether a dictionary contains null, which removes the key in a merge patch.
   var hasNullInDictionary: Bool {
     switch self {
     case .null, .scalar, .opaque: false
@@ -452,7 +453,7 @@ extension Plain {
     }
   }
 
-  /// The value in one line.
+  /// The value on one line.
   var shown: String { jsonTree?.text ?? "\(self)" }
 }
 

@@ -2,9 +2,9 @@ import Foundation
 import Strata
 import StrataStore
 
-// The types that stand at the ends of the grammar. `Tests/Scripts/laws` puts containers around them.
+// The leaf types of the grammar. `Tests/Scripts/laws` wraps them in containers.
 
-/// A model of which the suite knows the fields.
+/// A model whose fields the suite knows.
 protocol LawfulModel: Lawful, VersionedModel {
   static var kind: PlainModel.Kind { get }
   var plainFields: [String: Plain] { get }
@@ -35,7 +35,6 @@ enum Mood: String, Codable, Lawful {
   var plain: Plain { .opaque(.text(rawValue), isCodable: true) }
 }
 
-/// A model without identity.
 @Model(version: 1)
 struct Part: Hashable {
   var name = ""
@@ -51,7 +50,7 @@ extension Part: LawfulModel {
   var plainFields: [String: Plain] { ["name": name.plain, "note": note.plain, "count": count.plain] }
 }
 
-/// A model with identity, which holds others.
+/// A model with identity that contains other models.
 @Model(version: 2)
 struct Item: Hashable, Codable, Migratable {
   static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("title", to: "name")))
@@ -73,7 +72,6 @@ extension Item: LawfulModel {
   var plainFields: [String: Plain] { ["id": id.plain, "name": name.plain, "note": note.plain, "part": part.plain] }
 }
 
-/// A class without identity.
 @Model(version: 1)
 final class Bare {
   var name = ""
@@ -91,7 +89,6 @@ extension Bare: LawfulModel {
   var plainFields: [String: Plain] { ["name": name.plain, "note": note.plain] }
 }
 
-/// A class with identity.
 @Model(version: 2)
 final class Thing: Hashable, Migratable {
   static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("remark", to: "note")))
@@ -115,7 +112,7 @@ extension Thing: LawfulModel {
   var plainFields: [String: Plain] { ["id": id.plain, "name": name.plain, "note": note.plain] }
 }
 
-/// A superclass, whose objects are often of a subclass.
+/// A superclass whose values are often of a subclass.
 @Model(version: 1)
 class Being: Hashable, JSONTagged, ModelHierarchy {
   let id: Int
@@ -158,7 +155,7 @@ extension Being: Lawful {
   }
 }
 
-/// An enum whose associated values are optionals, models and lists of models.
+/// An enum with optionals, models and lists of models as associated values.
 @Model(version: 1)
 enum Figure: Hashable {
   case empty
@@ -190,7 +187,6 @@ extension Figure: Lawful {
   }
 }
 
-/// A type that is only Codable.
 struct Size: Codable, Hashable, Lawful {
   var width = 0
   var note: String?
@@ -202,7 +198,7 @@ struct Size: Codable, Hashable, Lawful {
   }
 }
 
-/// A type that is only Codable, and holds a model.
+/// A type that is only Codable and contains a model.
 struct Crate: Codable, Hashable, Lawful {
   var label = ""
   var item = Item(id: 0)
@@ -210,7 +206,6 @@ struct Crate: Codable, Hashable, Lawful {
   var plain: Plain { .opaque(.dictionary([.text("label"): label.plain, .text("item"): item.plain]), isCodable: true) }
 }
 
-/// A generic model.
 @Model(version: 1)
 struct Box<T: Archivable> {
   var content: T
@@ -228,12 +223,12 @@ extension Box: Lawful, LawfulModel where T: Lawful {
   var plainFields: [String: Plain] { ["content": content.plain, "tag": tag.plain] }
 }
 
-/// A model that is written by the script: each of its fields has a type of the grammar.
+/// A model that the script generates. Each of its fields has a type of the grammar.
 protocol Holder: LawfulModel, Entity, Migratable {
   var id: Int { get set }
-  /// The fields that the laws are about, and their types.
+  /// The fields under test, and their types.
   static var types: [(key: String, type: String)] { get }
-  /// What the server's last state was, where the model remembers it.
+  /// The merge base, if the model has one.
   var memory: MergeState { get set }
 }
 

@@ -3,7 +3,7 @@ import GRDB
 import Strata
 import StrataStore
 
-// Entities that refer to each other: shelves have volumes in an order, and labels by way of a table of pairs.
+// Related entities: shelves have ordered volumes, and labels through a join table.
 
 @Model(version: 1)
 final class Shelf {
@@ -65,7 +65,7 @@ struct Library: Equatable, CustomStringConvertible {
 
   static func sample(_ random: inout SeededRandom) -> Library {
     var library = Library([])
-    // A volume is in one shelf.
+    // A volume belongs to one shelf.
     var volumes = Array(1...8).shuffled(using: &random)
     for id in 1...3 where random.below(4) > 0 {
       let count = random.below(4)
@@ -107,7 +107,7 @@ struct Library: Equatable, CustomStringConvertible {
       })
   }
 
-  /// Takes what a document says: its shelves are as they are there, and its volumes are in no other shelf.
+  /// Applies a document: its shelves replace the existing ones, and its volumes are removed from all other shelves.
   mutating func take(_ other: Library) {
     let moved = Set(other.shelves.flatMap(\.volumes).map(\.id))
     for place in shelves.indices { shelves[place].volumes.removeAll { moved.contains($0.id) } }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Checks the laws, and compares the failures with those that are known.
+/// Checks the laws, and compares the failures with the known ones.
 ///
-/// Options: `--rounds COUNT`, `--seed NUMBER` of the first round, `--known FILE`, `--record FILE`, `--exact yes` where a
-/// known failure must not be missing either, `--show LAW` for the first failure of each type, `--brief yes` to end at the first failure
-/// that is not known, `--part 0` or `--part 1` for one half of the types.
+/// Options: `--rounds COUNT`, `--seed NUMBER` of the first round, `--known FILE`, `--record FILE`, `--exact yes` to fail as well
+/// if a known failure is missing, `--show LAW` for the first failure of each type, `--brief yes` to stop at the first unknown
+/// failure, `--part 0` or `--part 1` for one half of the types.
 @main
 struct Main {
   static func main() async throws {
@@ -61,7 +61,7 @@ struct Main {
     if unknown + fewer > 0 { exit(1) }
   }
 
-  /// Ends the program where something fails that is not among the known failures at all.
+  /// Ends the program if a failure is not among the known ones.
   private static func endAtFailure(_ results: Results, _ options: [String: String]) throws {
     guard let path = options["--known"] else { return }
     let known = KnownFailures(table: try String(contentsOfFile: path, encoding: .utf8)).counts

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-// Clusters of documents, and mappings that are declared rightly and wrongly.
+// Clusters of documents, and valid and invalid mappings.
 
 @Model(version: 1)
 struct Disc: Hashable { var radius = 0, note: String? }
@@ -9,7 +9,7 @@ struct Disc: Hashable { var radius = 0, note: String? }
 @Model(version: 1)
 struct Square: Hashable { var side = 0, part = Part() }
 
-/// Fields for mappings to paths.
+/// Fields that are mapped to paths.
 @Model(version: 1)
 struct Mapped: Hashable { var a = 0, b = 0, c = 0 }
 
@@ -96,7 +96,7 @@ extension DeclaredLaws {
       }
       try unknownTags(values, variants)
     } catch { add(.cluster, "Shown", "\(error)") }
-    // What no document can be read or written with is refused.
+    // Clusters that could not read or write any document are rejected.
     let wrong: [(String, () throws -> JSONCluster<Shown>)] = [
       ("no variants", { try JSONCluster(by: .key("type")) }),
       ("a tag twice", { try JSONCluster(by: .key("type"), variants[0], variants[0]) }),
@@ -141,8 +141,8 @@ extension DeclaredLaws {
 
   // MARK: Mappings
 
-  /// Three fields at any paths: refused where two of them are in one place, or one is inside another, or an array has a gap; and else
-  /// the document has each value at its path.
+  /// Maps three fields to random paths. A mapping is rejected if two fields have one path, if a path is inside another, or if an
+  /// array has a gap. Otherwise the document has each value at its path.
   mutating func mappings() {
     let pool = ["x", "y", "x.y", "x.z", "l[0]", "l[1]", "l[2]", "l[0].k", "l[1].k", "y.l[0]", "x.y.z"]
     let paths = ["a", "b", "c"].map { ($0, random.oneOf(pool)) }
@@ -157,7 +157,7 @@ extension DeclaredLaws {
         guard common < one.count, common < other.count else { continue }
         if one[common].hasPrefix("[") != other[common].hasPrefix("[") { isWrong = true }
       }
-      // An array has all elements before.
+      // An array needs all preceding elements.
       for (depth, step) in one.enumerated() where step.hasPrefix("[") {
         let number = Int(step.dropFirst()) ?? 0
         for before in 0..<number
@@ -201,7 +201,7 @@ extension DeclaredLaws {
     }
   }
 
-  /// Each case is written with its tag, and read again; tags that cannot be told apart are refused.
+  /// Each case is written with its tag and read back. Ambiguous tags are rejected.
   private mutating func tags() {
     func check<T: SignalType>(_ type: T.Type, _ tags: [String]?, _ text: (String) -> String) {
       let number = random.below(9)
@@ -213,7 +213,7 @@ extension DeclaredLaws {
             continue
           }
           let found = JSONTree(parsing: String(decoding: data, as: UTF8.self))?.text ?? ""
-          // A case without associated values has nothing beside its tag.
+          // A case without associated values has only its tag.
           let wanted = text(tags[place]).replacing(
             place == 0 ? "{}" : #","v":{}"#, with: place == 0 ? #"{"speed":\#(number)}"# : "")
           add(.mapping, "Signal", found == wanted ? nil : "\(T.self): \(found), expected \(wanted)")
@@ -234,7 +234,7 @@ extension DeclaredLaws {
   }
 }
 
-/// Enums whose tags are declared rightly and wrongly.
+/// Enums with valid and invalid tags.
 protocol SignalType: VersionedModel, Equatable, JSONTagged {
   static func go(speed: Int) -> Self
   static var wait: Self { get }

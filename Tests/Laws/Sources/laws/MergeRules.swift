@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-// The rules of merging where the generated types do not reach. Those that fail today are in Tests/Laws/known.tsv.
+// The merge rules that the generated types don't cover. Those that fail today are in Tests/Laws/known.tsv.
 
 @Model(version: 1)
 final class Hidden {
@@ -10,7 +10,7 @@ final class Hidden {
   init(id: Int, name: String) { (self.id, self.name) = (id, name) }
 }
 
-/// A struct whose identity no document has.
+/// A struct whose identity is in no document.
 @Model(version: 1)
 struct Ticket: Hashable {
   @Field(json: .none) var id = UUID()
@@ -56,7 +56,7 @@ struct Making: Hashable {
 }
 
 extension DeclaredLaws {
-  /// The rules of merging, by number.
+  /// The merge rules by number.
   mutating func mergeRules() {
     rule6()
     rule7()

@@ -1,4 +1,4 @@
-/// How values of one side are made of those of another, so that both are about the same objects.
+/// Derives the values of one side from those of another, so that both contain the same objects.
 struct Mixer {
   var random: SeededRandom
 
@@ -20,7 +20,7 @@ struct Mixer {
     case (.list(let elements), .list(let others)):
       guard value.holdsIdentities || other.holdsIdentities else { return either(value, other) }
       let mixed = elements.map { others.isEmpty ? $0 : mix($0, with: random.oneOf(others)) }
-      // An ordered set has no element twice.
+      // An ordered set contains no duplicates.
       return Set(elements).count == elements.count && Set(mixed).count < mixed.count ? value : .list(mixed)
     case (.set(let elements), .set(let others)):
       guard value.holdsIdentities || other.holdsIdentities else { return either(value, other) }
@@ -37,7 +37,7 @@ struct Mixer {
 
   private mutating func either(_ value: Plain, _ other: Plain) -> Plain { random.below(2) == 0 ? value : other }
 
-  /// The value without some elements that have an identity, and without some keys of dictionaries.
+  /// The value without some elements that have an identity, and without some dictionary keys.
   mutating func drop(_ value: Plain) -> Plain {
     switch value {
     case .null, .scalar, .opaque: return value
@@ -49,7 +49,7 @@ struct Mixer {
       return .choice(choice)
     case .list(let elements):
       let fewer = elements.filter { !isDropped($0) }.map { drop($0) }
-      // An ordered set has no element twice.
+      // An ordered set contains no duplicates.
       return Set(elements).count == elements.count && Set(fewer).count < fewer.count ? value : .list(fewer)
     case .set(let elements): return .set(Set(elements.filter { !isDropped($0) }))
     case .dictionary(let pairs): return .dictionary(pairs.filter { _ in random.below(3) > 0 }.mapValues { drop($0) })
@@ -62,7 +62,7 @@ struct Mixer {
     if case .model(let model) = element, model.identity != nil { random.below(3) == 0 } else { false }
   }
 
-  /// The value with the elements of its lists in another order, and with new ones.
+  /// The value with reordered lists and new elements.
   mutating func move(_ value: Plain, adding other: Plain) -> Plain {
     switch (value, other) {
     case (.model(var model), .model(let other)) where model.kind == other.kind:
@@ -77,7 +77,7 @@ struct Mixer {
     }
   }
 
-  /// The value without some of the keys of its models and of the labels of its cases.
+  /// The value without some keys of its models and some labels of its cases.
   mutating func thin(_ value: Plain) -> Plain {
     switch value {
     case .null, .scalar, .opaque: return value
@@ -92,7 +92,7 @@ struct Mixer {
       return .choice(choice)
     case .list(let elements): return .list(elements.map { thin($0) })
     case .set(let elements):
-      // Two parts may be equal, and a set has one of them.
+      // Thinned elements may be equal, and a set would lose one of them.
       let thinned = elements.map { thin($0) }
       return Set(thinned).count == elements.count ? .set(Set(thinned)) : value
     case .dictionary(let pairs): return .dictionary(pairs.mapValues { thin($0) })
@@ -106,7 +106,7 @@ extension PlainModel.Kind {
 }
 
 extension Plain {
-  /// The identities of the models that a field's whole value has, in containers of any depth; not those inside of models.
+  /// The identities of the models in a field's value, in containers of any depth, but not inside models.
   var identities: [Plain] {
     switch self {
     case .null, .scalar, .opaque: []
@@ -121,14 +121,14 @@ extension Plain {
 
   var holdsIdentities: Bool { !identities.isEmpty }
 
-  /// Whether an identity is repeated somewhere within one field's value.
+  /// Whether a field's value contains a duplicate identity.
   var repeatsIdentity: Bool {
     let identities = identities
     return Set(identities).count < identities.count
       || models.contains { $0.fields.values.contains(where: \.repeatsIdentity) }
   }
 
-  /// The models of a field's whole value, in containers of any depth.
+  /// The models in a field's value, in containers of any depth.
   var models: [PlainModel] {
     switch self {
     case .null, .scalar: []
@@ -156,7 +156,7 @@ extension Plain {
     }
   }
 
-  /// Whether a list or a set holds null, or one inside of it does.
+  /// Whether a list or a set contains null at any depth.
   var listsNull: Bool {
     switch self {
     case .null, .scalar, .opaque: false
@@ -169,7 +169,7 @@ extension Plain {
     }
   }
 
-  /// Whether a container holds cases of an enum, whose elements have no identity.
+  /// Whether a container contains enum cases, which have no identity.
   var listsChoices: Bool {
     switch self {
     case .null, .scalar, .opaque: false
@@ -182,7 +182,7 @@ extension Plain {
     }
   }
 
-  /// Whether there is a case of an enum inside.
+  /// Whether the value contains an enum case.
   var holdsChoices: Bool {
     switch self {
     case .null, .scalar, .opaque: false
@@ -195,7 +195,7 @@ extension Plain {
     }
   }
 
-  /// Whether there is a value inside that is one value to a merge.
+  /// Whether the value contains a part that merges don't look into.
   var holdsOpaque: Bool {
     switch self {
     case .null, .scalar: false
@@ -209,7 +209,7 @@ extension Plain {
     }
   }
 
-  /// Whether a container holds models that have no identity, which a list replaces.
+  /// Whether a container contains models without identity, which make a merge replace the list.
   var listsAnonymousModels: Bool {
     switch self {
     case .null, .scalar, .opaque: false
@@ -226,7 +226,7 @@ extension Plain {
 }
 
 extension Plain {
-  /// The value with all objects of the superclass as objects of the subclass.
+  /// The value with all objects of the superclass changed to the subclass.
   var withSubclasses: Plain {
     switch self {
     case .null, .scalar, .opaque: return self
@@ -243,7 +243,7 @@ extension Plain {
     }
   }
 
-  /// The value with lists as sets: where the place of what stays is not said.
+  /// The value with lists as sets, for merges that don't define the positions of kept elements.
   var unplaced: Plain {
     switch unordered {
     case .list(let elements): .set(Set(elements.map(\.unplaced)))
@@ -256,7 +256,7 @@ extension Plain {
     }
   }
 
-  /// Whether a list or set holds others that hold models with an identity.
+  /// Whether a list or set contains other containers of models with an identity.
   var listsListsOfIdentities: Bool {
     func isNested(_ elements: some Sequence<Plain>) -> Bool {
       elements.contains { element in

@@ -16,7 +16,7 @@ extension Trial {
     }
   }
 
-  /// Sees whether values are as they were, field by field.
+  /// Checks that values are unchanged, field by field.
   private mutating func compare(_ law: Law, _ before: [H], _ after: [H]) {
     guard before.count == after.count else {
       return add(law, H.kind.name, "\(before.count) values became \(after.count)")
@@ -30,11 +30,11 @@ extension Trial {
 
   // MARK: Files and revisions
 
-  /// A stream has its models in their order, after it was continued, and after it was salvaged.
+  /// A stream keeps its models in order, also after it was appended to or salvaged.
   private mutating func streams() {
     let values = (0..<4).map { sample(isAny: true, other: $0) }
     let folder = FileManager.default.temporaryDirectory.appending(path: "strata-laws-\(UUID())")
-    defer { try? FileManager.default.removeItem(at: folder) }  // A folder that stays harms nothing.
+    defer { try? FileManager.default.removeItem(at: folder) }  // A folder that remains is harmless.
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       let (url, salvaged) = (folder.appending(path: "stream"), folder.appending(path: "salvaged"))
@@ -45,7 +45,7 @@ extension Trial {
       for value in values.dropFirst(2) { try writer.append(value) }
       try writer.finish()
       compare(.stream, values, try ArchiveSequence(H.self, from: url).results.map { try $0.get() })
-      // What a writer that was killed leaves behind the last end is cut off.
+      // Bytes that a killed writer left after the last end are cut off.
       try (Data(contentsOf: url) + Data(contentsOf: url).prefix(30)).write(to: url)
       if (try? ArchiveStreamWriter<H>(appendingTo: url)) != nil {
         add(.stream, H.kind.name, "took a file without an end")
@@ -60,7 +60,7 @@ extension Trial {
     } catch { add(.stream, H.kind.name, "\(error)") }
   }
 
-  /// Each revision of a key is what was saved.
+  /// Each revision of a key is a saved value.
   private mutating func revisions() {
     let (one, two) = (sample(isAny: true), sample(isAny: true, other: 1))
     let values = [one, two, one, sample(isAny: true, other: 2), two]
@@ -76,7 +76,7 @@ extension Trial {
 
   // MARK: Equality
 
-  /// Values are equal exactly where all their fields are, and equal ones have one hash.
+  /// Values are equal if and only if all their fields are equal, and equal values have the same hash.
   private mutating func equality() {
     func hash(_ value: H) -> Int {
       var hasher = Hasher()
@@ -86,7 +86,7 @@ extension Trial {
     let (one, two) = (sample(), sample(other: 1))
     let (fields, others) = (one.plainFields, two.plainFields)
     for (key, type) in H.types {
-      // What both have but for one field.
+      // Two values that differ in one field.
       do {
         let data = try JSONTree.document(key, others[key] ?? .null)
         guard let data else { continue }
@@ -143,7 +143,7 @@ extension Trial {
     lenient(values[0])
   }
 
-  /// Forms that a field accepts besides the exact one give the same value, and only where it says so.
+  /// Coercions of a field result in the same value, and only fields with a coercion accept them.
   private mutating func lenient(_ value: H) {
     for (key, type) in H.types {
       guard let tree = value.plainFields[key]?.jsonTree, let other = Leniency(type, tree) else { continue }
@@ -153,7 +153,7 @@ extension Trial {
         let read = try adapter.decode(data).plainFields[key]
         add(.lenient, type, read == value.plainFields[key] ? nil : "\(other.tree.text) became \(read.shown)")
       } catch { add(.lenient, type, "\(other.tree.text): \(error)") }
-      // Empty text is a text.
+      // An empty string is a valid text.
       let isTaken = type != "String?" && (try? H(fromJSON: data)) != nil
       add(.lenient, type, isTaken ? "\(other.tree.text) was taken without coercion" : nil)
     }
@@ -182,17 +182,17 @@ extension Trial {
         if !JSONTree.object([.init(key: key, value: to)]).hasNull {
           try check("merge patch", JSONMergePatch.apply(JSONMergePatch.patch(from: old, to: new), to: old))
         }
-        // A test holds where the value is the same, and nowhere else.
+        // A `test` operation succeeds if and only if the value is equal.
         func holds(_ value: JSONTree) -> Bool {
           let text = "[{\"op\":\"test\",\"path\":\"/\(key)\",\"value\":\(value.text)}]"
-          return (try? JSONPatch(parsing: Data(text.utf8)).applied(to: old)) != nil  // Refused where it does not hold.
+          return (try? JSONPatch(parsing: Data(text.utf8)).applied(to: old)) != nil  // Throws if the value differs.
         }
         let isSame = from.unordered == to.unordered
         add(.patches, type, holds(from) && holds(to) == isSame ? nil : "a test of \(to.text) on \(from.text)")
         if old == new, !patch.operations.isEmpty || !ValueDifference(from: old, to: new).isEmpty {
           add(.patches, type, "\(from.text) differs from itself")
         }
-        // A patch counts the elements of a set, which have no order.
+        // A patch uses the indices of a set's elements, which are unordered.
         if target == near, !type.contains("Set<"), !target.repeatsIdentity, !here.repeatsIdentity {
           try patched(key, type, patch, near, shown)
         }
@@ -200,7 +200,7 @@ extension Trial {
     }
   }
 
-  /// A model takes what a patch of its own document says, and the patch of two models makes one of the other.
+  /// A model applies a patch of its own document, and the patch from one model to another turns the first into the second.
   private mutating func patched(_ key: String, _ type: String, _ patch: JSONPatch, _ near: Plain, _ shown: String)
     throws
   {
@@ -221,12 +221,12 @@ extension Trial {
       let same = made.plainFields[key]?.unordered == two.plainFields[key]?.unordered
       add(.modelPatch, type, same ? nil : "\(shown): \(patch) made \(made.plainFields[key].shown)")
     } catch let error as ArchiveError where error.code == .notEncodable && near.hasNullInDictionary {
-      // A merge patch cannot say that a key of a dictionary becomes null.
+      // A merge patch cannot set a dictionary value to null.
     } catch { add(.modelPatch, type, "\(shown): \(error)") }
   }
 }
 
-/// A form of JSON that a type accepts where its field says so.
+/// A JSON form that a type accepts if its field has the coercion.
 struct Leniency {
   let form: JSONCoercion
   let tree: JSONTree
@@ -251,7 +251,7 @@ struct Leniency {
 }
 
 extension JSONTree {
-  /// The document with one key; `nil` where JSON cannot hold the value.
+  /// The document with one key, or `nil` if JSON cannot represent the value.
   static func document(_ key: String, _ value: Plain) throws -> Data? {
     value.jsonTree.map { Data(JSONTree.object([.init(key: key, value: $0)]).text.utf8) }
   }
@@ -260,7 +260,7 @@ extension JSONTree {
     if case .object(let members) = self { members.first { $0.key == key }?.value } else { nil }
   }
 
-  /// Whether there is a null in an object.
+  /// Whether an object contains null at any depth.
   var hasNull: Bool {
     switch self {
     case .null, .bool, .number, .text: false
@@ -269,7 +269,7 @@ extension JSONTree {
     }
   }
 
-  /// The document with the members of its objects in one order.
+  /// The document with sorted object members.
   var unordered: JSONTree {
     switch self {
     case .null, .bool, .number, .text: self

@@ -1,25 +1,25 @@
-/// A document is refused by name.
+/// A document is rejected because a value is missing.
 struct Refused: Error {}
 
-/// The rules of merging as a function of trees: what Docs/Merging.md says, without objects, records and text.
+/// The merge rules of Docs/Merging.md as a function of trees, without objects, records and text.
 struct Oracle {
-  /// Whether elements with an identity and keys of dictionaries stay that do not come in.
+  /// Whether missing elements with an identity and missing dictionary keys are kept.
   var keepsUnlisted = true
-  /// Whether the server's value is the result of a conflict.
+  /// Whether conflicts are resolved with the server's value.
   var takesServer = false
 
-  /// The objects that are here, by their identities: what a document says about one is said about it wherever it stands.
+  /// The local objects by identity. A document's statement about an object applies at every place of the object.
   private var objects: [Plain: PlainModel] = [:]
-  /// The base of what was not there when both sides started.
+  /// The base of a value that neither side had at the start.
   private static let absent = Plain.opaque(.text("absent"), isCodable: false)
 
   init(keepsUnlisted: Bool = true, takesServer: Bool = false) {
     (self.keepsUnlisted, self.takesServer) = (keepsUnlisted, takesServer)
   }
 
-  /// What a merge makes of a value: two sides without a base, three with one.
+  /// Merges two values without a base, or three with one.
   ///
-  /// - Throws: ``Refused`` where something that is new lacks a value without a default.
+  /// - Throws: ``Refused`` if a new value lacks a key without a default.
   func merged(_ local: Plain, _ incoming: Plain, base: Plain? = nil) throws -> Plain {
     var oracle = self
     oracle.objects = Dictionary(
@@ -47,13 +47,13 @@ struct Oracle {
     return try one(local, incoming, base: base)
   }
 
-  /// One value: with a base, the side counts that changed it, and a conflict keeps the local one.
+  /// Merges a single value. With a base, the side that changed it is used, and a conflict keeps the local value.
   private func one(_ local: Plain, _ incoming: Plain, base: Plain?) throws -> Plain {
     guard let base else { return try completed(incoming) }
     if local.withReferences.unordered == base.withReferences.unordered { return try completed(incoming) }
     guard takesServer else { return local }
     if base == Self.absent { return try completed(incoming) }
-    // What the server has not changed is no conflict; what it does not say is as it was.
+    // If the server changed nothing, there is no conflict. Keys that it omits are unchanged.
     let server = try Oracle().merged(base, incoming)
     return server.withReferences.unordered == base.withReferences.unordered ? local : server
   }
@@ -68,7 +68,7 @@ struct Oracle {
     }
     var model = here
     if here.kind != there.kind {
-      // The object becomes one of the other class, and keeps what both have.
+      // The object changes its class and keeps the fields of both classes.
       let kept = here.fields.filter { there.kind.keys.contains($0.key) }
       model = PlainModel(kind: there.kind, fields: there.kind.defaults().merging(kept) { _, kept in kept })
     }
@@ -104,7 +104,7 @@ struct Oracle {
     Dictionary(uniqueKeysWithValues: pairs.map { ($0.key, $0.value) })
   }
 
-  /// The incoming containers with the local models that have the same identities.
+  /// The incoming containers with the local models of the same identities.
   private func rebuilt(_ incoming: Plain, from local: Plain, base: Plain?) throws -> Plain {
     let here = Self.pool(local)
     let before = base.map { Self.pool($0) }
@@ -131,7 +131,7 @@ struct Oracle {
     func isKept(_ element: Plain) -> Bool {
       if case .model(let model) = element, let identity = model.identity { !listed.contains(identity) } else { false }
     }
-    // Where lists are in lists, it is not said in which of them an element stays.
+    // In nested lists it is undefined in which list an element is kept.
     switch (local, rebuilt) {
     case (.list(let here), .list(let elements)): return .list(elements + here.filter(isKept))
     case (.set(let here), .set(let elements)): return .set(elements.union(here.filter(isKept)))
@@ -144,7 +144,7 @@ struct Oracle {
       value.models.compactMap { model in model.identity.map { ($0, model) } }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// A value that is new here: what it lacks takes its default.
+  /// A new value, with defaults for missing keys.
   func completed(_ value: Plain) throws -> Plain {
     switch value {
     case .null, .scalar, .opaque: return value
@@ -161,7 +161,7 @@ struct Oracle {
       let fields = try model.fields.mapValues(completed)
       return .model(PlainModel(kind: model.kind, fields: model.kind.defaults().merging(fields) { _, given in given }))
     case .choice(var choice):
-      // Associated values have no defaults; those that are optional are nil.
+      // Associated values have no defaults. Optional ones become nil.
       choice.values = try choice.values.mapValues(completed)
       for label in Figure.labels[choice.name] ?? [] where choice.values[label] == nil {
         guard Figure.optionalLabels.contains(label) else { throw Refused() }

@@ -1,43 +1,43 @@
 import Foundation
 
-/// A value as the suite sees it: made of Swift's own properties, and never by the library that is tested.
+/// A value in the oracle's form, made from Swift properties without the library under test.
 indirect enum Plain: Hashable, Sendable {
   case null
   case scalar(Scalar)
   case list([Plain])
   case set(Set<Plain>)
   case dictionary([Plain: Plain])
-  /// A dictionary that has an order.
+  /// An ordered dictionary.
   case ordered([Pair])
   case model(PlainModel)
   /// An enum with associated values.
   case choice(Choice)
-  /// One value to a merge, whatever is inside: of a type that is only `Codable`, or an `ArchiveValue`.
+  /// A value that merges don't look into: a type that is only `Codable`, or an `ArchiveValue`.
   case opaque(Plain, isCodable: Bool)
 
   struct Pair: Hashable, Sendable { var key: Plain, value: Plain }
 }
 
-/// A model, or the part of one that a document has.
+/// A model, or the part of it in a document.
 struct PlainModel: Hashable, Sendable {
   let kind: Kind
-  /// The fields that are there.
+  /// The present fields.
   var fields: [String: Plain]
 
-  /// What all values of a type share.
+  /// The properties that all values of a type share.
   final class Kind: Hashable, Sendable {
     let name: String
     /// The keys in the order of the declaration.
     let keys: [String]
-    /// The key and value that tell the class of the object in JSON.
+    /// The key and value of the class's tag in JSON.
     let tag: (key: String, name: String)?
-    /// Today's version: 2 where an older one had other keys, else 1.
+    /// The current version: 2 if an older version had different keys, otherwise 1.
     var version: Int { oldKeys.isEmpty ? 1 : 2 }
-    /// The keys that fields had in version 1, where they were others.
+    /// The keys of version 1 that differ from the current ones.
     let oldKeys: [String: String]
-    /// Whether the values are objects of a class, which references lead to.
+    /// Whether the values are objects, which have references.
     let isObject: Bool
-    /// What a field has that no document mentions; without those that have no default.
+    /// The values of fields that no document mentions. Fields without a default are missing.
     let defaults: @Sendable () -> [String: Plain]
 
     init(
@@ -53,7 +53,7 @@ struct PlainModel: Hashable, Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(name) }
   }
 
-  /// What tells the model from others of its kind.
+  /// The identity that distinguishes the model from others of its type.
   var identity: Plain? { kind.keys.contains("id") ? fields["id"] : nil }
 }
 
@@ -64,13 +64,13 @@ struct Choice: Hashable, Sendable {
   var values: [String: Plain]
 }
 
-/// A value without parts, in every bit that must survive.
+/// A value without parts, represented with every bit that must survive.
 enum Scalar: Hashable, Sendable {
   case bool(Bool)
   case integer(Int128)
   case double(UInt64)
   case float(UInt32)
-  /// By its scalars, since strings that differ in composition are equal.
+  /// Text by its scalars, because strings with different compositions are equal.
   case text([Unicode.Scalar])
   case data(Data)
   case date(UInt64)
@@ -80,7 +80,7 @@ enum Scalar: Hashable, Sendable {
 }
 
 extension Plain {
-  /// The value with references in the place of objects that have an identity.
+  /// The value with references in place of objects that have an identity.
   var withReferences: Plain {
     switch self {
     case .null, .scalar, .opaque: return self
@@ -99,7 +99,7 @@ extension Plain {
   static func text(_ text: String) -> Plain { .scalar(.text(Array(text.unicodeScalars))) }
   static func integer(_ value: some BinaryInteger) -> Plain { .scalar(.integer(Int128(value))) }
 
-  /// The value without what only a round trip must keep: the order of ordered dictionaries.
+  /// The value without the order of ordered dictionaries, which only round trips must keep.
   var unordered: Plain {
     switch self {
     case .null, .scalar: self

@@ -1,24 +1,24 @@
 import Foundation
 
 extension SeededRandom {
-  /// Another generator for a part, so that the parts do not depend on each other.
+  /// Another generator, so that parts don't depend on each other.
   mutating func fork() -> SeededRandom { SeededRandom(seed: next()) }
 }
 
-/// What values are drawn from.
+/// The source of random values.
 struct Source {
   var random: SeededRandom
-  /// Whether numbers may be not finite, and texts equal without being the same. JSON has none of the former.
+  /// Whether non-finite numbers, and texts that are equal but differently composed, may occur. JSON cannot represent the former.
   var isAny: Bool
-  /// How deep the value that is drawn stands.
+  /// The nesting depth of the next value.
   var depth = 0
 
   mutating func below(_ bound: Int) -> Int { random.below(bound) }
   mutating func oneOf<T>(_ values: [T]) -> T { random.oneOf(values) }
-  /// An identity that no other model of the same type has by chance: objects of two fields would be one.
+  /// An identity that no other model of the type has by chance. Otherwise the objects of two fields would be the same object.
   mutating func identity() -> Int { random.below(1_000_000_000) }
 
-  /// So many elements, fewer further down.
+  /// Returns a few random elements, fewer at greater depth.
   mutating func elements<T>(_ make: (inout Source) -> T) -> [T] {
     let most = depth == 0 ? 4 : depth == 1 ? 3 : 2
     depth += 1

@@ -4,7 +4,7 @@ import Strata
 import StrataRemote
 import StrataStore
 
-/// The laws of what a server sends, which is merged into rows.
+/// The laws of merging a server's documents into rows.
 extension Trial {
   mutating func remote() async {
     let (here, there) = (sample().plainFields, sample(other: 1).plainFields)
@@ -39,8 +39,7 @@ extension Trial {
     }
   }
 
-  /// A row takes what a server's record says, as a value takes a document: one that is as the server sent it, and one that was edited
-  /// since.
+  /// A row merges a server's record like a value merges a document, both unedited and edited since.
   private mutating func merge(_ key: String, _ type: String, _ here: Plain, _ there: Plain, _ rows: Rows) async {
     var mixer = Mixer(random: SeededRandom(seed: seed &+ 0xABCD))
     let part = mixer.thin(mixer.mix(here, with: there))
@@ -77,7 +76,7 @@ extension Trial {
   }
 }
 
-/// Nothing is asked of a server.
+/// A transport that is never used.
 private struct NoTransport: HTTPTransport {
   func send(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse { throw Refused() }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// A law, by the name in Docs/Reliability.md.
+/// A law with its name in Docs/Reliability.md.
 enum Law: String, CaseIterable, Hashable {
   case archive, keyed, dictionary, json, jsonForm, jsonReading, recordReading, copy, upgrading, upgradedBytes, snapshot,
     row
@@ -17,14 +17,14 @@ enum Law: String, CaseIterable, Hashable {
   case rule6, rule7, rule8, rule9, rule10
 }
 
-/// How often each law was checked for each type, and how often it failed.
+/// The numbers of checks and failures of each law for each type.
 struct Results {
   struct Key: Hashable { let law: Law, type: String }
 
   struct Outcome {
     var checks = 0
     var failures = 0
-    /// What the first failure looked like, and the round in which it was found.
+    /// The first failure, with its round.
     var first = ""
   }
 
@@ -51,7 +51,7 @@ struct Results {
   }
 }
 
-/// A pattern of types: a type with kinds of leaves and keys in the place of types.
+/// A pattern of types: a type with the kinds of its leaves and keys in place of their types.
 struct Pattern: Hashable, Comparable {
   let text: String
 
@@ -68,7 +68,7 @@ struct Pattern: Hashable, Comparable {
   static func < (left: Pattern, right: Pattern) -> Bool { left.text < right.text }
 }
 
-/// Failures that are known: how many types of a pattern fail a law.
+/// The known failures: the number of types of a pattern that fail a law.
 struct KnownFailures {
   struct Key: Hashable, Comparable {
     let law: String, pattern: String

@@ -3,8 +3,8 @@ import Strata
 
 /// The laws of lists of models, and of values that are merged without their models.
 ///
-/// Each side changes elements of its own, so that what the result must be depends on no type: where one side alone has changed a
-/// field, that side's value counts. Fields that both have changed otherwise are left to the laws of fields.
+/// Each side changes its own elements, so that the expected result does not depend on types: if only one side has changed a
+/// field, that side's value is used. Fields that both have changed differently are covered by the laws of fields.
 extension Trial {
   mutating func lists() {
     var random = SeededRandom(seed: seed &+ 0x7157)
@@ -32,7 +32,7 @@ extension Trial {
     return value
   }
 
-  /// Objects in a field belong to all elements together, which is for other laws.
+  /// The fields without objects. Objects are shared by all elements, and other laws cover them.
   static var compared: [(key: String, type: String)] {
     H.types.filter { type in !["Thing", "Being", "Bare"].contains { type.type.contains($0) } }
   }
@@ -41,7 +41,7 @@ extension Trial {
     _ expected: [Int: [String: Plain]], _ sides: Sides<H>, _ known: Bool, _ source: String,
     _ merge: (inout [H]) throws -> MergeReport
   ) {
-    // A document without a base drops nothing of what is inside an element.
+    // A document without a base removes nothing inside an element.
     let keepsKeys = !known && (source == "json" || source == "value")
     var list = sides.local
     do {
@@ -51,7 +51,7 @@ extension Trial {
       let isRight = Set(expected.keys) == ids && ids.count == list.count
       let shown = "\(sides.ids) from \(source) became \(list.map(\.id)), expected \(expected.keys.sorted())"
       add(.listMerge, H.kind.name, isRight ? nil : shown)
-      // The order is the server's where nothing was moved here.
+      // The order is the server's if nothing was moved locally.
       let here = sides.server.map(\.id).filter { ids.contains($0) }
       let order = list.map(\.id).filter { here.contains($0) }
       if sides.isOrderKept { add(.listMerge, H.kind.name, order == here ? nil : "the order of \(shown)") }
@@ -70,7 +70,7 @@ extension Trial {
           guard let wanted = fields[key], let value = found[id]?[key] else { continue }
           var same = value.unordered == wanted.unordered
           if keepsKeys, let here = sides.local.first(where: { $0.id == id })?.plainFields[key] {
-            // Where lists are in lists, it is not said in which of them an element stays.
+            // In nested lists it is undefined in which list an element is kept.
             guard !here.listsListsOfIdentities, !here.repeatsIdentity, !wanted.repeatsIdentity else { continue }
             same = try value.unplaced == Oracle().merged(here, wanted).unplaced
           }
@@ -82,7 +82,7 @@ extension Trial {
 
   // MARK: Without models
 
-  /// Values that are merged without their models: what one side alone has changed counts.
+  /// Values that are merged without their models: changes of a single side are used.
   private mutating func withoutModels(_ pool: [[H]]) {
     guard Self.compared.count == H.types.count else { return }
     var random = SeededRandom(seed: seed &+ 0x3A3A)
@@ -130,19 +130,19 @@ extension ArchiveValue {
 }
 
 extension Holder {
-  /// The value as it is in an archive.
+  /// The value as an untyped archive value.
   var archivedTree: ArchiveValue {
     get throws { try ArchiveDecoder().decode(ArchiveValue.self, from: ArchiveEncoder().encode(self)) }
   }
 
-  /// A value with another value for a field, from the tree of an archive.
+  /// Creates a copy of a value with a different field, from an archived tree.
   fileprivate init(decoding value: Self, _ key: String, _ tree: ArchiveValue) throws {
     let whole = try ArchiveDecoder().decode(ArchiveValue.self, from: ArchiveEncoder().encode(value))
     self = try ArchiveDecoder().decode(Self.self, from: ArchiveEncoder().encode(whole.setting(key, tree)))
   }
 }
 
-/// Three lists of elements with the identities 1 to 6. The first of the pool's versions is that of the base.
+/// Three lists of elements with the identities 1 to 6. The first version in the pool is the base's.
 private struct Sides<H: Holder> {
   var base: [H] = [], local: [H] = [], server: [H] = []
   /// Whether the local list has the order of the base.
@@ -166,7 +166,7 @@ private struct Sides<H: Holder> {
 
   var ids: String { "\(base.map(\.id)), \(local.map(\.id)), \(server.map(\.id))" }
 
-  /// How many elements were deleted here and edited there.
+  /// The number of elements that were deleted locally and edited by the server.
   var deletedAndEdited: Int {
     server.count { there in
       !local.contains { $0.id == there.id }
@@ -174,8 +174,8 @@ private struct Sides<H: Holder> {
     }
   }
 
-  /// The fields of the elements of the result by their identities, without those that both sides have changed. An element that one
-  /// side has deleted and the other edited stays.
+  /// The expected fields of each element by identity, without fields that both sides changed. An element that the server deleted
+  /// is kept if it was edited locally.
   func expected(isBaseKnown: Bool, keepsUnlisted: Bool = false) -> [Int: [String: Plain]] {
     func byID(_ list: [H]) -> [Int: [String: Plain]] {
       Dictionary(uniqueKeysWithValues: list.map { ($0.id, $0.plainFields) })
@@ -194,7 +194,7 @@ private struct Sides<H: Holder> {
       case (let here?, nil):
         if keepsUnlisted || (isBaseKnown && old[id] != here) { result[id] = here }
       case (nil, let there?):
-        // One that was deleted here and edited there is a conflict, which leaves it deleted.
+        // An element that was deleted locally and edited by the server is a conflict, and stays deleted.
         if old[id] == nil { result[id] = there }
       case (nil, nil): break
       }

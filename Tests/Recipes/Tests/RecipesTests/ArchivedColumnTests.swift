@@ -19,7 +19,7 @@ struct ArchivedColumnTests {
     return queue
   }
 
-  /// A row as the app wrote it when the model had version 1.
+  /// Inserts a row in the form of the app's version 1.
   private func insertOld(_ db: Database, title: String, body: String) throws {
     let old = ModelRecord(typeName: "NoteContent", modelVersion: 1, fields: [("body", .string(body)), ("tags", [])])
     try db.execute(
@@ -31,7 +31,7 @@ struct ArchivedColumnTests {
     return try Stamp(of: #require(archive)).modelVersion
   }
 
-  @Test("What is saved comes back, and is found by its column")
+  @Test("A saved value is fetched again, and is found by its column")
   func saved() throws {
     try database().write { db in
       var note = Note(title: "Shopping", content: NoteContent(text: "Milk", tags: ["home"]))
@@ -44,7 +44,7 @@ struct ArchivedColumnTests {
     }
   }
 
-  @Test("What version 1 wrote in the same column is upgraded, when it is read and all at once")
+  @Test("Values of version 1 in the same column are upgraded, when they are read and all at once")
   func upgraded() throws {
     try database().write { db in
       for number in 1...5 { try insertOld(db, title: "Old", body: "text \(number)") }
@@ -67,7 +67,7 @@ struct ArchivedColumnTests {
   }
 
   @Test(
-    "What cannot be read is an error that says which row and why, and no trap and no nil",
+    "An unreadable value is an error with the row and the reason, not a trap or nil",
     arguments: [
       ("x'1f8b08'", ArchiveError.Code.truncated), ("'no archive'", .notAnArchive), ("x''", .notAnArchive),
       ("NULL", nil),
@@ -94,7 +94,7 @@ struct ArchivedColumnTests {
         var changed = archive
         changed[place] ^= 0xFF
         try db.execute(sql: "UPDATE note SET content = ? WHERE id = 1", arguments: [changed])
-        // Of the head of a gzip file, what says when and where it was made means nothing.
+        // The time and the system in the header of a gzip file have no meaning.
         if let read = try Note.fetchReadable(db).notes.first { #expect(read == note) }
       }
       let newer = ModelRecord(typeName: "NoteContent", modelVersion: 3, fields: [("text", "a")])

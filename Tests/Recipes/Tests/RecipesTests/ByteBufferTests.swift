@@ -48,7 +48,7 @@ struct ByteBufferTests {
     #expect(value == .data(Data(repeating: 7, count: 1000)))
   }
 
-  @Test("What is refused is an error, and counts as read; nothing at all as well")
+  @Test("Refused bytes are an error, and count as read; an empty buffer is an error as well")
   func refused() throws {
     var buffer = ByteBuffer(string: #"{"sensor": 1}"#)
     #expect(throws: ArchiveError.self) { try buffer.readJSON(Reading.self) }

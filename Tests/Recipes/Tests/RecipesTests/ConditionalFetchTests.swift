@@ -11,13 +11,13 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// A server of one document at 127.0.0.1, which answers 304 to who has its tag.
+/// A server of one document at 127.0.0.1, which returns 304 to a client that has its tag.
 private final class DocumentServer: Sendable {
   struct State {
     var tag: String?
     var body: String
     var failure: Int?
-    /// What was answered.
+    /// The status of each response.
     var statuses: [Int] = []
   }
 
@@ -86,7 +86,7 @@ struct ConditionalFetchTests {
     #expect(server.withState(\.statuses) == [200, 304, 200])
   }
 
-  @Test("What is edited while the server answers is kept")
+  @Test("An edit during a request is kept")
   func editedMeanwhile() async throws {
     let server = try await DocumentServer(tag: nil, body: #"{"title": "b"}"#)
     var fetched = Fetched(article)
@@ -107,7 +107,7 @@ struct ConditionalFetchTests {
     #expect(server.withState(\.statuses) == [200, 200])
   }
 
-  @Test("Another status is an error that says so, and so is 304 where no tag was sent", arguments: [404, 500, 304])
+  @Test("Another status is an error that names it, also 304 without a tag", arguments: [404, 500, 304])
   func failures(status: Int) async throws {
     let server = try await DocumentServer(tag: nil, body: "<html>")
     server.withState { $0.failure = status }

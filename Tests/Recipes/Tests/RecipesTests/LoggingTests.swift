@@ -15,7 +15,7 @@ private struct Newer: Equatable {
   var stars = 3
 }
 
-/// Keeps what Strata logs.
+/// A log handler that stores Strata's messages.
 private struct Recorder: LogHandler {
   struct Entry: Sendable {
     let level: Logger.Level
@@ -24,7 +24,7 @@ private struct Recorder: LogHandler {
   }
 
   static let entries = Mutex<[Entry]>([])
-  /// Nothing is logged to it before this was asked for.
+  /// Installs the handler on first access. Earlier messages are lost.
   static let isInstalled: Bool = {
     LoggingSystem.bootstrap { label in Recorder(logLevel: label == "strata" ? .debug : .critical) }
     return true

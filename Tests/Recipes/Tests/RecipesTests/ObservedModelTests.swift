@@ -8,25 +8,25 @@ import Testing
 @MainActor
 @Suite("Observation: a model that is observed")
 struct ObservedModelTests {
-  /// Lets what waits for the main actor run until the condition holds; a bound, so that a failure ends.
+  /// Lets tasks of the main actor run until the condition holds, with a limit, so that a failure ends.
   private func turns(until condition: () -> Bool) async {
     for _ in 0..<10_000 where !condition() { await Task.yield() }
   }
 
-  @Test("What a merge changes is drawn again, once, and nothing else is")
+  @Test("Changes of a merge are redrawn once, and nothing else is")
   func merged() async throws {
     let screen = PlaylistScreen(Playlist(id: 1, title: "a"))
     #expect(screen.heading == "a" && screen.drawings == 1)
     try screen.receive(Data(#"{"title": "b", "tags": ["x"]}"#.utf8))
     await turns { screen.drawings > 1 }
     #expect(screen.heading == "b" && screen.drawings == 2)
-    // Drawing again has registered again.
+    // The view is drawn and has registered again.
     try screen.receive(Data(#"{"title": "c"}"#.utf8))
     await turns { screen.drawings > 2 }
     #expect(screen.heading == "c" && screen.drawings == 3)
   }
 
-  @Test("What a merge leaves as it was is not drawn again: other keys, equal values, a document that is refused")
+  @Test("A merge that changes nothing redraws nothing: other keys, equal values, a refused document")
   func unchanged() async throws {
     let screen = PlaylistScreen(Playlist(id: 1, title: "a"))
     #expect(try screen.receive(Data(#"{"tags": ["x"]}"#.utf8)).changedKeys == ["tags"])

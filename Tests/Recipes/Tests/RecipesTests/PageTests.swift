@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// The code of Docs/Recipes.md is the code of this package: each block of the page is one part of a source file, and each such part is on
-/// the page.
+/// The code of Docs/Recipes.md equals the code of this package: each block of the page is one part of a source file, and each
+/// part is on the page.
 @Suite("The page of recipes")
 struct PageTests {
   private static let package = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
 
-  /// What is between `// Recipes:begin` with a name, and `// Recipes:end`.
+  /// The code between `// Recipes:begin` with a name and `// Recipes:end`.
   private static func parts() throws -> [String: String] {
     var parts: [String: String] = [:]
     let folder = package.appending(path: "Sources/Recipes")

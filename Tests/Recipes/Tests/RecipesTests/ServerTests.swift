@@ -63,7 +63,7 @@ struct ServerTests {
   }
 
   @Test(
-    "What cannot be read is 400 with the path, and repeats nothing of the body",
+    "An unreadable body is 400 with the path, and the response repeats nothing of it",
     arguments: [
       (#"{"id": 7, "customer": "secret", "lines": [{"id": 1, "amount": "secret"}]}"#, "lines[0].amount"),
       (#"{"id": 7, "lines": [{"id": 1, "amount": 3}]}"#, "customer"),

@@ -7,7 +7,8 @@ import Synchronization
 
 @testable import Recipes
 
-/// Sends requests to the routes of orders, without a socket. HummingbirdTesting does the same and also compiles an HTTP client and TLS.
+/// Sends requests to the routes of orders, without a socket. HummingbirdTesting would do the same, but also compiles an HTTP
+/// client and TLS.
 struct TestServer: Sendable {
   struct Answer {
     let status: HTTPResponse.Status

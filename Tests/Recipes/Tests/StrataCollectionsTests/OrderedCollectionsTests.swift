@@ -23,7 +23,7 @@ struct OrderedCollectionsTests {
       #expect(try menu.copy() == menu, "seed \(seed)")
       #expect(try Menu(dictionary: menu.dictionaryValue) == menu, "seed \(seed)")
       #expect(try ArchiveUpgrader(Menu.self).upgrade(archive) == archive, "seed \(seed)")
-      // What a tool reads without the types, and writes again.
+      // A tool decodes the value without types and encodes it again.
       let value = try ArchiveDecoder().decodeValue(from: archive)
       #expect(try ArchiveDecoder().decode(Menu.self, from: ArchiveEncoder().encode(value)) == menu, "seed \(seed)")
       var merged = Menu()
@@ -45,7 +45,7 @@ struct OrderedCollectionsTests {
     #expect([UInt8](tags).suffix(5) == [0x82, 0x61, 0x7A, 0x61, 0x61])
   }
 
-  @Test("What was archived of the standard library's collections opens, and texts as keys go back")
+  @Test("Archives of the standard library's collections open, and dictionaries with text keys can be read back")
   func upgrade() throws {
     let dish = Dish(id: 1)
     let old = OldMenu(
@@ -70,7 +70,7 @@ struct OrderedCollectionsTests {
   }
 
   @Test(
-    "An archive that says a key or an element twice, or something else, is an error",
+    "An archive with a duplicate key or element, or with another value, is an error",
     arguments: [
       ("byNumber", [[1, "a"], [1, "b"]]), ("byNumber", [[1, "a"], [2]]), ("byNumber", [1]), ("prices", [["a", 1]]),
       ("prices", 7), ("tags", ["a", "a"]), ("tags", ["a": 1]), ("tags", [1]), ("byDay", ["sunday": .null]),
@@ -83,8 +83,8 @@ struct OrderedCollectionsTests {
     #expect(error?.codingPath.first == .key(key))
   }
 
-  /// A merge with a base, of plain pairs: key by key what one side changed, and what is here on both sides changed. The order is that
-  /// of what is here, then that of the server.
+  /// The expected merge of pairs with a base: the change of a single side is used, and the local one if both changed. The local
+  /// order comes first, then the server's.
   private static func merged(
     _ base: [(String, Int)], _ local: [(String, Int)], _ server: [(String, Int)]
   ) -> [(String, Int)] {
@@ -154,14 +154,14 @@ struct OrderedCollectionsTests {
     #expect(ledger.notes == [5: "theirs", 6: "x"] && ledger.mergeConflicts.isEmpty)
   }
 
-  @Test("Models that are values are merged inside, and a document changes what it says alone")
+  @Test("Values that are models are merged inside, and a document changes only its own keys")
   func inside() throws {
     var menu = Menu(byDay: [
       .monday: Dish(id: 1, name: "Soup", price: 4), .tuesday: Dish(id: 2, name: "Fish", price: 9),
     ])
     try menu.mergeValues(
       fromJSON: Data(#"{"byDay": {"wednesday": {"id": 3, "name": "Pie"}, "tuesday": {"price": 8}}}"#.utf8))
-    // As of every dictionary in a document, what it lacks stays, and what is new comes last.
+    // As in every dictionary of a document, missing entries are kept and new ones are appended.
     #expect(menu.byDay.keys == [.monday, .tuesday, .wednesday])
     #expect(menu.byDay[.tuesday] == Dish(id: 2, name: "Fish", price: 8))
     #expect(menu.byDay[.wednesday] == Dish(id: 3, name: "Pie"))

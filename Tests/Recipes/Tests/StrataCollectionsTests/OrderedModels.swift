@@ -12,7 +12,7 @@ struct Dish: Equatable, Hashable {
   var price = 0
 }
 
-/// Every form in which a model can hold ordered collections.
+/// A model with ordered collections in every form.
 @Model(version: 2)
 struct Menu: Equatable {
   var prices: OrderedDictionary<String, Int> = [:]
@@ -37,7 +37,7 @@ struct Ledger: Equatable {
   var merging = MergeState()
 }
 
-/// The same with the collections of the standard library, as version 1 had them.
+/// Version 1 of the model, with the collections of the standard library.
 @Model(version: 1, name: "Menu")
 struct OldMenu: Equatable {
   var prices: [String: Int] = [:]

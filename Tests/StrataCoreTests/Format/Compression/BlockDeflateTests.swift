@@ -16,7 +16,7 @@ struct BlockDeflateTests {
       switch self {
       case .zeros: return [UInt8](repeating: 0, count: size)
       case .noise: return (0..<size).map { _ in UInt8(truncatingIfNeeded: random.next()) }
-      // Each part repeats what lies up to 32 KiB before it, across the ends of blocks too.
+      // Each part repeats bytes from up to 32 KiB before it, also across block boundaries.
       case .repeats: return (0..<size).map { UInt8(truncatingIfNeeded: $0 % 31_000 &* 7919 >> 4) }
       }
     }

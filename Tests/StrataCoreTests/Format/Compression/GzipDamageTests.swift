@@ -33,7 +33,7 @@ struct GzipDamageTests {
         #expect(error is ArchiveError)
       }
     }
-    // Only the bits that pad the deflate data to a byte, or the header of a stored block, may be free.
+    // Only the padding bits of the deflate data, or of a stored block's header, may be unused.
     #expect(silent < 14)
   }
 
@@ -60,7 +60,7 @@ struct GzipDamageTests {
     #expect(error?.code == (claim > 1 << 30 ? .limitExceeded : .damaged))
   }
 
-  @Test("A bomb is refused before it goes off, whatever its stamp says", .tags(.long))
+  @Test("A decompression bomb is refused before it expands, regardless of its stamp", .tags(.long))
   func bomb() throws {
     let bomb = [UInt8](repeating: 0, count: Effort.rounds(10, long: 100) << 20)
     var limits = ArchiveLimits()
@@ -99,7 +99,7 @@ struct GzipDamageTests {
     archiveError(.damaged) { _ = try inflate(bytes) }
   }
 
-  @Test("What follows a member stays untouched, also where it looks like deflate data")
+  @Test("Bytes after a member are not read, even if they look like deflate data")
   func trailing() throws {
     let bytes = try member(sampleBody(100))
     #expect(try inflate(bytes + bytes).nextOffset == bytes.count)
@@ -108,7 +108,7 @@ struct GzipDamageTests {
 
   @Test("Other files are not archives")
   func otherFiles() throws {
-    // What `printf hi | gzip -n` writes.
+    // The output of `printf hi | gzip -n`.
     let plain: [UInt8] =
       [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0xC8, 4, 0, 0xAC, 0x2A, 0x93, 0xD8, 2, 0, 0, 0]
     let error = archiveError(.notAnArchive) { _ = try inflate(plain) }

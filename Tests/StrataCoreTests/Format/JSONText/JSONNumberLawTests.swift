@@ -4,11 +4,11 @@ import Testing
 
 @testable import StrataCore
 
-/// A number of a JSON text, taken apart as text.
+/// A JSON number, parsed as text.
 private struct Spelled {
   let text: String
   let isNegative: Bool
-  /// Without zeros on either side.
+  /// The digits without leading and trailing zeros.
   let digits: Substring
   let power: Int
 
@@ -27,11 +27,11 @@ private struct Spelled {
     isNegative == other.isNegative && digits == other.digits && power == other.power
   }
 
-  /// By Foundation, unless it rounds or does not know the number.
+  /// Foundation's decimal, or `nil` if Foundation rounds or rejects the number.
   var decimal: Decimal? {
     if digits.isEmpty { return 0 }
     guard power <= 200 else { return nil }
-    // Foundation takes exponents up to 127, and the zeros as digits.
+    // Foundation accepts exponents up to 127, so the remaining zeros become digits.
     let zeros = String(repeating: "0", count: max(power - 127, 0))
     let text = (isNegative ? "-" : "") + digits + zeros + "e\(min(power, 127))"
     guard let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), decimal.isFinite,
@@ -59,7 +59,7 @@ private struct Spelled {
 struct JSONNumberLawTests {
   private var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
 
-  /// Significands around the widths that the code distinguishes.
+  /// Significands around the widths that the implementation distinguishes.
   private static let edges: [UInt128] =
     [53, 54, 63, 64].map { 1 << $0 } + [.max] + (0...38).map { (0..<$0).reduce(1) { power, _ in power * 10 } }
 
@@ -67,9 +67,9 @@ struct JSONNumberLawTests {
     switch random.below(4) {
     case 0: return random.oneOf(Self.edges) &+ UInt128(random.below(3)) &- 1
     case 1: return UInt128.random(in: 0...UInt128.max, using: &random) >> UInt128(random.below(128))
-    // 16 and 17 digits, as of coordinates.
+    // 16 and 17 digits, like coordinates.
     case 2: return UInt128.random(in: 1_000_000_000_000_000..<100_000_000_000_000_000, using: &random)
-    // The digits that print a double.
+    // The digits of a printed double.
     default:
       let double = Double(UInt64.random(in: 1..<1 << 52, using: &random)) / 0x1p45
       return UInt128(double.description.filter { $0 != "." && $0 != "-" }.prefix(18).filter(\.isNumber)) ?? 0
@@ -115,7 +115,7 @@ struct JSONNumberLawTests {
     } else if let found = decimals?.first {
       #expect(spelled.isSame(as: Spelled(found.description)), "\(text), \(random)")
     }
-    // Written and archived, the number stays the same.
+    // The number survives a round trip through JSON and through an archive.
     let written = try JSONWriter().write(.array([value]))
     #expect(try same(JSONReader().read(written).arrayValue?.first ?? .null, value), "\(text)")
     let archive = try ArchiveEncoder().encodeBody(ArchiveValue.array([value]))

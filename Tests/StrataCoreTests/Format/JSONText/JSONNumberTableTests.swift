@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// A field of every type that a number can have, each under a key of its own.
+/// A field of every type that a JSON number can have.
 private struct Numbers: DescribedModel, Equatable {
   var int8: Int8?
   var int16: Int16?
@@ -30,7 +30,7 @@ private struct Numbers: DescribedModel, Equatable {
         uint128: $9, double: $10, float: $11, decimal: $12)
     })
 
-  /// What the only field that is set holds, as the table spells it.
+  /// The value of the only field that is set, in the table's spelling.
   var spelled: String? {
     let integers: [(any BinaryInteger)?] = [
       int8, int16, int32, int64, int128, uint8, uint16, uint32, uint64, uint128, double?.bitPattern,
@@ -41,7 +41,7 @@ private struct Numbers: DescribedModel, Equatable {
 }
 
 extension Decimal {
-  /// As the tables spell decimals: digits without zeros on either side, and the power of ten of the last one.
+  /// The table's spelling of a decimal: digits without leading and trailing zeros, and the power of ten of the last digit.
   var digitsAndPower: String {
     if isZero { return "0e0" }
     let text = magnitude.description
@@ -56,7 +56,7 @@ extension Decimal {
   }
 }
 
-/// A row of the table: a number in text, and what the fields give.
+/// A row of the table: a number as text, and the expected value of each field.
 private struct Row: Sendable {
   let text: String
   private let columns: [String]
@@ -72,7 +72,7 @@ private struct Row: Sendable {
   ]
   static let keys = integers + ["double", "float", "decimal"]
 
-  /// Whether a field of the key may give this, `nil` for refusing.
+  /// Whether the field of the key may have the value. `nil` means that the number is rejected.
   func allows(_ found: String?, _ key: String, whole: Bool) -> Bool {
     if let place = Self.integers.firstIndex(of: key) {
       return columns[whole ? place + Self.integers.count : place] == found ?? "-"
@@ -82,7 +82,7 @@ private struct Row: Sendable {
     case "double": return other[0] == found ?? "-"
     case "float": return other[1] == found ?? "-"
     default:
-      // A decimal that has no room for the digits is refused, never rounded.
+      // A decimal that cannot hold all digits is rejected, never rounded.
       let digits = String(other[2].dropFirst())
       return found == digits || found == nil && other[2].hasPrefix("?")
     }
@@ -93,7 +93,7 @@ private struct Row: Sendable {
 struct JSONNumberTableTests {
   private static let rows: [Row] = {
     let file = Repository.root.appending(path: "Fixtures/json/numbers.tsv")
-    // Without the table the test that counts its rows fails.
+    // Without the table, the test that counts its rows fails.
     let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
     return text.split(separator: "\n").map(Row.init)
   }()
@@ -112,7 +112,7 @@ struct JSONNumberTableTests {
     for row in Effort.sample(60, of: rows) {
       let number = quoted ? "\"\(row.text)\"" : row.text
       for key in Row.keys {
-        // A number that a field refuses is what the table says, too.
+        // The table also lists the numbers that a field rejects.
         let found = (try? read(Data("{\"\(key)\": \(number)}".utf8)))?.spelled
         #expect(row.allows(found, key, whole: whole), "\(name): \(key) of \(number) is \(found ?? "refused")")
       }
@@ -139,12 +139,12 @@ struct JSONNumberTableTests {
     check(Self.rows, whole: true, quoted: true, "lenient text") { try adapter.decode($0) }
   }
 
-  @Test("What is written is read again as the same number")
+  @Test("A written number is read again as the same number")
   func written() throws {
     let adapter = try JSONAdapter<Numbers>()
     for row in Effort.sample(60, of: Self.rows) {
       for key in Row.keys {
-        // What is refused is not written.
+        // A rejected number is not written.
         guard let numbers = try? adapter.decode(Data("{\"\(key)\": \(row.text)}".utf8)) else { continue }
         let spelled = numbers.spelled
         let again = try adapter.decode(adapter.encode(numbers)).spelled

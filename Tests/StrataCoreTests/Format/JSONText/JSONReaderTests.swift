@@ -122,7 +122,7 @@ struct JSONReaderTests {
       #expect(try read("\(bits)") == .integer(bits))
       let wide = WideInteger(isNegative: bits % 2 == 0, magnitude: UInt128(bits) << 64 | UInt128(random.next()))
       #expect(try JSONReader().read(JSONWriter().write(.wideInteger(wide))) == .wideInteger(wide))
-      // Short decimal fractions take the way without a conversion from text.
+      // Short decimal fractions are converted without the text conversion.
       let text = "\(random.next() % 1_000_000_000).\(random.next() % 1_000_000)e\(Int(random.next() % 44) - 22)"
       #expect(try read(text) == .double(try #require(Double(text))))
     }
@@ -155,13 +155,13 @@ struct JSONReaderTests {
     #expect(values?.count == 200)
     #expect(values?["k7"] == 207)
     #expect(values?.keys.first == "k0")
-    // Two spellings of one character are two keys, as their bytes are.
+    // Two spellings of a character have different bytes and are different keys.
     #expect(try read(#"{"é": 1, "e\u0301": 2}"#).objectValue?.entries.map(\.value) == [1, 2])
   }
 
   @Test("Keys that stand twice are found in objects of every size", arguments: 2...70)
   func keysStandingTwice(count: Int) throws {
-    // Keys of one length that differ in a byte or two, and their like with escapes and outside ASCII.
+    // Keys of equal length that differ in one or two bytes, also with escapes and non-ASCII characters.
     for style in ["a%02dbcdefgh%02d", "%d%d", "\\u0061%d.%d", "é%d.%d"] {
       let keys = (0..<count).map { String(format: style, $0 / 7, $0 % 7) }
       let members = keys.enumerated().map { "\"\($1)\": \($0)" }
@@ -265,7 +265,7 @@ struct JSONReaderTests {
     #expect(start.duration(to: .now) < .seconds(1))
   }
 
-  @Test("What is read can be compared, written and released", arguments: ["[", "{\"a\":"])
+  @Test("Read values can be compared, written and released", arguments: ["[", "{\"a\":"])
   func deepest(opening: String) throws {
     var reader = JSONReader()
     var writer = JSONWriter()
@@ -298,7 +298,7 @@ struct JSONReaderTests {
         _ = failure(Data(changed))
       }
     }
-    // A slice of data does not start at zero.
+    // The start index of a slice of data isn't zero.
     #expect(try JSONReader().read(Data(bytes).dropFirst(6).prefix(1) + Data("]".utf8)) == [])
   }
 }

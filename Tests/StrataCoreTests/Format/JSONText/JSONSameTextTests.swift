@@ -28,7 +28,7 @@ struct JSONSameTextTests {
 
   private func data(_ text: String) -> Data { Data(text.utf8) }
 
-  /// What each way of reading a text as one model makes of it.
+  /// The ways to read a text as one model.
   private func ways(_ text: String) -> [(String, () throws -> Outer)] {
     let adapter = adapter
     return [
@@ -87,7 +87,7 @@ struct JSONSameTextTests {
     #expect(error?.all.map(\.pathDescription) == ["id", "inner.name"])
   }
 
-  /// The input of an error; that of a transformer has the transformer's type.
+  /// The input of an error. Errors of transformers have the transformer's input type.
   private func refused(_ error: ArchiveError?) -> ArchiveValue? {
     error?.input as? ArchiveValue ?? (error?.input as? String).map { .string($0) }
   }
@@ -136,7 +136,7 @@ struct JSONSameTextTests {
     #expect(try JSONAdapter<ArchiveValue>().decode(data(text)).objectValue?.count == 2)
     let keyed = "{\"id\": 1, \"caf\u{E9}\": 1, \"cafe\u{301}\": 2}"
     for (name, read) in ways(keyed) { #expect(throws: Never.self, "\(name)") { try read() } }
-    // A dictionary of Swift's has one place for both.
+    // A Swift dictionary has only one place for both keys.
     for read in [
       { _ = try JSONReader().read([String: Int].self, from: data(text)) },
       { _ = try JSONAdapter<[String: Int]>().decode(data(text)) },

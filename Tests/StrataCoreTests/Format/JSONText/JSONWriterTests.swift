@@ -30,7 +30,6 @@ struct JSONWriterTests {
   func forms(value: ArchiveValue, expected: String) throws {
     #expect(try text(value) == expected)
     #expect(try text(.array([value])) == "[\(expected)]")
-    // All of it is JSON.
     _ = try JSONReader().read(Data(expected.utf8))
   }
 
@@ -64,7 +63,7 @@ struct JSONWriterTests {
   }
 
   @Test(
-    "What JSON cannot say is refused at its place",
+    "A value that JSON cannot represent is refused with its path",
     arguments: [
       .double(.nan), .double(.infinity), .float(-.infinity), .decimal(.nan),
       .date(.distantFuture + 1e12),
@@ -78,7 +77,7 @@ struct JSONWriterTests {
     #expect(error?.pathDescription == #"x[1].1.b[1]"#)
   }
 
-  // No argument of a test, since Foundation traps when it describes such a date.
+  // Not a test argument, because Foundation traps when it describes such a date.
   @Test("A date that is no date is refused")
   func noDate() {
     for interval in [Double.nan, .infinity, -.infinity, 1e300] {

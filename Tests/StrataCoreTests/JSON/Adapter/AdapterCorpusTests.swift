@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// A kind of document: the keys by which one is known, and how it is read and written again.
+/// A kind of document: the keys that identify it, and the functions that decode and encode it.
 private struct Kind: CustomTestStringConvertible, Sendable {
   let testDescription: String
   let folders: [String]
@@ -20,7 +20,7 @@ private struct Kind: CustomTestStringConvertible, Sendable {
       let adapter = try JSONAdapter<M>()
       let model = try adapter.decode(json)
       let written = try adapter.encodeValue(model, nulls: .omit)
-      // What is only read has to come from somewhere.
+      // Fields that are only read are taken from the document.
       let all = JSONMergePatch.apply(written, to: json)
       guard same(try adapter.decode(all), model) else { throw Difference.found }
       return written
@@ -34,7 +34,7 @@ private struct Kind: CustomTestStringConvertible, Sendable {
 
 private enum Difference: Error { case found }
 
-/// Every object in a document that has certain keys.
+/// Calls `found` for each object in a value that has certain keys.
 private func objects(in value: ArchiveValue, with keys: Set<String>, _ found: (ArchiveValue) throws -> Void) rethrows {
   switch value {
   case .object(let object):
@@ -45,8 +45,7 @@ private func objects(in value: ArchiveValue, with keys: Set<String>, _ found: (A
   }
 }
 
-/// Whether what was written says what was read: the same under every key that both have, and nothing but defaults
-/// where the document said nothing.
+/// Whether the written value is consistent with the document: equal at every key that both have, and a default at every other.
 private func isConsistent(_ written: ArchiveValue, _ read: ArchiveValue?) -> Bool {
   switch (written, read) {
   case (.object(let written), .object(let read)?):
@@ -138,7 +137,7 @@ struct MergeSequenceTests {
     } else if keys.isSuperset(of: ["login", "avatar_url"]) {
       try fold(GitHubUser.self, steps)
     } else {
-      // Projects, cards and gists have no model here: JSON as it is.
+      // Projects, cards and gists have no model here and are merged as JSON.
       try foldValues(steps)
     }
   }
@@ -147,13 +146,13 @@ struct MergeSequenceTests {
     let adapter = try JSONAdapter<M>()
     var model = try adapter.decode(steps[0])
     var said = try #require(steps[0].objectValue)
-    // The server's lists are whole.
+    // The server's lists are complete.
     let options = MergeOptions(unlisted: .remove)
     for step in steps.dropFirst() {
       let report = try adapter.merge(.json(step), into: &model, options: options)
       for entry in try #require(step.objectValue).entries { said[entry.key] = entry.value }
       #expect(try model == adapter.decode(.object(said)))
-      // The report tells of all that changed, and a second time nothing changes.
+      // The report lists every change, and a second merge changes nothing.
       #expect(try adapter.merge(.json(step), into: &model, options: options).isEmpty)
       #expect(Set(report.changedKeys).isSubset(of: report.mergedKeys))
     }

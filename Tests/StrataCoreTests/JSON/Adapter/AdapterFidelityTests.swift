@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// The object of the article on mapping with key-value coding: a boolean must stay one.
+/// The object of the article on mapping with key-value coding. A boolean must stay a boolean.
 @Model(version: 1)
 private struct Subject: Equatable {
   var canUpdate: Bool

@@ -5,7 +5,7 @@ func json(_ text: String) throws -> ArchiveValue { try JSONReader().read(Data(te
 
 func text(_ value: ArchiveValue) throws -> String { String(decoding: try JSONWriter().write(value), as: UTF8.self) }
 
-/// A person with everything that a simple mapping has: a rename, a nested path, a number that is text in JSON.
+/// A person with the elements of a simple mapping: a renamed key, a nested path and a number that is text in JSON.
 @Model(version: 1)
 struct Member: Equatable {
   @Field(json: "username") var name: String?
@@ -15,7 +15,7 @@ struct Member: Equatable {
 }
 
 extension ReversibleTransformer where Input == String, Output == Int {
-  /// A number that JSON holds as text.
+  /// A number that is text in JSON.
   static var digits: Self {
     Self(
       { text in
@@ -25,7 +25,7 @@ extension ReversibleTransformer where Input == String, Output == Int {
   }
 }
 
-/// A place, out of two paths.
+/// A place that is combined from two paths.
 struct Coordinate: Equatable, Sendable, Codable {
   var latitude: Double
   var longitude: Double

@@ -94,7 +94,7 @@ struct AdapterWritingTests {
     let plant = Plant(name: "x", note: "", child: nil)
     #expect(try text(adapter.encodeValue(plant)) == #"{"n":"x","a":{"b":{"c":null},"child":null}}"#)
     #expect(try text(adapter.encodeValue(plant, nulls: .omit)) == #"{"n":"x"}"#)
-    // An object that is there and has nothing to say is no container.
+    // An object without written fields creates no container.
     let child = Plant(name: "x", note: "", child: Branch())
     #expect(try text(adapter.encodeValue(child, nulls: .omit)) == #"{"n":"x","a":{"child":{"numbers":[]}}}"#)
   }
@@ -202,7 +202,7 @@ struct AdapterWritingTests {
       ArchiveValue.object(merged.unknownFields.object) == [
         "later": ["a": [1, .null]], "user": ["id": 3], "x": 4, "y": 5,
       ])
-    // Another adapter does not write them.
+    // Another adapter doesn't write them.
     #expect(try #require(adapter).encodeValue(ticket)["later"] == nil)
 
     let refusing = try JSONAdapter<Report>(unknownKeys: .refuse)

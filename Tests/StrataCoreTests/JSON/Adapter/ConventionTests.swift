@@ -21,7 +21,7 @@ private struct Reporter: Hashable {
   var joinedOn: Date?
 }
 
-/// Its fields declare a path, a transformer, both, or neither.
+/// A model whose fields declare a path, a transformer, both or neither.
 @Model(version: 1)
 private struct Visit: Codable, Equatable {
   var startedAt = Date(timeIntervalSince1970: 0)

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-// Models of real servers' documents, as an app would write them.
+// Models for documents of real servers, as an app would write them.
 
 @Model(version: 1)
 struct GitHubUser: Equatable {
@@ -47,7 +47,7 @@ struct GitHubIssue: Equatable {
   var id: Int
   var number: Int
   var title: String
-  /// Absent in the event of an issue that is unpinned.
+  /// Absent in the event of an unpinned issue.
   var state: IssueState?
   @Field(json: "state_reason") var stateReason: String?
   var body: String?
@@ -87,7 +87,7 @@ struct GitHubRepository: Equatable {
 }
 
 extension ReversibleTransformer where Input == ArchiveValue, Output == Date {
-  /// GitHub's push events have seconds where all others have text.
+  /// GitHub's push events contain seconds, and all other events text.
   static var dateOfEitherForm: Self {
     Self(
       { value in

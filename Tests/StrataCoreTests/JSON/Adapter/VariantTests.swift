@@ -152,7 +152,7 @@ struct VariantTests {
     #expect(archiveError { try payments.decode(json(#"{"kind": "new"}"#)) }?.code == .unknownCase)
   }
 
-  @Test("U-20: a cluster inside another one says itself what becomes of its tags")
+  @Test("U-20: a nested cluster determines itself how its unknown tags are handled")
   func unknownTagInside() throws {
     let document = try json(
       #"[{"type": "round", "kind": "circle"}, {"type": "x"}, {"type": "round", "kind": "oval"}, {"type": "blob"}]"#)
@@ -168,7 +168,7 @@ struct VariantTests {
     #expect(archiveError { try cluster(.skip, .fail).decodeArray(document) }?.codingPath == [.index(2)])
     #expect(archiveError { try cluster(.fail, .skip).decodeArray(document) }?.codingPath == [.index(1)])
     #expect(try cluster(.skip, .fallback("circle")).decodeArray(document).count == 3)
-    // Each of three clusters is asked.
+    // Three nested clusters, each of which applies its own setting.
     let wrapped = try json(#"[{"outer": "in", "type": "round", "kind": "oval"}, {"outer": "in", "type": "blob"}]"#)
     for unknown in [JSONCluster<any Shape>.Unknown.skip, .fail] {
       let inner = try cluster(unknown, .skip)
@@ -180,7 +180,7 @@ struct VariantTests {
     }
   }
 
-  @Test("What a cluster of a cluster writes is read again, whatever the places of the two tags")
+  @Test("The output of nested clusters is read again, wherever the two tags are")
   func nested() throws {
     for place in [Discriminator.key("kind"), .sibling("kind", content: "value"), .sibling("kind", content: "payload")] {
       let inner = try JSONCluster<any Shape>(by: place, .model("circle", JSONAdapter<Circle>()) { $0 })
@@ -229,7 +229,7 @@ struct VariantTests {
     #expect(archiveError { try creams.encode(IceCream()) }?.code == .notEncodable)
   }
 
-  /// A cluster with itself as a variant.
+  /// A cluster that contains itself as a variant.
   private static let looping: Result<JSONCluster<any Shape>, any Error> = Result {
     try JSONCluster<any Shape>(
       by: .key("type"), .cluster("group", try looping.get()), .model("circle", JSONAdapter<Circle>()) { $0 })
@@ -294,7 +294,7 @@ struct VariantTests {
     #expect(try adapter.encodeValue(delivery) == document)
   }
 
-  @Test("An enum that says nothing has its case as the only key; a tag for a case that is not there is a mistake")
+  @Test("An enum without a declaration has its case as the only key; a tag for a missing case is a mistake")
   func externalTags() throws {
     let adapter = try JSONAdapter<Untouched>()
     #expect(try text(adapter.encodeValue(.on(level: 2))) == #"{"on":{"level":2}}"#)

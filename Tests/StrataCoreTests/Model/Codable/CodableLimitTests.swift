@@ -4,10 +4,10 @@ import Testing
 
 @testable import StrataCore
 
-/// Codable types that are nested as deeply, or have as many keys, as archives hold; and bytes that would make work of that.
+/// Codable types at the limits of depth and number of keys, and bytes that would make them expensive to decode.
 @Suite("Codable limits")
 struct CodableLimitTests {
-  /// A chain of containers, the last of which is left empty.
+  /// A chain of containers. The last one is empty.
   struct Chain: Codable {
     enum Link: CaseIterable { case keyed, unkeyed, single, nested }
     enum Key: CodingKey { case next }
@@ -66,7 +66,7 @@ struct CodableLimitTests {
     }
   }
 
-  /// Reads its keys in an order of its own.
+  /// Decodes its keys in a different order.
   struct Reader: Decodable {
     var found: [Int?] = []
 
@@ -83,7 +83,7 @@ struct CodableLimitTests {
     arguments: Effort.isLong ? [0, 1, 2, 31, 127, 128, 129, 5000, 10_000] : [0, 1, 2, 31, 127, 128, 129, 500],
     [false, true])
   func keys(count: Int, hasOthers: Bool) throws {
-    // Not known to archives, so that keys are found as in any type.
+    // A type without a coding of its own in archives, so that keys are found as in any Codable type.
     struct Number: Codable { var value: Int }
     var dictionary = Dictionary(uniqueKeysWithValues: (0..<count).map { ("key \($0)", Number(value: $0)) })
     if hasOthers { dictionary["e\u{301}"] = Number(value: 1) }
@@ -103,7 +103,7 @@ struct CodableLimitTests {
   @Test("A text that is in a value again and again is written each time, as by way of values", .tags(.long))
   func sharedTexts() throws {
     struct Line: Codable { var text: String }
-    // So long that none refers to another, and more than what is written without a look at what is shared.
+    // Texts too long for references to each other, and larger in total than the size up to which shared parts are ignored.
     let lines = Array(
       repeating: Line(text: String(repeating: "long ", count: 30_000)), count: Effort.rounds(20, long: 600))
     let encoder = ArchiveEncoder(compression: .none)
@@ -118,7 +118,7 @@ struct CodableLimitTests {
     }
   }
 
-  /// Tries at each level whether all inside is something else.
+  /// Tries several types at each level.
   indirect enum Guess: Decodable {
     case numbers([String: Int])
     case texts([String])

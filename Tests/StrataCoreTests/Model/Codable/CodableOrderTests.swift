@@ -4,12 +4,12 @@ import Testing
 
 @testable import StrataCore
 
-/// Sets and dictionaries of Codable elements, whose order of iteration depends on where they lie in memory.
+/// Sets and dictionaries of Codable elements, whose iteration order depends on their memory addresses.
 @Suite("Codable sets and dictionaries have one order")
 struct CodableOrderTests {
   private struct Name: Codable, Hashable { var name: String }
 
-  /// The archives of many equal values that live at the same time, so that no two have one order of iteration.
+  /// The archives of many equal values that exist at the same time, so that their iteration orders differ.
   private static func archives<T: Codable>(_ make: () -> T) throws -> Set<Data> {
     let values = (0..<200).map { _ in make() }
     return Set(try values.map { try ArchiveEncoder(compression: .none).encode($0) })
@@ -36,7 +36,7 @@ struct CodableOrderTests {
     #expect(try Self.archives { CodableBox(value: [[set()]: 1]) }.count == 1)
   }
 
-  /// Encodes elements of its own, and then a dictionary or a set in their place.
+  /// Encodes its own elements, and then a dictionary or a set in their place.
   private struct Twice<Value: Codable>: Codable {
     var first: [Name]
     var value: Value

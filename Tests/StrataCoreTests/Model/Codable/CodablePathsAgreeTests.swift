@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// The coder of Codable types, compared with a simpler one.
+/// Compares the coder for Codable types with a simpler one.
 @Suite("Codable paths agree")
 struct CodablePathsAgreeTests {
   private static let encoder = ArchiveEncoder(compression: .none)
@@ -36,7 +36,7 @@ struct CodablePathsAgreeTests {
     #expect(encoded > rounds * 3 / 5)
   }
 
-  /// Notes of what a probe finds in a body.
+  /// The log of a probe that decodes a body.
   private static func notes(
     _ body: [UInt8], _ seed: UInt64, _ decoder: ArchiveDecoder,
     _ decode: (CodableProbe.Type, [UInt8], ArchiveDecoder) throws -> CodableProbe
@@ -88,7 +88,7 @@ struct CodablePathsAgreeTests {
     }
   }
 
-  /// A model with a field that is only Codable between others, whose texts refer to each other.
+  /// A model with a Codable field between other fields, whose texts refer to each other.
   struct Album: VersionedModel, Equatable {
     struct Track: Codable, Equatable, Sendable {
       var title: String

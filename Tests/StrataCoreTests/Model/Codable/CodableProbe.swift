@@ -3,9 +3,9 @@ import StrataTestSupport
 
 @testable import StrataCore
 
-/// Decodes itself by calls that a seed chooses, and notes what came of each.
+/// Decodes itself with calls that a seed chooses, and logs the result of each.
 struct CodableProbe: Decodable {
-  /// What the calls are chosen by, and how many there may be.
+  /// The source of the choices, and the number of calls that are left.
   final class Dice: @unchecked Sendable {
     var random: SeededRandom
     var calls = 400
@@ -29,7 +29,7 @@ struct CodableProbe: Decodable {
       default: note("\(CodableOutcome { Self.read(try decoder.singleValueContainer()) })")
       }
     }
-    // Where the type itself refuses, all around it does.
+    // An error of the type itself also fails the types around it.
     if dice.below(12) == 0 { throw CodableScript.Refusal() }
     if dice.below(20) == 0 { _ = try decoder.singleValueContainer().decode(Int.self) }
   }
@@ -107,7 +107,7 @@ struct CodableProbe: Decodable {
     return notes
   }
 
-  /// A type that is decoded.
+  /// A decoded type.
   private struct Kind: Sendable {
     let keyed: @Sendable (KeyedDecodingContainer<ScriptKey>, ScriptKey) -> CodableOutcome
     let unkeyed: @Sendable (inout any UnkeyedDecodingContainer) -> CodableOutcome
@@ -119,7 +119,7 @@ struct CodableProbe: Decodable {
       single = { container in CodableOutcome({ try container.decode(T.self) }, describing: Self.text) }
     }
 
-    /// Without the order of hashes.
+    /// The value as text without the order of hashes.
     private static func text<T>(_ value: T) -> String {
       if let value = value as? any Encodable, let plain = try? ValueWay.value(of: value) { return "\(plain)" }
       return "\(value)"

@@ -3,7 +3,7 @@ import StrataTestSupport
 
 @testable import StrataCore
 
-/// A key of any text, or of a number.
+/// A key that is any text or a number.
 struct ScriptKey: CodingKey, Hashable {
   let stringValue: String
   let intValue: Int?
@@ -18,7 +18,7 @@ struct ScriptKey: CodingKey, Hashable {
     self.intValue = intValue
   }
 
-  /// Few, so that they occur twice, with spellings that Swift calls equal and with long ones.
+  /// Few keys, so that some occur twice. They include equivalent spellings and long keys.
   static let all =
     ["a", "b", "id", "title", "super", "", "\u{E9}", "e\u{301}", "K", "\u{212A}", "profile_image_url_of_the_author"].map
   {
@@ -26,7 +26,7 @@ struct ScriptKey: CodingKey, Hashable {
   } + [ScriptKey(intValue: 3), ScriptKey(intValue: 7)]
 }
 
-/// Encodes itself by calls that a seed chooses: containers of all kinds, filled in any order, begun twice or left alone.
+/// Encodes itself with calls that a seed chooses: containers of all kinds, filled in any order, requested twice or left empty.
 struct CodableScript: Encodable {
   let seed: UInt64
   var depth = 0
@@ -60,7 +60,7 @@ struct CodableScript: Encodable {
       if random.isOnce(in: 4) { try container.encodeNil() }
       if depth < 5, random.isOnce(in: 2) { return try container.encode(child(&random)) }
       try ScriptValue.random(&random) { try container.encode($0) }
-    // Nothing at all.
+    // Encodes nothing.
     default: return
     }
   }
@@ -80,7 +80,7 @@ struct CodableScript: Encodable {
       case 6: try container.encodeIfPresent(random.isOnce(in: 2) ? 7 : nil, forKey: key)
       case 7: try container.encode("\(container.codingPath.map(\.stringValue))", forKey: key)
       case 8 where random.isOnce(in: 6):
-        // Somebody who goes on after a failure.
+        // Continues after an error.
         do { try container.encode(Failing(), forKey: key) } catch is Refusal {}
       case 9 where random.isOnce(in: 40): throw Refusal()
       case 9 where random.isOnce(in: 20):
@@ -115,7 +115,7 @@ struct CodableScript: Encodable {
     for var container in arrays where !random.isOnce(in: 4) { try inner.fill(&container, &random) }
   }
 
-  /// Encodes half of itself.
+  /// Encodes a part of itself and throws.
   private struct Failing: Encodable {
     func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: ScriptKey.self)
@@ -125,7 +125,7 @@ struct CodableScript: Encodable {
   }
 }
 
-/// Values of many types, known to archives and not.
+/// Values of many types, with and without a coding of their own in archives.
 enum ScriptValue {
   enum Mood: String, Codable, CaseIterable { case good, bad }
   enum Shape: Codable, Hashable {
@@ -157,7 +157,6 @@ enum ScriptValue {
     }
   }
 
-  /// A model.
   struct Place: DescribedModel, Codable, Hashable {
     var name: String
     var notes: [String] = []
@@ -166,7 +165,7 @@ enum ScriptValue {
       Place.self, version: 3, Field("name", \.name), Field("notes", \.notes), Field("inside", \.inside),
       make: { Place(name: $0, notes: $1, inside: $2) })
   }
-  /// Any value that archives hold.
+  /// Any value that an archive can contain.
   struct Untyped: Archivable, Codable {
     var value: ArchiveValue
     init(value: ArchiveValue) { self.value = value }
@@ -175,7 +174,7 @@ enum ScriptValue {
     func write(to writer: inout ArchiveWriter) throws { try writer.write(value) }
     static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Untyped { Untyped(value: value) }
   }
-  /// What archives know of a class that they do not know.
+  /// A class without a coding of its own in archives, and a subclass with one.
   class Unknown: Encodable { func encode(to encoder: any Encoder) throws {} }
   final class Known: Unknown, Archivable {
     func write(to writer: inout ArchiveWriter) throws { writer.write("known") }

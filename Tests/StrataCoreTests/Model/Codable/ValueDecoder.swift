@@ -1,6 +1,6 @@
 @testable import StrataCore
 
-/// Lets a Codable type decode itself from a value: like the decoder of the library, but plainly.
+/// Decodes a Codable type from a value, like the library's decoder but in a simple way.
 struct ValueDecoder: Decoder {
   let value: ArchiveValue
   let codingPath: [any CodingKey]

@@ -1,12 +1,12 @@
 @testable import StrataCore
 
-/// Turns what a Codable type encodes into a value: like the encoder of the library, but plainly, with a node for each place.
+/// Encodes a Codable type as a value, like the library's encoder but in a simple way, with a node per place.
 struct ValueEncoder: Encoder {
   let node: Node
   let codingPath: [any CodingKey]
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  /// A place that a container fills: several containers for one place share it.
+  /// A place that a container fills. Several containers for one place share it.
   final class Node {
     enum Content {
       case empty
@@ -152,14 +152,14 @@ struct ValueEncoder: Encoder {
   }
 }
 
-/// What encodes its elements in the order of their hashes, which changes from run to run.
+/// A type that encodes its elements in the order of their hashes, which differs between runs.
 private protocol HashOrdered { static var hasPairs: Bool { get } }
 extension Set: HashOrdered { static var hasPairs: Bool { false } }
 extension Dictionary: HashOrdered { static var hasPairs: Bool { true } }
 
 extension CanonicalOrder {
-  /// What a set or a dictionary encoded, in an order of its own: keys and elements by their encoded bytes. A dictionary
-  /// whose keys are no strings encodes an array of keys and values in turn.
+  /// The encoded set or dictionary, sorted by the encoded bytes of keys and elements. A dictionary whose keys aren't strings
+  /// encodes an array of alternating keys and values.
   fileprivate static func sorted(hashed value: ArchiveValue, pairs: Bool) throws -> ArchiveValue {
     switch value {
     case .object(let object):

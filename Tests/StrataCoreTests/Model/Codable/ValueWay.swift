@@ -2,7 +2,7 @@ import Foundation
 
 @testable import StrataCore
 
-/// Encodes and decodes Codable types with a slow and simple coder, to compare the library with it.
+/// Encodes and decodes Codable types with a slow and simple coder, for comparison with the library.
 enum ValueWay {
   static func encode<T: Encodable>(_ value: T, with encoder: ArchiveEncoder) throws -> Data {
     let content = try self.value(of: value)
@@ -28,7 +28,7 @@ enum ValueWay {
     }
   }
 
-  /// What the library does with the same body.
+  /// Decodes the same body with the library.
   static func decodeDirectly<T: Decodable>(
     _ type: T.Type, from body: [UInt8], with decoder: ArchiveDecoder
   ) throws -> T {
@@ -36,7 +36,7 @@ enum ValueWay {
     return try decoder.decode(body.bytes, fileSize: body.count, &report) { try $0.readCodable(type) }
   }
 
-  /// The body of an archive that was written without compression.
+  /// The body of an uncompressed archive.
   static func body(of archive: Data) throws -> [UInt8] {
     try ArchiveDecoder().withBody(of: archive, newestVersion: nil) { _, body in
       (0..<body.byteCount).map { body.unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
@@ -44,7 +44,7 @@ enum ValueWay {
   }
 }
 
-/// What came of something, for comparison: the result, or all that an error says.
+/// A result for comparison: the value or the complete error.
 enum CodableOutcome: Equatable, CustomStringConvertible {
   case result(String)
   case failure(String)

@@ -25,7 +25,7 @@ private struct Pier: Equatable {
 struct LeadingDefinitionTests {
   private static let decoder = ArchiveDecoder()
 
-  /// The value of a body by way of an untyped value, which parses every definition.
+  /// Decodes a body through an untyped value, which parses every definition.
   private static func parsed<T: Archivable>(_ type: T.Type, _ body: [UInt8]) throws -> T {
     let context = DecodingContext()
     var reader = ArchiveReader(body.bytes, context: context)
@@ -57,7 +57,7 @@ struct LeadingDefinitionTests {
 
   @Test("Other numbers, longer heads and other definitions are parsed")
   func otherForms() throws {
-    // Nothing refers to the mark, which one of the bodies has with other bytes.
+    // Nothing refers to the mark, so it may have different bytes.
     let berth = Berth(marks: ["id", "name", "draught"])
     let body = Array(try ArchiveEncoder().encodeBody(berth))
     let others = [
@@ -72,7 +72,7 @@ struct LeadingDefinitionTests {
       #expect(try Self.decoder.decodeBody(Berth.self, from: Data(other)) == berth)
       #expect(try Self.parsed(Berth.self, other) == berth)
     }
-    // One byte of each key, of the type name and of the version.
+    // One changed byte in each key, in the type name and in the version.
     for (key, name) in zip(["id", "name", "draught", "Berth@3"], ["ie", "nome", "draughs", "Berth@2"]) {
       let other = try Self.replacing(Self.text(key), with: Self.text(name), in: body)
       let isRead = (try? Self.decoder.decodeBody(Berth.self, from: Data(other))) != nil
@@ -113,7 +113,7 @@ struct LeadingDefinitionTests {
   @Test("A body without references reads as one with them", arguments: 0..<40 as Range<UInt64>)
   func withoutReferences(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
-    // Strings that differ, and one that comes twice in every other body.
+    // Distinct strings, and in every other body a duplicate.
     var texts = (0..<random.below(60)).map { "text \($0) \(random.below(1000))" }
     if seed.isMultiple(of: 2), let first = texts.first { texts.append(first) }
     let uuids = (0..<random.below(4)).map { UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, UInt8($0))) }

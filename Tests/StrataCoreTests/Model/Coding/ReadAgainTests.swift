@@ -18,7 +18,7 @@ private struct Doc: DescribedModel, Equatable {
     make: { Doc(states: $0, tones: $1, title: $2, subtitle: $3) })
 }
 
-/// The same model with more cases. Its keys and its version are the same, so that its fields are read one after another.
+/// The same model with more cases. Its keys and version are equal, so its fields are read in order.
 private struct LaterDoc: DescribedModel {
   var states: [[LaterState]] = []
   var tones: [LaterTone] = []

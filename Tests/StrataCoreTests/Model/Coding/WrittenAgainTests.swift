@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-@Suite("What is written is read again")
+@Suite("Written values are read again")
 struct WrittenAgainTests {
   @Model(version: 1)
   enum Filter: Equatable {
@@ -135,7 +135,7 @@ struct WrittenAgainTests {
     required init() {}
   }
 
-  /// A class without a description of its own.
+  /// A class without its own field description.
   final class Cat: Animal {
     var lives = 9
   }
@@ -170,7 +170,7 @@ struct WrittenAgainTests {
     let before = target
     #expect(throws: ArchiveError.self) { try target.mergeValues(fromJSON: Data(#"{"name": "Tom"}"#.utf8)) }
     #expect(target === before && cat.name == "" && cat.lives == 3)
-    // The superclass itself has a description.
+    // The superclass has a field description.
     #expect(try ArchiveDecoder().decode(Animal.self, from: ArchiveEncoder().encode(Animal())).name == "")
   }
 

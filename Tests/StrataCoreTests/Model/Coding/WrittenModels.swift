@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import StrataTestSupport
 
-/// A model of which there are random ones.
+/// A model with random instances.
 protocol RandomModel: VersionedModel {
   static func random(_ random: inout WrittenRandom) -> Self
 }
@@ -147,7 +147,7 @@ struct WrittenPack<A: Archivable, B: Archivable> {
   var second: [B]
 }
 
-/// By hand, a line a field.
+/// A model with handwritten fields, one per line.
 struct WrittenByLine: DescribedModel, RandomModel {
   var choice: WrittenChoice
   var marks: [WrittenMark: WrittenChoice]
@@ -162,7 +162,7 @@ struct WrittenByLine: DescribedModel, RandomModel {
   }
 }
 
-/// Objects that are shared and refer to each other in cycles.
+/// Objects that are shared and form cycles.
 @Model(version: 1)
 class WrittenKnot: RandomModel, Hashable {
   var name = ""

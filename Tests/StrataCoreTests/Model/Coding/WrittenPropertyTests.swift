@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Everything that is written is read again")
 struct WrittenPropertyTests {
-  /// What a value is, whatever its numbers are equal to: its archive.
+  /// The archive of a value, which distinguishes numbers that are equal.
   private func form<T: Archivable>(_ value: T) throws -> Data { try ArchiveEncoder().encodeBody(value) }
 
   private func check<M: RandomModel>(_ type: M.Type, _ seed: UInt64) throws {
@@ -15,7 +15,7 @@ struct WrittenPropertyTests {
     let decoder = ArchiveDecoder(subclasses: [WrittenLoop.self])
     let body: Data
     do { body = try form(model) } catch let error as ArchiveError {
-      // What cannot be archived says so; nothing is in between.
+      // A value that cannot be archived throws this error and no other.
       #expect(error.code == .notEncodable, "\(error) (\(comment))")
       return
     }
@@ -37,7 +37,7 @@ struct WrittenPropertyTests {
       guard case .record(let record) = value else { return try decoder.decode(M.self, from: data) }
       return try decoder.decode(M.self, from: ArchiveEncoder().encode(record))
     }
-    // What a form cannot hold is an error when it is written, and never one when it is read.
+    // A value that a format cannot hold throws when it is written, never when it is read.
     func writes<T>(_ write: () throws -> T) -> T? {
       do { return try write() } catch {
         let code = (error as? ArchiveError)?.code
@@ -58,7 +58,7 @@ struct WrittenPropertyTests {
     if !M.schema.isEnum, let dictionary = writes({ try model.dictionaryValue }), !M.schema.isClass {
       same("dictionary") { try M(dictionary: dictionary) }
     }
-    // The copy of an object leads to the same objects, and back to the original.
+    // The copy of an object shares the objects that the original refers to, which may refer back to the original.
     if !M.schema.isClass { same("copy") { try model.copy() } }
   }
 

@@ -2,10 +2,10 @@ import Foundation
 import Strata
 import StrataTestSupport
 
-/// Random values of every kind: nothing, empty, extreme, odd and ordinary.
+/// Random values of every kind: empty, extreme, unusual and ordinary.
 struct WrittenRandom: RandomNumberGenerator {
   private var random: SeededRandom
-  /// How many models may still be made, so that nesting ends.
+  /// The number of models that may still be created, so that nesting ends.
   var rest = 12
 
   init(seed: UInt64) { random = SeededRandom(seed: seed) }
@@ -80,7 +80,7 @@ struct WrittenRandom: RandomNumberGenerator {
     Dictionary(array { (key(&$0), value(&$0)) }) { first, _ in first }
   }
 
-  /// A model inside another, until there are enough.
+  /// Creates a nested model, unless there are enough.
   mutating func inside<T>(_ make: (inout Self) -> T) -> T? {
     guard rest > 0, !isOnce(in: 3) else { return nil }
     rest -= 1

@@ -13,7 +13,7 @@ private final class Node: DescribedModel {
     make: { Node($0, $1, $2) })
 }
 
-/// Objects that lead on through sets.
+/// Objects that refer to others through sets.
 private final class Ring: DescribedModel, Hashable {
   let id: Int
   var next: Set<Ring>
@@ -52,16 +52,16 @@ private struct Post: DescribedModel {
     make: { Post(id: $0, author: $1) })
 }
 
-@Suite("Objects that many paths lead to, written where nothing can be shared")
+@Suite("Objects with many paths to them, written in formats without sharing")
 struct DiamondWritingTests {
-  /// Each object refers to the next one twice, so that the last is on 2^199 paths.
+  /// Each object refers to the next one twice, so the last one has 2^199 paths.
   private static func diamonds(_ count: Int = 200) -> Node? {
     var node: Node?
     for id in (1...count).reversed() { node = Node(id, node, node) }
     return node
   }
 
-  /// Each object holds a set of the two next ones.
+  /// Each object refers to a set of the two next ones.
   private static func circles(_ count: Int = 100) throws -> Ring {
     var row: [Ring] = []
     for id in (1...count).reversed() { row = [Ring(2 * id, Set(row)), Ring(2 * id + 1, Set(row))] }
@@ -91,7 +91,7 @@ struct DiamondWritingTests {
   ]
 
   @Test(
-    "What would be endless is refused", .tags(.long), .timeLimit(.minutes(10)),
+    "Endless output is refused", .tags(.long), .timeLimit(.minutes(10)),
     arguments: Effort.sample(1, of: ways.indices))
   func refused(way: Int) throws {
     let node = try #require(Self.diamonds())
@@ -99,7 +99,7 @@ struct DiamondWritingTests {
     #expect(error?.code == .limitExceeded)
   }
 
-  @Test("What knows objects by their identity takes time by their number", .timeLimit(.minutes(10)))
+  @Test("Formats with identity take time linear in the number of objects", .timeLimit(.minutes(10)))
   func known() throws {
     let node = try #require(Self.diamonds())
     let copy = try node.copy()

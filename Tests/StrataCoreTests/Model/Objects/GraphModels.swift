@@ -9,8 +9,8 @@ final class Link {
 
   init(_ value: Int) { self.value = value }
 
-  /// A list of the numbers from 0, linked in both directions. The nodes are returned too, since the list is too long to
-  /// be released link by link.
+  /// A list of the numbers from 0, linked in both directions. Also returns the nodes, because releasing a long list recursively
+  /// would overflow the stack.
   static func list(_ count: Int) -> (head: Link, all: [Link]) {
     let all = (0..<count).map { Link($0) }
     for place in all.indices.dropFirst() {
@@ -20,14 +20,14 @@ final class Link {
     return (all[0], all)
   }
 
-  /// Every node from here on, for the same reason.
+  /// All nodes from this one on, so that they can be released one by one.
   var rest: [Link] {
     var result = [self]
     while let next = result[result.count - 1].next { result.append(next) }
     return result
   }
 
-  /// Lets go of the nodes one by one.
+  /// Releases the nodes one by one.
   static func cut(_ links: [Link]) { for link in links { link.next = nil } }
 }
 
@@ -54,7 +54,6 @@ final class File {
   init(title: String) { self.title = title }
 }
 
-/// A value that holds an object.
 @Model(version: 1)
 struct Wrapping {
   var file: File?

@@ -88,7 +88,7 @@ import Testing
 
   @Test("X-33: the fields of a cycle that are read again count as steps, and not as values once more")
   func budgetOfCycle() throws {
-    /// The least limit with which an archive opens.
+    /// The smallest limit under which an archive can be decoded.
     func leastValues(_ ring: Ring) throws -> Int {
       let data = try ArchiveEncoder().encode(ring)
       var (low, high) = (0, 10_000)
@@ -128,7 +128,7 @@ import Testing
     #expect(zip(copies, all).allSatisfy { $0.value == $1.value })
     #expect(zip(copies.dropFirst(), copies).allSatisfy { $0.previous === $1 })
     #expect(copies[0].previous == nil)
-    // From its end, where each object is read after those that refer to it.
+    // The last node as the root, so that each object is read after those that refer to it.
     let tail = all[all.count - 1]
     #expect(try archived(tail).value == tail.value)
     #expect(throws: (any Error).self) { try ArchiveDecoder().decode(Link.self, from: data.dropLast(9)) }

@@ -119,7 +119,7 @@ private final class WrittenGarage: DescribedModel {
       #expect(throws: ArchiveError.self) { try vehicle.validated() }
       var same = vehicle
       #expect(throws: ArchiveError.self) { try same.validate() }
-      // What a rule of the superclass replaced is as it was where one of the subclass fails.
+      // If a rule of the subclass fails, the replacements by the superclass's rules are undone.
       #expect(same === vehicle && vehicle.name == name && !vehicle.isValid)
     }
     var car: WrittenVehicle = WrittenCar(name: "MINI", doors: 3)

@@ -22,7 +22,7 @@ extension Folder: FieldEquatable {}
     #expect(first[0].hashValue == same[0].hashValue)
     #expect(first[0] != other[0])
     #expect(first[0] != first[1])
-    // Two ways round the same ring look the same from inside.
+    // Rings of different lengths with equal nodes cannot be distinguished from the inside.
     #expect(ring(["a", "a"])[0] == ring(["a", "a", "a"])[0])
     for city in first + same + other { city.referenced = [] }
   }
@@ -100,7 +100,7 @@ extension Folder: FieldEquatable {}
     source.files = [file, File(title: "y")]
     let report = try folder.mergeValues(from: source)
     #expect(report.changedKeys == ["files"])
-    // What is new here is a copy: the source stays its own.
+    // A new object is copied; the source keeps its own.
     #expect(folder.files[0] === file && folder.files[1] !== source.files[1] && folder.files[1].title == "y")
     let again = try folder.mergeValues(from: source)
     print(again.table(showsValues: true), again)

@@ -10,7 +10,7 @@ struct SharingTests {
   }
 
   @Test(
-    "X-7: shared values that stand for millions are refused, and memory does not follow them", .tags(.long),
+    "X-7: shared values that expand to millions are refused, and memory does not grow with them", .tags(.long),
     .longRunsOnly)
   func values() throws {
     var objects: [ArchiveValue] = [.array((0..<100).map { .int($0) })]
@@ -18,7 +18,7 @@ struct SharingTests {
     let data = try archive(objects, root: .reference(4))
     #expect(data.count < 1000)
     #expect(archiveError { _ = try ArchiveDecoder().decode(ArchiveValue.self, from: data) }?.limit == .count)
-    // Structures that were written as objects, as keyed archives have them.
+    // Structures that are stored as objects, as in keyed archives.
     func form(_ children: [ArchiveValue]) -> ArchiveValue {
       .record(ModelRecord(typeName: "Form", modelVersion: 1, fields: [("c", .array(children))]))
     }

@@ -3,8 +3,8 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// What no decoder could read is not written.
-@Suite("Subclasses that nobody names")
+/// Subclasses that no decoder could read are not written.
+@Suite("Unregistered subclasses")
 struct UnnamedSubclassTests {
   @Model(version: 1, name: "UnnamedHull")
   class Hull {
@@ -47,7 +47,7 @@ struct UnnamedSubclassTests {
     let data = try ArchiveEncoder(subclasses: [Raft.self]).encode(Port(hulls: [Raft(name: "b")]))
     let copy = try ArchiveDecoder(subclasses: [Raft.self]).decode(Port.self, from: data)
     #expect(copy.hulls.first is Raft && copy.hulls.first?.name == "b")
-    // The class itself is the root, so that a decoder knows it.
+    // The class itself is the root, so a decoder knows it.
     let alone = try ArchiveEncoder().encode(Raft(name: "d"))
     #expect(try ArchiveDecoder().decode(Raft.self, from: alone).name == "d")
   }
