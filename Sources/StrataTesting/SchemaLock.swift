@@ -31,6 +31,10 @@ public struct SchemaLock: Sendable {
     self.records = records ?? (ProcessInfo.processInfo.environment["STRATA_RECORD"] == "1")
   }
 
+  package init(_ models: [any VersionedModel.Type], folder: URL, records: Bool) {
+    (self.models, self.folder, self.records) = (models, folder, records)
+  }
+
   /// Compares the models with their recorded shapes, and opens the golden archive of each recorded version.
   ///
   /// - Throws: ``SchemaLockError`` with every problem; an error of Foundation if the folder cannot be read or written.

@@ -1,21 +1,25 @@
 internal import StrataCore
 
-/// The results of `verify`, as lines of text or as JSON.
-struct VerifyReport {
+/// The results of `verify` or `upgrade`, as lines of text or as JSON.
+struct FileReport {
   /// The maximum width to which a column is padded. A longer cell shifts only its own line.
   private static let mostColumns = 60
 
-  private(set) var results: [VerifyResult] = []
+  /// The outcomes that the command has, in the order of their counts.
+  let outcomes: [FileResult.Outcome]
+  private(set) var results: [FileResult] = []
 
-  mutating func add(_ result: VerifyResult) { results.append(result) }
+  init(_ outcomes: [FileResult.Outcome]) { self.outcomes = outcomes }
+
+  mutating func add(_ result: FileResult) { results.append(result) }
 
   var hasFailed: Bool { results.contains { $0.outcome.isFailure } }
 
-  private func shown(_ isQuiet: Bool) -> [VerifyResult] {
+  private func shown(_ isQuiet: Bool) -> [FileResult] {
     isQuiet ? results.filter { $0.outcome.isFailure } : results
   }
 
-  private func count(_ outcome: VerifyResult.Outcome) -> Int { results.count { $0.outcome == outcome } }
+  private func count(_ outcome: FileResult.Outcome) -> Int { results.count { $0.outcome == outcome } }
 
   /// One line per file in aligned columns, and a line of counts for several files unless quiet.
   ///
@@ -39,6 +43,7 @@ struct VerifyReport {
           content.name.onOneLine.padded(to: names), content.count.counted(content.noun).indented(to: counts),
           content.size.counted("byte").indented(to: sizes),
         ]
+        cells += content.losses.map(\.onOneLine)
       } else {
         cells.append(result.message ?? "")
       }
@@ -48,7 +53,7 @@ struct VerifyReport {
   }
 
   private func summary(_ paint: (String, Ink?) -> String) -> String {
-    let counts = VerifyResult.Outcome.allCases.compactMap { outcome in
+    let counts = outcomes.compactMap { outcome in
       let count = count(outcome)
       return count == 0 ? nil : paint("\(count.grouped) \(outcome.rawValue)", outcome.ink)
     }
@@ -59,7 +64,7 @@ struct VerifyReport {
     [
       "files": .array(shown(isQuiet).map(\.json)),
       "counts": .object(
-        ArchiveObject(VerifyResult.Outcome.allCases.map { .init(key: $0.rawValue, value: .integer(count($0))) })),
+        ArchiveObject(outcomes.map { .init(key: $0.rawValue, value: .integer(count($0))) })),
     ]
   }
 }
