@@ -80,10 +80,10 @@ package struct RecordedSchema: Codable, Equatable {
   }
 
   /// - Throws: a `DecodingError` if it is no recorded schema.
-  init(json: Data) throws { self = try JSONDecoder().decode(Self.self, from: json) }
+  package init(json: Data) throws { self = try JSONDecoder().decode(Self.self, from: json) }
 
   /// The schema as a file, with its checksum. One line for each key, so that a merge of two branches shows what both changed.
-  func json() throws -> Data {
+  package func json() throws -> Data {
     var schema = self
     schema.checksum = try contentChecksum()
     return try schema.text(isPretty: true) + Data("\n".utf8)

@@ -13,7 +13,18 @@ struct FileReport {
 
   mutating func add(_ result: FileResult) { results.append(result) }
 
-  var hasFailed: Bool { results.contains { $0.outcome.isFailure } }
+  /// Prints the report.
+  ///
+  /// - Returns: the exit code.
+  func show(asJSON: Bool, isQuiet: Bool, _ console: Console) throws -> Int32 {
+    console.clearProgress()
+    if asJSON {
+      try console.write(json(isQuiet: isQuiet).jsonText())
+    } else {
+      try console.lines(lines(isQuiet: isQuiet, console.paint))
+    }
+    return results.contains { $0.outcome.isFailure } ? 1 : 0
+  }
 
   private func shown(_ isQuiet: Bool) -> [FileResult] {
     isQuiet ? results.filter { $0.outcome.isFailure } : results
@@ -24,7 +35,7 @@ struct FileReport {
   /// One line per file in aligned columns, and a line of counts for several files unless quiet.
   ///
   /// - Parameter isQuiet: whether only failures are shown.
-  func lines(isQuiet: Bool, _ paint: (String, Ink?) -> String) -> [String] {
+  private func lines(isQuiet: Bool, _ paint: (String, Ink?) -> String) -> [String] {
     let results = shown(isQuiet)
     func widest(_ texts: [String]) -> Int { min(texts.map(\.terminalWidth).max() ?? 0, Self.mostColumns) }
     let contents = results.compactMap(\.content)
@@ -60,7 +71,7 @@ struct FileReport {
     return results.count.counted("file") + ": " + counts.joined(separator: ", ")
   }
 
-  func json(isQuiet: Bool) -> ArchiveValue {
+  private func json(isQuiet: Bool) -> ArchiveValue {
     [
       "files": .array(shown(isQuiet).map(\.json)),
       "counts": .object(

@@ -35,12 +35,7 @@ struct FileResult {
     }
 
     /// Whether the command fails because of this outcome.
-    var isFailure: Bool {
-      switch self {
-      case .intact, .upgraded, .current, .other: false
-      case .damaged, .refused, .missing, .unreadable, .unsupported, .unknown, .exists: true
-      }
-    }
+    var isFailure: Bool { ink != .green && ink != .dim }
   }
 
   /// The content of an intact file.

@@ -78,10 +78,8 @@ package struct ToolModels: Sendable {
       }
     }
     return try ToolError.at(file.path) {
-      guard try file.stamp().kind != .single, let model = type.type as? any VersionedModel.Type else {
-        return try value(type.type)
-      }
-      return try models(model)
+      if let model = try Self.element(of: file, type) { return try models(model) }
+      return try value(type.type)
     }
   }
 
@@ -89,40 +87,36 @@ package struct ToolModels: Sendable {
   ///
   /// - Returns: the number of values, the report of decoding them, and whether the archive was older.
   func upgrade(
-    _ file: InputFile, to output: DataFile, limits: ArchiveLimits
+    _ file: InputFile, as type: ArchivedType, to output: DataFile, limits: ArchiveLimits
   ) throws -> (count: UInt64, report: DecodingReport, wasOlder: Bool) {
-    let url = URL(fileURLWithPath: file.path)
     func models<M: VersionedModel>(_ type: M.Type) throws -> (UInt64, DecodingReport, Bool) {
-      var models = ArchiveSequence(type, from: url, limits: limits, subclasses: types).makeAsyncIterator()
-      var writer = try ArchiveStreamWriter<M>(creating: output.url, limits: limits, subclasses: types)
-      var count: UInt64 = 0
-      while let model = try models.next() {
-        try writer.append(model)
-        count += 1
+      try file.withURL { url in
+        var models = ArchiveSequence(type, from: url, limits: limits, subclasses: types).makeAsyncIterator()
+        var writer = try ArchiveStreamWriter<M>(creating: output.url, limits: limits, subclasses: types)
+        var count: UInt64 = 0
+        while let model = try models.next() {
+          try writer.append(model)
+          count += 1
+        }
+        try writer.finish()
+        return (count, models.report, !models.report.isEmpty)
       }
-      try writer.finish()
-      return (count, models.report, !models.report.isEmpty)
     }
     return try ToolError.at(file.path) {
-      let stamp = try file.stamp()
-      guard stamp.kind == .single else {
-        guard let model = type(of: stamp)?.type as? any VersionedModel.Type else { throw unknown(stamp) }
-        return try models(model)
-      }
-      let data = try file.data()
-      let (upgraded, report) = try upgraded(data, limits: limits)
+      if let model = try Self.element(of: file, type) { return try models(model) }
+      let (stamp, data) = (try file.stamp(), try file.data())
+      guard let index = ArchivedType.index(of: stamp.typeName, in: types) else { throw unknown(stamp) }
+      var report = DecodingReport()
+      let upgrader = ArchiveUpgrader(types[index], limits: limits, subclasses: types)
+      let upgraded = try upgrader.upgrade(data, report: &report)
       try output.replace { try $0.writeAll(upgraded.bytes) }
       return (1, report, upgraded != data)
     }
   }
 
-  /// Returns an archive of one value in the current versions of its models.
-  func upgraded(_ data: Data, limits: ArchiveLimits = ArchiveLimits()) throws -> (Data, DecodingReport) {
-    let stamp = try Stamp(of: data)
-    guard let index = ArchivedType.index(of: stamp.typeName, in: types) else { throw unknown(stamp) }
-    var report = DecodingReport()
-    let upgrader = ArchiveUpgrader(types[index], limits: limits, subclasses: types)
-    return (try upgrader.upgrade(data, report: &report), report)
+  /// The model of the elements of a stream; `nil` for an archive of one value.
+  private static func element(of file: InputFile, _ type: ArchivedType) throws -> (any VersionedModel.Type)? {
+    try file.stamp().kind == .single ? nil : type.type as? any VersionedModel.Type
   }
 
   func unknown(_ stamp: Stamp) -> ToolError {

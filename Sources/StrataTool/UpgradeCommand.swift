@@ -48,15 +48,9 @@ struct UpgradeCommand: ToolCommand {
     ])
     for job in try jobs() {
       console.progress(job.input.onOneLine)
-      report.add(job.failure.map { FileResult(job.input, $0) } ?? result(job, console))
+      report.add(job.result ?? result(job, console))
     }
-    console.clearProgress()
-    if json {
-      try console.write(report.json(isQuiet: quiet).jsonText())
-    } else {
-      try console.lines(report.lines(isQuiet: quiet, console.paint))
-    }
-    return report.hasFailed ? 1 : 0
+    return try report.show(asJSON: json, isQuiet: quiet, console)
   }
 
   /// A file to upgrade.
@@ -67,10 +61,8 @@ struct UpgradeCommand: ToolCommand {
     var prepare: () throws -> Void = {}
     /// Whether the user named the file, so that another format is a failure.
     var isNamed = true
-    /// Why a file of a folder cannot be read.
-    var failure: (any Error)?
-    /// What a file of a folder is that is no regular file.
-    var other: String?
+    /// The result for an item of a folder that is not read.
+    var result: FileResult?
   }
 
   /// The files to upgrade.
@@ -94,8 +86,8 @@ struct UpgradeCommand: ToolCommand {
         }
         switch item {
         case .file: break
-        case .other(let kind): job.other = kind
-        case .unreadable(let error): job.failure = error
+        case .other(let kind): job.result = FileResult(job.input, .other, kind)
+        case .unreadable(let error): job.result = FileResult(job.input, error)
         }
         jobs.append(job)
       }
@@ -115,7 +107,6 @@ struct UpgradeCommand: ToolCommand {
   }
 
   private func result(_ job: Job, _ console: Console) -> FileResult {
-    if let other = job.other { return FileResult(job.input, .other, other) }
     do {
       let file = try InputFile(path: job.input)
       switch file.kind {
@@ -137,7 +128,8 @@ struct UpgradeCommand: ToolCommand {
       }
       let size = try OpenFile(reading: DataFile(job.input).url).status().size
       try job.prepare()
-      let (count, report, wasOlder) = try console.models.upgrade(file, to: DataFile(job.output), limits: limits.limits)
+      let (count, report, wasOlder) = try console.models.upgrade(
+        file, as: type, to: DataFile(job.output), limits: limits.limits)
       var content = FileResult.Content(
         kind: stamp.kind == .single ? "archive" : "stream", type: stamp.typeName, modelVersion: stamp.modelVersion,
         count: count, noun: "value", size: size)

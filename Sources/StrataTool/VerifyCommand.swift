@@ -37,13 +37,7 @@ struct VerifyCommand: ToolCommand {
         report.add(result(path, "\(place + 1)/\(files.count)", isNamed: true, console))
       }
     }
-    console.clearProgress()
-    if json {
-      try console.write(report.json(isQuiet: quiet).jsonText())
-    } else {
-      try console.lines(report.lines(isQuiet: quiet, console.paint))
-    }
-    return report.hasFailed ? 1 : 0
+    return try report.show(asJSON: json, isQuiet: quiet, console)
   }
 
   private func verify(folder: String, _ console: Console, _ report: inout FileReport) {

@@ -18,10 +18,6 @@ struct SchemaFolderArgument: ParsableArguments {
   @Argument(
     help: ArgumentHelp("The folder of the recorded schemas.", valueName: "folder"), completion: .directory)
   var path: String
-
-  func validate() throws {
-    if path.isEmpty { throw ValidationError("the folder needs a path.") }
-  }
 }
 
 /// The form of the output.

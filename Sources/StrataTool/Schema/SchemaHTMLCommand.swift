@@ -30,12 +30,6 @@ struct SchemaHTMLCommand: ToolCommand {
 
 /// The recorded versions of models as an HTML page.
 private struct SchemaPage {
-  /// A row of a table: a cell for each version, `nil` if the version lacks it.
-  private struct Row {
-    let name: String
-    let cells: [String?]
-  }
-
   private let title: String
   private let models: [LockFolder.Model]
 
@@ -89,7 +83,14 @@ private struct SchemaPage {
       }
       head += #"<th scope="col">version \#(schema.version)</th>"#
     }
-    let rows = rows(of: model.versions).map { "<tr>\(cells(of: $0))</tr>" }
+    // The kind, and the cells of the fields and cases, for each version.
+    let kinds = model.versions.map { schema in schema.kind.rawValue + (schema.superclass.map { ": " + $0 } ?? "") }
+    let cells = model.versions.map { schema in
+      schema.fields.mapValues(text).merging((schema.cases ?? [:]).map { ("case " + $0, text($1)) }) { one, _ in one }
+    }
+    var seen: Set<String> = []
+    let keys = cells.flatMap { $0.keys.sorted() }.filter { seen.insert($0).inserted }
+    let rows = [row("", kinds.map(escaped))] + keys.map { key in row(key, cells.map { $0[key] }) }
     return """
       <section>
       <h2>\(escaped(model.name))</h2>
@@ -103,40 +104,22 @@ private struct SchemaPage {
       """
   }
 
-  private static func cells(of row: Row) -> String {
-    var text = #"<th scope="row">\#(escaped(row.name))</th>"#
-    for (index, cell) in row.cells.enumerated() {
+  /// - Parameter cells: the cell of each version; `nil` if the version lacks the key.
+  private static func row(_ name: String, _ cells: [String?]) -> String {
+    var text = #"<th scope="row">\#(escaped(name))</th>"#
+    for (index, cell) in cells.enumerated() {
       if index > 0 {
         let mark =
-          switch (row.cells[index - 1], cell) {
+          switch (cells[index - 1], cell) {
           case (nil, .some): "added"
           case (.some, nil): "removed"
           case (let old, let new): old == new ? "" : "changed"
           }
-        text += mark.isEmpty ? #"<td class="step"></td>"# : #"<td class="step \#(mark)">\#(mark)</td>"#
+        text += #"<td class="step \#(mark)">\#(mark)</td>"#
       }
       text += "<td>\(cell ?? "")</td>"
     }
-    return text
-  }
-
-  /// The kind, then the keys in the order of the versions that first have them.
-  private static func rows(of versions: [RecordedSchema]) -> [Row] {
-    func rows(
-      _ keys: (RecordedSchema) -> [String], _ name: (String) -> String, _ cell: (RecordedSchema, String) -> String?
-    ) -> [Row] {
-      var seen: Set<String> = []
-      return versions.flatMap { keys($0).sorted() }.filter { seen.insert($0).inserted }.map { key in
-        Row(name: name(key), cells: versions.map { cell($0, key) })
-      }
-    }
-    let kinds = versions.map { schema in
-      escaped(schema.kind.rawValue + (schema.superclass.map { ": \($0)" } ?? ""))
-    }
-    return [Row(name: "", cells: kinds)]
-      + rows({ Array($0.fields.keys) }, { $0 }) { schema, key in schema.fields[key].map(text) }
-      + rows({ $0.cases.map { Array($0.keys) } ?? [] }, { "case " + $0 }) { schema, key in schema.cases?[key].map(text)
-      }
+    return "<tr>\(text)</tr>"
   }
 
   private static func text(_ field: RecordedSchema.Field) -> String {
