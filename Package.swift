@@ -63,8 +63,9 @@ let package = Package(
     .library(name: "StrataCollections", targets: ["StrataCollections"]),
     // For the tests of an app: locks the shapes of its models.
     .library(name: "StrataTesting", targets: ["StrataTesting"]),
-    // The command line tool.
+    // The command line tool, and the library of which an app makes a tool that knows its models. Both need the trait Tool.
     .executable(name: "strata", targets: ["strata-cli"]),
+    .library(name: "StrataTool", targets: ["StrataTool"]),
   ],
   traits: [
     .default(enabledTraits: isDependency ? ["Macros"] : ["Macros", "Tool"]),
@@ -184,7 +185,7 @@ let package = Package(
     .target(
       name: "StrataTool",
       dependencies: [
-        "StrataCore", "StrataLegacy", "StrataStore",
+        "StrataCore", "StrataLegacy", "StrataStore", "StrataTesting",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tool),
       ],
       // Links to Fixtures/json/tour: the program runs where the repository is not.
@@ -194,7 +195,8 @@ let package = Package(
     .testTarget(
       name: "StrataToolTests",
       dependencies: [
-        "StrataCore", "StrataLegacy", "StrataStore", "StrataTool", "StrataTestSupport", "strata-cli", grdbProduct,
+        "StrataCore", "StrataLegacy", "StrataStore", "StrataTesting", "StrataTool", "StrataTestSupport", "strata-cli",
+        grdbProduct,
       ],
       swiftSettings: features),
     // A small server of JSON records, to try refreshing with.

@@ -121,12 +121,3 @@ extension StoreTransaction {
     }
   }
 }
-
-extension Archivable {
-  /// Whether values of this type have that name in archives.
-  static func isStored(as name: String?) -> Bool {
-    guard let name else { return false }
-    if name == _archiveTypeName { return true }
-    return (Self.self as? any VersionedModel.Type)?.schema.isNamed(name) ?? false
-  }
-}

@@ -26,10 +26,12 @@ struct LockedModel {
     // Former keys are read after the last step, in data of every version.
     let keys = schema.fields.flatMap { field in field.formerly.map { ($0, field.key) } }
     let cases = schema.cases.flatMap { info in info.formerly.map { ($0, info.name) } }
-    names = SchemaChange.Names(
-      models: modelNames, keys: Dictionary(keys, uniquingKeysWith: { first, _ in first }),
-      cases: Dictionary(cases, uniquingKeysWith: { first, _ in first }),
-      subclassKeys: Set(subclasses.flatMap { $0.fields.map(\.key) }).subtracting(schema.fields.map(\.key)))
+    var names = SchemaChange.Names()
+    names.models = modelNames
+    names.keys = Dictionary(keys, uniquingKeysWith: { first, _ in first })
+    names.cases = Dictionary(cases, uniquingKeysWith: { first, _ in first })
+    names.subclassKeys = Set(subclasses.flatMap { $0.fields.map(\.key) }).subtracting(schema.fields.map(\.key))
+    self.names = names
   }
 
   /// The recorded versions, the oldest first, and the problems of files that were edited.

@@ -1,21 +1,21 @@
-internal import Foundation
+package import Foundation
 internal import StrataCore
 
 /// The shape of one version of a model, as a file records it.
-struct RecordedSchema: Codable, Equatable {
-  enum Kind: String, Codable { case structure, object, enumeration }
+package struct RecordedSchema: Codable, Equatable {
+  package enum Kind: String, Codable { case structure, object, enumeration }
 
-  struct Field: Codable, Equatable {
+  package struct Field: Codable, Equatable {
     /// The type, as ``RecordedType`` spells it.
-    var type: String
+    package var type: String
     /// The default as text; `nil` if there is none.
-    var initial: String?
+    package var initial: String?
     /// The former keys; `nil` if there are none.
-    var formerly: [String]?
+    package var formerly: [String]?
     /// The treatment by archives; `nil` if they always have the field.
-    var archive: String?
+    package var archive: String?
     /// The paths in JSON; `nil` if it is the key alone.
-    var json: String?
+    package var json: String?
 
     private enum CodingKeys: String, CodingKey {
       case type, formerly, archive, json
@@ -27,16 +27,16 @@ struct RecordedSchema: Codable, Equatable {
     var isArchived: Bool { archive != ArchiveBehavior.excluded.rawValue }
   }
 
-  struct Case: Codable, Equatable {
+  package struct Case: Codable, Equatable {
     /// The types of the associated values by their keys.
-    var payload: [String: String]
-    var formerly: [String]?
+    package var payload: [String: String]
+    package var formerly: [String]?
   }
 
-  var name: String
-  var version: Int
-  var kind: Kind
-  var superclass: String?
+  package var name: String
+  package var version: Int
+  package var kind: Kind
+  package var superclass: String?
   /// The types of the superclasses' fields, which are in their own schemas. They are compared only if a field was moved, or if the superclass
   /// is another one.
   var inherited: [String: String]?
@@ -45,21 +45,21 @@ struct RecordedSchema: Codable, Equatable {
   var oldestReader: Int?
   var oldestWriter: Int?
   /// The fields that the model itself declares.
-  var fields: [String: Field]
-  var cases: [String: Case]?
+  package var fields: [String: Field]
+  package var cases: [String: Case]?
   /// The versions that the models inside had when this version was recorded.
   var models: [String: Int]?
   /// The operations of the step to this version.
-  var steps: [String]
+  package var steps: [String]
   /// Hashes of the golden archives of older versions, upgraded to this one by the model's own steps. They show that a closure was changed,
   /// or that its result depends on the machine.
   var upgraded: [String: String]?
   /// A hash of the golden archive; `nil` if there is none.
-  var archive: String?
+  package var archive: String?
   /// Why there is no golden archive.
   var withoutArchive: String?
   /// A hash of everything above, which shows that the file was edited.
-  var checksum = ""
+  package var checksum = ""
 
   init(_ schema: ModelSchema) {
     name = schema.name
@@ -92,16 +92,16 @@ struct RecordedSchema: Codable, Equatable {
   }
 
   /// - Throws: a `DecodingError` if it is no recorded schema.
-  init(json: Data) throws { self = try JSONDecoder().decode(Self.self, from: json) }
+  package init(json: Data) throws { self = try JSONDecoder().decode(Self.self, from: json) }
 
   /// The schema as a file, with its checksum. One line for each key, so that a merge of two branches shows what both changed.
-  func json() throws -> Data {
+  package func json() throws -> Data {
     var schema = self
     schema.checksum = try contentChecksum()
     return try schema.text(isPretty: true) + Data("\n".utf8)
   }
 
-  func contentChecksum() throws -> String {
+  package func contentChecksum() throws -> String {
     var schema = self
     schema.checksum = ""
     return try Self.checksum(schema.text(isPretty: false))
@@ -113,7 +113,7 @@ struct RecordedSchema: Codable, Equatable {
   }
 
   /// A 64-bit FNV-1a hash as hexadecimal digits.
-  static func checksum(_ bytes: Data) -> String {
+  package static func checksum(_ bytes: Data) -> String {
     let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     return String(hash, radix: 16)
   }

@@ -1,10 +1,10 @@
 internal import StrataCore
 
 /// One difference between two versions of a model.
-struct SchemaChange {
-  let text: String
+package struct SchemaChange {
+  package let text: String
   /// The key whose value a step must change or remove; `nil` if data of the older version needs no step.
-  let key: String?
+  package let key: String?
   /// Whether older programs, which keep unknown keys, can still read the newer version.
   let isAddition: Bool
 
@@ -13,16 +13,18 @@ struct SchemaChange {
   }
 
   /// The names that models, fields and cases have today, by those that they had.
-  struct Names {
-    var models: [String: String] = [:]
-    var keys: [String: String] = [:]
-    var cases: [String: String] = [:]
+  package struct Names {
+    package var models: [String: String] = [:]
+    package var keys: [String: String] = [:]
+    package var cases: [String: String] = [:]
     /// The keys that subclasses declare today.
-    var subclassKeys: Set<String> = []
+    package var subclassKeys: Set<String> = []
+
+    package init() {}
   }
 
   /// The differences from an older schema to a newer one.
-  static func changes(from old: RecordedSchema, to new: RecordedSchema, _ names: Names) -> [SchemaChange] {
+  package static func changes(from old: RecordedSchema, to new: RecordedSchema, _ names: Names) -> [SchemaChange] {
     var changes: [SchemaChange] = []
     func note(_ text: String, needsStepFor key: String? = nil) { changes.append(.init(text, needsStepFor: key)) }
     if old.name != new.name { note("it was called \(old.name) and is called \(new.name)") }

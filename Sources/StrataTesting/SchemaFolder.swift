@@ -1,30 +1,32 @@
-internal import Foundation
+package import Foundation
 internal import StrataCore
 
 /// The folder with the recorded schemas: a folder for each model, and in it a file for each version.
-struct SchemaFolder {
+package struct SchemaFolder {
   let url: URL
+
+  package init(url: URL) { self.url = url }
 
   /// The names of the models that are recorded.
   ///
   /// - Throws: an error of Foundation if the folder exists and cannot be read.
-  func names() throws -> [String] {
+  package func names() throws -> [String] {
     try contents(of: url).compactMap(\.removingPercentEncoding).filter { try !versions(of: $0).isEmpty }.sorted()
   }
 
   /// The recorded versions of a model, the oldest first.
-  func versions(of name: String) throws -> [Int] {
+  package func versions(of name: String) throws -> [Int] {
     try contents(of: folder(of: name)).compactMap { file in
       Int(file.dropLast(5)).flatMap { file == "\($0).json" ? $0 : nil }
     }.sorted()
   }
 
   /// - Throws: an error of Foundation if the file cannot be read; a ``DecodingError`` if it is no recorded schema.
-  func schema(of name: String, version: Int) throws -> RecordedSchema {
+  package func schema(of name: String, version: Int) throws -> RecordedSchema {
     try RecordedSchema(json: Data(contentsOf: file(of: name, version, "json")))
   }
 
-  func archive(of name: String, version: Int) throws -> Data {
+  package func archive(of name: String, version: Int) throws -> Data {
     try Data(contentsOf: file(of: name, version, "strata"))
   }
 
@@ -36,7 +38,7 @@ struct SchemaFolder {
   }
 
   /// The path of a schema from the folder's own folder, for messages.
-  func path(of name: String, version: Int, _ kind: String = "json") -> String {
+  package func path(of name: String, version: Int, _ kind: String = "json") -> String {
     "\(path(of: name))/\(version).\(kind)"
   }
 

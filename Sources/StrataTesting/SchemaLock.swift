@@ -36,6 +36,10 @@ public struct SchemaLock: Sendable {
     self.records = records ?? (ProcessInfo.processInfo.environment["STRATA_RECORD"] == "1")
   }
 
+  package init(_ models: [any VersionedModel.Type], folder: URL, records: Bool) {
+    (self.models, self.folder, self.records) = (models, folder, records)
+  }
+
   /// Compares the models with their recorded shapes, and opens the golden archive of each recorded version.
   ///
   /// The golden archives of older versions must also upgrade to the same values as when each later version was recorded.

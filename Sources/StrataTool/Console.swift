@@ -16,6 +16,8 @@ package struct Console {
   package var showsProgress: Bool
   /// The environment, for `NO_COLOR` and `TERM`.
   package var environment: [String: String]
+  /// The models of the program.
+  package var models = ToolModels()
   /// The value of `--color`.
   var colours = ColourChoice.auto
 

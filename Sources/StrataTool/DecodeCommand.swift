@@ -6,6 +6,8 @@ struct DecodeCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "decode", abstract: "Print an archive as JSON, a stream of models as an array.",
     discussion: """
+      The tool of an app writes the JSON of its models by their mappings with --type Issue, as the app would.
+
       Example:
 
         strata decode issue.strata --pretty
@@ -16,6 +18,9 @@ struct DecodeCommand: ToolCommand {
 
   @Option(name: .shortAndLong, help: "The JSON file to write; - is standard output.", completion: .file())
   var output = "-"
+
+  @Option(help: "Decode with this model of the program, and write JSON by its mapping.")
+  var type: String?
 
   @Flag(help: "Indent the text.")
   var pretty = false
@@ -34,11 +39,21 @@ struct DecodeCommand: ToolCommand {
         "\(DataFile(input).name): is a property list; inspect --json prints it, and convert makes an archive of it")
     case .other(let found): throw ToolError(DataFile(input).name, InputFile.unknown(found))
     }
-    let walk = try file.walk(limits: limits.limits) { stamp, values in
-      for value in values { try text.append(value, inArray: stamp.kind == .member) }
+    let first: Stamp?
+    if let type {
+      let stamp = try ToolError.at(input) { try file.stamp() }
+      let model = try console.models.type(ofOption: type, stampedAs: stamp.typeName)
+      _ = try console.models.decode(file, as: model, limits: limits.limits) {
+        try text.append(model: $0, inArray: stamp.kind != .single)
+      }
+      first = stamp
+    } else {
+      first = try file.walk(limits: limits.limits) { stamp, values in
+        for value in values { try text.append(value, inArray: stamp.kind == .member) }
+      }.first
     }
     // The array is closed after the last member: a stream that was appended to has an end member in the middle, too.
-    if walk.first?.kind != .single { text.closeArray() }
+    if first?.kind != .single { text.closeArray() }
     text.data.append(UInt8(ascii: "\n"))
     try DataFile(output).write(text.data, console)
     if text.cycleCount > 0 {

@@ -5,6 +5,8 @@ struct EncodeCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "encode", abstract: "Make an archive of a JSON document.",
     discussion: """
+      The tool of an app reads the JSON of its models by their mappings: --type Issue makes the archive that the app would.
+
       Example:
 
         strata encode issue.json -o issue.strata --type Issue --model-version 3
@@ -28,7 +30,7 @@ struct EncodeCommand: ToolCommand {
     try DataFile(output).refuseTerminal(console)
     let file = DataFile(input)
     let document = try file.document(in: file.read(console), takesDuplicateKeys: duplicateKeys == .last)
-    let archive = try ToolError.at(input) { try record.archive(of: document, file) }
+    let archive = try ToolError.at(input) { try record.archive(of: document, file, console.models) }
     try DataFile(output).write(archive, console)
     return 0
   }

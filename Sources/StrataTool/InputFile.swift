@@ -100,6 +100,18 @@ struct InputFile {
     return try ToolError.at(path) { Data(try AtomicFile.read(url, limit: Self.largestList)) }
   }
 
+  /// The stamp of an archive, or of the first member of a stream.
+  func stamp() throws -> Stamp { try content.map { try Stamp(of: $0) } ?? MemberReader.stamp(ofFile: url) }
+
+  /// Calls `body` with a file of the input. Content that cannot be read twice is written to a temporary file.
+  func withURL<R>(_ body: (URL) throws -> R) throws -> R {
+    guard let content else { return try body(url) }
+    let copy = FileManager.default.temporaryDirectory.appendingPathComponent("strata-" + UUID().uuidString)
+    try AtomicFile.write(content, to: copy)
+    defer { try? FileManager.default.removeItem(at: copy) }
+    return try body(copy)
+  }
+
   /// Walks an archive. One member of a file is in memory at a time.
   func walk(
     limits: ArchiveLimits = ArchiveLimits(), _ body: (Stamp, [ArchiveValue]) throws -> Void

@@ -12,7 +12,15 @@ struct JSONText {
   init(isPretty: Bool) { self.isPretty = isPretty }
 
   mutating func append(_ value: ArchiveValue, inArray: Bool) throws {
-    let text = try JSONWriter(isPretty: isPretty).write(value, nullingCycles: &cycleCount)
+    append(try JSONWriter(isPretty: isPretty).write(value, nullingCycles: &cycleCount), inArray)
+  }
+
+  /// Appends a model by its JSON mapping.
+  mutating func append(model: some Archivable, inArray: Bool) throws {
+    append(try JSONWriter(isPretty: isPretty).write(model), inArray)
+  }
+
+  private mutating func append(_ text: Data, _ inArray: Bool) {
     guard inArray else {
       data.append(text)
       return

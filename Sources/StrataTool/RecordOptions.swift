@@ -4,11 +4,16 @@ internal import StrataCore
 
 /// The type and version under which a JSON document is archived.
 struct RecordOptions: ParsableArguments {
-  @Option(help: "Archive the document, an object, as a record of this type.")
+  @Option(
+    help:
+      "Archive the document, an object, as a record of this type, or by the model of this name if the program has it.")
   var type: String?
 
-  @Option(help: "The model version of the record.")
+  @Option(help: "The model version of the record. The document is then archived as it is, without a model.")
   var modelVersion: Int?
+
+  @Flag(help: "Skip the keys of the document that no field of the model reads.")
+  var ignoreUnknownKeys = false
 
   func validate() throws {
     if let type {
@@ -22,9 +27,12 @@ struct RecordOptions: ParsableArguments {
     if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version is 0 or more.") }
   }
 
-  /// Archives a JSON document, as a record if there is a type.
-  func archive(of document: ArchiveValue, _ file: DataFile) throws -> Data {
+  /// Archives a JSON document: by a model of the program if the type is one, or else as a record if there is a type.
+  func archive(of document: ArchiveValue, _ file: DataFile, _ models: ToolModels) throws -> Data {
     guard let type else { return try ArchiveEncoder().encode(document) }
+    if modelVersion == nil, let known = models.type(named: type) {
+      return try models.archive(ofJSON: document, as: known, ignoresUnknownKeys: ignoreUnknownKeys)
+    }
     guard case .object(let object) = document else {
       throw ToolError("\(file.name): --type needs an object, and the document is \(document.kind)")
     }

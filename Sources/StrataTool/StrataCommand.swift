@@ -8,7 +8,8 @@ struct StrataCommand: ParsableCommand {
     version: "strata \(Tool.version)",
     subcommands: [
       TourCommand.self, EncodeCommand.self, DecodeCommand.self, InspectCommand.self, VerifyCommand.self,
-      SalvageCommand.self, ConvertCommand.self, DiffCommand.self, MergeCommand.self, StoreCommand.self,
+      UpgradeCommand.self, SalvageCommand.self, ConvertCommand.self, DiffCommand.self, MergeCommand.self,
+      StoreCommand.self, SchemaCommand.self,
     ])
 
   // For the help text only: `ColourChoice.take(from:)` removes the option before parsing, for every command.

@@ -1,10 +1,23 @@
 internal import Foundation
+public import StrataCore
 
 extension Tool {
+  /// Runs the tool with the arguments of this process, and ends the process.
+  ///
+  ///     import StrataTool
+  ///
+  ///     @main enum Main {
+  ///       static func main() { Tool.main(Issue.self, Settings.self) }
+  ///     }
+  ///
+  /// - Parameter models: the models that the app archives, including subclasses. A model covers optionals and collections of it. Models
+  ///   inside need not be listed.
+  public static func main(_ models: any VersionedModel.Type...) -> Never { exit(runProcess(ToolModels(models))) }
+
   /// Runs the tool with the arguments of this process.
   ///
   /// - Returns: the exit code of ``run(_:on:)``, or 64 if an argument or the path of the current folder is not UTF-8.
-  package static func runProcess() -> Int32 {
+  private static func runProcess(_ models: ToolModels) -> Int32 {
     openStandardStreams()
     // Writing beyond the system's file size limit must throw an error (EFBIG), like a full disk. The signal would end
     // the process and leave partial files behind.
@@ -12,7 +25,8 @@ extension Tool {
     // Likewise for a closed pipe. After cleaning up, the process ends by this signal without a message, like other
     // programs.
     signal(SIGPIPE, SIG_IGN)
-    let console = Console.standard
+    var console = Console.standard
+    console.models = models
     guard isCurrentFolderText else {
       console.errorLine("the path of the current folder is not UTF-8; go to another one, and name files from there")
       return wrongUsage

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 
 /// The command line tool.
-package enum Tool {
+public enum Tool {
   /// The version of the library and the tool.
   package static let version = "0.1.0"
 
@@ -16,6 +16,10 @@ package enum Tool {
   ///   the pipe. A failure is 1, or 2 in commands whose 1 means differences or conflicts.
   package static func run(_ arguments: [String], on console: Console) -> Int32 {
     var (arguments, console) = (arguments, console)
+    if let name = console.models.ambiguousName {
+      console.errorLine("two models of this program are called \(name); give one of them another name")
+      return wrongUsage
+    }
     do { console.colours = try ColourChoice.take(from: &arguments) } catch {
       console.errorLine(ToolError.message(of: error))
       return wrongUsage

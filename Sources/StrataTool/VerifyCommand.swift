@@ -8,7 +8,8 @@ struct VerifyCommand: ToolCommand {
     discussion: """
       The files are archives, keyed archives of Foundation or property lists. Of a folder all files are read, those in \
       its folders too, and files of other kinds are passed over with a line. The exit code is 0 where all are intact, \
-      and else 1: each file is intact, damaged, missing, unreadable or unsupported.
+      and else 1: each file is intact, damaged, missing, unreadable or unsupported. The tool of an app also decodes \
+      archives of its models, with their rules: an archive that its model rejects is refused.
 
       Example:
 
@@ -28,7 +29,7 @@ struct VerifyCommand: ToolCommand {
   var limits: LimitOptions
 
   func run(on console: Console) throws -> Int32 {
-    var report = VerifyReport()
+    var report = FileReport([.intact, .damaged, .refused, .missing, .unreadable, .unsupported, .other])
     for (place, path) in files.enumerated() {
       if path != "-", FileTree.isFolder(path) {
         verify(folder: path, console, &report)
@@ -36,20 +37,14 @@ struct VerifyCommand: ToolCommand {
         report.add(result(path, "\(place + 1)/\(files.count)", isNamed: true, console))
       }
     }
-    console.clearProgress()
-    if json {
-      try console.write(report.json(isQuiet: quiet).jsonText())
-    } else {
-      try console.lines(report.lines(isQuiet: quiet, console.paint))
-    }
-    return report.hasFailed ? 1 : 0
+    return try report.show(asJSON: json, isQuiet: quiet, console)
   }
 
-  private func verify(folder: String, _ console: Console, _ report: inout VerifyReport) {
+  private func verify(folder: String, _ console: Console, _ report: inout FileReport) {
     let root = folder.count > 1 && folder.hasSuffix("/") ? String(folder.dropLast()) : folder
     let items: [(path: String, item: FileTree.Item)]
     do { items = try FileTree(root).items.filter { !FileTree.isUnfinished($0.path) } } catch {
-      return report.add(VerifyResult(folder, error))
+      return report.add(FileResult(folder, error))
     }
     var isKnown = false
     for (place, (name, item)) in items.enumerated() {
@@ -57,45 +52,52 @@ struct VerifyCommand: ToolCommand {
       let result =
         switch item {
         case .file: result(path, "\(place + 1)/\(items.count)", isNamed: false, console)
-        case .other(let kind): VerifyResult(path, .other, kind)
-        case .unreadable(let error): VerifyResult(path, error)
+        case .other(let kind): FileResult(path, .other, kind)
+        case .unreadable(let error): FileResult(path, error)
         }
       if result.outcome != .other { isKnown = true }
       report.add(result)
     }
     // A folder without any archive would hide a wrong path.
     if !isKnown {
-      report.add(VerifyResult(folder, .missing, "no archive, keyed archive or property list is in this folder"))
+      report.add(FileResult(folder, .missing, "no archive, keyed archive or property list is in this folder"))
     }
   }
 
   /// - Parameter isNamed: whether the user named the file, so that another format is a failure.
-  private func result(_ path: String, _ progress: String, isNamed: Bool, _ console: Console) -> VerifyResult {
+  private func result(_ path: String, _ progress: String, isNamed: Bool, _ console: Console) -> FileResult {
     console.progress("\(progress) \(path.onOneLine)")
     do {
       let file = try InputFile(DataFile(path), console)
       switch file.kind {
       case .archive:
         // An empty file may be a truncated archive, and is not of another format.
-        guard try !file.isEmpty else { return VerifyResult(path, .damaged, "the file is empty") }
-        return VerifyResult(path, Self.content(try file.walk(limits: limits.limits) { _, _ in }))
+        guard try !file.isEmpty else { return FileResult(path, .damaged, "the file is empty") }
+        let walk = try file.walk(limits: limits.limits) { _, _ in }
+        var content = Self.content(walk)
+        if let type = walk.first.flatMap({ console.models.type(of: $0) }) {
+          do { content.add(type, try console.models.decode(file, as: type, limits: limits.limits) { _ in }) } catch {
+            return FileResult(path, error, isIntact: true)
+          }
+        }
+        return FileResult(path, content)
       case .propertyList(let isBinary):
-        return VerifyResult(path, Self.content(try file.legacyDocument(isBinary: isBinary, limits: limits.limits)))
+        return FileResult(path, Self.content(try file.legacyDocument(isBinary: isBinary, limits: limits.limits)))
       case .other(let found):
         guard !isNamed else { throw InputFile.unknown(found) }
-        return VerifyResult(path, .other, found)
+        return FileResult(path, .other, found)
       }
-    } catch { return VerifyResult(path, error) }
+    } catch { return FileResult(path, error) }
   }
 
-  private static func content(_ walk: ArchiveWalk) -> VerifyResult.Content {
-    VerifyResult.Content(
+  private static func content(_ walk: ArchiveWalk) -> FileResult.Content {
+    FileResult.Content(
       kind: walk.first?.kind == .single ? "archive" : "stream", type: walk.first?.typeName,
       modelVersion: walk.first?.modelVersion, count: walk.count, noun: "value", size: walk.fileSize)
   }
 
-  private static func content(_ document: LegacyDocument) -> VerifyResult.Content {
-    VerifyResult.Content(
+  private static func content(_ document: LegacyDocument) -> FileResult.Content {
+    FileResult.Content(
       kind: document.kind, count: UInt64(document.objectCount), noun: "object", size: document.size)
   }
 }

@@ -1,9 +1,6 @@
-internal import Foundation
 internal import StrataTool
 
 @main
 enum Main {
-  static func main() {
-    exit(Tool.runProcess())
-  }
+  static func main() { Tool.main() }
 }

@@ -8,16 +8,19 @@ import Testing
 /// What the tool tells those who ask for help, or mistype.
 struct HelpTests {
   static let commands = [
-    "tour", "encode", "decode", "inspect", "verify", "salvage", "convert", "diff", "merge",
+    "tour", "encode", "decode", "inspect", "verify", "upgrade", "salvage", "convert", "diff", "merge",
   ]
   static let storeCommands = [
     "init", "import", "save", "show", "list", "history", "diff", "label", "restore", "undo", "redo", "delete", "export",
     "check", "salvage", "backup", "status", "upgrade", "prune",
   ]
 
+  static let schemaCommands = ["list", "diff", "check", "record", "html"]
+
   @Test(
     "Each command has an example, whose arguments the command takes", .tags(.long),
-    arguments: Effort.sample(10, of: commands + storeCommands.map { "store " + $0 }))
+    arguments: Effort.sample(
+      10, of: commands + storeCommands.map { "store " + $0 } + schemaCommands.map { "schema " + $0 }))
   func examples(command: String) throws {
     let help = Run(command.split(separator: " ").map(String.init) + ["--help"]).text
     let lines = help.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }

@@ -1,4 +1,5 @@
 import Foundation
+import StrataCore
 import StrataTool
 import Testing
 
@@ -13,17 +14,20 @@ struct Run {
   /// Runs a command in this process.
   init(_ arguments: String..., input: Data = Data()) { self.init(arguments, input: input) }
 
-  /// - Parameter terminal: the columns of the terminal that the streams are; `nil` where they are none.
+  /// - Parameters:
+  ///   - terminal: the columns of the terminal that the streams are; `nil` where they are none.
+  ///   - models: the models of the app whose tool runs.
   init(
-    _ arguments: [String], input: Data = Data(), terminal: Int? = nil, environment: [String: String] = [:]
+    _ arguments: [String], input: Data = Data(), terminal: Int? = nil, environment: [String: String] = [:],
+    models: [any VersionedModel.Type] = []
   ) {
     var output = Data()
     var error = Data()
-    code = Tool.run(
-      arguments,
-      on: Console(
-        read: { input }, write: { output.append($0) }, writeError: { error.append($0) }, width: terminal ?? 100,
-        isTerminal: terminal != nil, showsProgress: terminal != nil, environment: environment))
+    var console = Console(
+      read: { input }, write: { output.append($0) }, writeError: { error.append($0) }, width: terminal ?? 100,
+      isTerminal: terminal != nil, showsProgress: terminal != nil, environment: environment)
+    console.models = ToolModels(models)
+    code = Tool.run(arguments, on: console)
     self.output = output
     self.error = String(decoding: error, as: UTF8.self)
   }

@@ -37,6 +37,20 @@ package struct ArchivedType {
     return endOfKey(keysAndValues).map { element.dictionary(keys: keysAndValues[..<$0]) } ?? element.array
   }
 
+  /// Returns the index of the type as which archives with a type name are decoded. A model covers its containers, also
+  /// nested ones.
+  package static func index(of name: String, in roots: [any Archivable.Type]) -> Int? {
+    if let index = roots.firstIndex(where: { $0.isStored(as: name) }) { return index }
+    var rest = name[...]
+    while let inside = element(of: rest) {
+      if let index = roots.firstIndex(where: { $0 is any VersionedModel.Type && $0.isStored(as: String(inside)) }) {
+        return index
+      }
+      rest = inside
+    }
+    return nil
+  }
+
   /// Extracts the name of the element type from the name of a collection or an optional; `nil` for any other name.
   package static func element(of name: Substring) -> Substring? {
     if name.hasSuffix("?") { return name.dropLast() }
@@ -73,6 +87,13 @@ package struct ArchivedType {
 }
 
 extension Archivable {
+  /// Whether values of this type have that name in archives.
+  package static func isStored(as name: String?) -> Bool {
+    guard let name else { return false }
+    if name == _archiveTypeName { return true }
+    return (Self.self as? any VersionedModel.Type)?.schema.isNamed(name) ?? false
+  }
+
   fileprivate static var optionalType: any Archivable.Type { Self?.self }
   fileprivate static var arrayType: any Archivable.Type { [Self].self }
   fileprivate static var dictionaryType: any Archivable.Type { [ArchiveValue: Self].self }

@@ -12,16 +12,7 @@ struct UpgradeTypes: Sendable {
 
   /// The type as which archives with a type name are decoded.
   private func root(_ name: String) -> (any (Archivable & SendableMetatype).Type)? {
-    if let root = roots.first(where: { $0.isStored(as: name) }) { return root }
-    // A model includes its containers, also nested ones.
-    var rest = name[...]
-    while let inside = ArchivedType.element(of: rest) {
-      if let root = roots.first(where: { $0 is any VersionedModel.Type && $0.isStored(as: String(inside)) }) {
-        return root
-      }
-      rest = inside
-    }
-    return nil
+    ArchivedType.index(of: name, in: roots).map { roots[$0] }
   }
 
   /// How an upgrade treats rows that refer to a definition.

@@ -31,7 +31,7 @@ struct Comparison {
     }
   }
 
-  private static func tree(_ value: ArchiveValue) throws -> ArchiveValue {
+  static func tree(_ value: ArchiveValue) throws -> ArchiveValue {
     switch value {
     case .array(let elements): .array(try elements.map { try tree($0) })
     case .graph(let graph): try graph.unfolded()

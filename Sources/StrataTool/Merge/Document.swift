@@ -18,10 +18,11 @@ struct Document {
 
   var isJSON: Bool { if case .json = form { true } else { false } }
 
-  init(_ path: String, _ console: Console) throws {
-    let file = DataFile(path)
+  init(_ path: String, _ console: Console) throws { try self.init(InputFile(DataFile(path), console)) }
+
+  init(_ input: InputFile) throws {
+    let file = DataFile(input.path)
     name = file.name
-    let input = try InputFile(file, console)
     switch input.kind {
     case .archive:
       guard try !input.isEmpty else {
@@ -35,7 +36,7 @@ struct Document {
     case .propertyList(let isBinary):
       form = .propertyList
       let document = try input.legacyDocument(isBinary: isBinary)
-      value = try ToolError.at(path) {
+      value = try ToolError.at(file.path) {
         try ArchiveDecoder().decodeValue(from: LegacyConversion().archive(document))
       }
     case .other(let found):
@@ -56,7 +57,7 @@ struct Document {
   }
 
   /// Returns whether text has several lines, not counting trailing whitespace.
-  private static func hasLines(_ text: Data) -> Bool {
+  static func hasLines(_ text: Data) -> Bool {
     let spaces = Set(" \t\r\n".utf8)
     guard let end = text.lastIndex(where: { !spaces.contains($0) }) else { return false }
     return text[..<end].contains(UInt8(ascii: "\n"))

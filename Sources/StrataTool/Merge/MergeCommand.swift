@@ -9,6 +9,9 @@ struct MergeCommand: ToolCommand {
       What came of it is told as a table: on standard output where --output names a file, else on standard error. The \
       exit code is 0, 1 where conflicts remain, and 2 for a failure. Docs/Tool.md has an example.
 
+      The tool of an app merges archives of one of its models by the model's policies, which --policy overrides. It reads and \
+      writes JSON by the model's mapping with --type.
+
       Rules: \(MergePolicy.names.joined(separator: ", ")).
 
       Example:
@@ -39,6 +42,12 @@ struct MergeCommand: ToolCommand {
 
   @Option(help: "What both started from.", completion: .file())
   var base: String?
+
+  @Option(help: "The model of JSON documents, of which the program has the policies and the mapping.")
+  var type: String?
+
+  @Flag(help: "Skip the keys of the local document and the base that no field of the model reads.")
+  var ignoreUnknownKeys = false
 
   @Option(
     help: ArgumentHelp("What decides at a path, or everywhere; may be repeated.", valueName: "[path=]rule"),
@@ -112,27 +121,50 @@ struct MergeCommand: ToolCommand {
     try checkReport()
     let form = format.flatMap { MergedDocument.Format(rawValue: $0) } ?? .init(path: output)
     if form == .strata { try DataFile(output).refuseTerminal(console) }
-    let input = try MergeInput(local: local, base: base, server: source(), console)
     let policies = try policies()
-    for path in policies.compactMap(\.path)
-    where ![input.localValue, input.server, input.base ?? .null].contains(where: { path.leadsSomewhere(in: $0) }) {
-      console.noteLine("note: --policy \(path.description.onOneLine): nothing stands there")
-    }
     var options = MergeOptions(conflicts: conflicts == .server ? .takeServer : .keepLocal)
     if partial { options.unlisted = .keep }
     options.policy = policies.first { $0.path == nil }?.policy
     options.policies = policies.compactMap { policy in policy.path.map { ($0, policy.policy) } }
-    let (value, report) = try Merger(options: options).merge(input.server, into: input.localValue, base: input.base)
+    let result = try merged(options, console)
+    for path in policies.compactMap(\.path) where !result.values.contains(where: { path.leadsSomewhere(in: $0) }) {
+      console.noteLine("note: --policy \(path.description.onOneLine): nothing stands there")
+    }
+    let report = result.report
     let fails = conflicts == .fail && !report.conflicts.isEmpty
     // Everything is computed before anything is written, so that a failure leaves no files behind.
-    let document = MergedDocument(value: value, form: input.local.form, objects: input.objects)
-    let data = try ToolError.at(output) {
-      try document.data(as: form)
-    }
+    let data = try ToolError.at(output) { try result.data(form) }
     if data.first == 0x1F { try DataFile(output).refuseTerminal(console) }
     let account = try self.report.map { _ in try report.json(showsValues: values).jsonText() }
-    try write(fails ? nil : data, account, console) { try tell(report, fails, console) }
+    try write(fails ? nil : data, account, console) { try tell(result, fails, console) }
     return report.conflicts.isEmpty || conflicts == .local || conflicts == .server ? 0 : 1
+  }
+
+  /// Merges by the model of the local document if the program has it, or else by values.
+  private func merged(_ options: MergeOptions, _ console: Console) throws -> MergeResult {
+    let file = try InputFile(DataFile(local), console)
+    if let model = try model(of: file, console.models) {
+      return try console.models.merge(
+        model, file, base: base, source(), options, ignoresUnknownKeys: ignoreUnknownKeys, console)
+    }
+    let input = try MergeInput(local: file, base: base, server: source(), console)
+    let (value, report) = try Merger(options: options).merge(input.server, into: input.localValue, base: input.base)
+    let document = MergedDocument(value: value, form: input.local.form, objects: input.objects)
+    return MergeResult(
+      values: [input.localValue, input.server, input.base ?? .null], report: report, data: document.data)
+  }
+
+  /// The model of the local document; `nil` for lists, streams and everything else that is merged by values.
+  private func model(of file: InputFile, _ models: ToolModels) throws -> (any VersionedModel.Type)? {
+    if let type {
+      guard let model = try models.type(ofOption: type).type as? any VersionedModel.Type else {
+        throw ToolError("--type \(type): is no model; lists are merged by values, without --type")
+      }
+      return model
+    }
+    guard case .archive = file.kind, try !file.isEmpty else { return nil }
+    let stamp = try ToolError.at(file.path) { try file.stamp() }
+    return stamp.kind == .single ? models.type(of: stamp)?.type as? any VersionedModel.Type : nil
   }
 
   /// Writes the merged document and the report, and prints the table. First both go to temporary files, then the table
@@ -174,10 +206,11 @@ struct MergeCommand: ToolCommand {
     }
   }
 
-  private func tell(_ report: MergeReport, _ fails: Bool, _ console: Console) throws {
+  private func tell(_ result: MergeResult, _ fails: Bool, _ console: Console) throws {
+    let report = result.report
     if !quiet {
       var lines = [report.table(showsValues: values)]
-      if !report.entries.isEmpty { lines += ["", counts(report)] }
+      if !report.entries.isEmpty { lines += ["", counts(report) + result.note] }
       let text = Data((lines.joined(separator: "\n") + "\n").utf8)
       if output == "-" || self.report == "-" || fails { console.writeError(text) } else { try console.write(text) }
     }

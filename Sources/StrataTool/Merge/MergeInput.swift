@@ -8,6 +8,12 @@ struct MergeInput {
     case document(String)
     case patch(String)
     case mergePatch(String)
+
+    var path: String {
+      switch self {
+      case .document(let path), .patch(let path), .mergePatch(let path): path
+      }
+    }
   }
 
   let local: Document
@@ -17,14 +23,14 @@ struct MergeInput {
   /// The types whose records were objects.
   let objects: ObjectTree
 
-  init(local localPath: String, base basePath: String?, server source: Source, _ console: Console) throws {
+  init(local localFile: InputFile, base basePath: String?, server source: Source, _ console: Console) throws {
     var objects = ObjectTree()
     func tree(_ document: Document) throws -> ArchiveValue {
       try ToolError.at(document.name) { try objects.tree(document.value) }
     }
-    let local = try Self.document(localPath, console)
+    let local = try Self.document(Document(localFile))
     let localValue = try tree(local)
-    let baseDocument = try basePath.map { try Self.document($0, console) }
+    let baseDocument = try basePath.map { try Self.document(Document($0, console)) }
     var base = try baseDocument.map(tree)
     let examples = [localValue] + (baseDocument?.isJSON == false ? [base].compactMap(\.self) : [])
     let typing = local.isJSON ? nil : JSONTyping(examples: examples, isStrict: true)
@@ -42,7 +48,7 @@ struct MergeInput {
     let server: ArchiveValue
     switch source {
     case .document(let path):
-      let document = try Self.document(path, console)
+      let document = try Self.document(Document(path, console))
       (serverPath, server) = (path, try brought(tree(document), document))
     case .patch(let path), .mergePatch(let path):
       let json = try Self.patch(path, console)
@@ -63,8 +69,7 @@ struct MergeInput {
     (self.local, self.localValue, self.base, self.server, self.objects) = (local, localValue, base, server, objects)
   }
 
-  private static func document(_ path: String, _ console: Console) throws -> Document {
-    let document = try Document(path, console)
+  private static func document(_ document: Document) throws -> Document {
     if case .propertyList = document.form {
       throw ToolError("\(document.name): is a property list; convert makes an archive of it, which can be merged")
     }

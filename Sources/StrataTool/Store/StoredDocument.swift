@@ -24,7 +24,7 @@ struct StoredDocument {
       }
       let document = try file.document(in: input.data())
       archive = try ToolError.at(file.path) {
-        try record?.archive(of: document, file) ?? ArchiveEncoder().encode(document)
+        try record?.archive(of: document, file, console.models) ?? ArchiveEncoder().encode(document)
       }
     }
   }

@@ -1,26 +1,41 @@
 internal import StrataCore
 
-/// The results of `verify`, as lines of text or as JSON.
-struct VerifyReport {
+/// The results of `verify` or `upgrade`, as lines of text or as JSON.
+struct FileReport {
   /// The maximum width to which a column is padded. A longer cell shifts only its own line.
   private static let mostColumns = 60
 
-  private(set) var results: [VerifyResult] = []
+  /// The outcomes that the command has, in the order of their counts.
+  let outcomes: [FileResult.Outcome]
+  private(set) var results: [FileResult] = []
 
-  mutating func add(_ result: VerifyResult) { results.append(result) }
+  init(_ outcomes: [FileResult.Outcome]) { self.outcomes = outcomes }
 
-  var hasFailed: Bool { results.contains { $0.outcome.isFailure } }
+  mutating func add(_ result: FileResult) { results.append(result) }
 
-  private func shown(_ isQuiet: Bool) -> [VerifyResult] {
+  /// Prints the report.
+  ///
+  /// - Returns: the exit code.
+  func show(asJSON: Bool, isQuiet: Bool, _ console: Console) throws -> Int32 {
+    console.clearProgress()
+    if asJSON {
+      try console.write(json(isQuiet: isQuiet).jsonText())
+    } else {
+      try console.lines(lines(isQuiet: isQuiet, console.paint))
+    }
+    return results.contains { $0.outcome.isFailure } ? 1 : 0
+  }
+
+  private func shown(_ isQuiet: Bool) -> [FileResult] {
     isQuiet ? results.filter { $0.outcome.isFailure } : results
   }
 
-  private func count(_ outcome: VerifyResult.Outcome) -> Int { results.count { $0.outcome == outcome } }
+  private func count(_ outcome: FileResult.Outcome) -> Int { results.count { $0.outcome == outcome } }
 
   /// One line per file in aligned columns, and a line of counts for several files unless quiet.
   ///
   /// - Parameter isQuiet: whether only failures are shown.
-  func lines(isQuiet: Bool, _ paint: (String, Ink?) -> String) -> [String] {
+  private func lines(isQuiet: Bool, _ paint: (String, Ink?) -> String) -> [String] {
     let results = shown(isQuiet)
     func widest(_ texts: [String]) -> Int { min(texts.map(\.terminalWidth).max() ?? 0, Self.mostColumns) }
     let contents = results.compactMap(\.content)
@@ -39,6 +54,7 @@ struct VerifyReport {
           content.name.onOneLine.padded(to: names), content.count.counted(content.noun).indented(to: counts),
           content.size.counted("byte").indented(to: sizes),
         ]
+        cells += content.losses.map(\.onOneLine)
       } else {
         cells.append(result.message ?? "")
       }
@@ -48,18 +64,18 @@ struct VerifyReport {
   }
 
   private func summary(_ paint: (String, Ink?) -> String) -> String {
-    let counts = VerifyResult.Outcome.allCases.compactMap { outcome in
+    let counts = outcomes.compactMap { outcome in
       let count = count(outcome)
       return count == 0 ? nil : paint("\(count.grouped) \(outcome.rawValue)", outcome.ink)
     }
     return results.count.counted("file") + ": " + counts.joined(separator: ", ")
   }
 
-  func json(isQuiet: Bool) -> ArchiveValue {
+  private func json(isQuiet: Bool) -> ArchiveValue {
     [
       "files": .array(shown(isQuiet).map(\.json)),
       "counts": .object(
-        ArchiveObject(VerifyResult.Outcome.allCases.map { .init(key: $0.rawValue, value: .integer(count($0))) })),
+        ArchiveObject(outcomes.map { .init(key: $0.rawValue, value: .integer(count($0))) })),
     ]
   }
 }

@@ -1,31 +1,41 @@
 internal import Foundation
 internal import StrataCore
 
-/// The result of `verify` for one file.
-struct VerifyResult {
-  enum Outcome: String, CaseIterable {
+/// The result of `verify` or `upgrade` for one file.
+struct FileResult {
+  enum Outcome: String {
     case intact
+    /// Of an older version, and written in the current one.
+    case upgraded
+    /// Of the current version.
+    case current
     /// Begins like an archive, a keyed archive or a property list, and is invalid.
     case damaged
+    /// An intact archive that its model rejects.
+    case refused
     case missing
     /// The system cannot read the file.
     case unreadable
     /// Another format, a newer format version, or beyond the limits.
     case unsupported
+    /// No model of the program is registered for the archive.
+    case unknown
+    /// The output file exists.
+    case exists
     /// A file of another format in a folder, which is skipped.
     case other
 
     var ink: Ink {
       switch self {
-      case .intact: .green
-      case .damaged: .red
-      case .missing, .unreadable, .unsupported: .yellow
+      case .intact, .upgraded, .current: .green
+      case .damaged, .refused: .red
+      case .missing, .unreadable, .unsupported, .unknown, .exists: .yellow
       case .other: .dim
       }
     }
 
     /// Whether the command fails because of this outcome.
-    var isFailure: Bool { self != .intact && self != .other }
+    var isFailure: Bool { ink != .green && ink != .dim }
   }
 
   /// The content of an intact file.
@@ -37,9 +47,22 @@ struct VerifyResult {
     /// The unit of `count`.
     let noun: String
     let size: Int
+    /// The type and version as which the values were decoded; `nil` if no model is registered for them.
+    var model: String?
+    /// The values that the models discarded.
+    var losses: [String] = []
 
-    /// The type and version, or else the kind of file.
-    var name: String { type.map { type in modelVersion.map { "\(type)@\($0)" } ?? type } ?? kind }
+    /// The type and version, or else the kind of file, and the type and version as which it was decoded.
+    var name: String {
+      let name = type.map { type in modelVersion.map { "\(type)@\($0)" } ?? type } ?? kind
+      return model.map { $0 == name ? "\(name) decoded" : "\(name) → \($0)" } ?? name
+    }
+
+    /// Adds the type as which the values were decoded, and the report of that.
+    mutating func add(_ type: ArchivedType, _ report: DecodingReport) {
+      model = type.type._rootSchema.map { "\(type.name)@\($0.modelVersion)" } ?? type.name
+      losses = report.unusedKeys.map { "no field takes \($0)" }
+    }
   }
 
   let path: String
@@ -48,8 +71,8 @@ struct VerifyResult {
   private(set) var message: String?
   private(set) var code: ArchiveError.Code?
 
-  init(_ path: String, _ content: Content) {
-    (self.path, outcome, self.content) = (path, .intact, content)
+  init(_ path: String, _ content: Content, _ outcome: Outcome = .intact) {
+    (self.path, self.outcome, self.content) = (path, outcome, content)
   }
 
   init(_ path: String, _ outcome: Outcome, _ message: String) {
@@ -57,12 +80,15 @@ struct VerifyResult {
   }
 
   /// The result for an error that reading the file threw.
-  init(_ path: String, _ error: any Error) {
+  ///
+  /// - Parameter isIntact: whether the file was read from end to end, so that the model is the one that rejects it.
+  init(_ path: String, _ error: any Error, isIntact: Bool = false) {
     let code = (error as? ArchiveError)?.code ?? (error as? ToolError)?.code
     let message = ToolError.message(of: error)
     // The output line already names the path.
     let start = (path == "-" ? "standard input" : path).onOneLine + ": "
-    let outcome = Self.outcome(code, path)
+    let found = Self.outcome(code, path)
+    let outcome = isIntact && found == .damaged ? .refused : found
     self.init(
       path, outcome, message.hasPrefix(start) ? String(message.dropFirst(start.count)) : message)
     self.code = code
@@ -71,7 +97,7 @@ struct VerifyResult {
 
   private static func outcome(_ code: ArchiveError.Code?, _ path: String) -> Outcome {
     switch code {
-    case .notAnArchive?, .newerFormat?, .limitExceeded?: .unsupported
+    case .notAnArchive?, .newerFormat?, .newerModel?, .limitExceeded?: .unsupported
     case .fileSystem?: FileTree.isMissing(path) ? .missing : .unreadable
     case nil: .unreadable
     default: .damaged
@@ -90,6 +116,10 @@ struct VerifyResult {
       }
       object["count"] = .integer(content.count)
       object["size"] = .integer(content.size)
+      if let model = content.model {
+        object["model"] = .string(model)
+        object["losses"] = .array(content.losses.map { .string($0) })
+      }
     }
     if let code { object["code"] = .string("\(code)") }
     if let message { object["message"] = .string(message) }

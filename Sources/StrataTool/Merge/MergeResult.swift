@@ -1,0 +1,67 @@
+internal import Foundation
+internal import StrataCore
+
+/// The result of a merge, by values or by a model.
+struct MergeResult {
+  /// Values in which the paths of `--policy` are looked up.
+  let values: [ArchiveValue]
+  let report: MergeReport
+  /// The end of the line of counts.
+  var note = ""
+  /// Returns the merged document in a format, or by default in that of the local document.
+  let data: (MergedDocument.Format?) throws -> Data
+}
+
+extension ToolModels {
+  /// Merges documents of a model: archives of any version, and JSON by the model's mapping.
+  func merge<M: VersionedModel>(
+    _ type: M.Type, _ local: InputFile, base: String?, _ source: MergeInput.Source, _ options: MergeOptions,
+    ignoresUnknownKeys: Bool, _ console: Console
+  ) throws -> MergeResult {
+    let adapter = try adapter(type, ignoresUnknownKeys: ignoresUnknownKeys)
+    func read(_ file: InputFile) throws -> M {
+      try ToolError.at(file.path) {
+        try Self.isJSON(file)
+          ? adapter.decode(file.data()) : ArchiveDecoder(subclasses: types).decode(type, from: file.data())
+      }
+    }
+    var model = try read(local)
+    let before = try Comparison.tree(model.archivedValue())
+    let base = try base.map { try read(InputFile(DataFile($0), console)) }
+    let report = try ToolError.at(source.path) {
+      let file = try InputFile(DataFile(source.path), console)
+      let isJSON = try Self.isJSON(file)
+      let data = try file.data()
+      let incoming: MergeSource =
+        switch source {
+        case .document: isJSON ? .json(data) : .archive(data)
+        case .patch: .patch(try JSONPatch(parsing: data))
+        case .mergePatch: .mergePatch(data)
+        }
+      return try model.merge(incoming, base: base, options: options)
+    }
+    let isJSON = try Self.isJSON(local)
+    let isPretty = try !isJSON || Document.hasLines(local.data())
+    return MergeResult(
+      values: try [before, base?.archivedValue() ?? .null, model.archivedValue()].map(Comparison.tree), report: report,
+      note: "; by the policies of \(M.schema.name)"
+    ) { [model] format in
+      guard isJSON && format == nil || format == .json else {
+        return try ArchiveEncoder(subclasses: types).encode(model)
+      }
+      return try adapter.encode(model, isPretty: isPretty) + Data("\n".utf8)
+    }
+  }
+
+  /// - Throws: `ToolError` if the file is neither JSON nor an archive.
+  private static func isJSON(_ file: InputFile) throws -> Bool {
+    switch file.kind {
+    case .archive: return false
+    case .other(let found) where InputFile.mayBeJSON(found): return true
+    case .other(let found): throw InputFile.unknown(found)
+    case .propertyList:
+      throw ToolError(
+        "\(DataFile(file.path).name): is a property list; convert makes an archive of it, which can be merged")
+    }
+  }
+}

@@ -1,0 +1,59 @@
+internal import Foundation
+
+/// A folder in a revision of git, compared with its files of today.
+struct GitFolder {
+  /// The name of the revision.
+  let name: String
+  /// The files at the revision, from the folder.
+  let files: Set<String>
+  /// The files at the revision that were changed or removed since.
+  let changes: [(path: String, isRemoved: Bool)]
+
+  /// - Throws: `ToolError` if git cannot be run, or does not know the revision.
+  init(_ name: String, of folder: String) throws {
+    // Git would take it for an option.
+    guard !name.isEmpty, !name.hasPrefix("-") else { throw ToolError("--against \(name): is no revision of git") }
+    let (revision, reason) = try Self.git(["rev-parse", "--verify", name + "^{commit}"], in: folder)
+    guard let revision else {
+      throw ToolError(
+        "--against \(name): git does not know this revision in \(folder); git fetch may bring it (\(reason))")
+    }
+    func words(_ arguments: [String]) throws -> [String] {
+      let (output, reason) = try Self.git(arguments, in: folder)
+      guard let output else { throw ToolError("\(folder): git failed: \(reason)") }
+      return output.split(separator: "\0").map(String.init)
+    }
+    let commit = revision.trimmingCharacters(in: .newlines)
+    self.name = name
+    files = Set(try words(["ls-tree", "-r", "-z", "--name-only", commit]))
+    // Git compares contents as it stores them, so that line ends of this machine are no change.
+    let lines = try words([
+      "-c", "core.fileMode=false", "diff", "--no-renames", "--no-ext-diff", "--name-status", "-z", "--relative", commit,
+      "--", ".",
+    ])
+    changes = stride(from: 0, to: lines.count - 1, by: 2).compactMap { index in
+      lines[index] == "A" ? nil : (lines[index + 1], lines[index] == "D")
+    }
+  }
+
+  /// Runs git in a folder.
+  ///
+  /// - Returns: the output, which is `nil` if git failed, and its first message.
+  private static func git(_ arguments: [String], in folder: String) throws -> (output: String?, message: String) {
+    #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+      throw ToolError("git cannot be run on this platform")
+    #else
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      process.arguments = ["git", "--no-optional-locks", "-C", folder] + arguments
+      let (output, errors) = (Pipe(), Pipe())
+      (process.standardOutput, process.standardError, process.standardInput) = (output, errors, FileHandle.nullDevice)
+      do { try process.run() } catch { throw ToolError("git cannot be run: \(ToolError.reason(of: error))") }
+      let data = try output.fileHandleForReading.readToEnd() ?? Data()
+      let message = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+      process.waitUntilExit()
+      let first = message.split(separator: "\n").first.map(String.init) ?? "no message"
+      return (process.terminationStatus == 0 ? String(decoding: data, as: UTF8.self) : nil, first)
+    #endif
+  }
+}

@@ -1,0 +1,192 @@
+internal import Foundation
+internal import StrataCore
+internal import StrataTesting
+
+/// The recorded schemas in a folder.
+struct LockFolder {
+  struct Model {
+    let name: String
+    /// The recorded versions, the oldest first.
+    let versions: [RecordedSchema]
+  }
+
+  let path: String
+  private let folder: SchemaFolder
+  private(set) var models: [Model] = []
+  /// Files that are no recorded schemas, or that were edited after they were recorded.
+  private(set) var damages: [SchemaAnnotation] = []
+
+  /// - Throws: `ToolError` if there is no recorded schema in the folder.
+  init(_ path: String) throws {
+    guard FileTree.isFolder(path) else {
+      throw ToolError("\(path): is no folder; a folder of recorded schemas is expected, such as Tests/AppTests/Schemas")
+    }
+    self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    folder = SchemaFolder(url: URL(fileURLWithPath: path))
+    for name in try folder.names() {
+      var versions: [RecordedSchema] = []
+      for version in try folder.versions(of: name) {
+        do {
+          let schema = try folder.schema(of: name, version: version)
+          guard try schema.name == name && schema.version == version && schema.contentChecksum() == schema.checksum
+          else {
+            throw ToolError("it was edited or moved after it was recorded")
+          }
+          versions.append(schema)
+        } catch {
+          let reason = error is DecodingError ? "it is no recorded schema" : ToolError.message(of: error)
+          damages.append(
+            SchemaAnnotation(
+              file: file(of: name, version),
+              message:
+                "\(reason). Restore it from version control; if this version was never released, delete it and record it again"
+            ))
+        }
+      }
+      models.append(Model(name: name, versions: versions))
+    }
+    guard !models.isEmpty else {
+      throw ToolError(
+        "\(path): no schema is recorded in this folder; a test with SchemaLock and STRATA_RECORD=1 records them")
+    }
+  }
+
+  /// The folder, if none of its schemas is damaged.
+  func intact() throws -> LockFolder {
+    if let damage = damages.first { throw ToolError(damage.line) }
+    return self
+  }
+
+  /// The path of a recorded file, from the current folder.
+  func file(of name: String, _ version: Int, _ kind: String = "json") -> String {
+    path + folder.path(of: name, version: version, kind).dropFirst(URL(fileURLWithPath: path).lastPathComponent.count)
+  }
+
+  // MARK: Checking
+
+  /// The problems of the recorded files.
+  ///
+  /// - Parameters:
+  ///   - revision: the revision of git with which the files are compared; `nil` for none. Gaps and steps of versions that it has are not
+  ///     checked again, since they cannot be corrected.
+  ///   - hooked: the models whose changes are not compared with their recorded steps.
+  func problems(against revision: GitFolder?, hooked: Set<String>) throws -> [SchemaAnnotation] {
+    var problems: [SchemaAnnotation] = []
+    let changes = revision?.changes.filter { Self.isRecord($0.path) } ?? []
+    let changed = Set(changes.map { path + "/" + $0.path })
+    if let revision {
+      problems += changes.map { change in
+        SchemaAnnotation(
+          file: path + "/" + change.path,
+          message:
+            "was \(change.isRemoved ? "removed" : "changed") since \(revision.name). Restore it: git checkout \(revision.name) -- "
+            + "\(path)/\(change.path)")
+      }
+    }
+    problems += damages.filter { $0.file.map { !changed.contains($0) } ?? true }
+    for model in models {
+      problems += try model.versions.compactMap { try archiveProblem($0) }.filter { !changed.contains($0.file ?? "") }
+      for (old, new) in zip(model.versions, model.versions.dropFirst()) {
+        let file = file(of: model.name, new.version)
+        if revision?.files.contains(String(file.dropFirst(path.count + 1))) == true { continue }
+        if new.version != old.version + 1 {
+          problems.append(
+            SchemaAnnotation(
+              file: file,
+              message:
+                "version \(new.version) of \(model.name) follows version \(old.version). Give the model version \(old.version + 1), "
+                + "and record it again"))
+        } else if !hooked.contains(model.name), let missing = missing(model, from: old, to: new) {
+          problems.append(
+            SchemaAnnotation(
+              file: file,
+              message:
+                "the recorded step of \(model.name) from version \(old.version) to \(new.version) does not cover: \(missing). Add the "
+                + "operations, delete this file and record it again; for a model with a hook (KeyMigrating), pass --hook \(model.name)"
+            ))
+        }
+      }
+    }
+    return problems
+  }
+
+  /// Returns whether a path in the folder is that of a recorded schema or a golden archive.
+  private static func isRecord(_ path: String) -> Bool { path.wholeMatch(of: /[^\/]+\/[0-9]+\.(json|strata)/) != nil }
+
+  private func archiveProblem(_ schema: RecordedSchema) throws -> SchemaAnnotation? {
+    guard let checksum = schema.archive else { return nil }
+    let file = file(of: schema.name, schema.version, "strata")
+    let found = FileTree.isMissing(file) ? nil : try folder.archive(of: schema.name, version: schema.version)
+    guard found.map(RecordedSchema.checksum) != checksum else { return nil }
+    return SchemaAnnotation(
+      file: file,
+      message: "the golden archive \(found == nil ? "is missing" : "was changed"). Restore it from version control")
+  }
+
+  /// The changes between two versions that need a step, and whose keys no recorded operation names; `nil` if there are none.
+  private func missing(_ model: Model, from old: RecordedSchema, to new: RecordedSchema) -> String? {
+    let changes = changes(of: model, from: old, to: new).filter { $0.key != nil }
+    let later = model.versions.filter { $0.version > new.version }.flatMap(\.steps)
+    let known = Set(old.keys + new.keys + changes.compactMap(\.key))
+    // A closure may change any key.
+    guard new.steps.allSatisfy({ !Self.keys(in: $0, among: known).isEmpty }) else { return nil }
+    let missing = changes.filter { change in
+      // A removed key may also be removed by a later step.
+      let steps = new.steps + (new.fields[change.key ?? ""] == nil ? later : [])
+      return !steps.contains { Self.keys(in: $0, among: [change.key ?? ""]) != [] }
+    }
+    return missing.isEmpty ? nil : missing.map(\.text).joined(separator: "; ")
+  }
+
+  private static let operations = [
+    "rename ", "move ", "drop ", "set the default of ", "replace null of ", "convert ",
+  ]
+
+  /// The keys that a recorded operation names; empty for a closure, whose text is a description.
+  private static func keys(in operation: String, among keys: Set<String>) -> Set<String> {
+    guard operations.contains(where: operation.hasPrefix) else { return [] }
+    return keys.filter { key in
+      [key, ValuePath(key: key).description].contains { spelling in
+        operation.ranges(of: " " + spelling).contains { range in
+          range.upperBound == operation.endIndex || " .[,:".contains(operation[range.upperBound])
+        }
+      }
+    }
+  }
+
+  // MARK: Comparing
+
+  /// The differences between two versions of a model.
+  func changes(of model: Model, from old: RecordedSchema, to new: RecordedSchema) -> [SchemaChange] {
+    var names = SchemaChange.Names()
+    guard let newest = model.versions.last else { return [] }
+    for (key, field) in newest.fields { for former in field.formerly ?? [] { names.keys[former] = key } }
+    for (name, info) in newest.cases ?? [:] { for former in info.formerly ?? [] { names.cases[former] = name } }
+    for other in models {
+      guard let newest = other.versions.last, isInherited(model.name, by: newest) else { continue }
+      names.subclassKeys.formUnion(newest.fields.keys)
+    }
+    names.subclassKeys.subtract(newest.fields.keys)
+    // A renamed model continues the versions of another one, whose folder remains.
+    for renamed in models {
+      guard let first = renamed.versions.first?.version, first > 1 else { continue }
+      for former in models where former.versions.last?.version == first - 1 { names.models[former.name] = renamed.name }
+    }
+    return SchemaChange.changes(from: old, to: new, names)
+  }
+
+  private func isInherited(_ name: String, by schema: RecordedSchema) -> Bool {
+    var seen: Set<String> = []
+    var parent = schema.superclass
+    while let next = parent, seen.insert(next).inserted {
+      if next == name { return true }
+      parent = models.first { $0.name == next }?.versions.last?.superclass
+    }
+    return false
+  }
+}
+
+extension RecordedSchema {
+  /// The keys of the fields and cases.
+  var keys: [String] { Array(fields.keys) + (cases.map { Array($0.keys) } ?? []) }
+}

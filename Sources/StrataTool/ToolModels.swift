@@ -1,0 +1,125 @@
+internal import Foundation
+package import StrataCore
+
+/// The models of an app, by whose types its tool decodes, upgrades and merges.
+package struct ToolModels: Sendable {
+  let types: [any VersionedModel.Type]
+
+  package init(_ types: [any VersionedModel.Type] = []) { self.types = types }
+
+  /// A name that two models have.
+  var ambiguousName: String? {
+    var names: Set<String> = []
+    return types.map { $0.schema.name }.first { !names.insert($0).inserted }
+  }
+
+  /// Returns the type of archives with a type name; `nil` if no model is registered for it.
+  func type(named name: String) -> ArchivedType? {
+    ArchivedType.index(of: name, in: types).map { ArchivedType(types[$0], types, stampedAs: name) }
+  }
+
+  /// Returns the type of an archive, or of the elements of a stream; `nil` if no model is registered for it. A stream has models as
+  /// elements.
+  func type(of stamp: Stamp) -> ArchivedType? {
+    guard let type = type(named: stamp.typeName), stamp.kind == .single || type.type is any VersionedModel.Type else {
+      return nil
+    }
+    return type
+  }
+
+  /// Returns the type that `--type` names, or the type of archives with a stamp if that is one of the same model.
+  ///
+  /// - Throws: `ToolError` if no model is registered for it.
+  func type(ofOption name: String, stampedAs stamp: String? = nil) throws -> ArchivedType {
+    guard let index = ArchivedType.index(of: name, in: types) else {
+      let names = types.map { $0.schema.name }.sorted().joined(separator: ", ")
+      throw ToolError(
+        "--type \(name): "
+          + (types.isEmpty
+            ? "this program has no models; the app's own tool has them (Docs/Tool.md, A tool of your own)"
+            : "no model of this program has this name; its models are \(names)"))
+    }
+    return ArchivedType(types[index], types, stampedAs: stamp ?? name)
+  }
+
+  /// The JSON mapping of a type. A key that no field reads is an error if it would be lost.
+  func adapter<T: Archivable>(_ type: T.Type, ignoresUnknownKeys: Bool) throws -> JSONAdapter<T> {
+    let keeps = type._rootSchema?.keepsUnknownFields ?? false
+    return try JSONAdapter(type, unknownKeys: keeps ? .capture : ignoresUnknownKeys ? .ignore : .refuse)
+  }
+
+  /// Returns an archive of a JSON document that has the form of a type's mapping.
+  func archive(ofJSON document: ArchiveValue, as type: ArchivedType, ignoresUnknownKeys: Bool) throws -> Data {
+    func archive<T: Archivable>(_ root: T.Type) throws -> Data {
+      let value = try adapter(root, ignoresUnknownKeys: ignoresUnknownKeys).decode(document)
+      let encoder = ArchiveEncoder(subclasses: types)
+      var stamp = encoder.stamp(of: value)
+      stamp.typeName = type.name
+      return try encoder.archive(stamp) { try $0.writeRoot(value) }
+    }
+    return try archive(type.type)
+  }
+
+  /// Decodes an archive, value by value: the models of a stream one at a time.
+  func decode(
+    _ file: InputFile, as type: ArchivedType, limits: ArchiveLimits, _ body: (any Archivable) throws -> Void
+  ) throws -> DecodingReport {
+    func value<T: Archivable>(_ type: T.Type) throws -> DecodingReport {
+      var report = DecodingReport()
+      let decoder = ArchiveDecoder(limits: limits, subclasses: types)
+      try body(decoder.decode(type, from: file.data(), report: &report))
+      return report
+    }
+    func models<M: VersionedModel>(_ type: M.Type) throws -> DecodingReport {
+      try file.withURL { url in
+        var models = ArchiveSequence(type, from: url, limits: limits, subclasses: types).makeAsyncIterator()
+        while let model = try models.next() { try body(model) }
+        return models.report
+      }
+    }
+    return try ToolError.at(file.path) {
+      if let model = try Self.element(of: file, type) { return try models(model) }
+      return try value(type.type)
+    }
+  }
+
+  /// Writes an archive in the current versions of its models to a file, which is replaced. A stream is read and written model by model.
+  ///
+  /// - Returns: the number of values, the report of decoding them, and whether the archive was older.
+  func upgrade(
+    _ file: InputFile, as type: ArchivedType, to output: DataFile, limits: ArchiveLimits
+  ) throws -> (count: UInt64, report: DecodingReport, wasOlder: Bool) {
+    func models<M: VersionedModel>(_ type: M.Type) throws -> (UInt64, DecodingReport, Bool) {
+      try file.withURL { url in
+        var models = ArchiveSequence(type, from: url, limits: limits, subclasses: types).makeAsyncIterator()
+        var writer = try ArchiveStreamWriter<M>(creating: output.url, limits: limits, subclasses: types)
+        var count: UInt64 = 0
+        while let model = try models.next() {
+          try writer.append(model)
+          count += 1
+        }
+        try writer.finish()
+        return (count, models.report, !models.report.isEmpty)
+      }
+    }
+    return try ToolError.at(file.path) {
+      if let model = try Self.element(of: file, type) { return try models(model) }
+      let (stamp, data) = (try file.stamp(), try file.data())
+      guard let index = ArchivedType.index(of: stamp.typeName, in: types) else { throw unknown(stamp) }
+      var report = DecodingReport()
+      let upgrader = ArchiveUpgrader(types[index], limits: limits, subclasses: types)
+      let upgraded = try upgrader.upgrade(data, report: &report)
+      try output.replace { try $0.writeAll(upgraded.bytes) }
+      return (1, report, upgraded != data)
+    }
+  }
+
+  /// The model of the elements of a stream; `nil` for an archive of one value.
+  private static func element(of file: InputFile, _ type: ArchivedType) throws -> (any VersionedModel.Type)? {
+    try file.stamp().kind == .single ? nil : type.type as? any VersionedModel.Type
+  }
+
+  func unknown(_ stamp: Stamp) -> ToolError {
+    ToolError("no model of this program reads \(stamp.kind == .single ? "" : "a stream of ")\(stamp.typeName)")
+  }
+}

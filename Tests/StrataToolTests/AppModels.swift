@@ -1,0 +1,62 @@
+import Foundation
+import StrataCore
+
+/// Versions 1 and 2 of a model, as two releases of an app have them, and another model.
+enum App {
+  struct OldNote: DescribedModel, Equatable {
+    var id = 1
+    var text = ""
+    var votes = 0
+    static let fields = Fields(
+      OldNote.self, name: "Note", version: 1, Field("id", \.id), Field("text", \.text), Field("votes", \.votes),
+      make: { OldNote(id: $0, text: $1, votes: $2) })
+  }
+
+  struct Note: DescribedModel, Migratable, Validating, Equatable {
+    var id = 1
+    var title = ""
+    var votes = 0
+    var mood = Mood.calm
+    static let fields = Fields(
+      Note.self, name: "Note", version: 2, Field("id", \.id), Field("title", \.title, json: "data.title"),
+      Field("votes", \.votes, merge: .max), Field("mood", \.mood, default: .calm),
+      make: { Note(id: $0, title: $1, votes: $2, mood: $3) })
+    static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("text", to: "title")))
+    static let validation = Validation<Note>(.check("title", \.title, .nonEmpty))
+  }
+
+  enum Mood: String, Archivable, CaseIterable { case calm, wild }
+
+  /// An old version whose field no later one takes.
+  struct OldTag: DescribedModel {
+    var name = ""
+    var colour = ""
+    static let fields = Fields(
+      OldTag.self, name: "Tag", version: 1, Field("name", \.name), Field("colour", \.colour),
+      make: { OldTag(name: $0, colour: $1) })
+  }
+
+  struct Tag: DescribedModel, Migratable {
+    var name = ""
+    static let fields = Fields(Tag.self, name: "Tag", version: 2, Field("name", \.name), make: { Tag(name: $0) })
+    static let migration = MigrationPlan(.step(from: 1, to: 2))
+  }
+
+  final class Folder: DescribedModel {
+    var name = ""
+    var notes: [Note] = []
+    init(name: String, notes: [Note]) { (self.name, self.notes) = (name, notes) }
+    static let fields = Fields(
+      Folder.self, name: "Folder", version: 1, Field("name", \.name), Field("notes", \.notes, merge: .byID("id")),
+      make: { Folder(name: $0, notes: $1) })
+  }
+
+  static let models: [any VersionedModel.Type] = [Note.self, Tag.self, Folder.self]
+}
+
+extension Run {
+  /// Runs a command of the app's own tool.
+  static func app(_ arguments: String..., input: Data = Data()) -> Run {
+    Run(arguments, input: input, models: App.models)
+  }
+}

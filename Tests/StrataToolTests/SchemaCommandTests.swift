@@ -1,0 +1,246 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import StrataTesting
+import Testing
+
+struct SchemaCommandTests {
+  let scratch: Scratch
+  let folder: String
+
+  init() throws {
+    scratch = try Scratch()
+    folder = scratch.path("repo/Schemas")
+    try record(App.OldNote.self, App.OldTag.self)
+    try record(App.Note.self)
+  }
+
+  /// Records models without the checks that other models in the folder would fail.
+  private func record(_ models: any VersionedModel.Type...) throws {
+    let url = URL(fileURLWithPath: folder)
+    for model in models {
+      let alone = scratch.url.appending(path: "alone-\(model.schema.name)")
+      try SchemaLock([model], folder: alone, records: true).check()
+      let name = model.schema.name
+      try FileManager.default.createDirectory(at: url.appending(path: name), withIntermediateDirectories: true)
+      for kind in ["json", "strata"] {
+        let file = "\(name)/\(model.schema.modelVersion).\(kind)"
+        try Data(contentsOf: alone.appending(path: file)).write(to: url.appending(path: file))
+      }
+    }
+  }
+
+  private func git(_ arguments: String...) throws {
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"]
+    let run = try Executable.run(
+      "/usr/bin/git", ["-C", scratch.path("repo")] + identity + arguments, nil, in: nil)
+    #expect(run.code == 0, "\(run.error)")
+  }
+
+  private func commit() throws {
+    try git("init", "-q", "-b", "main")
+    try git("add", "-A")
+    try git("commit", "-q", "-m", "schemas")
+  }
+
+  /// Changes a recorded schema as a lock would write it.
+  private func change(_ name: String, _ version: Int, _ body: (inout RecordedSchema) -> Void) throws {
+    let url = URL(fileURLWithPath: "\(folder)/\(name)/\(version).json")
+    var schema = try RecordedSchema(json: Data(contentsOf: url))
+    body(&schema)
+    try schema.json().write(to: URL(fileURLWithPath: "\(folder)/\(name)/\(schema.version).json"))
+  }
+
+  @Test("list shows each recorded version")
+  func list() throws {
+    let run = Run("schema", "list", folder)
+    #expect(run.code == 0)
+    #expect(
+      run.text == """
+        Note@1  structure  3 keys  0 operations  golden archive
+        Note@2  structure  4 keys  1 operation   golden archive
+        Tag@1   structure  2 keys  0 operations  golden archive
+
+        """, "\(run.text)")
+    let json = try JSONReader().read(Run("schema", "list", folder, "--format", "json").output)
+    #expect(json["models"]?.arrayValue?.first?["versions"]?.arrayValue?.last?["steps"] == ["rename text to title"])
+    let github = Run("schema", "list", folder, "--format", "github").text
+    #expect(github.hasPrefix("::notice file=\(folder)/Note/1.json,line=1::Note@1 "), "\(github)")
+    Run("schema", "list", scratch.path("none")).expectFailure("is no folder")
+    Run("schema", "list", scratch.path("repo")).expectFailure("no schema is recorded")
+  }
+
+  @Test("diff compares two versions, and exits as diff does")
+  func diff() throws {
+    let run = Run("schema", "diff", folder)
+    #expect(run.code == 1)
+    #expect(
+      run.text == """
+        Note 1 → 2
+          text was removed (needs a step)
+          mood: String enum(calm=calm|wild=wild) was added
+          title: String was added (needs a step)
+          step: rename text to title
+
+        """, "\(run.text)")
+    #expect(Run("schema", "diff", folder, "Tag").code == 0)
+    let json = try JSONReader().read(Run("schema", "diff", folder, "Note", "--format", "json").output)
+    #expect(json["models"]?.arrayValue?.first?["from"] == 1)
+    Run("schema", "diff", folder, "None").expectFailure(code: 2, "there are Note, Tag")
+    Run("schema", "diff", folder, "Note", "--from", "5").expectFailure(code: 2, "recorded are 1, 2")
+    Run("schema", "diff", folder, "--from", "1").expectFailure(code: 64)
+  }
+
+  @Test("A clean folder has no problems, without git too")
+  func clean() throws {
+    let run = Run("schema", "check", folder)
+    #expect(run.code == 0 && run.text == "2 models, 3 versions: no problems\n", "\(run.text)\(run.error)")
+    #expect(Run("schema", "check", folder, "--format", "github").text.isEmpty)
+    try commit()
+    #expect(Run("schema", "check", folder + "/", "--against", "main").code == 0)
+    #expect(try JSONReader().read(Run("schema", "check", folder, "--format", "json").output)["clean"] == true)
+  }
+
+  @Test("What a revision of git has must not change")
+  func against() throws {
+    try commit()
+    try change("Note", 1) { $0.fields["text"]?.type = "Int" }
+    try FileManager.default.removeItem(atPath: folder + "/Tag/1.strata")
+    try Data("x".utf8).write(to: URL(fileURLWithPath: folder + "/Note/2.strata"))
+    _ = try scratch.file("repo/Schemas/README.md", "Text")
+    let run = Run("schema", "check", folder, "--against", "HEAD", "--format", "github")
+    #expect(run.code == 1)
+    let lines = run.text.split(separator: "\n")
+    #expect(lines.count == 3, "\(run.text)")
+    for (file, word) in [("Note/1.json", "changed"), ("Note/2.strata", "changed"), ("Tag/1.strata", "removed")] {
+      #expect(
+        lines.contains { $0.hasPrefix("::error file=\(folder)/\(file),line=1::was \(word) since HEAD") }, "\(run.text)")
+    }
+    #expect(Run("schema", "check", folder).text.contains("Tag/1.strata: the golden archive is missing"))
+    Run("schema", "check", folder, "--against", "nope").expectFailure(code: 2, "git does not know this revision")
+    Run("schema", "check", folder, "--against=--help").expectFailure(code: 2, "is no revision of git")
+  }
+
+  @Test("A file that was edited by hand has another hash")
+  func edited() throws {
+    let path = folder + "/Note/1.json"
+    let text = try String(contentsOfFile: path, encoding: .utf8).replacing("\"Int\"", with: "\"Int8\"")
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    let run = Run("schema", "check", folder)
+    #expect(
+      run.code == 1 && run.text.contains("Note/1.json: it was edited or moved after it was recorded"), "\(run.text)")
+    try Data("{}".utf8).write(to: URL(fileURLWithPath: path))
+    #expect(Run("schema", "check", folder).text.contains("it is no recorded schema"))
+    Run("schema", "list", folder).expectFailure("it is no recorded schema")
+  }
+
+  @Test("A skipped version is a problem, unless the revision has it")
+  func skipped() throws {
+    try change("Note", 2) { ($0.version, $0.archive) = (4, nil) }
+    let run = Run("schema", "check", folder)
+    #expect(run.code == 1 && run.text.contains("version 4 of Note follows version 2"), "\(run.text)")
+    try commit()
+    #expect(Run("schema", "check", folder, "--against", "main").code == 0)
+  }
+
+  @Test("A change that needs a step needs a recorded operation that names its key")
+  func steps() throws {
+    try change("Note", 2) { $0.steps = [] }
+    let run = Run("schema", "check", folder)
+    #expect(run.code == 1)
+    #expect(run.text.contains("does not cover: text was removed; title: String was added"), "\(run.text)")
+    #expect(Run("schema", "check", folder, "--hook", "Note").code == 0)
+    try change("Note", 2) { $0.steps = ["make a title of the text"] }
+    #expect(Run("schema", "check", folder).code == 0, "a closure may change any key")
+    try change("Note", 2) { $0.steps = ["drop text"] }
+    #expect(Run("schema", "check", folder).text.contains("does not cover: title: String was added"))
+    try change("Note", 2) { $0.steps = ["drop text", "set the default of title: \"\""] }
+    #expect(Run("schema", "check", folder).code == 0)
+  }
+
+  @Test("A model that a renamed one continues is no change of a type")
+  func renamedModel() throws {
+    try change("Tag", 1) { $0.fields["name"]?.type = "Author" }
+    try change("Tag", 1) {
+      ($0.version, $0.archive) = (2, nil)
+      $0.fields["name"]?.type = "Person"
+    }
+    #expect(Run("schema", "check", folder).text.contains("name was Author and is Person"))
+    for (name, version) in [("Author", 1), ("Person", 2)] {
+      try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+      var schema = try RecordedSchema(json: Data(contentsOf: URL(fileURLWithPath: folder + "/Tag/1.json")))
+      (schema.name, schema.version, schema.archive) = (name, version, nil)
+      try schema.json().write(to: URL(fileURLWithPath: "\(folder)/\(name)/\(version).json"))
+    }
+    #expect(Run("schema", "check", folder).code == 0, "\(Run("schema", "check", folder).text)")
+  }
+
+  @Test("The tool of an app runs the lock of its models, and records them")
+  func models() throws {
+    let missing = Run(["schema", "check", folder], models: [App.Note.self, App.Tag.self])
+    #expect(missing.code == 1 && missing.text.contains("version 2 of Tag is not recorded"), "\(missing.text)")
+    let wrong = Run(["schema", "record", folder], models: [App.Note.self, App.Tag.self])
+    wrong.expectFailure("no step of Tag from version 1 to 2 covers")
+    try FileManager.default.removeItem(atPath: folder + "/Tag")
+    let run = Run(["schema", "record", folder], models: App.models)
+    #expect(run.code == 0 && run.text == "recorded  Folder@1\nrecorded  Tag@2\n", "\(run.text)\(run.error)")
+    #expect(Run(["schema", "record", folder], models: App.models).text == "all versions are recorded\n")
+    #expect(Run(["schema", "check", folder], models: App.models).code == 0)
+  }
+
+  @Test("Annotations escape their text as GitHub reads it")
+  func annotations() throws {
+    try FileManager.default.moveItem(atPath: folder, toPath: scratch.path("repo/A, b: 100%"))
+    try FileManager.default.removeItem(atPath: scratch.path("repo/A, b: 100%/Note/1.strata"))
+    let run = Run("schema", "check", scratch.path("repo/A, b: 100%"), "--format", "github")
+    #expect(run.text.contains("/A%2C b%3A 100%25/Note/1.strata,line=1::the golden"), "\(run.text)")
+  }
+
+  // MARK: html
+
+  @Test("The page has a table for each model, with versions, fields and steps")
+  func page() throws {
+    let run = Run("schema", "html", folder, "-o", "-")
+    #expect(run.code == 0)
+    for part in [
+      "<h2>Note</h2>", "<th scope=\"col\">version 2</th>", "<li>rename text to title</li>",
+      "<th scope=\"row\">title</th>",
+      "<td class=\"step added\">added</td>", "<td class=\"step removed\">removed</td>", "prefers-color-scheme:dark",
+      "@media print",
+    ] { #expect(run.text.contains(part), "\(part)") }
+    #expect(!run.text.contains("<script") && !run.text.contains("http"))
+  }
+
+  @Test("Names and values cannot leave their places in the page")
+  func hostileNames() throws {
+    let name = "<script>alert('\"&\u{202E}</td>"
+    try change("Tag", 1) {
+      $0.fields = Dictionary($0.fields.values.map { (name, $0) }, uniquingKeysWith: { one, _ in one })
+      $0.steps = [name]
+      $0.version = 2
+      $0.fields[name]?.initial = name
+      $0.fields[name]?.type = name
+    }
+    let text = Run("schema", "html", folder, "-o", "-").text
+    #expect(
+      !text.contains("<script") && !text.contains("\u{202E}") && text.contains("&lt;script&gt;alert(&#39;&quot;&amp;"))
+    #expect(text.matches(of: /<td/).count == text.matches(of: /<\/td>/).count)
+  }
+
+  @Test("A browser shows the page", .tags(.long), .enabled(if: chromium != nil, "Chromium is not installed"))
+  func browser() throws {
+    let path = scratch.path("page.html")
+    #expect(Run("schema", "html", folder, "-o", path).code == 0)
+    let run = try Executable.run(
+      try #require(Self.chromium),
+      [
+        "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + scratch.path("profile"), "--dump-dom",
+        "file://" + path,
+      ], nil, in: nil)
+    #expect(run.text.contains("<li>rename text to title</li>"), "\(run.error.suffix(500))")
+  }
+
+  private static let chromium = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].first {
+    FileManager.default.isExecutableFile(atPath: $0)
+  }
+}
