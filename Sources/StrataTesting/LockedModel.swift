@@ -212,12 +212,11 @@ struct LockedModel {
     let operations = (schema.migration?.steps ?? []).filter { (old.version..<new.version).contains($0.fromVersion) }
       .flatMap(\.operations)
     // A hook or a closure may change any key.
-    guard schema.hook == nil, operations.allSatisfy({ $0.effect != nil }) else { return nil }
-    let keys = Self.keys(of: operations)
+    guard schema.hook == nil, let keys = operations.changedKeys else { return nil }
     let changes = SchemaChange.changes(from: old, to: new, names)
     // A removed key may also be removed by a later step.
     let laterSteps = (schema.migration?.steps ?? []).filter { $0.fromVersion >= new.version }
-    let later = Self.keys(of: laterSteps.flatMap(\.operations))
+    let later = Set(laterSteps.flatMap { $0.operations.changedKeys ?? [] })
     let missing = changes.filter { change in
       change.key.map { !keys.contains($0) && !(new.fields[$0] == nil && later.contains($0)) } ?? false
     }
@@ -229,10 +228,6 @@ struct LockedModel {
       + texts.map { "- \($0)\n" }.joined()
       + (missing.isEmpty
         ? "Correct the steps." : "Add them to the steps, for example:\n  " + stub.text + firstStepHint(old.version))
-  }
-
-  private static func keys(of operations: [MigrationOperation]) -> Set<String> {
-    Set(operations.flatMap { ($0.effect?.sources ?? []) + ($0.effect?.targets ?? []) }.compactMap(\.firstKey))
   }
 
   /// The fields for which a step sets a default, although data of the older version has their value under a former key.

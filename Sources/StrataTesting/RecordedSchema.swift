@@ -51,6 +51,8 @@ package struct RecordedSchema: Codable, Equatable {
   var models: [String: Int]?
   /// The operations of the step to this version.
   package var steps: [String]
+  /// The keys that these operations change; `nil` if they have a closure that may change any key.
+  package var stepKeys: [String]?
   /// Hashes of the golden archives of older versions, upgraded to this one by the model's own steps. They show that a closure was changed,
   /// or that its result depends on the machine.
   var upgraded: [String: String]?
@@ -84,6 +86,8 @@ package struct RecordedSchema: Codable, Equatable {
     models =
       inside.isEmpty ? nil : Dictionary(inside.map { ($0.name, $0.modelVersion) }, uniquingKeysWith: { max($0, $1) })
     steps = Self.steps(to: version, of: schema) ?? []
+    let operations = schema.migration?.steps.first { $0.toVersion == schema.modelVersion }?.operations ?? []
+    stepKeys = operations.changedKeys?.sorted()
   }
 
   /// Returns the operations of the step to a version; `nil` if there is no such step.
@@ -168,6 +172,15 @@ extension ArchiveValue {
   }
 }
 
+extension [MigrationOperation] {
+  /// The keys that the operations change; `nil` if one of them may change any key.
+  var changedKeys: Set<String>? {
+    let effects = compactMap(\.effect)
+    guard effects.count == count else { return nil }
+    return Set(effects.flatMap { $0.sources + $0.targets }.compactMap(\.firstKey))
+  }
+}
+
 extension MigrationOperation {
   /// The operation with its values. Of a closure, only the description is known.
   fileprivate var recordedText: String {
@@ -176,7 +189,8 @@ extension MigrationOperation {
     case .move(_, _, let record, overwriting: let isOverwriting):
       description + (record.map { ", creating \($0.typeName)@\($0.modelVersion)" } ?? "")
         + (isOverwriting ? ", overwriting" : "")
-    case .drop, .custom: description
+    case .drop: description
+    case .custom(_, let keys, _): description + (keys.map { ", changing \($0.sorted().joined(separator: ", "))" } ?? "")
     case .setDefault(_, let value), .replaceNull(_, let value): "\(self): \(value.recordedText)"
     case .convert(let path, .mapping(let table, let otherwise)):
       "convert \(path) by " + table.map { "\($0.recordedText): \($1.recordedText)" }.sorted().joined(separator: ", ")

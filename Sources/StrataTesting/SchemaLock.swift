@@ -37,7 +37,7 @@ public struct SchemaLock: Sendable {
   }
 
   package init(_ models: [any VersionedModel.Type], folder: URL, records: Bool) {
-    (self.models, self.folder, self.records) = (models, folder, records)
+    (self.models, self.folder, self.records, values) = (models, folder, records, [:])
   }
 
   /// Compares the models with their recorded shapes, and opens the golden archive of each recorded version.

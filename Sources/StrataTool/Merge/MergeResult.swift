@@ -8,7 +8,7 @@ struct MergeResult {
   let report: MergeReport
   /// The end of the line of counts.
   var note = ""
-  /// Returns the merged document in a format, or by default in that of the local document.
+  /// Returns the merged document in a format, by default the one of the local document.
   let data: (MergedDocument.Format?) throws -> Data
 }
 

@@ -110,7 +110,7 @@ struct LockFolder {
     return problems
   }
 
-  /// Returns whether a path in the folder is that of a recorded schema or a golden archive.
+  /// Returns whether a path in the folder belongs to a recorded schema or a golden archive.
   private static func isRecord(_ path: String) -> Bool { path.wholeMatch(of: /[^\/]+\/[0-9]+\.(json|strata)/) != nil }
 
   private func archiveProblem(_ schema: RecordedSchema) throws -> SchemaAnnotation? {
@@ -126,32 +126,14 @@ struct LockFolder {
   /// The changes between two versions that need a step, and whose keys no recorded operation names; `nil` if there are none.
   private func missing(_ model: Model, from old: RecordedSchema, to new: RecordedSchema) -> String? {
     let changes = changes(of: model, from: old, to: new).filter { $0.key != nil }
-    let later = model.versions.filter { $0.version > new.version }.flatMap(\.steps)
-    let known = Set(old.keys + new.keys + changes.compactMap(\.key))
     // A closure may change any key.
-    guard new.steps.allSatisfy({ !Self.keys(in: $0, among: known).isEmpty }) else { return nil }
+    guard let known = new.stepKeys else { return nil }
+    // A removed key may also be removed by a later step.
+    let later = model.versions.filter { $0.version > new.version }.flatMap { $0.stepKeys ?? [] }
     let missing = changes.filter { change in
-      // A removed key may also be removed by a later step.
-      let steps = new.steps + (new.fields[change.key ?? ""] == nil ? later : [])
-      return !steps.contains { Self.keys(in: $0, among: [change.key ?? ""]) != [] }
+      change.key.map { !known.contains($0) && !(new.fields[$0] == nil && later.contains($0)) } ?? false
     }
     return missing.isEmpty ? nil : missing.map(\.text).joined(separator: "; ")
-  }
-
-  private static let operations = [
-    "rename ", "move ", "drop ", "set the default of ", "replace null of ", "convert ",
-  ]
-
-  /// The keys that a recorded operation names; empty for a closure, whose text is a description.
-  private static func keys(in operation: String, among keys: Set<String>) -> Set<String> {
-    guard operations.contains(where: operation.hasPrefix) else { return [] }
-    return keys.filter { key in
-      [key, ValuePath(key: key).description].contains { spelling in
-        operation.ranges(of: " " + spelling).contains { range in
-          range.upperBound == operation.endIndex || " .[,:".contains(operation[range.upperBound])
-        }
-      }
-    }
   }
 
   // MARK: Comparing
