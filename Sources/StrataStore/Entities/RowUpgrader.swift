@@ -10,6 +10,13 @@ struct RowUpgrader {
     let coding: ColumnCoding
     /// Whether null means that the key is absent, because the column is new and its property cannot be nil.
     var nullIsAbsent = false
+    /// Whether the column has the value in today's form.
+    var isCurrentForm: Bool {
+      switch coding.kind {
+      case .unconverted, .archive: false
+      case .bool, .integer, .float, .double, .string, .data, .url, .uuid, .decimal, .date, .json, .transform: true
+      }
+    }
   }
 
   /// A new value of a column.
@@ -21,20 +28,23 @@ struct RowUpgrader {
   /// The columns of keys that the steps create, with their defaults. No row has another value there.
   private var created: [(slot: Int, initial: DatabaseValue)] = []
   private var shape: RecordShape
+  /// The columns with values in today's form.
+  private var currentForms: Set<Int> = []
   /// The number of keys that have no column; their values are null.
   private var absent = 0
 
   /// - Parameters:
   ///   - table: gets a slot for each column that is read.
+  ///   - unused: the columns that no mapping names.
   ///   - part: the versions of the rows.
   ///   - former: the columns that the app names, by keys of the old version.
   /// - Throws: ``EntityError`` with the code `invalidMapping` if it is not known which column has the value of a key.
   init(
-    _ type: EntityType, _ table: inout EntityTable, _ part: EntityVersions.Part, _ former: [String: FormerColumn],
-    _ db: Database
+    _ type: EntityType, _ table: inout EntityTable, unused: [EntityTable.Column], _ part: EntityVersions.Part,
+    _ former: [String: FormerColumn], _ db: Database
   ) throws {
     self.type = type
-    let schema = type.schema, unused = table.unusedColumns
+    let schema = type.schema
     let levels = schema.superclasses.compactMap { part.version(of: $0) }.map {
       ModelRecord.Superclass(typeName: $0.name, modelVersion: $0.version)
     }
@@ -106,6 +116,7 @@ struct RowUpgrader {
       absent += 1
     }
     shape = shape.adding(keys)
+    currentForms = Set(sources.filter(\.isCurrentForm).map(\.slot))
     self.table = table
   }
 
@@ -236,9 +247,10 @@ struct RowUpgrader {
         return (typed, nil)
       }
       let stored = try type.stored(typed, attribute, in: table)
-      // An archive of an older version is equal to its upgrade.
-      if case .archive = attribute.coding.kind { return (typed, stored.isExactly(old) ? nil : stored) }
-      return (typed, try attribute.isSame(stored, old) ? nil : stored)
+      // A value in an older form, such as an archive, is equal to its upgrade after decoding.
+      let isSame =
+        try currentForms.contains(attribute.slot) ? attribute.isSame(stored, old) : stored.isExactly(old)
+      return (typed, isSame ? nil : stored)
     } catch {
       let path: [ArchiveError.PathComponent] = [.key(field.key)], columns = [table.columns[attribute.slot].name]
       if let error = error as? EntityError {

@@ -13,6 +13,8 @@ struct TableMigration {
   /// All classes of the rows, with their superclasses.
   private let schemas: [ModelSchema]
   private var table: EntityTable
+  /// The columns that no mapping names.
+  private let unused: [EntityTable.Column]
   /// The upgraders of the classes, for the versions of the last part.
   private var upgraders: [Int: RowUpgrader] = [:]
   private var versions: [String: Int] = [:]
@@ -24,6 +26,7 @@ struct TableMigration {
     self.catalog = catalog
     self.registered = registered
     table = catalog.tables[number]
+    unused = table.unusedColumns
     let types = catalog.types.indices.filter { catalog.types[$0].table == number }
     let root = types.first { root in
       types.allSatisfy { number in
@@ -213,7 +216,7 @@ struct TableMigration {
           former[key] = column
         }
       }
-      upgraders[number] = try RowUpgrader(type, &table, part, former, db)
+      upgraders[number] = try RowUpgrader(type, &table, unused: unused, part, former, db)
     }
   }
 

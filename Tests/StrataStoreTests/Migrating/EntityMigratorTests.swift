@@ -74,9 +74,12 @@ struct EntityMigratorTests {
         }
         #expect(runs > 1 && reads == 30)
         let entities = try EntityStore(queue, Incident.self)
-        #expect(try queue.read { try entities.fetchAll(Incident.order(Column("id")), in: $0) } == expected)
+        let found = try await entities.fetchAll(Incident.order(Column("id")))
+        #expect(found == expected)
         #expect(
-          try DatabaseQueue(path: backup.path).read { try Int.fetchOne($0, sql: "SELECT count(title) FROM ticket") }
+          try await DatabaseQueue(path: backup.path).read {
+            try Int.fetchOne($0, sql: "SELECT count(title) FROM ticket")
+          }
             == 0)
       }
     }
