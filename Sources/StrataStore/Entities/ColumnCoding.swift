@@ -79,7 +79,7 @@ struct ColumnCoding: Sendable {
   var isExact: Bool {
     switch kind {
     case .bool, .integer, .float, .double, .string, .data, .url, .unconverted: true
-    case .uuid, .decimal, .date, .archive, .json, .transform: false
+    default: false
     }
   }
 

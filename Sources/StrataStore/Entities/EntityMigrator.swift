@@ -38,15 +38,15 @@ public struct EntityMigrator: Sendable {
 
   // MARK: Columns
 
-  /// Returns the statements that add the missing columns of the mappings to existing tables. They are for the app's migrations and are
-  /// not run. A column whose property was renamed can be renamed instead.
+  /// Returns the statements that add the missing columns of registered entities to their tables, without lists. They are for the app's
+  /// migrations and are not run. A column whose property was renamed can be renamed instead.
   ///
-  /// - Throws: ``EntityError`` with the code `invalidMapping`; `database`.
+  /// - Throws: ``EntityError`` with the code `invalidMapping`; `database` if a table does not exist.
   public func proposedSQL(_ db: Database) throws -> [String] {
     do {
-      var proposal = ColumnProposal(db)
-      for type in types { try proposal.add(type) }
-      return proposal.statements
+      return try types.flatMap { type in
+        try type.schema.fields.compactMap { try ColumnProposal($0, of: type, db).statement }
+      }
     } catch { throw EntityError.ofDatabase(error) }
   }
 
@@ -72,8 +72,8 @@ public struct EntityMigrator: Sendable {
   public func dryRun(_ db: Database) throws -> EntityMigrationReport {
     do {
       var report = EntityMigrationReport()
-      for var table in try tables(db) where try !table.isFinished(db) {
-        var rows = try table.report(db)
+      for var table in try tables(db) where table.isOld {
+        var rows = table.report
         try table.dryRun(&rows, db)
         report.tables.append(rows)
       }
@@ -83,14 +83,14 @@ public struct EntityMigrator: Sendable {
 
   /// Upgrades the rows of older versions, and records the versions of all registered entities.
   ///
-  /// Each batch is one transaction, together with its progress. A migration that was killed or cancelled, or that failed, continues with the next
+  /// Each batch is one transaction, together with its progress. A migration that was killed or that failed continues with the next
   /// batch when it runs again. A migration with nothing to do writes nothing.
   ///
   /// - Parameters:
   ///   - writer: the database.
   ///   - backup: a file to which the database is written before the first batch, unless the migration continues and the file exists.
   ///   - count: the number of rows in a batch. A batch of large rows ends after 8 MiB.
-  ///   - progress: called after each batch.
+  ///   - progress: called after each batch. If it throws, the migration ends with its error.
   /// - Returns: a report of the rows that this call has read.
   /// - Throws: as ``dryRun(_:)``; for the first row that cannot be migrated, `migrationFailed`, `invalid`, `notReadable`, `missingValue`,
   ///   `notStorable`, `clash` or `constraint`, and ``EntityError/primaryKey``; `full`. Finished batches are kept.
@@ -98,43 +98,35 @@ public struct EntityMigrator: Sendable {
   @discardableResult
   public func migrate(
     _ writer: any DatabaseWriter, backup: URL? = nil, batchSize count: Int = 1000,
-    progress: ((EntityMigrationReport) -> Void)? = nil
+    progress: (EntityMigrationReport) throws -> Void = { _ in }
   ) throws -> EntityMigrationReport {
-    do { return try run(writer, backup, max(1, count), StoreWork(), progress) } catch { throw Self.failure(error) }
-  }
-
-  /// Like the synchronous call, and ends after a batch if the task is cancelled.
-  @discardableResult
-  public func migrate(
-    _ writer: any DatabaseWriter, backup: URL? = nil, batchSize count: Int = 1000,
-    progress: (@Sendable (EntityMigrationReport) -> Void)? = nil
-  ) async throws -> EntityMigrationReport {
-    do { return try await StoreWork.run { try run(writer, backup, max(1, count), $0, progress) } } catch {
-      throw Self.failure(error)
-    }
+    do { return try run(writer, backup, max(1, count), progress) } catch { throw Self.failure(error) }
   }
 
   private func tables(_ db: Database) throws -> [TableMigration] {
     let catalog = try EntityCatalog(types, db, inserts: false)
-    return try Set(catalog.types.map(\.table)).sorted().map { try TableMigration($0, catalog, registered) }
+    return try Set(catalog.types.map(\.table)).sorted().map { try TableMigration($0, catalog, registered, db) }
   }
 
   private func run(
-    _ writer: any DatabaseWriter, _ backup: URL?, _ count: Int, _ work: StoreWork,
-    _ progress: ((EntityMigrationReport) -> Void)?
+    _ writer: any DatabaseWriter, _ backup: URL?, _ count: Int, _ progress: (EntityMigrationReport) throws -> Void
   ) throws -> EntityMigrationReport {
     var report = EntityMigrationReport()
-    let tables = try writer.read { db in try self.tables(db).filter { try !$0.isRecorded(db) } }
-    let isPending = try writer.read { db in try tables.contains { try !$0.isFinished(db) } }
-    let isInterrupted = try writer.read { db in try tables.contains { try $0.isInterrupted(db) } }
-    if let backup, isPending, try !isInterrupted || FileStatus(ofPath: backup.path) == nil {
-      try writeBackup(writer, backup, work)
+    let tables = try writer.read { db in try self.tables(db) }
+    if let backup, tables.contains(where: \.isOld),
+      try !tables.contains(where: \.isInterrupted) || FileStatus(ofPath: backup.path) == nil
+    {
+      try writer.read { db in
+        // Begins the transaction, so that all steps copy one snapshot.
+        _ = try EntityVersions.exist(db)
+        let path = try String.fetchOne(db, sql: "SELECT nullif(file, '') FROM pragma_database_list WHERE name = 'main'")
+        _ = try DatabaseFile.backup(to: backup, of: path) { try DatabaseFile.copy(db, to: $0, StoreWork()) }
+      }
     }
-    for var table in tables {
-      var rows = try writer.read { try table.report($0) }
+    for var table in tables where !table.isRecorded {
+      var rows = table.report
       var isDone = false
       while !isDone {
-        try work.check()
         try writer.writeWithoutTransaction { db in
           try db.inTransaction(.immediate) {
             isDone = try table.advance(count, &rows, db)
@@ -142,34 +134,16 @@ public struct EntityMigrator: Sendable {
           }
         }
         guard rows.rows > 0 else { continue }
-        progress?(EntityMigrationReport(tables: report.tables + [rows]))
+        try progress(EntityMigrationReport(tables: report.tables + [rows]))
       }
       if rows.rows > 0 { report.tables.append(rows) }
     }
     return report
   }
 
-  private func writeBackup(_ writer: any DatabaseWriter, _ url: URL, _ work: StoreWork) throws {
-    let path = try writer.read {
-      try String.fetchOne($0, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'")
-    }
-    _ = try DatabaseFile.backup(to: url, of: path.flatMap { $0.isEmpty ? nil : $0 }) { copy in
-      try writer.read { db in
-        // Begins the transaction, so that all steps copy one snapshot.
-        _ = try EntityVersions.exist(db)
-        try DatabaseFile.copy(db, to: copy, work)
-      }
-    }
-  }
-
   private static func failure(_ error: any Error) -> any Error {
     guard let error = error as? StoreError else { return EntityError.ofDatabase(error) }
-    let code: EntityError.Code =
-      switch error.code {
-      case .busy: .busy
-      case .full: .full
-      default: .database
-      }
+    let code: EntityError.Code = error.code == .full ? .full : error.code == .busy ? .busy : .database
     return EntityError(code, error.reason, underlying: error.underlyingError)
   }
 }

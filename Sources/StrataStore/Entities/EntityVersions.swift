@@ -12,56 +12,49 @@ enum EntityVersions {
     var last: [DatabaseValue]?
 
     /// The recorded name and version of a model; `nil` if none is recorded.
-    func version(of schema: ModelSchema) -> (name: String, version: Int)? {
+    func record(of schema: ModelSchema) -> (typeName: String, modelVersion: Int)? {
       models.first { schema.isNamed($0.key) }.map { ($0.key, $0.value) }
     }
-  }
 
-  static func make(_ db: Database) throws {
-    try db.execute(
-      sql: """
-        CREATE TABLE IF NOT EXISTS strata_entity_versions (
-          name TEXT NOT NULL COLLATE NOCASE, part INTEGER NOT NULL, models TEXT NOT NULL, last BLOB,
-          PRIMARY KEY (name, part)) WITHOUT ROWID
-        """)
+    func version(of schema: ModelSchema) -> Int { record(of: schema)?.modelVersion ?? schema.modelVersion }
   }
 
   /// Whether the table of versions exists. GRDB's cache does not see the changes of other processes.
   static func exist(_ db: Database) throws -> Bool {
     let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'strata_entity_versions')"
-    return try Bool.fetchOne(db, sql: sql) ?? false
+    return try Bool.fetchOne(db, sql: sql) == true
   }
 
   /// The recorded parts of a table, in the order of its primary key; empty if there is no record.
   static func parts(of table: String, _ db: Database) throws -> [Part] {
     guard try exist(db) else { return [] }
-    let sql = "SELECT models, last FROM strata_entity_versions WHERE name = ? ORDER BY part"
-    return try Row.fetchAll(db, sql: sql, arguments: [table]).map { row in
-      let last = try (row[1] as Data?).map { try ArchiveDecoder().decode([ArchiveValue].self, from: $0) }
-      let coding = ColumnCoding(.unconverted, .none)
-      return Part(models: try models(in: row[0]), last: try last?.map { try coding.stored($0) })
+    var parts: [Part] = []
+    let sql = "SELECT part, model, version, last FROM strata_entity_versions WHERE name = ? ORDER BY part"
+    for row in try Row.fetchAll(db, sql: sql, arguments: [table]) {
+      if row[0] == parts.count {
+        let last = try (row[3] as Data?).map { try ArchiveDecoder().decode([ArchiveValue].self, from: $0) }
+        parts.append(Part(models: [:], last: try last?.map { try ColumnCoding(.unconverted, .none).stored($0) }))
+      }
+      parts[parts.count - 1].models[row[1]] = row[2]
     }
-  }
-
-  static func models(in text: String) throws -> [String: Int] {
-    do { return try JSONDecoder().decode([String: Int].self, from: Data(text.utf8)) } catch {
-      throw EntityError(
-        .notReadable, "the recorded version is damaged; restore a backup", table: "strata_entity_versions",
-        columns: ["models"], underlying: error)
-    }
+    return parts
   }
 
   static func set(_ parts: [Part], of table: String, _ db: Database) throws {
+    try db.execute(
+      sql: """
+        CREATE TABLE IF NOT EXISTS strata_entity_versions (
+          name TEXT NOT NULL COLLATE NOCASE, part INTEGER NOT NULL, model TEXT NOT NULL, version INTEGER NOT NULL, last BLOB,
+          PRIMARY KEY (name, part, model)) WITHOUT ROWID
+        """)
     try db.execute(sql: "DELETE FROM strata_entity_versions WHERE name = ?", arguments: [table])
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
     for (place, part) in parts.enumerated() {
-      try db.execute(
-        sql: "INSERT INTO strata_entity_versions VALUES (?, ?, ?, ?)",
-        arguments: [
-          table, place, String(decoding: try encoder.encode(part.models), as: UTF8.self),
-          try part.last.map { try ArchiveEncoder().encode($0.map(\.archiveValue)) },
-        ])
+      let last = try part.last.map { try ArchiveEncoder().encode($0.map(\.archiveValue)) }
+      for (model, version) in part.models {
+        try db.execute(
+          sql: "INSERT INTO strata_entity_versions VALUES (?, ?, ?, ?, ?)",
+          arguments: [table, place, model, version, last])
+      }
     }
   }
 }
@@ -70,15 +63,8 @@ enum EntityVersions {
 final class EntityVersionCheck: Sendable {
   /// The classes of each table, by its lowercased name.
   private let schemas: [String: [ModelSchema]]
-  private let state = Mutex(State())
-
-  private struct State {
-    /// The version of the schema in which the table of versions was looked for.
-    var schema: Int32?
-    var isRecorded = false
-    /// The last records without a mistake.
-    var records: [String] = []
-  }
+  /// Whether the table of versions exists, in a version of the database's schema.
+  private let known = Mutex<(schema: Int32, isRecorded: Bool)?>(nil)
 
   init(_ tables: [EntityTable], _ types: [EntityType]) {
     schemas = Dictionary(grouping: types) { tables[$0.table].name.lowercased() }.mapValues { types in
@@ -89,31 +75,25 @@ final class EntityVersionCheck: Sendable {
   /// - Throws: ``EntityError`` with the code `newerModel` or `unmigrated` if rows have another version.
   /// - Complexity: one or two statements, because another process can migrate at any time.
   func run(_ db: Database) throws {
-    var known = state.withLock { $0 }
     let schema = try db.schemaVersion()
-    if known.schema != schema { known = State(schema: schema, isRecorded: try EntityVersions.exist(db)) }
-    if known.isRecorded {
-      let records = try StatementRow.all(
-        of: db.cachedStatement(sql: "SELECT name, part, models FROM strata_entity_versions")
-      ) { (try $0.column(0) as String, try $0.column(1) as Int, try $0.column(2) as String) }
-      let texts = records.map { "\($0) \($1) \($2)" }
-      guard texts != known.records else { return }
-      for (table, part, models) in records { try check(table, part, EntityVersions.models(in: models)) }
-      known.records = texts
+    if known.withLock({ $0?.schema != schema }) {
+      let isRecorded = try EntityVersions.exist(db)
+      known.withLock { $0 = (schema, isRecorded) }
     }
-    state.withLock { $0 = known }
-  }
-
-  private func check(_ table: String, _ part: Int, _ models: [String: Int]) throws {
-    let recorded = EntityVersions.Part(models: models)
-    for schema in schemas[table.lowercased()] ?? [] {
-      let found = recorded.version(of: schema)?.version
-      if let found, found > schema.modelVersion { throw Self.newer(found, schema, table) }
-      guard part == 0, found == schema.modelVersion else {
-        throw EntityError(
-          .unmigrated,
-          "the rows have version \(found ?? 0) or are not completely migrated, and the model's version is \(schema.modelVersion); run the EntityMigrator first",
-          entity: schema.name, table: table)
+    guard known.withLock({ $0?.isRecorded == true }) else { return }
+    let sql = "SELECT name, part, model, version FROM strata_entity_versions"
+    let records = try StatementRow.all(of: db.cachedStatement(sql: sql)) { row in
+      (try row.column(0) as String, try row.column(1) as Int, try row.column(2) as String, try row.column(3) as Int)
+    }
+    for (table, part, model, version) in records {
+      for schema in schemas[table.lowercased()] ?? [] where schema.isNamed(model) {
+        guard version <= schema.modelVersion else { throw Self.newer(version, schema, table) }
+        guard version == schema.modelVersion, part == 0 else {
+          throw EntityError(
+            .unmigrated,
+            "the rows have version \(version) or are not completely migrated, and the model's version is \(schema.modelVersion); run the EntityMigrator first",
+            entity: schema.name, table: table)
+        }
       }
     }
   }

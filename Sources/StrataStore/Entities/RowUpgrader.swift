@@ -7,16 +7,11 @@ struct RowUpgrader {
   private struct Source {
     let key: String
     let slot: Int
-    let coding: ColumnCoding
-    /// Whether null means that the key is absent, because the column is new and its property cannot be nil.
-    var nullIsAbsent = false
+    var coding: ColumnCoding
     /// Whether the column has the value in today's form.
-    var isCurrentForm: Bool {
-      switch coding.kind {
-      case .unconverted, .archive: false
-      case .bool, .integer, .float, .double, .string, .data, .url, .uuid, .decimal, .date, .json, .transform: true
-      }
-    }
+    var isCurrent = false
+    /// Whether null means that the key is absent, because the property cannot be nil.
+    var nullIsAbsent = false
   }
 
   /// A new value of a column.
@@ -24,14 +19,14 @@ struct RowUpgrader {
 
   private let type: EntityType
   private let table: EntityTable
-  private var sources: [Source] = []
-  /// The columns of keys that the steps create, with their defaults. No row has another value there.
-  private var created: [(slot: Int, initial: DatabaseValue)] = []
-  private var shape: RecordShape
+  /// The fields with a column: attributes, then to-one relations.
+  private let columns: [EntityType.Attribute]
+  private let sources: [Source]
   /// The columns with values in today's form.
-  private var currentForms: Set<Int> = []
-  /// The number of keys that have no column; their values are null.
-  private var absent = 0
+  private let current: Set<Int>
+  /// The columns of keys that the steps create, with their defaults. No row has another value there.
+  private let created: [Change]
+  private let shape: RecordShape
 
   /// - Parameters:
   ///   - table: gets a slot for each column that is read.
@@ -43,100 +38,65 @@ struct RowUpgrader {
     _ type: EntityType, _ table: inout EntityTable, unused: [EntityTable.Column], _ part: EntityVersions.Part,
     _ former: [String: FormerColumn], _ db: Database
   ) throws {
-    self.type = type
-    let schema = type.schema
-    let levels = schema.superclasses.compactMap { part.version(of: $0) }.map {
-      ModelRecord.Superclass(typeName: $0.name, modelVersion: $0.version)
-    }
-    let own = part.version(of: schema) ?? (schema.name, schema.modelVersion)
-    shape = RecordShape(typeName: own.name, modelVersion: own.version, keys: [], levels: levels)
-    let history = Self.history(schema, part, unused)
-
-    /// The fields with a column, by key.
-    var columns: [(field: FieldInfo, slot: Int, coding: ColumnCoding)] = type.attributes.map {
-      (schema.fields[$0.place], $0.slot, $0.coding)
-    }
+    let schema = type.schema, history = KeyHistory(schema, part, unused)
+    var columns = type.attributes
     for relation in type.relations {
       guard case .toOne(let slot, _) = relation.kind else { continue }
-      columns.append((schema.fields[relation.place], slot, ColumnCoding(.unconverted, table.columns[slot].affinity)))
+      let coding = ColumnCoding(.unconverted, table.columns[slot].affinity)
+      columns.append(.init(place: relation.place, slot: slot, coding: coding, isWritten: true, isPlain: true))
     }
-    func coding(_ key: String, _ slot: Int) throws -> ColumnCoding {
-      let affinity = table.columns[slot].affinity
-      guard let last = history.destination(of: key), let target = columns.first(where: { $0.field.key == last }) else {
-        return ColumnCoding(.unconverted, affinity)
-      }
-      switch target.coding.kind {
-      // Steps see the records of an archive at their own versions.
-      case .archive: return ColumnCoding(.archive(ArchiveValue.self), affinity)
-      case .unconverted: return ColumnCoding(.unconverted, affinity)
-      case .bool, .integer, .float, .double, .string, .data, .url, .uuid, .decimal, .date, .json, .transform:
-        return try ColumnCoding(target.field.type, type.mapping.columns[last]?.form ?? .automatic, affinity)
-      }
-    }
-
-    for (key, column) in former.sorted(by: { $0.key < $1.key }) {
+    var sources = try former.map { key, column in
       let slot = try table.slot(of: column.column.name ?? key)
-      sources.append(Source(key: key, slot: slot, coding: try column.coding(table.columns[slot].affinity)))
+      return Source(key: key, slot: slot, coding: try column.coding(table.columns[slot].affinity))
     }
-    let isKnown = { (key: String, sources: [Source]) in sources.contains { $0.key == key } }
-    for (field, slot, _) in columns where !isKnown(field.key, sources) && history.mayExist(field.key) {
-      sources.append(
-        Source(
-          key: field.key, slot: slot, coding: try coding(field.key, slot),
-          nullIsAbsent: !field.shape.mayBeNull && !history.names(field.key)))
+    var keys = Set(former.keys)
+    func add(_ key: String, _ slot: Int) throws {
+      guard history.mayExist(key), keys.insert(key).inserted else { return }
+      var source = Source(key: key, slot: slot, coding: ColumnCoding(.unconverted, table.columns[slot].affinity))
+      if let last = history.destination(of: key), let target = columns.first(where: { type.key(of: $0) == last }) {
+        let field = schema.fields[target.place], form = type.mapping.columns[last]?.form ?? .automatic
+        if case .archive = target.coding.kind {
+          // Steps see the records of an archive at their own versions.
+          source.coding = ColumnCoding(.archive(ArchiveValue.self), .none)
+        } else if type.mapping.relations[last] == nil {
+          source.coding = try ColumnCoding(field.type, form, source.coding.affinity)
+          source.isCurrent = true
+        }
+        let null = try? ValueCoding.typed(.null, as: field.type, ReferencedObjects(), in: DecodingContext())
+        source.nullIsAbsent = null == nil && !history.names(key)
+      }
+      sources.append(source)
     }
-    for column in unused where history.hasClosures || history.names(column.name) {
-      let slot = try table.slot(of: column.name)
-      guard !isKnown(column.name, sources), history.mayExist(column.name), !sources.contains(where: { $0.slot == slot })
-      else { continue }
-      sources.append(Source(key: column.name, slot: slot, coding: try coding(column.name, slot)))
-    }
-    for (field, slot, _) in columns where !isKnown(field.key, sources) {
-      if let origin = history.origin(of: field.key), !isKnown(origin, sources) {
+    for column in columns { try add(type.key(of: column), column.slot) }
+    for name in unused.map(\.name) where history.reads(name) { try add(name, try table.slot(of: name)) }
+    var created: [Change] = []
+    for column in columns where !keys.contains(type.key(of: column)) {
+      if let origin = history.origin(of: type.key(of: column)), !keys.contains(origin) {
         // The column was renamed, unless another one can have the value.
-        let others = unused.map(\.name).filter { name in !history.names(name) && former[name] == nil }
+        let others = unused.map(\.name).filter { !history.names($0) && !keys.contains($0) }
         guard others.isEmpty else {
           throw EntityError(
             .invalidMapping,
             "the table has no column \(origin), which the steps read, and one of \(others.joined(separator: ", ")) may have its values; name the column of \(origin) in columns:",
-            entity: schema.name, path: [.key(origin)], table: table.name)
+            entity: type.name, path: [.key(origin)], table: table.name)
         }
-        sources.append(Source(key: origin, slot: slot, coding: try coding(origin, slot)))
-      } else if !sources.contains(where: { $0.slot == slot }) {
-        created.append((slot, try table.initialValue(of: slot, db)))
+        try add(origin, column.slot)
+      } else if !sources.contains(where: { $0.slot == column.slot }) {
+        created.append((column.slot, try table.initialValue(of: column.slot, db)))
       }
     }
     // The steps may rename the keys of lists, and of properties without a column.
-    var keys = sources.map(\.key)
-    for field in schema.fields where field.archive != .excluded && !field.isLibraryField {
-      guard !columns.contains(where: { $0.field.key == field.key }),
-        let key = history.mayExist(field.key) ? field.key : history.origin(of: field.key), !keys.contains(key)
-      else { continue }
-      keys.append(key)
-      absent += 1
+    let held = columns.map { type.key(of: $0) }
+    let absent = schema.allKeys.filter { !held.contains($0) }.compactMap { key in
+      history.mayExist(key) ? key : history.origin(of: key)
     }
-    shape = shape.adding(keys)
-    currentForms = Set(sources.filter(\.isCurrentForm).map(\.slot))
-    self.table = table
-  }
-
-  /// The changes of the steps of each class whose rows are older. Former keys are renamed last.
-  private static func history(
-    _ schema: ModelSchema, _ part: EntityVersions.Part, _ unused: [EntityTable.Column]
-  ) -> KeyHistory {
-    var history = KeyHistory()
-    for level in schema.superclasses.reversed() + [schema] {
-      let version = part.version(of: level)?.version ?? level.modelVersion
-      for step in level.migration?.steps ?? [] where step.fromVersion >= version {
-        for operation in step.operations { history.add(operation) }
-      }
-    }
-    for field in schema.fields {
-      for key in field.formerly where unused.contains(where: { $0.name == key }) {
-        history.addRename(key, to: field.key)
-      }
-    }
-    return history
+    let own = part.record(of: schema)
+    shape = RecordShape(
+      typeName: own?.typeName ?? schema.name, modelVersion: own?.modelVersion ?? schema.modelVersion,
+      keys: sources.map(\.key) + absent.filter { keys.insert($0).inserted },
+      levels: schema.superclasses.compactMap { part.record(of: $0).map(ModelRecord.Superclass.init) })
+    current = Set(sources.filter(\.isCurrent).map(\.slot))
+    (self.type, self.table, self.columns, self.sources, self.created) = (type, table, columns, sources, created)
   }
 
   /// Returns the columns of a row that change.
@@ -145,79 +105,75 @@ struct RowUpgrader {
   /// - Throws: ``EntityError`` with the primary key of the row.
   func changes(_ row: [DatabaseValue]) throws -> [Change] {
     do { return try upgrade(row) } catch {
-      let reason = "the row cannot be migrated"
-      let code: EntityError.Code = (error as? ArchiveError)?.code == .invalid ? .invalid : .migrationFailed
-      let known =
-        EntityError.of(error, code, reason, entity: type.name) as? EntityError
-        ?? EntityError(code, reason, underlying: error)
-      throw known.located(entity: type.name, table: table.name, primaryKey: table.primaryKey.map { row[$0] })
+      throw located(error).located(
+        entity: type.name, table: table.name, primaryKey: table.primaryKey.map { row[$0] })
     }
+  }
+
+  private func located(
+    _ error: any Error, _ code: EntityError.Code = .migrationFailed, key: String? = nil, slot: Int? = nil
+  ) -> EntityError {
+    let cause = error as? ArchiveError
+    let known =
+      error as? EntityError
+      ?? EntityError(
+        cause?.code == .invalid ? .invalid : code, "the row cannot be migrated", path: cause?.codingPath ?? [],
+        underlying: error)
+    return known.located(
+      path: key.map { [.key($0)] } ?? [], columns: slot.map { [table.columns[$0].name] } ?? [])
+  }
+
+  private func refused(_ reason: String, key: String? = nil, slot: Int? = nil) -> EntityError {
+    located(EntityError(.migrationFailed, reason), key: key, slot: slot)
   }
 
   private func upgrade(_ row: [DatabaseValue]) throws -> [Change] {
     for (slot, initial) in created where !row[slot].isNull && !row[slot].isExactly(initial) {
-      throw EntityError(
-        .migrationFailed,
+      throw refused(
         "a step creates the value of the column, which already has one; if the old version had the key, name it in columns:",
-        columns: [table.columns[slot].name])
+        slot: slot)
     }
-    let record = try record(row)
-    let context = DecodingContext(includesExcluded: true)
+    let record = try record(row), context = DecodingContext(includesExcluded: true), schema = type.schema
     context.readsCompleteRecords = true
-    let schema = type.schema
     let upgraded = try schema.upgraded(record, in: context)
-    for (key, value) in upgraded.fields where !schema.takenKeys.contains(ExactKey(key)) && record[key] != value {
+    for key in upgraded.keys where !schema.takenKeys.contains(ExactKey(key)) && record[key] != upgraded[key] {
       guard !type.mapping.dropsUnknownFields else { break }
-      throw EntityError(
-        .migrationFailed, "a step writes the key, and the model has no such property", path: [.key(key)])
+      throw refused("a step writes the key, and the model has no such property", key: key)
     }
     let fields = try schema.fields(of: upgraded, from: record, in: context).values
+    for relation in type.relations where relation.removed != nil {
+      guard let value = fields[relation.place], ![.null, .array([]), .set([])].contains(value) else { continue }
+      throw refused("a step fills a list, whose elements are rows of another table", key: relation.key)
+    }
     var changes: [Change] = []
     var values: [ArchiveValue] = []
-    for attribute in type.attributes {
-      let (value, stored) = try value(of: attribute, fields[attribute.place], row, context)
-      values.append(value)
-      if let stored { changes.append((attribute.slot, stored)) }
-    }
-    for relation in type.relations {
-      guard let value = fields[relation.place] else { continue }
-      guard case .toOne(let slot, _) = relation.kind else {
-        guard value.isNull || value == .array([]) || value == .set([]) else {
-          throw EntityError(
-            .migrationFailed, "a step fills a list, whose elements are rows of another table",
-            path: [.key(relation.key)])
-        }
-        continue
-      }
-      let coding = ColumnCoding(.unconverted, table.columns[slot].affinity)
-      let stored: DatabaseValue
-      do { stored = try coding.stored(value) } catch {
-        throw (error as? EntityError)?.located(path: [.key(relation.key)], columns: [table.columns[slot].name]) ?? error
-      }
-      if !stored.isExactly(row[slot]) { changes.append((slot, stored)) }
+    for column in columns {
+      do {
+        let (value, stored) = try value(of: column, fields[column.place], row[column.slot], context)
+        values.append(value)
+        if let stored { changes.append((column.slot, stored)) }
+      } catch { throw located(error, key: type.key(of: column), slot: column.slot) }
     }
     if let slot = changes.first(where: { table.primaryKey.contains($0.slot) })?.slot {
-      throw EntityError(
-        .migrationFailed, "a step changes the primary key; change it in a migration of the database",
-        columns: [table.columns[slot].name])
+      throw refused("a step changes the primary key; change it in a migration of the database", slot: slot)
     }
     // Without its relations, an object may not be created, and rules may refuse it.
-    let entity = type.type
-    if type.relations.isEmpty { try check(ModelRecord(shape: type.shape, values: values), entity) }
+    guard type.relations.isEmpty else { return changes }
+    let whole = ModelRecord(shape: type.shape, values: values), entity = type.type
+    func check<E: Entity>(_ type: E.Type) throws {
+      _ = try E.make(from: .record(whole), in: DecodingContext(includesExcluded: true))
+    }
+    try check(entity)
     return changes
   }
 
   private func record(_ row: [DatabaseValue]) throws -> ModelRecord {
-    var values = try sources.map { source in
-      do { return try source.coding.value(of: row[source.slot]) } catch {
-        throw EntityError.of(
-          (error as? EntityError)?.located(path: [.key(source.key)], columns: [table.columns[source.slot].name])
-            ?? error,
-          .notReadable, "the column cannot be read", entity: nil, path: [.key(source.key)],
-          columns: [table.columns[source.slot].name])
+    var values = [ArchiveValue](repeating: .null, count: shape.keys.count)
+    for (place, source) in sources.enumerated() {
+      do { values[place] = try source.coding.value(of: row[source.slot]) } catch {
+        throw located(error, .notReadable, key: source.key, slot: source.slot)
       }
     }
-    values.append(contentsOf: repeatElement(.null, count: absent))
     var record = ModelRecord(shape: shape, values: values)
     for source in sources where source.nullIsAbsent && row[source.slot].isNull { record[source.key] = nil }
     return record
@@ -225,62 +181,40 @@ struct RowUpgrader {
 
   /// Returns the value of a property in its type, and the value of its column if that changes.
   private func value(
-    of attribute: EntityType.Attribute, _ value: ArchiveValue?, _ row: [DatabaseValue], _ context: DecodingContext
+    of column: EntityType.Attribute, _ value: ArchiveValue?, _ old: DatabaseValue, _ context: DecodingContext
   ) throws -> (ArchiveValue, DatabaseValue?) {
-    let field = type.schema.fields[attribute.place], old = row[attribute.slot]
-    do {
-      guard let value = try value ?? field.absentValue() else {
-        throw EntityError(
-          .missingValue, "the row has no value for the property; set one in a step, or give the property a default")
-      }
-      var typed = value
-      do { typed = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
+    let field = type.schema.fields[column.place]
+    guard var value = try value ?? field.absentValue() else {
+      throw EntityError(
+        .missingValue, "the row has no value for the property; set one in a step, or give the property a default")
+    }
+    // The value of a foreign key has no type.
+    if type.attribute(of: column.slot)?.place == column.place {
+      do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
         as ArchiveError where field.acceptsUnknownCase(error)
       {
         // The model takes the default when it is read, and the column keeps the case.
-        if case .archive = attribute.coding.kind { return (value, nil) }
+        if case .archive = column.coding.kind { return (value, nil) }
       }
-      guard attribute.isWritten else {
-        guard try attribute.coding.value(of: old) == typed else {
-          throw EntityError(.notStorable, "a step changes the value, and the column is .readOnly")
-        }
-        return (typed, nil)
-      }
-      let stored = try type.stored(typed, attribute, in: table)
-      // A value in an older form, such as an archive, is equal to its upgrade after decoding.
-      let isSame =
-        try currentForms.contains(attribute.slot) ? attribute.isSame(stored, old) : stored.isExactly(old)
-      return (typed, isSame ? nil : stored)
-    } catch {
-      let path: [ArchiveError.PathComponent] = [.key(field.key)], columns = [table.columns[attribute.slot].name]
-      if let error = error as? EntityError {
-        throw error.located(path: error.path.isEmpty ? path : [], columns: columns)
-      }
-      throw EntityError.of(
-        error, .migrationFailed, "the property cannot have the value", entity: nil, path: path, columns: columns)
     }
-  }
-
-  private func check<E: Entity>(_ record: ModelRecord, _ type: E.Type) throws {
-    _ = try E.make(from: .record(record), in: DecodingContext(includesExcluded: true))
-  }
-}
-
-extension TypeShape {
-  fileprivate var mayBeNull: Bool {
-    switch kind {
-    case .optional, .untyped: true
-    case .scalar, .array, .set, .dictionary, .model, .rawValue, .opaque: false
+    guard column.isWritten else {
+      guard try column.coding.value(of: old) == value else {
+        throw EntityError(.notStorable, "a step changes the value, and the column is .readOnly")
+      }
+      return (value, nil)
     }
+    let stored = try column.coding.stored(value)
+    // A value in an older form, such as an archive, is equal to its upgrade after decoding.
+    let isSame = try current.contains(column.slot) ? column.isSame(stored, old) : stored.isExactly(old)
+    return (value, isSame ? nil : stored)
   }
 }
 
 extension EntityTable {
   /// The default of a column. `ALTER TABLE` allows only constants.
   fileprivate func initialValue(of slot: Int, _ db: Database) throws -> DatabaseValue {
-    let sql = "SELECT dflt_value FROM pragma_table_info(?) WHERE name = ?"
-    guard let text = try String.fetchOne(db, sql: sql, arguments: [name, columns[slot].name]) else { return .null }
-    let initial = try DatabaseValue.fetchOne(db, sql: "SELECT \(text)") ?? .null
-    return (try? columns[slot].affinity.stored(initial)) ?? initial
+    let column = try db.columns(in: name).first { $0.name == columns[slot].name }
+    guard let text = column?.defaultValueSQL else { return .null }
+    return try columns[slot].affinity.stored(DatabaseValue.fetchOne(db, sql: "SELECT \(text)") ?? .null)
   }
 }

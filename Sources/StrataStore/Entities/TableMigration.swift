@@ -15,102 +15,86 @@ struct TableMigration {
   private var table: EntityTable
   /// The columns that no mapping names.
   private let unused: [EntityTable.Column]
+  /// The parts of the table at the beginning.
+  private var parts: [Part] = []
+  /// Whether the current versions are recorded for all rows.
+  private(set) var isRecorded = false
   /// The upgraders of the classes, for the versions of the last part.
   private var upgraders: [Int: RowUpgrader] = [:]
   private var versions: [String: Int] = [:]
 
   private typealias Part = EntityVersions.Part
 
-  /// - Throws: ``EntityError`` with the code `invalidMapping` if several entities have rows in the table, and none names their classes.
-  init(_ number: Int, _ catalog: EntityCatalog, _ registered: [String: EntityMigrator.Registration]) throws {
+  /// - Throws: ``EntityError`` with the code `newerModel`, or `invalidMapping` if the class or the version of a row is not known.
+  init(
+    _ number: Int, _ catalog: EntityCatalog, _ registered: [String: EntityMigrator.Registration], _ db: Database
+  ) throws {
     self.catalog = catalog
     self.registered = registered
     table = catalog.tables[number]
     unused = table.unusedColumns
-    let types = catalog.types.indices.filter { catalog.types[$0].table == number }
-    let root = types.first { root in
-      types.allSatisfy { number in
-        let schema = catalog.types[root].schema
-        return number == root || catalog.types[number].schema.superclasses.contains { $0 === schema }
-      }
+    let types = catalog.types.filter { $0.table == number }
+    let roots = types.filter { type in
+      !types.contains { other in type.schema.superclasses.contains { $0 === other.schema } }
     }
-    guard let root, types.count == 1 || catalog.types[root].mapping.subclass != nil else {
+    guard roots.count == 1, types.count == 1 || roots[0].mapping.subclass != nil else {
       throw EntityError(
         .invalidMapping,
         "several entities have rows in the table; migrate one of them, or let subclass: name the class of a row",
         table: table.name)
     }
-    self.root = root
-    var schemas: [ModelSchema] = []
-    for schema in types.flatMap({ [catalog.types[$0].schema] + catalog.types[$0].schema.superclasses })
-    where !schemas.contains(where: { $0 === schema }) { schemas.append(schema) }
-    self.schemas = schemas
+    root = try catalog.known(roots[0].type)
+    let classes = types.flatMap { [$0.schema] + $0.schema.superclasses }.map { ($0.name, $0) }
+    schemas = Array(Dictionary(classes, uniquingKeysWith: { first, _ in first }).values)
+    parts = try parts(db)
+    isRecorded = try EntityVersions.parts(of: table.name, db) == [today]
   }
 
-  private var today: Part {
-    Part(models: Dictionary(schemas.map { ($0.name, $0.modelVersion) }, uniquingKeysWith: { first, _ in first }))
-  }
+  private var today: Part { Part(models: Dictionary(uniqueKeysWithValues: schemas.map { ($0.name, $0.modelVersion) })) }
 
   // MARK: Versions
 
-  /// Whether the rows have the current versions.
-  ///
-  /// - Throws: ``EntityError`` with the code `newerModel`, or `invalidMapping` if their version is not known.
-  func isFinished(_ db: Database) throws -> Bool { try parts(db).allSatisfy(isCurrent) }
+  private func isCurrent(_ part: Part) -> Bool { schemas.allSatisfy { part.version(of: $0) == $0.modelVersion } }
 
-  /// Whether the current versions are recorded for all rows.
-  func isRecorded(_ db: Database) throws -> Bool { try EntityVersions.parts(of: table.name, db) == [today] }
+  var isOld: Bool { !parts.allSatisfy(isCurrent) }
 
   /// Whether some rows are migrated and others are not.
-  func isInterrupted(_ db: Database) throws -> Bool { try parts(db).count > 1 }
+  var isInterrupted: Bool { isOld && parts.count > 1 }
 
-  private func isCurrent(_ part: Part) -> Bool {
-    schemas.allSatisfy { part.version(of: $0).map(\.version) ?? $0.modelVersion == $0.modelVersion }
+  /// An empty report.
+  var report: EntityMigrationReport.Table {
+    let schema = catalog.types[root].schema
+    let version = parts.map { $0.version(of: schema) }.min() ?? schema.modelVersion
+    return .init(name: table.name, entity: schema.name, fromVersion: version, toVersion: schema.modelVersion)
   }
 
   /// The parts of the table, as recorded or as registered.
   private func parts(_ db: Database) throws -> [Part] {
     var parts = try EntityVersions.parts(of: table.name, db)
-    if parts.isEmpty { parts = [try unrecorded(db)] }
-    for part in parts {
-      for (name, _) in part.models where !schemas.contains(where: { $0.isNamed(name) }) {
+    if parts.isEmpty {
+      let sql = "SELECT EXISTS (SELECT 1 FROM \(table.quotedName))"
+      parts = try Bool.fetchOne(db, sql: sql) == true ? [Part(models: [:])] : [today]
+    }
+    for place in parts.indices {
+      for name in parts[place].models.keys where !schemas.contains(where: { $0.isNamed(name) }) {
         throw EntityError(
           .invalidMapping,
           "the table has rows of \(name), which no registered entity is; register it, or add the former name of a model that was renamed",
           table: table.name)
       }
       for schema in schemas {
-        guard let version = part.version(of: schema)?.version, version > schema.modelVersion else { continue }
-        throw EntityVersionCheck.newer(version, schema, table.name)
+        let version = parts[place].record(of: schema)?.modelVersion ?? registered[schema.name]?.unrecorded
+        guard let version = version ?? (schema.migration?.steps.isEmpty ?? true ? schema.modelVersion : nil) else {
+          throw EntityError(
+            .invalidMapping,
+            "the version of the rows is not recorded, and the model has steps; register the model with unrecorded: and the version that wrote the rows",
+            entity: schema.name, table: table.name)
+        }
+        guard version <= schema.modelVersion else { throw EntityVersionCheck.newer(version, schema, table.name) }
+        if parts[place].record(of: schema) == nil { parts[place].models[schema.name] = version }
       }
     }
     return parts
-  }
-
-  private func unrecorded(_ db: Database) throws -> Part {
-    let sql = "SELECT EXISTS (SELECT 1 FROM \(table.quotedName))"
-    guard try Bool.fetchOne(db, sql: sql) ?? false else { return today }
-    var part = today
-    for schema in schemas {
-      if let version = registered[schema.name]?.unrecorded {
-        part.models[schema.name] = version
-      } else if schema.migration?.steps.isEmpty == false {
-        throw EntityError(
-          .invalidMapping,
-          "the version of the rows is not recorded, and the model has steps; register the model with unrecorded: and the version that wrote the rows",
-          entity: schema.name, table: table.name)
-      }
-    }
-    return part
-  }
-
-  /// An empty report.
-  func report(_ db: Database) throws -> EntityMigrationReport.Table {
-    let schema = catalog.types[root].schema
-    let versions = try parts(db).compactMap { $0.version(of: schema)?.version }
-    return .init(
-      name: table.name, entity: schema.name, fromVersion: versions.min() ?? schema.modelVersion,
-      toVersion: schema.modelVersion)
   }
 
   // MARK: Batches
@@ -118,49 +102,47 @@ struct TableMigration {
   /// Migrates the next batch in the transaction of the caller. Records the versions of a table that has no rows to migrate.
   ///
   /// - Returns: whether all rows are migrated.
-  mutating func advance(
-    _ batch: Int, _ report: inout EntityMigrationReport.Table, _ db: Database
-  ) throws -> Bool {
+  mutating func advance(_ batch: Int, _ report: inout EntityMigrationReport.Table, _ db: Database) throws -> Bool {
+    // Another process may have migrated a part of the rows.
     var parts = try parts(db)
-    repeat {
-      // Another process may have migrated a part of the rows.
-      guard let place = parts.firstIndex(where: { !isCurrent($0) }) else { break }
-      try prepare(parts[place], db)
-      let after = place > 0 ? parts[place - 1].last : nil
-      let (rows, isLast) = try rows(after: after, upTo: parts[place].last, batch, db)
-      for row in rows {
-        let changes = try changes(row)
-        try update(row, changes, db)
-        report.add(row, changes, table)
-      }
-      let last = isLast ? parts[place].last : rows.last.map { row in table.primaryKey.map { row[$0] } }
-      if isLast { parts.remove(at: place) }
-      if place > 0 { parts.remove(at: place - 1) }
-      parts.insert(Part(models: today.models, last: last), at: max(0, place - 1))
-    } while table.hasHiddenKey
+    while let place = parts.firstIndex(where: { !isCurrent($0) }) {
+      try upgrade(&parts, place, batch, &report, writes: true, db)
+      guard table.hasHiddenKey else { break }
+    }
     let isFinished = parts.allSatisfy(isCurrent)
-    try EntityVersions.make(db)
     try EntityVersions.set(isFinished ? [today] : parts, of: table.name, db)
     return isFinished
   }
 
   /// Reads all rows that are not migrated, without writing.
   mutating func dryRun(_ report: inout EntityMigrationReport.Table, _ db: Database) throws {
-    let parts = try parts(db)
-    for (place, part) in parts.enumerated() where !isCurrent(part) {
-      try prepare(part, db)
-      var after = place > 0 ? parts[place - 1].last : nil
-      while true {
-        let (rows, isLast) = try rows(after: after, upTo: part.last, 1000, db)
-        for row in rows {
-          do { report.add(row, try changes(row), table) } catch let error as EntityError
-            where !error.primaryKey.isEmpty
-          { report.add(error) }
-        }
-        if isLast { break }
-        after = rows.last.map { row in table.primaryKey.map { row[$0] } }
-      }
+    var parts = parts
+    while let place = parts.firstIndex(where: { !isCurrent($0) }) {
+      try upgrade(&parts, place, 1000, &report, writes: false, db)
     }
+  }
+
+  /// Upgrades the next rows of a part, which then belong to the part before it.
+  ///
+  /// - Parameter writes: whether the rows are updated, and the first failure is thrown. Otherwise, the report collects failures.
+  private mutating func upgrade(
+    _ parts: inout [Part], _ place: Int, _ limit: Int, _ report: inout EntityMigrationReport.Table, writes: Bool,
+    _ db: Database
+  ) throws {
+    try prepare(parts[place], db)
+    let (rows, isLast) = try rows(
+      after: place > 0 ? parts[place - 1].last : nil, upTo: parts[place].last, limit, db)
+    for row in rows {
+      do {
+        let changes = try changes(row)
+        if writes { try update(row, changes, db) }
+        report.add(row, changes, table)
+      } catch let error as EntityError where !writes && !error.primaryKey.isEmpty { report.add(error) }
+    }
+    let last = isLast ? parts[place].last : rows.last.map { row in table.primaryKey.map { row[$0] } }
+    if isLast { parts.remove(at: place) }
+    if place > 0 { parts.remove(at: place - 1) }
+    parts.insert(Part(models: today.models, last: last), at: max(0, place - 1))
   }
 
   /// The next rows after a primary key, by slot.
@@ -170,13 +152,11 @@ struct TableMigration {
     after: [DatabaseValue]?, upTo last: [DatabaseValue]?, _ limit: Int, _ db: Database
   ) throws -> ([[DatabaseValue]], isLast: Bool) {
     let names = table.primaryKey.map { "t.\(table.quoted($0))" }.joined(separator: ", ")
-    let marks = "(" + table.primaryKey.map { _ in "?" }.joined(separator: ", ") + ")"
-    var conditions: [String] = []
-    if after != nil { conditions.append("(\(names)) > \(marks)") }
-    if last != nil { conditions.append("(\(names)) <= \(marks)") }
+    let marks = table.primaryKey.map { _ in "?" }.joined(separator: ", ")
     let sql = """
       SELECT \(table.selection) FROM \(table.quotedName) AS t
-      \(conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")) ORDER BY \(names) LIMIT \(limit)
+      WHERE \(after == nil ? "1" : "(\(names)) > (\(marks))") AND \(last == nil ? "1" : "(\(names)) <= (\(marks))")
+      ORDER BY \(names) LIMIT \(limit)
       """
     let cursor = try StatementRow.fetchCursor(
       db.cachedStatement(sql: sql), arguments: StatementArguments((after ?? []) + (last ?? [])))
@@ -209,13 +189,7 @@ struct TableMigration {
     guard part.models != versions else { return }
     versions = part.models
     for (number, type) in catalog.types.enumerated() where catalog.types[root].table == type.table {
-      var former: [String: FormerColumn] = [:]
-      for schema in type.schema.superclasses.reversed() + [type.schema] {
-        let version = part.version(of: schema)?.version ?? schema.modelVersion
-        for (key, column) in registered[schema.name]?.columns ?? [:] where version < column.version {
-          former[key] = column
-        }
-      }
+      let former = (registered[type.name]?.columns ?? [:]).filter { part.version(of: type.schema) < $0.value.version }
       upgraders[number] = try RowUpgrader(type, &table, unused: unused, part, former, db)
     }
   }

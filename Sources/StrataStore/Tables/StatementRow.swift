@@ -44,7 +44,7 @@ struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
     case .string(var text):
       let size = Int(sqlite3_column_bytes(statement, CInt(index))), stored = sqlite3_column_text(statement, CInt(index))
       bytes += size
-      return text.withUTF8 { $0.count == size && $0.elementsEqual(UnsafeBufferPointer(start: stored, count: size)) }
+      return text.withUTF8 { $0.elementsEqual(UnsafeBufferPointer(start: stored, count: size)) }
         ? value : nil
     case .blob(let data):
       bytes += data.count

@@ -63,7 +63,8 @@ struct MigrationProcessTests {
         #expect(versions.isSubset(of: ["1", "123", "1234"]), "\(versions)")
         try pool.read { (db: GRDB.Database) throws in
           #expect(try String.fetchAll(db, sql: "SELECT DISTINCT text FROM log") == ["1234"])
-          #expect(try String.fetchAll(db, sql: "SELECT models FROM strata_entity_versions") == [#"{"Log":4}"#])
+          #expect(
+            try String.fetchAll(db, sql: "SELECT part || model || version FROM strata_entity_versions") == ["0Log4"])
           #expect(try String.fetchOne(db, sql: "PRAGMA integrity_check") == "ok")
         }
         let backup = try DatabaseQueue(path: path + ".backup")
@@ -81,7 +82,7 @@ struct MigrationProcessTests {
       try pool.read { (db: GRDB.Database) throws in
         guard try db.tableExists("strata_entity_versions") else { return nil }
         return try String.fetchOne(
-          db, sql: "SELECT group_concat(part || models || hex(last)) FROM strata_entity_versions")
+          db, sql: "SELECT group_concat(part || version || ifnull(hex(last), '')) FROM strata_entity_versions")
       }
     }
 
