@@ -240,6 +240,54 @@ private func stale(_ queue: DatabaseQueue) async throws {
   #expect((found.title, found.text) == ("1", "Once upon a time"))
 }
 
+// Entities:begin
+@Model(version: 3)
+struct Member {
+  let id: Int
+  var name: String
+  var joined: Date?
+}
+
+extension Member: Migratable {
+  static let migration = MigrationPlan(
+    .step(from: 1, to: 2, .rename("fullName", to: "name")),
+    .step(from: 2, to: 3, .convert("joined", .toDate)))
+}
+
+extension Member: Entity {
+  static let entityMapping = EntityMapping(table: "member")
+}
+
+// Entities:end
+
+private func members(_ queue: DatabaseQueue, _ backupURL: URL) throws {
+  try queue.write { db in
+    try db.execute(
+      sql: """
+        CREATE TABLE member (id INTEGER PRIMARY KEY, fullName TEXT, joined TEXT);
+        INSERT INTO member VALUES (1, 'Ann', '2019-03-04'), (2, 'Ben', NULL);
+        """)
+  }
+  // Entities:begin
+  var migrator = DatabaseMigrator()
+  migrator.registerMigration("members 3") { db in
+    try db.execute(sql: #"ALTER TABLE "member" ADD COLUMN "name" TEXT"#)  // from rows.proposedSQL(db)
+  }
+  try migrator.migrate(queue)
+
+  var rows = EntityMigrator()
+  rows.register(Member.self, unrecorded: 1)
+  let report = try rows.migrate(queue, backup: backupURL)
+  print(report)  // member 1 → 3: 2 of 2 rows changed
+  let entities = try EntityStore(queue, Member.self)
+  // Entities:end
+  #expect("\(report)" == "member 1 → 3: 2 of 2 rows changed")
+  let members = try queue.read { try entities.fetchAll(Member.order(Column("id")), in: $0) }
+  #expect(members.map(\.name) == ["Ann", "Ben"])
+  #expect(members.map(\.joined) == [Date(timeIntervalSince1970: 1_551_657_600), nil])
+  #expect(try DatabaseQueue(path: backupURL.path).read { try $0.columns(in: "member").count } == 4)
+}
+
 private func inTransaction(_ queue: DatabaseQueue, _ entities: EntityStore, _ body: Data) async throws {
   // Entities:begin
   try await queue.write { db in
@@ -259,6 +307,7 @@ struct EntityGuideTests {
     let trace = try await keymap(queue)
     try await besideGRDB(queue)
     try await stale(queue)
+    try withFolder { folder in try members(DatabaseQueue(), folder.appending(path: "backup.sqlite")) }
     let page = try Repository.text("Docs/Entities.md")
     // The lines of the output that the page shows.
     #expect(page.contains(trace.joined(separator: "\n")), "\(trace.joined(separator: "\n"))")

@@ -115,14 +115,7 @@ struct CarriedEdits {
   private func convert(_ column: String, _ field: MappedEntity.Field, _ conversions: [MigrationOperation]) throws {
     guard case .attribute(let place) = field.source else { return }
     func converted(_ stored: DatabaseValue) throws -> DatabaseValue {
-      var value: ArchiveValue =
-        switch stored.storage {
-        case .null: .null
-        case .int64(let number): .int(number)
-        case .double(let number): .double(number)
-        case .string(let text): .string(text)
-        case .blob(let data): .data(data)
-        }
+      var value = stored.archiveValue
       for operation in conversions {
         guard let key = operation.key else { continue }
         var record = ModelRecord(typeName: entity.type.schema.name, modelVersion: 0, fields: [(key, value)])

@@ -12,6 +12,8 @@ struct ColumnCoding: Sendable {
     case archive(Any.Type)
     case json(Any.Type)
     case transform(FieldTransform, Kind)
+    /// The value as SQLite has it: an integer, a number, text or bytes.
+    case unconverted
   }
 
   let kind: Kind
@@ -25,6 +27,8 @@ struct ColumnCoding: Sendable {
     self.affinity = affinity
     kind = try Self.kind(type, form, affinity)
   }
+
+  init(_ kind: Kind, _ affinity: ColumnAffinity) { (self.kind, self.affinity) = (kind, affinity) }
 
   private static func kind(_ type: Any.Type, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws -> Kind {
     let type = TypeShape.unwrapped(type)
@@ -74,7 +78,7 @@ struct ColumnCoding: Sendable {
   /// Whether values are equal exactly if their columns are, so that columns can be compared without decoding.
   var isExact: Bool {
     switch kind {
-    case .bool, .integer, .float, .double, .string, .data, .url: true
+    case .bool, .integer, .float, .double, .string, .data, .url, .unconverted: true
     default: false
     }
   }
@@ -107,7 +111,8 @@ struct ColumnCoding: Sendable {
     case (.archive(let type), _): return try archive(value, type).databaseValue
     case (.json(let type), _): return try text(json(value, type))
     case (.bool, .bool(let flag)): return try affinity.stored((flag ? 1 : 0 as Int64).databaseValue)
-    case (.integer, .int(let number)): return try affinity.stored(number.databaseValue)
+    case (.integer, .int(let number)), (.unconverted, .int(let number)):
+      return try affinity.stored(number.databaseValue)
     case (.integer, .uint), (.integer, .wideInteger):
       guard affinity == .text, let digits = digits(of: value) else {
         throw refused("SQLite holds integers of 64 bits with a sign; this one needs a column of type TEXT")
@@ -116,12 +121,12 @@ struct ColumnCoding: Sendable {
     case (.float, .float(let number)):
       guard !number.isNaN else { throw notANumber }
       return try affinity.stored(Double(number).databaseValue)
-    case (.double, .double(let number)):
+    case (.double, .double(let number)), (.unconverted, .double(let number)):
       guard !number.isNaN else { throw notANumber }
       return try affinity.stored(number.databaseValue)
-    case (.string, .string(let string)): return try text(string)
+    case (.string, .string(let string)), (.unconverted, .string(let string)): return try text(string)
     case (.url, .url(let url)): return try text(url.absoluteString)
-    case (.data, .data(let data)): return data.databaseValue
+    case (.data, .data(let data)), (.unconverted, .data(let data)): return data.databaseValue
     case (.uuid, .uuid(let uuid)):
       return affinity == .text ? uuid.uuidString.databaseValue : uuid.databaseValue
     case (.decimal, .decimal(let decimal)): return try stored(decimal, affinity)
@@ -224,6 +229,7 @@ struct ColumnCoding: Sendable {
     }
     switch (kind, stored.storage) {
     case (_, .null): return .null
+    case (.unconverted, _): return stored.archiveValue
     case (.bool, .int64(let number)) where number == 0 || number == 1: return .bool(number == 1)
     case (.bool, .string(let text)) where text == "0" || text == "1": return .bool(text == "1")
     case (.bool, .double(let number)) where number == 0 || number == 1: return .bool(number == 1)

@@ -6,14 +6,24 @@ package final class EntityCatalog: Sendable {
   package let tables: [EntityTable]
   package let types: [EntityType]
   private let numbers: [ObjectIdentifier: Int]
+  /// The recorded versions of the rows, which are checked before each save and fetch.
+  let versions: EntityVersionCheck
 
+  /// - Parameter inserts: whether rows are inserted, so that a `NOT NULL` column must have a property or a default.
   /// - Throws: ``EntityError``, whose reason lists every problem.
-  init(_ types: [any Entity.Type], _ db: Database) throws {
+  init(_ types: [any Entity.Type], _ db: Database, inserts: Bool) throws {
     var builder = EntityCatalogBuilder(db)
     for type in types { builder.add(type) }
-    builder.finish()
+    builder.finish(inserts: inserts)
     if let error = builder.error { throw error }
     (tables, self.types, numbers) = (builder.tables, builder.types, builder.numbers)
+    versions = EntityVersionCheck(tables, self.types)
+  }
+
+  /// Creates the catalog of a store, and checks the versions of the rows.
+  convenience init(_ types: [any Entity.Type], checked db: Database) throws {
+    try self.init(types, db, inserts: true)
+    try versions.run(db)
   }
 
   /// The index of an entity; `nil` if the store does not know it.
@@ -125,14 +135,14 @@ struct EntityCatalogBuilder {
 
   // MARK: Fields
 
-  mutating func finish() {
+  mutating func finish(inserts: Bool) {
     for number in types.indices { addAttributes(number) }
     for number in types.indices { addRelations(number) }
     for number in types.indices {
       types[number].setShapes()
       addKeys(number)
     }
-    for number in types.indices {
+    for number in types.indices where inserts {
       let missing = tables[types[number].table].missingColumns
       guard !missing.isEmpty else { continue }
       note(

@@ -1,10 +1,10 @@
 public import Foundation
-internal import GRDB
+public import GRDB
 public import StrataCore
 
 /// An error in saving models as rows or reading them, with its location.
 ///
-/// Messages name entities, key paths, tables and columns, and never values.
+/// Messages name entities, key paths, tables and columns, and never values, except integers of a primary key.
 public struct EntityError: Error, Sendable {
   /// The kind of failure. Only the code is part of the interface; the wording of ``description`` is not.
   public enum Code: String, Sendable, Hashable, CaseIterable {
@@ -28,6 +28,12 @@ public struct EntityError: Error, Sendable {
     case clash
     /// A rule of the table, a foreign key or a trigger of the database refuses the row.
     case constraint
+    /// A newer version of the program has migrated the rows.
+    case newerModel
+    /// The rows have an older version of the model, or their migration is not complete.
+    case unmigrated
+    /// A row cannot be migrated; see ``EntityError/underlyingError``.
+    case migrationFailed
     /// A rule of the model is broken, or a hook failed; see ``EntityError/underlyingError``.
     case invalid
     /// Another connection kept the database locked.
@@ -50,12 +56,14 @@ public struct EntityError: Error, Sendable {
   public let table: String?
   /// The columns concerned.
   public let columns: [String]
+  /// The primary key of the row that cannot be migrated; otherwise empty.
+  public let primaryKey: [DatabaseValue]
   /// The `ArchiveError`, or the `DatabaseError` of GRDB, that caused it.
   public let underlyingError: (any Error)?
 
   package init(
     _ code: Code, _ reason: String, entity: String? = nil, path: [ArchiveError.PathComponent] = [],
-    table: String? = nil, columns: [String] = [], underlying: (any Error)? = nil
+    table: String? = nil, columns: [String] = [], primaryKey: [DatabaseValue] = [], underlying: (any Error)? = nil
   ) {
     self.code = code
     self.reason = reason
@@ -63,6 +71,7 @@ public struct EntityError: Error, Sendable {
     self.path = path
     self.table = table
     self.columns = columns
+    self.primaryKey = primaryKey
     underlyingError = underlying
   }
 }
@@ -77,6 +86,10 @@ extension EntityError: CustomStringConvertible, LocalizedError {
     if let table {
       let names = columns.map { "\(table).\($0)" }
       place.append(names.isEmpty ? "table \(table)" : "column \(names.joined(separator: ", "))")
+    }
+    if !primaryKey.isEmpty {
+      place.append(
+        "row " + primaryKey.map { Int64.fromDatabaseValue($0).map(String.init) ?? "…" }.joined(separator: ", "))
     }
     if !place.isEmpty { text += " (\(place.joined(separator: ", ")))" }
     // The path and type of an ArchiveError are in the text already.
@@ -94,11 +107,13 @@ extension EntityError: CustomStringConvertible, LocalizedError {
 extension EntityError {
   /// Returns the error with missing details filled in, and with `path` before its own path.
   package func located(
-    entity: String? = nil, path: [ArchiveError.PathComponent] = [], table: String? = nil, columns: [String] = []
+    entity: String? = nil, path: [ArchiveError.PathComponent] = [], table: String? = nil, columns: [String] = [],
+    primaryKey: [DatabaseValue] = []
   ) -> EntityError {
     EntityError(
       code, reason, entity: self.entity ?? entity, path: path + self.path, table: self.table ?? table,
-      columns: self.columns.isEmpty ? columns : self.columns, underlying: underlyingError)
+      columns: self.columns.isEmpty ? columns : self.columns,
+      primaryKey: self.primaryKey.isEmpty ? primaryKey : self.primaryKey, underlying: underlyingError)
   }
 
   /// Converts an `ArchiveError` to an ``EntityError``. Returns any other error unchanged.

@@ -81,6 +81,7 @@ final class EntityReader {
     self.included = included
     integers = Array(repeating: [:], count: catalog.tables.count)
     plans = Array(repeating: nil, count: catalog.types.count)
+    try catalog.versions.run(db)
     guard let included else { return }
     let known = Set(catalog.types.flatMap(\.relations).map(\.key))
     guard let other = included.subtracting(known).min() else { return }

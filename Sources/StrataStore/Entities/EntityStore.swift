@@ -10,7 +10,13 @@ public import StrataCore
 /// It holds the checked mappings and no rows. Any number of tasks can use it at once. Docs/Entities.md is the guide.
 public struct EntityStore: Sendable {
   /// The database.
-  public let writer: any DatabaseWriter
+  ///
+  /// - Precondition: the store was not created in a transaction.
+  public var writer: any DatabaseWriter {
+    guard let database else { preconditionFailure("an EntityStore that was created in a transaction has no writer") }
+    return database
+  }
+  private let database: (any DatabaseWriter)?
   package let catalog: EntityCatalog
   /// The tables whose records a server also has, shared by all copies of the store.
   package let servers = EntityServers()
@@ -20,12 +26,28 @@ public struct EntityStore: Sendable {
   /// - Parameters:
   ///   - writer: the database, in which the tables already exist.
   ///   - entities: the entities. Those that their relations refer to are found; subclasses must be listed.
-  /// - Throws: ``EntityError`` with the code `invalidMapping`, whose reason lists every problem.
+  /// - Throws: ``EntityError`` with the code `invalidMapping`, whose reason lists every problem; `newerModel` or `unmigrated` if
+  ///   an ``EntityMigrator`` has recorded another version of the rows.
   public init(_ writer: any DatabaseWriter, _ entities: any Entity.Type...) throws {
-    self.writer = writer
-    do { catalog = try writer.read { db in try EntityCatalog(entities, db) } } catch {
+    database = writer
+    do { catalog = try writer.read { db in try EntityCatalog(entities, checked: db) } } catch {
       throw EntityError.ofDatabase(error)
     }
+  }
+
+  /// Creates a store in a transaction, for instance in a migration of GRDB. Only calls with `in: db` can use it; all others throw, and
+  /// ``writer`` traps.
+  public init(in db: Database, _ entities: any Entity.Type...) throws {
+    database = nil
+    do { catalog = try EntityCatalog(entities, checked: db) } catch { throw EntityError.ofDatabase(error) }
+  }
+
+  /// - Throws: ``EntityError`` with the code `database` if the store was created in a transaction.
+  func openDatabase() throws -> any DatabaseWriter {
+    guard let database else {
+      throw EntityError(.database, "the store was created in a transaction; use the calls with in: db")
+    }
+    return database
   }
 
   // MARK: Saving
@@ -143,7 +165,7 @@ public struct EntityStore: Sendable {
   ) async throws -> EntityReport {
     try check(keys, type)
     // The transaction is that of the save, and goes with it.
-    do { return try await writer.write { [self] db in try written(nodes, keys, saving, db) } } catch {
+    do { return try await openDatabase().write { [self] db in try written(nodes, keys, saving, db) } } catch {
       throw EntityError.ofDatabase(error)
     }
   }
@@ -227,7 +249,7 @@ public struct EntityStore: Sendable {
     _ request: QueryInterfaceRequest<E>, _ included: Set<String>?, atMost count: Int
   ) async throws -> [E] {
     do {
-      let graph = try await writer.read { [catalog] db in
+      let graph = try await openDatabase().read { [catalog] db in
         try Self.graph(request, catalog, db, including: included, atMost: count)
       }
       return try graph.make(E.self)

@@ -25,6 +25,8 @@ package struct EntityTable: Sendable {
   package private(set) var primaryKey: [Int] = []
   /// The slot of the rowid. SQLite chooses its value for a new row without one.
   package private(set) var rowID: Int?
+  /// Whether the table has no primary key, so that `VACUUM` can change the key of a row.
+  private(set) var hasHiddenKey = false
   /// Whether rows have a rowid.
   let hasRowID: Bool
   /// The columns of unique indexes, lowercased and sorted, with the collation of each. Partial indexes are left out.
@@ -80,6 +82,7 @@ package struct EntityTable: Sendable {
     // The hidden column of a table without a primary key.
     for column in key.columns where known[column.lowercased()] == nil {
       known[column.lowercased()] = Column(name: column, affinity: .integer, isNotNull: false, hasDefault: true)
+      hasHiddenKey = true
     }
     self.known = known
     var references: [String: (table: String, column: String)] = [:]
@@ -111,10 +114,13 @@ package struct EntityTable: Sendable {
     return columns.count - 1
   }
 
-  /// The names of NOT NULL columns without a default and without a slot.
-  var missingColumns: [String] {
-    known.filter { $0.value.isNotNull && !$0.value.hasDefault && slots[$0.key] == nil }.map(\.value.name).sorted()
+  /// The columns without a slot, by name.
+  var unusedColumns: [Column] {
+    known.filter { slots[$0.key] == nil }.map(\.value).sorted { $0.name < $1.name }
   }
+
+  /// The names of NOT NULL columns without a default and without a slot.
+  var missingColumns: [String] { unusedColumns.filter { $0.isNotNull && !$0.hasDefault }.map(\.name) }
 
   /// The referenced column of another table, if this table declares such a foreign key.
   func reference(of column: String, to table: String) -> String? {

@@ -12,6 +12,17 @@ package struct EntityType: Sendable {
     package let isWritten: Bool
     /// Whether the incoming value always replaces the existing one.
     package let isPlain: Bool
+
+    /// Whether two column values are equal after decoding, because one value can have several forms, such as a date in
+    /// text.
+    func isSame(_ value: DatabaseValue, _ known: DatabaseValue?) throws -> Bool {
+      guard !value.isExactly(known) else { return true }
+      guard let known, !coding.isExact, !known.isNull, !value.isNull,
+        // A column that cannot be read is overwritten.
+        let old = try? coding.value(of: known)
+      else { return false }
+      return try old == coding.value(of: value)
+    }
   }
 
   /// A field that refers to other entities.

@@ -41,7 +41,7 @@ extension EntityWriter {
       guard let base = bases.base(ofNode: number, key) else { continue }
       let isChanged = try zip(type.attributes, node.values).contains { attribute, value in
         guard attribute.isWritten, let value, let known = base.row.values[attribute.slot] else { return false }
-        return try !isSame(type.stored(value, attribute, in: table(of: row)), known, attribute)
+        return try !attribute.isSame(type.stored(value, attribute, in: table(of: row)), known)
       }
       if node.parent == nil || isChanged {
         switch bases.conflicts {
@@ -76,9 +76,9 @@ extension EntityWriter {
         try set(local, attribute, type, row, isFirst)
         continue
       }
-      if try isSame(local, known, attribute) { continue }
+      if try attribute.isSame(local, known) { continue }
       let now = rows[row].original?[attribute.slot]
-      if try isSame(known, now, attribute) || isSame(local, now, attribute) {
+      if try attribute.isSame(known, now) || attribute.isSame(local, now) {
         // An unchanged duplicate of the object does not clash.
         let isUnchanged = now.map { $0.isExactly(rows[row].values[attribute.slot]) } ?? false
         try set(local, attribute, type, row, isFirst || isUnchanged)
@@ -124,7 +124,7 @@ extension EntityWriter {
         guard rows[row].isDeleted, bases.conflicts != .keepLocal else { continue }
         let isSame = try catalog.types[base.row.type].attributes.allSatisfy { attribute in
           guard attribute.isWritten, let known = base.row.values[attribute.slot] else { return true }
-          return try self.isSame(known, rows[row].original?[attribute.slot], attribute)
+          return try attribute.isSame(known, rows[row].original?[attribute.slot])
         }
         guard isSame else {
           throw located(

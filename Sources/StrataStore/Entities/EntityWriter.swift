@@ -62,6 +62,7 @@ package final class EntityWriter {
 
   /// - Throws: ``EntityError``. The caller must then roll back.
   package func run() throws -> EntityReport {
+    try catalog.versions.run(db)
     let targets = try match()
     dropUnlinked()
     try dropDeleted()
@@ -231,7 +232,7 @@ package final class EntityWriter {
     let table = table(of: row)
     // The database chose the key, and the object does not have it.
     if value.isNull, table.primaryKey.contains(attribute.slot) { return }
-    if try isSame(value, known, attribute) { return }
+    if try attribute.isSame(value, known) { return }
     let key = type.schema.fields[attribute.place].key
     func clash(_ reason: String) -> EntityError {
       EntityError(
@@ -264,17 +265,6 @@ package final class EntityWriter {
     guard let node = rows[row].node.map({ nodes.nodes[$0] }) else { return false }
     let place = catalog.types[node.type].attributes.firstIndex { $0.slot == attribute.slot }
     return place.map { node.values[$0] != nil } ?? false
-  }
-
-  /// Whether two column values are equal after decoding, because one value can have several forms, such as a date in
-  /// text.
-  func isSame(_ value: DatabaseValue, _ known: DatabaseValue?, _ attribute: EntityType.Attribute) throws -> Bool {
-    guard !value.isExactly(known) else { return true }
-    guard let known, !attribute.coding.isExact, !known.isNull, !value.isNull,
-      // A column that cannot be read is overwritten.
-      let old = try? attribute.coding.value(of: known)
-    else { return false }
-    return try old == attribute.coding.value(of: value)
   }
 
   // MARK: New rows

@@ -1,4 +1,5 @@
 package import GRDB
+package import StrataCore
 
 /// A column value compared by storage class and bytes. Texts that only look the same differ, and so do 1 and 1.0.
 package struct ExactValue: Hashable, Sendable {
@@ -34,4 +35,15 @@ package struct ExactValue: Hashable, Sendable {
 extension DatabaseValue {
   /// Whether two values are equal by storage class and bytes.
   package func isExactly(_ other: DatabaseValue?) -> Bool { other.map { ExactValue(self) == ExactValue($0) } ?? false }
+
+  /// The value without conversion.
+  package var archiveValue: ArchiveValue {
+    switch storage {
+    case .null: .null
+    case .int64(let number): .int(number)
+    case .double(let number): .double(number)
+    case .string(let text): .string(text)
+    case .blob(let data): .data(data)
+    }
+  }
 }

@@ -44,61 +44,14 @@ extension SnapshotStore {
 
 extension StoreBackup {
   static func make(_ store: SnapshotStore, _ url: URL, _ work: StoreWork) throws -> StoreBackup {
-    do {
-      try checkTarget(store, url)
-      let folder = url.deletingLastPathComponent()
-      guard try FileStatus(ofPath: folder.path) != nil else {
-        throw StoreError(.fileSystem, "the backup has no folder to be in: there is none at \(folder.path)")
+    let (sequence, size) = try DatabaseFile.backup(to: url, of: store.journal?.path) { copy in
+      try store.read { transaction in
+        // Begins the transaction, so that all steps copy one snapshot, and saves by others do not restart the backup.
+        _ = try store.lastSequence(in: transaction.db)
+        try DatabaseFile.copy(transaction.db, to: copy, work)
       }
-      return try TemporaryFiles.withFolder(beside: url) { folder in
-        let copy = folder.appending(path: "copy")
-        let sequence = try Self.copy(store, to: copy.path, work)
-        try work.check()
-        let size = try FileStatus(ofPath: copy.path)?.size ?? 0
-        try AtomicFile.place(copy, at: url)
-        return StoreBackup(url: url, size: size, sequence: sequence)
-      }
-    } catch { throw StoreError.ofFile(error, "the backup could not be written") }
-  }
-
-  private static func checkTarget(_ store: SnapshotStore, _ url: URL) throws {
-    if let path = store.journal?.path, let own = try FileStatus(ofPath: path),
-      let other = try FileStatus(ofPath: url.path), own.device == other.device, own.inode == other.inode
-    {
-      throw StoreError(.invalid, "a store cannot be backed up to itself; name another file")
+      return try copy.read { db in try db.telling { try store.lastSequence(in: db) } }
     }
-    // SQLite would apply an existing journal to the new file.
-    func hasJournal() throws -> Bool {
-      try ["-wal", "-journal"].contains { try FileStatus(ofPath: url.path + $0) != nil }
-    }
-    guard try hasJournal() else { return }
-    // Changing the journal mode removes a stale journal, unless another connection has the file open. If it fails, the journal stays.
-    if try FileStatus(ofPath: url.path) != nil, let old = try? DatabaseQueue(path: url.path) {
-      // As above. The check below finds out whether the journal is gone.
-      _ = try? old.writeWithoutTransaction { try String.fetchOne($0, sql: "PRAGMA journal_mode = DELETE") }
-      try? old.close()  // as above
-    }
-    guard try !hasJournal() else {
-      throw StoreError(
-        .invalid, "the file of the backup has a journal beside it: it is open, or the journal is of another file")
-    }
-  }
-
-  /// - Returns: the sequence of the last save in the copy.
-  private static func copy(_ store: SnapshotStore, to path: String, _ work: StoreWork) throws -> Int64 {
-    let queue = try DatabaseFile.open(path)
-    try store.read { transaction in
-      let source = transaction.db
-      // Begins the transaction, so that all steps copy one snapshot, and saves by others do not restart the backup.
-      _ = try store.lastSequence(in: source)
-      try queue.writeWithoutTransaction { target in
-        try target.telling { try source.backup(to: target, pagesPerStep: 1024) { _ in try work.check() } }
-      }
-    }
-    let sequence = try queue.read { db in try db.telling { try store.lastSequence(in: db) } }
-    if let problem = try DatabaseFile.close(copy: queue) {
-      throw StoreError(.damaged, "the store is damaged, and no backup was made: \(problem); check it, then salvage it")
-    }
-    return sequence
+    return StoreBackup(url: url, size: size, sequence: sequence)
   }
 }

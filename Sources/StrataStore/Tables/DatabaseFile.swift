@@ -1,4 +1,6 @@
+internal import Foundation
 internal import GRDB
+internal import StrataCore
 
 /// A database of SQLite in a file, outside of the store's own connections.
 enum DatabaseFile {
@@ -46,5 +48,66 @@ enum DatabaseFile {
     }
     try copy.close()
     return problem
+  }
+
+  // MARK: Backup
+
+  /// Writes a backup to a file that is replaced only if the copy is complete and not damaged.
+  ///
+  /// - Parameters:
+  ///   - path: the file of the database; `nil` if it has none.
+  ///   - body: copies the database.
+  /// - Returns: the result of `body`, and the size of the file.
+  static func backup<R>(to url: URL, of path: String?, _ body: (DatabaseQueue) throws -> R) throws -> (R, size: Int) {
+    do {
+      try checkTarget(url, path)
+      let folder = url.deletingLastPathComponent()
+      guard try FileStatus(ofPath: folder.path) != nil else {
+        throw StoreError(.fileSystem, "the backup has no folder to be in: there is none at \(folder.path)")
+      }
+      return try TemporaryFiles.withFolder(beside: url) { folder in
+        let copy = folder.appending(path: "copy")
+        let queue = try open(copy.path)
+        let result = try body(queue)
+        if let problem = try close(copy: queue) {
+          throw StoreError(
+            .damaged, "the database is damaged, and no backup was made: \(problem); check it, then salvage it")
+        }
+        let size = try FileStatus(ofPath: copy.path)?.size ?? 0
+        try AtomicFile.place(copy, at: url)
+        return (result, size)
+      }
+    } catch { throw StoreError.ofFile(error, "the backup could not be written") }
+  }
+
+  /// Copies the snapshot of a transaction.
+  static func copy(_ source: Database, to queue: DatabaseQueue, _ work: StoreWork) throws {
+    try queue.writeWithoutTransaction { target in
+      try target.telling { try source.backup(to: target, pagesPerStep: 1024) { _ in try work.check() } }
+    }
+    try work.check()
+  }
+
+  private static func checkTarget(_ url: URL, _ path: String?) throws {
+    if let path, let own = try FileStatus(ofPath: path),
+      let other = try FileStatus(ofPath: url.path), own.device == other.device, own.inode == other.inode
+    {
+      throw StoreError(.invalid, "a database cannot be backed up to itself; name another file")
+    }
+    // SQLite would apply an existing journal to the new file.
+    func hasJournal() throws -> Bool {
+      try ["-wal", "-journal"].contains { try FileStatus(ofPath: url.path + $0) != nil }
+    }
+    guard try hasJournal() else { return }
+    // Changing the journal mode removes a stale journal, unless another connection has the file open. If it fails, the journal stays.
+    if try FileStatus(ofPath: url.path) != nil, let old = try? DatabaseQueue(path: url.path) {
+      // As above. The check below finds out whether the journal is gone.
+      _ = try? old.writeWithoutTransaction { try String.fetchOne($0, sql: "PRAGMA journal_mode = DELETE") }
+      try? old.close()  // as above
+    }
+    guard try !hasJournal() else {
+      throw StoreError(
+        .invalid, "the file of the backup has a journal beside it: it is open, or the journal is of another file")
+    }
   }
 }

@@ -36,6 +36,23 @@ struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
   /// The value of a column, as SQLite stores it.
   func value(_ index: Int) -> DatabaseValue { DatabaseValue(sqliteStatement: statement, index: CInt(index)) }
 
+  /// The value of a column, with its size added to `bytes`; `nil` for a text with a NUL or invalid UTF-8, which a `String` does not
+  /// hold unchanged.
+  func exactValue(_ index: Int, _ bytes: inout Int) -> DatabaseValue? {
+    let value = value(index)
+    switch value.storage {
+    case .string(var text):
+      let size = Int(sqlite3_column_bytes(statement, CInt(index))), stored = sqlite3_column_text(statement, CInt(index))
+      bytes += size
+      return text.withUTF8 { $0.elementsEqual(UnsafeBufferPointer(start: stored, count: size)) }
+        ? value : nil
+    case .blob(let data):
+      bytes += data.count
+      return value
+    case .null, .int64, .double: return value
+    }
+  }
+
   /// The integer in a column; `nil` if the column has another type.
   func integer(_ index: Int) -> Int64? {
     guard sqlite3_column_type(statement, CInt(index)) == SQLITE_INTEGER else { return nil }

@@ -44,7 +44,7 @@ package enum ValueCoding {
   }
 
   /// Decodes a value as the type of a field, and encodes it again. References refer to the objects in `referenced`.
-  static func typed(
+  package static func typed(
     _ value: ArchiveValue, as type: Any.Type, _ referenced: ReferencedObjects, in context: DecodingContext,
     includingExcluded: Bool = true
   ) throws -> ArchiveValue {

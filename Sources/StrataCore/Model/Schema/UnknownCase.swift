@@ -57,7 +57,7 @@ extension ArchiveError {
 
 extension FieldInfo {
   /// Whether the field takes its default, or skips elements, if reading its value throws this error.
-  func acceptsUnknownCase(_ error: ArchiveError) -> Bool {
+  package func acceptsUnknownCase(_ error: ArchiveError) -> Bool {
     unknown == .useDefault && error.isUnknownCase(within: shape.containerDepth)
   }
 }

@@ -82,7 +82,15 @@ extension ModelSchema {
   package func upgradedFields(
     of record: ModelRecord, in context: DecodingContext
   ) throws -> (values: FieldValues, unknown: UnknownFields) {
-    let upgraded = try upgraded(record, in: context)
+    try fields(of: upgraded(record, in: context), from: record, in: context)
+  }
+
+  /// The values of the current fields, and the unknown fields, of a record after the steps.
+  ///
+  /// - Parameter record: the record before the steps.
+  package func fields(
+    of upgraded: ModelRecord, from record: ModelRecord, in context: DecodingContext
+  ) throws -> (values: FieldValues, unknown: UnknownFields) {
     let unknown = try keepsUnknownFields ? unknownFields(of: upgraded, in: context) : UnknownFields()
     let isOld = record.modelVersion ?? 0 < modelVersion
     guard let hook else {

@@ -1,0 +1,43 @@
+internal import GRDB
+internal import StrataCore
+
+/// The statement that adds the column of a field, if the table lacks it.
+struct ColumnProposal {
+  let statement: String?
+
+  init(_ field: FieldInfo, of type: any Entity.Type, _ db: Database) throws {
+    let mapping = type.entityMapping, column = mapping.columns[field.key]
+    var name = column?.name ?? (column == nil && field.archive != .excluded ? field.key : nil)
+    var declaration = ""
+    switch mapping.relations[field.key]?.kind {
+    case nil where !field.isLibraryField:
+      declaration = Self.declaration(of: try ColumnCoding(field.type, column?.form ?? .automatic, .none).kind)
+    case .toOne(let foreignKey, let references):
+      name = foreignKey
+      guard let target = TypeShape.unwrapped(field.type) as? any Entity.Type else { break }
+      let table = target.entityMapping.table
+      let referenced = try references ?? db.primaryKey(table).columns[0]
+      let type = try db.columns(in: table).first { $0.name.lowercased() == referenced.lowercased() }?.type ?? "INTEGER"
+      declaration = "\(type) REFERENCES \(table.quotedDatabaseIdentifier) (\(referenced.quotedDatabaseIdentifier))"
+    case nil, .toMany, .through: name = nil
+    }
+    let names = try db.columns(in: mapping.table).map { $0.name.lowercased() }
+    statement = name.flatMap { name in
+      names.contains(name.lowercased())
+        ? nil
+        : "ALTER TABLE \(mapping.table.quotedDatabaseIdentifier) ADD COLUMN \(name.quotedDatabaseIdentifier) \(declaration)"
+    }
+  }
+
+  private static func declaration(of kind: ColumnCoding.Kind) -> String {
+    switch kind {
+    case .bool: "BOOLEAN"
+    case .integer, .date(.millisecondsSince1970): "INTEGER"
+    case .float, .double, .date(.secondsSince1970): "DOUBLE"
+    case .string, .url, .decimal, .json: "TEXT"
+    case .date: "DATETIME"
+    case .data, .uuid, .archive, .unconverted: "BLOB"
+    case .transform(_, let kind): declaration(of: kind)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+public import GRDB
+
+/// The rows that a migration has read and changed, or would change.
+public struct EntityMigrationReport: Sendable {
+  /// The rows of one table.
+  public struct Table: Sendable {
+    /// The name of the table.
+    public let name: String
+    /// The registered name of the model.
+    public let entity: String
+    /// The lowest version of the rows before.
+    public let fromVersion: Int
+    /// The version of the model.
+    public let toVersion: Int
+    /// The number of rows that were read.
+    public internal(set) var rows = 0
+    /// The number of rows with changed columns.
+    public internal(set) var changedRows = 0
+    /// The number of changed values of each column.
+    public internal(set) var changedColumns: [String: Int] = [:]
+    /// The first three changes of each column.
+    public internal(set) var samples: [Sample] = []
+    /// The errors of rows that cannot be migrated: the first 100. Only a dry run has any.
+    public internal(set) var failures: [EntityError] = []
+    /// The number of further failures.
+    public internal(set) var omittedFailures = 0
+
+    mutating func add(_ row: [DatabaseValue], _ changes: [RowUpgrader.Change], _ table: EntityTable) {
+      rows += 1
+      if !changes.isEmpty { changedRows += 1 }
+      for (slot, value) in changes {
+        let column = table.columns[slot].name
+        changedColumns[column, default: 0] += 1
+        guard changedColumns[column] ?? 0 <= 3 else { continue }
+        samples.append(
+          Sample(primaryKey: table.primaryKey.map { row[$0] }, column: column, before: row[slot], after: value))
+      }
+    }
+
+    mutating func add(_ failure: EntityError) {
+      rows += 1
+      if failures.count < 100 { failures.append(failure) } else { omittedFailures += 1 }
+    }
+  }
+
+  /// A changed value of a column.
+  public struct Sample: Sendable, Hashable {
+    /// The primary key of the row.
+    public let primaryKey: [DatabaseValue]
+    /// The name of the column.
+    public let column: String
+    /// The value in the old version.
+    public let before: DatabaseValue
+    /// The value in the current version.
+    public let after: DatabaseValue
+  }
+
+  /// The tables with rows to migrate.
+  public internal(set) var tables: [Table] = []
+}
+
+extension EntityMigrationReport: CustomStringConvertible {
+  /// One line per table: `person 1 → 3: 10 of 12 rows changed, 1 failed`.
+  public var description: String {
+    guard !tables.isEmpty else { return "nothing to migrate" }
+    return tables.map { table in
+      let failed = table.failures.count + table.omittedFailures
+      return
+        "\(table.name) \(table.fromVersion) → \(table.toVersion): \(table.changedRows) of \(table.rows) rows changed"
+        + (failed > 0 ? ", \(failed) failed" : "")
+    }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,107 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+
+/// The versions of the rows of entities, recorded in a table of the app's database.
+enum EntityVersions {
+  /// Consecutive rows of a table with the same versions. A table has several parts only while it is migrated.
+  struct Part: Equatable {
+    /// The version of each class, by registered name.
+    var models: [String: Int]
+    /// The primary key of the last row; `nil` for the last part of the table.
+    var last: [DatabaseValue]?
+
+    /// The recorded name and version of a model; `nil` if none is recorded.
+    func record(of schema: ModelSchema) -> (typeName: String, modelVersion: Int)? {
+      models.first { schema.isNamed($0.key) }.map { ($0.key, $0.value) }
+    }
+
+    func version(of schema: ModelSchema) -> Int { record(of: schema)?.modelVersion ?? schema.modelVersion }
+  }
+
+  /// Whether the table of versions exists. GRDB's cache does not see the changes of other processes.
+  static func exist(_ db: Database) throws -> Bool {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'strata_entity_versions')"
+    return try Bool.fetchOne(db, sql: sql) == true
+  }
+
+  /// The recorded parts of a table, in the order of its primary key; empty if there is no record.
+  static func parts(of table: String, _ db: Database) throws -> [Part] {
+    guard try exist(db) else { return [] }
+    var parts: [Part] = []
+    let sql = "SELECT part, model, version, last FROM strata_entity_versions WHERE name = ? ORDER BY part"
+    for row in try Row.fetchAll(db, sql: sql, arguments: [table]) {
+      if row[0] == parts.count {
+        let last = try (row[3] as Data?).map { try ArchiveDecoder().decode([ArchiveValue].self, from: $0) }
+        parts.append(Part(models: [:], last: try last?.map { try ColumnCoding(.unconverted, .none).stored($0) }))
+      }
+      parts[parts.count - 1].models[row[1]] = row[2]
+    }
+    return parts
+  }
+
+  static func set(_ parts: [Part], of table: String, _ db: Database) throws {
+    try db.execute(
+      sql: """
+        CREATE TABLE IF NOT EXISTS strata_entity_versions (
+          name TEXT NOT NULL COLLATE NOCASE, part INTEGER NOT NULL, model TEXT NOT NULL, version INTEGER NOT NULL, last BLOB,
+          PRIMARY KEY (name, part, model)) WITHOUT ROWID
+        """)
+    try db.execute(sql: "DELETE FROM strata_entity_versions WHERE name = ?", arguments: [table])
+    for (place, part) in parts.enumerated() {
+      let last = try part.last.map { try ArchiveEncoder().encode($0.map(\.archiveValue)) }
+      for (model, version) in part.models {
+        try db.execute(
+          sql: "INSERT INTO strata_entity_versions VALUES (?, ?, ?, ?, ?)",
+          arguments: [table, place, model, version, last])
+      }
+    }
+  }
+}
+
+/// Compares the recorded versions with the models of a store.
+final class EntityVersionCheck: Sendable {
+  /// The classes of each table, by its lowercased name.
+  private let schemas: [String: [ModelSchema]]
+  /// Whether the table of versions exists, in a version of the database's schema.
+  private let known = Mutex<(schema: Int32, isRecorded: Bool)?>(nil)
+
+  init(_ tables: [EntityTable], _ types: [EntityType]) {
+    schemas = Dictionary(grouping: types) { tables[$0.table].name.lowercased() }.mapValues { types in
+      types.flatMap { [$0.schema] + $0.schema.superclasses }
+    }
+  }
+
+  /// - Throws: ``EntityError`` with the code `newerModel` or `unmigrated` if rows have another version.
+  /// - Complexity: one or two statements, because another process can migrate at any time.
+  func run(_ db: Database) throws {
+    let schema = try db.schemaVersion()
+    if known.withLock({ $0?.schema != schema }) {
+      let isRecorded = try EntityVersions.exist(db)
+      known.withLock { $0 = (schema, isRecorded) }
+    }
+    guard known.withLock({ $0?.isRecorded == true }) else { return }
+    let sql = "SELECT name, part, model, version FROM strata_entity_versions"
+    let records = try StatementRow.all(of: db.cachedStatement(sql: sql)) { row in
+      (try row.column(0) as String, try row.column(1) as Int, try row.column(2) as String, try row.column(3) as Int)
+    }
+    for (table, part, model, version) in records {
+      for schema in schemas[table.lowercased()] ?? [] where schema.isNamed(model) {
+        guard version <= schema.modelVersion else { throw Self.newer(version, schema, table) }
+        guard version == schema.modelVersion, part == 0 else {
+          throw EntityError(
+            .unmigrated,
+            "the rows have version \(version) or are not completely migrated, and the model's version is \(schema.modelVersion); run the EntityMigrator first",
+            entity: schema.name, table: table)
+        }
+      }
+    }
+  }
+
+  static func newer(_ version: Int, _ schema: ModelSchema, _ table: String) -> EntityError {
+    EntityError(
+      .newerModel,
+      "the rows have version \(version), and this program knows version \(schema.modelVersion); update the program",
+      entity: schema.name, table: table)
+  }
+}

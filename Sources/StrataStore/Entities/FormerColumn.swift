@@ -1,0 +1,23 @@
+internal import GRDB
+public import StrataCore
+
+/// The column of a key in older versions of a model; see ``EntityMigrator/register(_:unrecorded:columns:)``.
+public struct FormerColumn: Sendable {
+  let column: EntityColumn
+  let version: Int
+  private let type: Any.Type?
+
+  /// - Parameters:
+  ///   - type: the type of the property in those versions. If `nil`, the value is read as SQLite has it, for instance a foreign key.
+  ///   - column: the column in those versions.
+  ///   - version: the first version in which the property has another column or another type.
+  public init(
+    _ type: (any (Archivable & SendableMetatype).Type)? = nil, in column: EntityColumn, before version: Int
+  ) {
+    (self.type, self.column, self.version) = (type, column, version)
+  }
+
+  func coding(_ affinity: ColumnAffinity) throws -> ColumnCoding {
+    try type.map { try ColumnCoding($0, column.form, affinity) } ?? ColumnCoding(.unconverted, affinity)
+  }
+}

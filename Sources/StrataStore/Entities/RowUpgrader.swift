@@ -1,0 +1,220 @@
+internal import GRDB
+internal import StrataCore
+
+/// Upgrades rows of one class from one version, without the database.
+struct RowUpgrader {
+  /// A key of the old version, with its column.
+  private struct Source {
+    let key: String
+    let slot: Int
+    var coding: ColumnCoding
+    /// Whether the column has the value in today's form.
+    var isCurrent = false
+    /// Whether null means that the key is absent, because the property cannot be nil.
+    var nullIsAbsent = false
+  }
+
+  /// A new value of a column.
+  typealias Change = (slot: Int, value: DatabaseValue)
+
+  private let type: EntityType
+  private let table: EntityTable
+  /// The fields with a column: attributes, then to-one relations.
+  private let columns: [EntityType.Attribute]
+  private let sources: [Source]
+  /// The columns with values in today's form.
+  private let current: Set<Int>
+  /// The columns of keys that the steps create, with their defaults. No row has another value there.
+  private let created: [Change]
+  private let shape: RecordShape
+
+  /// - Parameters:
+  ///   - table: gets a slot for each column that is read.
+  ///   - unused: the columns that no mapping names.
+  ///   - part: the versions of the rows.
+  ///   - former: the columns that the app names, by keys of the old version.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if it is not known which column has the value of a key.
+  init(
+    _ type: EntityType, _ table: inout EntityTable, unused: [EntityTable.Column], _ part: EntityVersions.Part,
+    _ former: [String: FormerColumn], _ db: Database
+  ) throws {
+    let schema = type.schema, history = KeyHistory(schema, part, unused)
+    var columns = type.attributes
+    for relation in type.relations {
+      guard case .toOne(let slot, _) = relation.kind else { continue }
+      let coding = ColumnCoding(.unconverted, table.columns[slot].affinity)
+      columns.append(.init(place: relation.place, slot: slot, coding: coding, isWritten: true, isPlain: true))
+    }
+    var sources = try former.map { key, column in
+      let slot = try table.slot(of: column.column.name ?? key)
+      return Source(key: key, slot: slot, coding: try column.coding(table.columns[slot].affinity))
+    }
+    var keys = Set(former.keys)
+    func add(_ key: String, _ slot: Int) throws {
+      guard history.mayExist(key), keys.insert(key).inserted else { return }
+      var source = Source(key: key, slot: slot, coding: ColumnCoding(.unconverted, table.columns[slot].affinity))
+      if let last = history.destination(of: key), let target = columns.first(where: { type.key(of: $0) == last }) {
+        let field = schema.fields[target.place], form = type.mapping.columns[last]?.form ?? .automatic
+        if case .archive = target.coding.kind {
+          // Steps see the records of an archive at their own versions.
+          source.coding = ColumnCoding(.archive(ArchiveValue.self), .none)
+        } else if type.mapping.relations[last] == nil {
+          source.coding = try ColumnCoding(field.type, form, source.coding.affinity)
+          source.isCurrent = true
+        }
+        let null = try? ValueCoding.typed(.null, as: field.type, ReferencedObjects(), in: DecodingContext())
+        source.nullIsAbsent = null == nil && !history.names(key)
+      }
+      sources.append(source)
+    }
+    for column in columns { try add(type.key(of: column), column.slot) }
+    for name in unused.map(\.name) where history.reads(name) { try add(name, try table.slot(of: name)) }
+    var created: [Change] = []
+    for column in columns where !keys.contains(type.key(of: column)) {
+      if let origin = history.origin(of: type.key(of: column)), !keys.contains(origin) {
+        // The column was renamed, unless another one can have the value.
+        let others = unused.map(\.name).filter { !history.names($0) && !keys.contains($0) }
+        guard others.isEmpty else {
+          throw EntityError(
+            .invalidMapping,
+            "the table has no column \(origin), which the steps read, and one of \(others.joined(separator: ", ")) may have its values; name the column of \(origin) in columns:",
+            entity: type.name, path: [.key(origin)], table: table.name)
+        }
+        try add(origin, column.slot)
+      } else if !sources.contains(where: { $0.slot == column.slot }) {
+        created.append((column.slot, try table.initialValue(of: column.slot, db)))
+      }
+    }
+    // The steps may rename the keys of lists, and of properties without a column.
+    let held = columns.map { type.key(of: $0) }
+    let absent = schema.allKeys.filter { !held.contains($0) }.compactMap { key in
+      history.mayExist(key) ? key : history.origin(of: key)
+    }
+    let own = part.record(of: schema)
+    shape = RecordShape(
+      typeName: own?.typeName ?? schema.name, modelVersion: own?.modelVersion ?? schema.modelVersion,
+      keys: sources.map(\.key) + absent.filter { keys.insert($0).inserted },
+      levels: schema.superclasses.compactMap { part.record(of: $0).map(ModelRecord.Superclass.init) })
+    current = Set(sources.filter(\.isCurrent).map(\.slot))
+    (self.type, self.table, self.columns, self.sources, self.created) = (type, table, columns, sources, created)
+  }
+
+  /// Returns the columns of a row that change.
+  ///
+  /// - Parameter row: the values by slot.
+  /// - Throws: ``EntityError`` with the primary key of the row.
+  func changes(_ row: [DatabaseValue]) throws -> [Change] {
+    do { return try upgrade(row) } catch {
+      throw located(error).located(
+        entity: type.name, table: table.name, primaryKey: table.primaryKey.map { row[$0] })
+    }
+  }
+
+  private func located(
+    _ error: any Error, _ code: EntityError.Code = .migrationFailed, key: String? = nil, slot: Int? = nil
+  ) -> EntityError {
+    let cause = error as? ArchiveError
+    let known =
+      error as? EntityError
+      ?? EntityError(
+        cause?.code == .invalid ? .invalid : code, "the row cannot be migrated", path: cause?.codingPath ?? [],
+        underlying: error)
+    return known.located(
+      path: key.map { [.key($0)] } ?? [], columns: slot.map { [table.columns[$0].name] } ?? [])
+  }
+
+  private func refused(_ reason: String, key: String? = nil, slot: Int? = nil) -> EntityError {
+    located(EntityError(.migrationFailed, reason), key: key, slot: slot)
+  }
+
+  private func upgrade(_ row: [DatabaseValue]) throws -> [Change] {
+    for (slot, initial) in created where !row[slot].isNull && !row[slot].isExactly(initial) {
+      throw refused(
+        "a step creates the value of the column, which already has one; if the old version had the key, name it in columns:",
+        slot: slot)
+    }
+    let record = try record(row), context = DecodingContext(includesExcluded: true), schema = type.schema
+    context.readsCompleteRecords = true
+    let upgraded = try schema.upgraded(record, in: context)
+    for key in upgraded.keys where !schema.takenKeys.contains(ExactKey(key)) && record[key] != upgraded[key] {
+      guard !type.mapping.dropsUnknownFields else { break }
+      throw refused("a step writes the key, and the model has no such property", key: key)
+    }
+    let fields = try schema.fields(of: upgraded, from: record, in: context).values
+    for relation in type.relations where relation.removed != nil {
+      guard let value = fields[relation.place], ![.null, .array([]), .set([])].contains(value) else { continue }
+      throw refused("a step fills a list, whose elements are rows of another table", key: relation.key)
+    }
+    var changes: [Change] = []
+    var values: [ArchiveValue] = []
+    for column in columns {
+      do {
+        let (value, stored) = try value(of: column, fields[column.place], row[column.slot], context)
+        values.append(value)
+        if let stored { changes.append((column.slot, stored)) }
+      } catch { throw located(error, key: type.key(of: column), slot: column.slot) }
+    }
+    if let slot = changes.first(where: { table.primaryKey.contains($0.slot) })?.slot {
+      throw refused("a step changes the primary key; change it in a migration of the database", slot: slot)
+    }
+    // Without its relations, an object may not be created, and rules may refuse it.
+    guard type.relations.isEmpty else { return changes }
+    let whole = ModelRecord(shape: type.shape, values: values), entity = type.type
+    func check<E: Entity>(_ type: E.Type) throws {
+      _ = try E.make(from: .record(whole), in: DecodingContext(includesExcluded: true))
+    }
+    try check(entity)
+    return changes
+  }
+
+  private func record(_ row: [DatabaseValue]) throws -> ModelRecord {
+    var values = [ArchiveValue](repeating: .null, count: shape.keys.count)
+    for (place, source) in sources.enumerated() {
+      do { values[place] = try source.coding.value(of: row[source.slot]) } catch {
+        throw located(error, .notReadable, key: source.key, slot: source.slot)
+      }
+    }
+    var record = ModelRecord(shape: shape, values: values)
+    for source in sources where source.nullIsAbsent && row[source.slot].isNull { record[source.key] = nil }
+    return record
+  }
+
+  /// Returns the value of a property in its type, and the value of its column if that changes.
+  private func value(
+    of column: EntityType.Attribute, _ value: ArchiveValue?, _ old: DatabaseValue, _ context: DecodingContext
+  ) throws -> (ArchiveValue, DatabaseValue?) {
+    let field = type.schema.fields[column.place]
+    guard var value = try value ?? field.absentValue() else {
+      throw EntityError(
+        .missingValue, "the row has no value for the property; set one in a step, or give the property a default")
+    }
+    // The value of a foreign key has no type.
+    if type.attribute(of: column.slot)?.place == column.place {
+      do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
+        as ArchiveError where field.acceptsUnknownCase(error)
+      {
+        // The model takes the default when it is read, and the column keeps the case.
+        if case .archive = column.coding.kind { return (value, nil) }
+      }
+    }
+    guard column.isWritten else {
+      guard try column.coding.value(of: old) == value else {
+        throw EntityError(.notStorable, "a step changes the value, and the column is .readOnly")
+      }
+      return (value, nil)
+    }
+    let stored = try column.coding.stored(value)
+    // A value in an older form, such as an archive, is equal to its upgrade after decoding.
+    let isSame = try current.contains(column.slot) ? column.isSame(stored, old) : stored.isExactly(old)
+    return (value, isSame ? nil : stored)
+  }
+}
+
+extension EntityTable {
+  /// The default of a column. `ALTER TABLE` allows only constants.
+  fileprivate func initialValue(of slot: Int, _ db: Database) throws -> DatabaseValue {
+    let column = try db.columns(in: name).first { $0.name == columns[slot].name }
+    guard let text = column?.defaultValueSQL else { return .null }
+    return try columns[slot].affinity.stored(DatabaseValue.fetchOne(db, sql: "SELECT \(text)") ?? .null)
+  }
+}

@@ -1,0 +1,213 @@
+internal import GRDB
+internal import StrataCore
+
+/// Migrates the rows of one table in batches, in the order of its primary key.
+struct TableMigration {
+  /// The number of bytes in texts and blobs after which a batch ends. The last row may exceed it.
+  private static let bytes = 8 << 20
+
+  let registered: [String: EntityMigrator.Registration]
+  private let catalog: EntityCatalog
+  /// The entity that names the class of each row.
+  private let root: Int
+  /// All classes of the rows, with their superclasses.
+  private let schemas: [ModelSchema]
+  private var table: EntityTable
+  /// The columns that no mapping names.
+  private let unused: [EntityTable.Column]
+  /// The parts of the table at the beginning.
+  private var parts: [Part] = []
+  /// Whether the current versions are recorded for all rows.
+  private(set) var isRecorded = false
+  /// The upgraders of the classes, for the versions of the last part.
+  private var upgraders: [Int: RowUpgrader] = [:]
+  private var versions: [String: Int] = [:]
+
+  private typealias Part = EntityVersions.Part
+
+  /// - Throws: ``EntityError`` with the code `newerModel`, or `invalidMapping` if the class or the version of a row is not known.
+  init(
+    _ number: Int, _ catalog: EntityCatalog, _ registered: [String: EntityMigrator.Registration], _ db: Database
+  ) throws {
+    self.catalog = catalog
+    self.registered = registered
+    table = catalog.tables[number]
+    unused = table.unusedColumns
+    let types = catalog.types.filter { $0.table == number }
+    let roots = types.filter { type in
+      !types.contains { other in type.schema.superclasses.contains { $0 === other.schema } }
+    }
+    guard roots.count == 1, types.count == 1 || roots[0].mapping.subclass != nil else {
+      throw EntityError(
+        .invalidMapping,
+        "several entities have rows in the table; migrate one of them, or let subclass: name the class of a row",
+        table: table.name)
+    }
+    root = try catalog.known(roots[0].type)
+    let classes = types.flatMap { [$0.schema] + $0.schema.superclasses }.map { ($0.name, $0) }
+    schemas = Array(Dictionary(classes, uniquingKeysWith: { first, _ in first }).values)
+    parts = try parts(db)
+    isRecorded = try EntityVersions.parts(of: table.name, db) == [today]
+  }
+
+  private var today: Part { Part(models: Dictionary(uniqueKeysWithValues: schemas.map { ($0.name, $0.modelVersion) })) }
+
+  // MARK: Versions
+
+  private func isCurrent(_ part: Part) -> Bool { schemas.allSatisfy { part.version(of: $0) == $0.modelVersion } }
+
+  var isOld: Bool { !parts.allSatisfy(isCurrent) }
+
+  /// Whether some rows are migrated and others are not.
+  var isInterrupted: Bool { isOld && parts.count > 1 }
+
+  /// An empty report.
+  var report: EntityMigrationReport.Table {
+    let schema = catalog.types[root].schema
+    let version = parts.map { $0.version(of: schema) }.min() ?? schema.modelVersion
+    return .init(name: table.name, entity: schema.name, fromVersion: version, toVersion: schema.modelVersion)
+  }
+
+  /// The parts of the table, as recorded or as registered.
+  private func parts(_ db: Database) throws -> [Part] {
+    var parts = try EntityVersions.parts(of: table.name, db)
+    if parts.isEmpty {
+      let sql = "SELECT EXISTS (SELECT 1 FROM \(table.quotedName))"
+      parts = try Bool.fetchOne(db, sql: sql) == true ? [Part(models: [:])] : [today]
+    }
+    for place in parts.indices {
+      for name in parts[place].models.keys where !schemas.contains(where: { $0.isNamed(name) }) {
+        throw EntityError(
+          .invalidMapping,
+          "the table has rows of \(name), which no registered entity is; register it, or add the former name of a model that was renamed",
+          table: table.name)
+      }
+      for schema in schemas {
+        let version = parts[place].record(of: schema)?.modelVersion ?? registered[schema.name]?.unrecorded
+        guard let version = version ?? (schema.migration?.steps.isEmpty ?? true ? schema.modelVersion : nil) else {
+          throw EntityError(
+            .invalidMapping,
+            "the version of the rows is not recorded, and the model has steps; register the model with unrecorded: and the version that wrote the rows",
+            entity: schema.name, table: table.name)
+        }
+        guard version <= schema.modelVersion else { throw EntityVersionCheck.newer(version, schema, table.name) }
+        if parts[place].record(of: schema) == nil { parts[place].models[schema.name] = version }
+      }
+    }
+    return parts
+  }
+
+  // MARK: Batches
+
+  /// Migrates the next batch in the transaction of the caller. Records the versions of a table that has no rows to migrate.
+  ///
+  /// - Returns: whether all rows are migrated.
+  mutating func advance(_ batch: Int, _ report: inout EntityMigrationReport.Table, _ db: Database) throws -> Bool {
+    // Another process may have migrated a part of the rows.
+    var parts = try parts(db)
+    while let place = parts.firstIndex(where: { !isCurrent($0) }) {
+      try upgrade(&parts, place, batch, &report, writes: true, db)
+      guard table.hasHiddenKey else { break }
+    }
+    let isFinished = parts.allSatisfy(isCurrent)
+    try EntityVersions.set(isFinished ? [today] : parts, of: table.name, db)
+    return isFinished
+  }
+
+  /// Reads all rows that are not migrated, without writing.
+  mutating func dryRun(_ report: inout EntityMigrationReport.Table, _ db: Database) throws {
+    var parts = parts
+    while let place = parts.firstIndex(where: { !isCurrent($0) }) {
+      try upgrade(&parts, place, 1000, &report, writes: false, db)
+    }
+  }
+
+  /// Upgrades the next rows of a part, which then belong to the part before it.
+  ///
+  /// - Parameter writes: whether the rows are updated, and the first failure is thrown. Otherwise, the report collects failures.
+  private mutating func upgrade(
+    _ parts: inout [Part], _ place: Int, _ limit: Int, _ report: inout EntityMigrationReport.Table, writes: Bool,
+    _ db: Database
+  ) throws {
+    try prepare(parts[place], db)
+    let (rows, isLast) = try rows(
+      after: place > 0 ? parts[place - 1].last : nil, upTo: parts[place].last, limit, db)
+    for row in rows {
+      do {
+        let changes = try changes(row)
+        if writes { try update(row, changes, db) }
+        report.add(row, changes, table)
+      } catch let error as EntityError where !writes && !error.primaryKey.isEmpty { report.add(error) }
+    }
+    let last = isLast ? parts[place].last : rows.last.map { row in table.primaryKey.map { row[$0] } }
+    if isLast { parts.remove(at: place) }
+    if place > 0 { parts.remove(at: place - 1) }
+    parts.insert(Part(models: today.models, last: last), at: max(0, place - 1))
+  }
+
+  /// The next rows after a primary key, by slot.
+  ///
+  /// - Returns: the rows, and whether they are the last ones.
+  private func rows(
+    after: [DatabaseValue]?, upTo last: [DatabaseValue]?, _ limit: Int, _ db: Database
+  ) throws -> ([[DatabaseValue]], isLast: Bool) {
+    let names = table.primaryKey.map { "t.\(table.quoted($0))" }.joined(separator: ", ")
+    let marks = table.primaryKey.map { _ in "?" }.joined(separator: ", ")
+    let sql = """
+      SELECT \(table.selection) FROM \(table.quotedName) AS t
+      WHERE \(after == nil ? "1" : "(\(names)) > (\(marks))") AND \(last == nil ? "1" : "(\(names)) <= (\(marks))")
+      ORDER BY \(names) LIMIT \(limit)
+      """
+    let cursor = try StatementRow.fetchCursor(
+      db.cachedStatement(sql: sql), arguments: StatementArguments((after ?? []) + (last ?? [])))
+    var rows: [[DatabaseValue]] = [], bytes = 0
+    while bytes < Self.bytes, let row = try cursor.next() {
+      rows.append(
+        try table.columns.indices.map { slot in
+          guard let value = row.exactValue(slot, &bytes) else {
+            throw EntityError(
+              .notReadable, "the text has a NUL or is not UTF-8; correct it in a migration of the database",
+              table: table.name, columns: [table.columns[slot].name])
+          }
+          return value
+        })
+    }
+    return (rows, rows.count < limit && bytes < Self.bytes)
+  }
+
+  private func changes(_ row: [DatabaseValue]) throws -> [RowUpgrader.Change] {
+    _ = try EntityWriter.PlainKey(row, table, 0)
+    let type = try catalog.type(of: row, root)
+    guard let upgrader = upgraders[type] else {
+      throw EntityError(.invalidMapping, "the class of a row is not registered")
+    }
+    return try upgrader.changes(row)
+  }
+
+  /// Creates the upgraders for the versions of a part.
+  private mutating func prepare(_ part: Part, _ db: Database) throws {
+    guard part.models != versions else { return }
+    versions = part.models
+    for (number, type) in catalog.types.enumerated() where catalog.types[root].table == type.table {
+      let former = (registered[type.name]?.columns ?? [:]).filter { part.version(of: type.schema) < $0.value.version }
+      upgraders[number] = try RowUpgrader(type, &table, unused: unused, part, former, db)
+    }
+  }
+
+  private func update(_ row: [DatabaseValue], _ changes: [RowUpgrader.Change], _ db: Database) throws {
+    guard !changes.isEmpty else { return }
+    let key = table.primaryKey.map { row[$0] }
+    let columns = changes.map { "\(table.quoted($0.slot)) = ?" }.joined(separator: ", ")
+    let condition = table.primaryKey.map { "\(table.quoted($0)) = ?" }.joined(separator: " AND ")
+    do {
+      let sql = "UPDATE \(table.quotedName) SET \(columns) WHERE \(condition)"
+      try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(changes.map(\.value) + key))
+      guard db.changesCount == 1 else {
+        throw EntityError(.constraint, "a trigger of the database prevents the update of the row")
+      }
+    } catch {
+      let known = EntityError.ofDatabase(error)
+      throw (known as? EntityError)?.located(table: table.name, primaryKey: key) ?? known
+    }
+  }
+}
