@@ -28,7 +28,7 @@ public struct EntityMigrator: Sendable {
   ///   - type: the entity.
   ///   - version: the version of the rows if the database has no record of it. Required if the table has rows and the model has steps.
   ///   - columns: the columns and types of keys in older versions, by the keys in those versions. Only for keys whose column
-  ///     has neither their name nor that of today's key, and for keys whose type a closure changes.
+  ///     has neither their name nor the current key, and for keys whose type a closure changes.
   public mutating func register<E: Entity>(
     _ type: E.Type, unrecorded version: Int? = nil, columns: [String: FormerColumn] = [:]
   ) {

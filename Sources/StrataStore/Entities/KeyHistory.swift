@@ -31,13 +31,17 @@ struct KeyHistory {
     case .replaceNull(let path, _): changes.append(Change(source: path.firstKey, target: path.firstKey))
     case .convert(let path, _):
       changes.append(Change(source: path.firstKey, target: path.firstKey, isConverted: path.onlyKey != nil))
-    case .rename, .move, .drop, .setDefault, .custom:
-      guard let effect = operation.effect else { return hasClosures = true }
+    case .custom(_, let keys, _):
+      // A closure may read any key, and declares only those that it changes.
+      hasClosures = true
+      for key in keys ?? [] { changes.append(Change(source: key, target: key, isConverted: true)) }
+    case .rename, .move, .drop, .setDefault:
+      let (source, target) = (operation.effect?.sources.first, operation.effect?.targets.first)
       // A path within the value of a key changes the value.
-      for path in [effect.source, effect.target] where path?.onlyKey == nil {
+      for path in [source, target] where path?.onlyKey == nil {
         changes.append(Change(source: path?.firstKey, target: path?.firstKey))
       }
-      changes.append(Change(source: effect.source?.onlyKey, target: effect.target?.onlyKey))
+      changes.append(Change(source: source?.onlyKey, target: target?.onlyKey))
     }
   }
 
@@ -52,7 +56,7 @@ struct KeyHistory {
     changes.first { $0.source == key || $0.target == key }.map { $0.source == key } ?? true
   }
 
-  /// The key in the current version whose value is that of an old key; `nil` if a step removes or converts the value.
+  /// The key in the current version that has the value of an old key; `nil` if a step removes or converts the value.
   func destination(of key: String) -> String? {
     changes.reduce(key) { key, change in
       guard let key, change.source == key || change.target == key else { return key }
@@ -60,7 +64,7 @@ struct KeyHistory {
     }
   }
 
-  /// The key in the old version whose value becomes that of a current key; `nil` if a step creates the value.
+  /// The key in the old version whose value a current key has; `nil` if a step creates the value.
   func origin(of key: String) -> String? {
     changes.reversed().reduce(key) { key, change in
       guard let key, change.source == key || change.target == key else { return key }

@@ -114,7 +114,7 @@ func addIncidentColumns(_ writer: any DatabaseWriter) throws {
   try writer.write { db in for sql in try Incident.migrator.proposedSQL(db) { try db.execute(sql: sql) } }
 }
 
-/// What an archive of the first version is read as today.
+/// The model that an archive of the first version becomes today.
 func upgradedIncidents(_ count: Int) throws -> [Incident] {
   try (0..<count).map { try ArchiveDecoder().decode(Incident.self, from: ArchiveEncoder().encode(Incident1.make($0))) }
 }
