@@ -189,7 +189,7 @@ struct RowUpgrader {
         .missingValue, "the row has no value for the property; set one in a step, or give the property a default")
     }
     // The value of a foreign key has no type.
-    if type.attribute(of: column.slot)?.place == column.place {
+    if type.mapping.relations[field.key] == nil {
       do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
         as ArchiveError where field.acceptsUnknownCase(error)
       {

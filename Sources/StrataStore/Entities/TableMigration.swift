@@ -6,7 +6,7 @@ struct TableMigration {
   /// The number of bytes in texts and blobs after which a batch ends. The last row may exceed it.
   private static let bytes = 8 << 20
 
-  let registered: [String: EntityMigrator.Registration]
+  private let registered: [String: EntityMigrator.Registration]
   private let catalog: EntityCatalog
   /// The entity that names the class of each row.
   private let root: Int
