@@ -203,7 +203,9 @@ extension ProbeTests {
 
     @Test("A proof passes correct steps", arguments: History.correct)
     func correct(history: History) throws {
-      try withFolder { (folder: URL) throws in #expect(try problems(history, folder, archives: 200) == []) }
+      try withFolder { (folder: URL) throws in
+        #expect(try problems(history, folder, archives: Effort.rounds(200, long: 5000)) == [])
+      }
     }
 
     @Test("A fault is shown with the fields that it needs")

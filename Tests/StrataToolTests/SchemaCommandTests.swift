@@ -145,16 +145,18 @@ struct SchemaCommandTests {
 
   @Test("A change that needs a step needs a recorded operation that names its key")
   func steps() throws {
-    try change("Note", 2) { $0.steps = [] }
+    try change("Note", 2) { ($0.steps, $0.stepKeys) = ([], []) }
     let run = Run("schema", "check", folder)
     #expect(run.code == 1)
     #expect(run.text.contains("does not cover: text was removed; title: String was added"), "\(run.text)")
     #expect(Run("schema", "check", folder, "--hook", "Note").code == 0)
-    try change("Note", 2) { $0.steps = ["make a title of the text"] }
+    try change("Note", 2) { ($0.steps, $0.stepKeys) = (["make a title of the text"], nil) }
     #expect(Run("schema", "check", folder).code == 0, "a closure may change any key")
-    try change("Note", 2) { $0.steps = ["drop text"] }
+    try change("Note", 2) { ($0.steps, $0.stepKeys) = (["drop text"], ["text"]) }
     #expect(Run("schema", "check", folder).text.contains("does not cover: title: String was added"))
-    try change("Note", 2) { $0.steps = ["drop text", "set the default of title: \"\""] }
+    try change("Note", 2) {
+      ($0.steps, $0.stepKeys) = (["drop text", "set the default of title: \"\""], ["text", "title"])
+    }
     #expect(Run("schema", "check", folder).code == 0)
   }
 
