@@ -242,7 +242,7 @@ struct SchemaProof<M: VersionedModel> {
         let row = try ArchiveEncoder().encodeRow(.record(record), stamp: stamp(record.typeName), shapes: [])
         var report = DecodingReport()
         return try decoder.decodeRow(
-          M.self, from: row.bytes.span.bytes, definitions: ArchiveReader.definitions(of: row.parts.shapes),
+          M.self, from: row.bytes.bytes, definitions: ArchiveReader.definitions(of: row.parts.shapes),
           contents: RowContents(row.parts.contents), report: &report)
       }
     }
