@@ -121,7 +121,7 @@
   ) =
     #externalMacro(module: "StrataMacros", type: "SubmodelMacro")
 
-  /// Declares how one property of a ``Model(version:name:formerNames:)`` is archived, merged and found in JSON.
+  /// Declares how one property of a ``Model(version:name:formerNames:oldestReader:oldestWriter:)`` is archived, merged and found in JSON.
   ///
   ///     @Field(formerly: "headline", merge: .serverWins.ifPresent, json: "content.title") var title: String?
   ///
