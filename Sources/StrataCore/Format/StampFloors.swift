@@ -23,16 +23,17 @@ package struct StampFloors: Sendable, Hashable {
   /// Adds the floors of a shape, if it has some. Beyond the limit they are left out: older programs then refuse the archive.
   mutating func add(_ shape: RecordShape) {
     guard let floors = shape.floors, let version = shape.modelVersion else { return }
-    let entry = Entry(typeName: shape.typeName, version: version, floors: floors)
-    guard self[entry.typeName, version] == nil,
-      (entries + [entry]).reduce(0, { $0 + $1.size }) <= Self.limit
-    else { return }
+    add(Entry(typeName: shape.typeName, version: version, floors: floors))
+  }
+
+  mutating func add(_ others: StampFloors) { for entry in others.entries { add(entry) } }
+
+  private mutating func add(_ entry: Entry) {
+    guard self[entry.typeName, entry.version] == nil, size + entry.size <= Self.limit else { return }
     entries.append(entry)
   }
 
-  mutating func add(_ others: StampFloors) {
-    for entry in others.entries where self[entry.typeName, entry.version] == nil { entries.append(entry) }
-  }
+  private var size: Int { entries.reduce(0) { $0 + $1.size } }
 
   package subscript(typeName: String, version: Int?) -> VersionFloors? {
     entries.first { $0.version == version && ExactKey.isSame($0.typeName, typeName) }?.floors
@@ -42,7 +43,7 @@ package struct StampFloors: Sendable, Hashable {
   var subfield: [UInt8] {
     guard !isEmpty else { return [] }
     var bytes: [UInt8] = [Self.identifier.0, Self.identifier.1]
-    bytes.appendLittleEndian(UInt16(entries.reduce(0) { $0 + $1.size }))
+    bytes.appendLittleEndian(UInt16(size))
     for entry in entries {
       bytes.appendLittleEndian(UInt16(entry.typeName.utf8.count))
       bytes.append(contentsOf: entry.typeName.utf8)
@@ -59,6 +60,8 @@ package struct StampFloors: Sendable, Hashable {
     func damage() -> ArchiveError {
       ArchiveError(.damaged, "the list of floors in the gzip header is wrong", byteOffset: fileOffset + position)
     }
+    // Each definition of a record looks for its floors in the list.
+    guard payload.byteCount <= Self.limit else { throw damage() }
     while position < payload.byteCount {
       guard let length = payload.littleEndian(at: position, as: UInt16.self).map(Int.init),
         payload.byteCount - position - 2 >= length + 24,

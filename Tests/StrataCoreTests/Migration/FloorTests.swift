@@ -230,6 +230,26 @@ struct FloorTests {
     #expect(errors > 2000)
   }
 
+  @Test("A header has at most 2,048 bytes of floors, each once, and a longer list is refused")
+  func limit() throws {
+    let records = (0..<200).map { number in
+      let shape = RecordShape(
+        typeName: "Model \(number % 100)", modelVersion: 3, keys: ["key"], floors: VersionFloors(reader: 1, writer: 2))
+      return ArchiveValue.record(ModelRecord(shape: shape, values: [1]))
+    }
+    let stamp = try Stamp(of: encode(ArchiveValue.array(records)))
+    #expect(
+      stamp.floors["Model 0", 3] != nil && stamp.floors["Model 0", 2] == nil && stamp.floors["Model 99", 3] == nil)
+    var plain = stamp
+    plain.floors = StampFloors()
+    let field = try stamp.extraField(), start = try plain.extraField().count
+    #expect((2020...2052).contains(field.count - start))
+    #expect(try Stamp(extraField: field.bytes) == stamp)
+    let long = Array(field[..<(start + 2)]) + [0, 16] + Array(repeating: 0, count: 4096)
+    let error = #expect(throws: ArchiveError.self) { try Stamp(extraField: long.bytes) }
+    #expect(error?.code == .damaged)
+  }
+
   @Test("Floors that older versions could not keep are errors of the declaration")
   func declarations() {
     func problem(reader: Int?, writer: Int? = nil, keeps: Bool = true, steps: MigrationStep...) -> String? {
