@@ -22,7 +22,7 @@ public struct EntityMigrator: Sendable {
   /// Creates a migrator without entities.
   public init() {}
 
-  /// Adds an entity. Entities that its relations refer to are found; subclasses must be registered.
+  /// Adds an entity, or replaces its registration. Entities that its relations refer to are found; subclasses must be registered.
   ///
   /// - Parameters:
   ///   - type: the entity.
@@ -32,7 +32,7 @@ public struct EntityMigrator: Sendable {
   public mutating func register<E: Entity>(
     _ type: E.Type, unrecorded version: Int? = nil, columns: [String: FormerColumn] = [:]
   ) {
-    types.append(type)
+    if !types.contains(where: { $0 == type }) { types.append(type) }
     registered[type.schema.name] = Registration(unrecorded: version, columns: columns)
   }
 

@@ -62,6 +62,7 @@ struct RowUpgrader {
           source.coding = try ColumnCoding(field.type, form, source.coding.affinity)
           source.isCurrent = true
         }
+        // An error means that the property cannot be nil.
         let null = try? ValueCoding.typed(.null, as: field.type, ReferencedObjects(), in: DecodingContext())
         source.nullIsAbsent = null == nil && !history.names(key)
       }

@@ -19,6 +19,10 @@ struct EntityMigratorTests {
           #"ALTER TABLE "ticket" ADD COLUMN "owner" INTEGER REFERENCES "reporter" ("id")"#,
           #"ALTER TABLE "ticket" ADD COLUMN "pages" DOUBLE"#,
         ])
+      var twice = Incident.migrator
+      twice.register(Incident.self, unrecorded: 1)
+      let again = try queue.read { [twice] db in try twice.proposedSQL(db) }
+      #expect(again == proposal)
       try addIncidentColumns(queue)
       #expect(try queue.read { try Incident.migrator.proposedSQL($0) } == [])
       let before = try queue.content("ticket")
