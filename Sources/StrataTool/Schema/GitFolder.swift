@@ -1,4 +1,5 @@
 internal import Foundation
+internal import StrataCore
 
 /// A folder in a revision of git, compared with its files of today.
 struct GitFolder {
@@ -46,14 +47,22 @@ struct GitFolder {
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
       process.arguments = ["git", "--no-optional-locks", "-C", folder] + arguments
-      let (output, errors) = (Pipe(), Pipe())
-      (process.standardOutput, process.standardError, process.standardInput) = (output, errors, FileHandle.nullDevice)
-      do { try process.run() } catch { throw ToolError("git cannot be run: \(ToolError.reason(of: error))") }
-      let data = try output.fileHandleForReading.readToEnd() ?? Data()
-      let message = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-      process.waitUntilExit()
-      let first = message.split(separator: "\n").first.map(String.init) ?? "no message"
-      return (process.terminationStatus == 0 ? String(decoding: data, as: UTF8.self) : nil, first)
+      let output = Pipe()
+      // A file takes any number of messages. A second pipe would be full while the first one is read, and git would wait.
+      return try TemporaryFiles.withFolder(beside: FileManager.default.temporaryDirectory.appending(path: "git")) {
+        temporary in
+        let messages = temporary.appending(path: "messages")
+        try Data().write(to: messages)
+        let errors = try FileHandle(forWritingTo: messages)
+        (process.standardOutput, process.standardError, process.standardInput) = (output, errors, FileHandle.nullDevice)
+        do { try process.run() } catch { throw ToolError("git cannot be run: \(ToolError.reason(of: error))") }
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        try errors.close()
+        let message = String(decoding: try Data(contentsOf: messages), as: UTF8.self)
+        let first = message.split(separator: "\n").first.map(String.init) ?? "no message"
+        return (process.terminationStatus == 0 ? String(decoding: data, as: UTF8.self) : nil, first)
+      }
     #endif
   }
 }
