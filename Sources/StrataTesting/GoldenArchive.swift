@@ -15,9 +15,8 @@ struct GoldenArchive {
   /// - Throws: ``ArchiveError`` if no value of a type inside can be made up, or if the archive does not open.
   func make() throws -> Data {
     func make<M: VersionedModel>(_ model: M.Type) throws -> Data {
-      let archive = try ArchiveEncoder().encode(
+      try ArchiveEncoder().encode(
         records(of: M.schema).map { try M.make(from: .record($0), in: DecodingContext(finishing: .never)) })
-      return archive
     }
     let data = try make(model)
     guard try opens(data, isOfToday: true) else {

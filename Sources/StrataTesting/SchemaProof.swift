@@ -133,6 +133,7 @@ struct SchemaProof<M: VersionedModel> {
                 "the step from \(step.fromVersion) to \(step.toVersion) \(verb) \(key) (\(operation)), and does not declare it; correct it, "
                 + "or add changes: [\"\(key)\"]"))
         }
+        // The closure did not fail before, so an error is a difference too.
         var again = before
         if (try? apply(operation, of: step, to: &again)) == nil || again != record, declared == nil {
           return .failure(
