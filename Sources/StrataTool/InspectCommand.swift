@@ -25,6 +25,8 @@ struct InspectCommand: ToolCommand {
 
   @OptionGroup var treeOptions: TreeOptions
 
+  @OptionGroup var page: PageOption
+
   @OptionGroup(title: "Limits")
   var limits: LimitOptions
 
@@ -38,9 +40,14 @@ struct InspectCommand: ToolCommand {
     let input = try InputFile(named, console)
     switch input.kind {
     case .archive:
-      try show(Inspection(input, mostValues: json ? .max : treeOptions.elements, limits: limits.limits), console)
+      let isWhole = json || page.path != nil
+      try show(Inspection(input, mostValues: isWhole ? .max : treeOptions.elements, limits: limits.limits), console)
     case .propertyList(let isBinary):
       let document = try input.legacyDocument(isBinary: isBinary, limits: limits.limits, leniently: true)
+      try page.write(named.name, console) { page in
+        page.add(document.rows(of: named.name))
+        page.addTree(document.value)
+      }
       if json {
         try document.writeJSON(to: console.write)
       } else {
@@ -56,6 +63,12 @@ struct InspectCommand: ToolCommand {
   }
 
   private func show(_ inspection: Inspection, _ console: Console) throws {
+    try page.write(file, console) { page in
+      page.add(inspection.rows + inspection.typeRows)
+      for (index, value) in (inspection.values ?? []).enumerated() {
+        page.addTree(value, label: inspection.stamp.kind == .single ? "" : "[\(index)] ", graph: index)
+      }
+    }
     if json { return try console.write(ToolError.at(file) { try inspection.json.jsonText() }) }
     var lines = inspection.lines(width: console.lineWidth, isColoured: console.isColoured)
     if let values = inspection.values {
@@ -65,7 +78,7 @@ struct InspectCommand: ToolCommand {
       if inspection.stamp.kind == .single {
         for value in values { tree.add(value) }
       } else {
-        tree.add(elements: values, of: Int(clamping: inspection.count))
+        tree.add(elements: Array(values.prefix(treeOptions.elements)), of: Int(clamping: inspection.count))
       }
       lines += [""] + tree.lines
     }

@@ -43,10 +43,9 @@ struct Inspection {
 
   var count: UInt64 { total?.count ?? 0 }
 
-  /// The header lines before the values. No line is wider than `width`.
-  func lines(width: Int, isColoured: Bool) -> [String] {
-    func row(_ name: String, _ text: String) -> String { LegacyDocument.row(name, text, width, isColoured) }
-    var rows = [
+  /// What the stamp says.
+  var rows: [(name: String, text: String)] {
+    var rows: [(name: String, text: String)] = [
       ("file", path.onOneLine),
       ("format", "\(stamp.formatVersion)\(stamp.kind == .single ? "" : ", a stream")"),
       ("type", stamp.typeName.onOneLine),
@@ -63,6 +62,19 @@ struct Inspection {
     } else {
       rows += [("file size", fileSize.counted("byte")), ("count", "unknown: the stream has no end")]
     }
+    return rows
+  }
+
+  /// The types of the records and their numbers.
+  var typeRows: [(name: String, text: String)] {
+    (types ?? []).enumerated().map { place, type in
+      (place == 0 ? "types" : "", "\(type.mark.onOneLine)  \(type.count.counted("record"))")
+    }
+  }
+
+  /// The header lines before the values. No line is wider than `width`.
+  func lines(width: Int, isColoured: Bool) -> [String] {
+    func row(_ name: String, _ text: String) -> String { LegacyDocument.row(name, text, width, isColoured) }
     var lines = rows.map { row($0.0, $0.1) }
     if let types {
       let marks = types.map(\.mark.onOneLine)

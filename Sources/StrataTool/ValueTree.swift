@@ -93,7 +93,8 @@ extension ArchiveValue {
     }
   }
 
-  fileprivate func children(atMost most: Int) -> [(label: String, value: ArchiveValue)] {
+  /// The values inside, with labels.
+  func children(atMost most: Int) -> [(label: String, value: ArchiveValue)] {
     switch self {
     case .array(let elements), .set(let elements): elements.prefix(most).enumerated().map { ("[\($0)] ", $1) }
     case .object(let object): object.entries.prefix(most).map { ($0.key.onOneLine + ": ", $0.value) }

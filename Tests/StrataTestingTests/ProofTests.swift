@@ -250,28 +250,45 @@ extension ProbeTests {
       }
     }
 
-    @Test("A closure that depends on the time zone of the machine is a problem on another one")
-    func timeZone() throws {
-      let zones = Mutex<TimeZone>(TimeZone(secondsFromGMT: 0) ?? .current)
-      // As `Calendar.current` is, on machines in different time zones.
+    /// What a step must not depend on, and does in this test: one machine opens the golden archives differently from another.
+    enum Surroundings: String, CaseIterable { case timeZone, locale, typeOfToday }
+
+    @Test(
+      "A closure that depends on the machine or on a type of today is a problem elsewhere",
+      arguments: Surroundings.allCases)
+    func surroundings(_ surroundings: Surroundings) throws {
+      let isElsewhere = Mutex(false)
       let history = History(
-        "", [[FieldInfo("day", Date.self)], [FieldInfo("day", Int.self)]],
+        "", [[FieldInfo("day", Date.self)], [FieldInfo("day", String.self)]],
         [
-          .custom("keep the hour", changes: ["day"]) { record in
-            var calendar = Calendar(identifier: .gregorian)
-            calendar.timeZone = zones.withLock { $0 }
-            if case .date(let date)? = record["day"] {
-              record["day"] = .int(Int64(calendar.component(.hour, from: date)))
+          .custom("describe the day", changes: ["day"]) { record in
+            guard case .date(let date)? = record["day"] else { return }
+            let isElsewhere = isElsewhere.withLock { $0 }
+            // As `Calendar.current` and `Locale.current` are, and as a release with other cases is.
+            switch surroundings {
+            case .timeZone:
+              var calendar = Calendar(identifier: .gregorian)
+              calendar.timeZone = TimeZone(secondsFromGMT: isElsewhere ? 5 * 3600 : 0) ?? .current
+              record["day"] = .string("\(calendar.component(.hour, from: date))")
+            case .locale:
+              let formatter = NumberFormatter()
+              formatter.locale = Locale(identifier: isElsewhere ? "de_DE" : "en_US_POSIX")
+              formatter.minimumFractionDigits = 1
+              let number = NSNumber(value: date.timeIntervalSinceReferenceDate + 0.5)
+              record["day"] = formatter.string(from: number).map { .string($0) }
+            case .typeOfToday:
+              let names = isElsewhere ? ["work", "weekend", "holiday"] : ["work", "weekend"]
+              record["day"] = .string(names[Int(date.timeIntervalSinceReferenceDate.magnitude) % names.count])
             }
           }
         ])
       try withFolder { (folder: URL) throws in
         #expect(try problems(history, folder) == [])
-        zones.withLock { $0 = TimeZone(secondsFromGMT: 5 * 3600) ?? .current }
+        isElsewhere.withLock { $0 = true }
         let error = #expect(throws: SchemaLockError.self) {
           try SchemaLock(Probe.self, folder: folder, records: false).check()
         }
-        #expect(error?.problems.first?.contains("the time zone") == true, "\(error?.problems ?? [])")
+        #expect(error?.problems.first?.contains("the locale, the time zone") == true, "\(error?.problems ?? [])")
       }
     }
   }

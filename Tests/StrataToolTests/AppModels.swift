@@ -25,6 +25,21 @@ enum App {
     static let validation = Validation<Note>(.check("title", \.title, .nonEmpty))
   }
 
+  /// A version 2 whose step loses the end of a long text.
+  struct CutNote: DescribedModel, Migratable {
+    var id = 1
+    var text = ""
+    var votes = 0
+    var mood = Mood.calm
+    static let fields = Fields(
+      CutNote.self, name: "Note", version: 2, Field("id", \.id), Field("text", \.text), Field("votes", \.votes),
+      Field("mood", \.mood, default: .calm), make: { CutNote(id: $0, text: $1, votes: $2, mood: $3) })
+    static let migration = MigrationPlan(
+      .step(from: 1, to: 2, "keep ten characters") { record in
+        if let text = record["text"]?.stringValue { record["text"] = .string(String(text.prefix(10))) }
+      })
+  }
+
   enum Mood: String, Archivable, CaseIterable { case calm, wild }
 
   /// An old version whose field no later one takes.

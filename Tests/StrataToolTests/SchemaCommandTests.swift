@@ -190,6 +190,29 @@ struct SchemaCommandTests {
     #expect(Run(["schema", "check", folder], models: App.models).code == 0)
   }
 
+  @Test("proof opens random archives with the models, and names a loss, the seed and the values")
+  func proof() throws {
+    let models: [any VersionedModel.Type] = [App.Note.self]
+    let proven = scratch.path("proven")
+    let lost = scratch.path("lost")
+    for folder in [proven, lost] {
+      #expect(Run(["schema", "record", folder], models: [App.OldNote.self]).code == 0)
+    }
+    #expect(Run(["schema", "record", proven], models: models).code == 0)
+    let run = Run(["schema", "proof", proven, "--archives", "20"], models: models)
+    #expect(run.code == 0 && run.text == "1 model, 2 versions: no problems\n", "\(run.text)\(run.error)")
+
+    #expect(Run(["schema", "record", lost], models: [App.CutNote.self]).code == 0)
+    let json = Run(["schema", "proof", lost, "--seed", "7", "--format", "json"], models: [App.CutNote.self])
+    let document = try JSONReader().read(json.output)
+    #expect(json.code == 1 && document["seed"] == 7 && document["archives"] == 200, "\(json.text)")
+    let message = document["problems"]?.arrayValue?.first?["message"]?.stringValue
+    #expect(message?.contains("changes text (keep ten characters), and does not declare it") == true, "\(json.text)")
+    #expect(message?.hasSuffix("seed 7") == true)
+    Run("schema", "proof", proven).expectFailure(code: 2, "this program has none")
+    Run("schema", "proof", proven, "--archives", "0").expectFailure(code: 64)
+  }
+
   @Test("Annotations escape their text as GitHub reads it")
   func annotations() throws {
     try FileManager.default.moveItem(atPath: folder, toPath: scratch.path("repo/A, b: 100%"))
@@ -229,20 +252,10 @@ struct SchemaCommandTests {
     #expect(text.matches(of: /<td/).count == text.matches(of: /<\/td>/).count)
   }
 
-  @Test("A browser shows the page", .tags(.long), .enabled(if: chromium != nil, "Chromium is not installed"))
+  @Test("A browser shows the page", .tags(.long), .enabled(if: Browser.path != nil, "Chromium is not installed"))
   func browser() throws {
-    let path = scratch.path("page.html")
-    #expect(Run("schema", "html", folder, "-o", path).code == 0)
-    let run = try Executable.run(
-      try #require(Self.chromium),
-      [
-        "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + scratch.path("profile"), "--dump-dom",
-        "file://" + path,
-      ], nil, in: nil)
-    #expect(run.text.contains("<li>rename text to title</li>"), "\(run.error.suffix(500))")
-  }
-
-  private static let chromium = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].first {
-    FileManager.default.isExecutableFile(atPath: $0)
+    let shown = try Browser(Run("schema", "html", folder, "-o", "-").text)
+    shown.expectOrder()
+    #expect(shown.text.contains("rename text to title"), "\(shown.text)")
   }
 }

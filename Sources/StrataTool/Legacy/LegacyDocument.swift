@@ -73,8 +73,9 @@ struct LegacyDocument {
 
   // MARK: Text
 
-  func lines(of path: String, width: Int, depth: Int, elements: Int, isColoured: Bool) -> [String] {
-    var rows = [("file", path.onOneLine), ("kind", kind)]
+  /// The properties of the file.
+  func rows(of path: String) -> [(name: String, text: String)] {
+    var rows: [(name: String, text: String)] = [("file", path.onOneLine), ("kind", kind)]
     switch content {
     case .keyed(let archive, let census):
       rows += [
@@ -88,11 +89,26 @@ struct LegacyDocument {
         ("root", value.kind), ("objects", count.grouped), ("file size", size.counted("byte")),
       ]
     }
+    return rows
+  }
+
+  /// The top values, with the objects that they refer to.
+  var value: ArchiveValue {
+    switch content {
+    case .keyed(let archive, _):
+      let top = archive.topKeys.map { ArchiveObject.Entry(key: $0, value: archive.top[$0] ?? .null) }
+      return .graph(ObjectGraph(objects: archive.graph.objects, root: .object(ArchiveObject(top))))
+    case .plain(let value, _): return value
+    }
+  }
+
+  func lines(of path: String, width: Int, depth: Int, elements: Int, isColoured: Bool) -> [String] {
     let graph = graph
     var tree = ValueTree(width: width, depth: depth, elements: elements, isColoured: isColoured)
     tree.add(graph.top.map { ($0.key.isEmpty ? "" : $0.key.onOneLine + ": ", $0.value) }, in: graph)
     let odd = Self.lines(of: oddities(graph), mostLines: max(elements, 20))
-    return rows.map { Self.row($0.0, $0.1, width, isColoured) } + [""] + tree.lines + odd.map { $0.cut(to: width) }
+    return rows(of: path).map { Self.row($0.name, $0.text, width, isColoured) } + [""] + tree.lines
+      + odd.map { $0.cut(to: width) }
   }
 
   private static func lines(of oddities: [(object: Int, reason: String)], mostLines: Int) -> [String] {

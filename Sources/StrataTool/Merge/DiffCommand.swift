@@ -39,12 +39,16 @@ struct DiffCommand: ToolCommand {
     if [json, patch, mergePatch].count(where: \.self) > 1 {
       throw ValidationError("one of --json, --patch and --merge-patch can be printed.")
     }
+    if options.page.path != nil, patch || mergePatch {
+      throw ValidationError("--html shows differences, and no patch.")
+    }
   }
 
   func run(on console: Console) throws -> Int32 {
     let (old, new) = (try Document(old, console), try Document(new, console))
     if patch || mergePatch { return try printPatch(old, new, console) }
-    let (differences, lines) = try options.compare(old, new, width: console.width)
+    let (differences, lines) = try options.compare(
+      old, new, title: "\(old.name) → \(new.name)", console)
     if json { try console.write(ArchiveValue.object(differences).jsonText()) } else { try console.lines(lines) }
     return lines.isEmpty ? 0 : 1
   }

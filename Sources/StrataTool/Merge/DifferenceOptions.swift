@@ -16,14 +16,20 @@ struct DifferenceOptions: ParsableArguments {
   @Flag(help: "Show values, cut to the width of the terminal; JSON always has them.")
   var values = false
 
-  /// Compares two documents.
+  @OptionGroup var page: PageOption
+
+  /// Compares two documents, and writes the HTML page.
   ///
+  /// - Parameter title: the title of the page.
   /// - Returns: the differences as members of a JSON document, and as lines. There are no lines if the documents are the
   ///   same.
-  func compare(_ old: Document, _ new: Document, width: Int) throws -> (json: ArchiveObject, lines: [String]) {
+  func compare(
+    _ old: Document, _ new: Document, title: String, _ console: Console
+  ) throws -> (json: ArchiveObject, lines: [String]) {
     let comparison = try Comparison(old, new)
     let changes = ValueDifference(from: comparison.old, to: comparison.new, elementsBy: by).changes
-    let text = DifferenceText(width: width, showsValues: values)
+    try page.write(title, console) { $0.add(comparison, changes, old: old.name, new: new.name) }
+    let text = DifferenceText(width: console.width, showsValues: values)
     return (
       ["notes": .array(comparison.notes.map { .string($0) }), "changes": .array(changes.map(\.json))],
       comparison.notes.map(\.onOneLine) + changes.map { text.line($0) }

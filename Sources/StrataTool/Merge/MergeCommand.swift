@@ -73,6 +73,8 @@ struct MergeCommand: ToolCommand {
     completion: .file(extensions: ["json"]))
   var report: String?
 
+  @OptionGroup var page: PageOption
+
   @Flag(help: "Show values in the table and in the report.")
   var values = false
 
@@ -208,6 +210,10 @@ struct MergeCommand: ToolCommand {
 
   private func tell(_ result: MergeResult, _ fails: Bool, _ console: Console) throws {
     let report = result.report
+    try page.write(output == "-" ? "merge of \(DataFile(local).name)" : output, console) { page in
+      page.element("p", counts(report) + result.note)
+      page.add(report)
+    }
     if !quiet {
       var lines = [report.table(showsValues: values)]
       if !report.entries.isEmpty { lines += ["", counts(report) + result.note] }

@@ -35,25 +35,47 @@ struct SchemaCheckCommand: ToolCommand {
     // The lock of models compares the steps itself, and knows the hooks.
     let hooked = Set(models.isEmpty ? hook : folder.models.map(\.name))
     var problems = try folder.problems(against: revision, hooked: hooked)
-    if !models.isEmpty {
-      do { try SchemaLock(models, folder: URL(fileURLWithPath: folder.path), records: false).check() } catch let error
-        as SchemaLockError
-      {
-        problems += error.problems.map { SchemaAnnotation(file: nil, message: $0) }
-      }
-    }
-    let versions = folder.models.reduce(0) { $0 + $1.versions.count }
-    let sum = "\(folder.models.count.counted("model")), \(versions.counted("version"))"
-    try format.show(
-      problems.map(\.line) + [
-        problems.isEmpty ? "\(sum): no problems" : "\(sum): \(problems.count.counted("problem"))"
-      ],
-      [
-        "folder": .string(folder.path), "against": .orNull(against), "clean": .bool(problems.isEmpty),
-        "models": .integer(folder.models.count), "versions": .integer(versions),
-        "problems": .array(problems.map(\.json)),
-      ], problems, console)
-    return problems.isEmpty ? 0 : 1
+    if !models.isEmpty { problems += try console.models.problems(in: folder.path) { try $0.check() } }
+    return try format.report(problems, of: folder, [.init(key: "against", value: .orNull(against))], console)
+  }
+}
+
+struct SchemaProofCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "proof", abstract: "Open random archives of each recorded version with the models of an app.",
+    discussion: """
+      Fails if the steps lose a value, or if an archive opens with different results in different ways (Docs/Evolving.md, Prove the \
+      steps). Only the tool of an app has models (Docs/Tool.md, A tool of your own). The exit code is 0 if all is well, 1 if there are \
+      problems, and 2 for a failure.
+
+      Example:
+
+        strata schema proof Tests/AppTests/Schemas --archives 5000
+      """)
+
+  static var failureCode: Int32 { 2 }
+
+  @OptionGroup var folder: SchemaFolderArgument
+
+  @Option(help: "The number of archives of each version.")
+  var archives = 200
+
+  @Option(help: "The seed of the random values, which repeats a run; by default a new one.")
+  var seed: UInt64?
+
+  @OptionGroup var format: SchemaFormat
+
+  func validate() throws {
+    guard archives > 0 else { throw ValidationError("--archives is a number above 0") }
+  }
+
+  func run(on console: Console) throws -> Int32 {
+    let folder = try LockFolder(folder.path)
+    let seed = seed ?? .random(in: 0..<1 << 32)
+    let problems = try console.models.problems(in: folder.path) { try $0.prove(archives: archives, seed: seed) }
+    return try format.report(
+      problems, of: folder,
+      [.init(key: "archives", value: .integer(archives)), .init(key: "seed", value: .integer(seed))], console)
   }
 }
 
@@ -72,24 +94,58 @@ struct SchemaRecordCommand: ToolCommand {
   @OptionGroup var folder: SchemaFolderArgument
 
   func run(on console: Console) throws -> Int32 {
-    let models = console.models.types
-    guard !models.isEmpty else {
-      throw ToolError(
-        "schema record needs the types of the models, and this program has none; run the test with SchemaLock and STRATA_RECORD=1, or "
-          + "the app's own tool (Docs/Tool.md, A tool of your own)")
-    }
     let folder = SchemaFolder(url: URL(fileURLWithPath: folder.path))
     func recorded() throws -> Set<String> {
       Set(try folder.names().flatMap { name in try folder.versions(of: name).map { "\(name)@\($0)" } })
     }
     let before = try recorded()
-    do { try SchemaLock(models, folder: URL(fileURLWithPath: self.folder.path), records: true).check() } catch let error
-      as SchemaLockError
-    {
-      throw ToolError(error.problems.joined(separator: "; "))
-    }
+    let problems = try console.models.problems(in: self.folder.path, records: true) { try $0.check() }
+    guard problems.isEmpty else { throw ToolError(problems.map(\.message).joined(separator: "; ")) }
     let new = try recorded().subtracting(before).sorted()
     try console.lines(new.isEmpty ? ["all versions are recorded"] : new.map { "recorded  " + $0.onOneLine })
     return 0
+  }
+}
+
+extension ToolModels {
+  /// The problems that a lock of the models finds.
+  fileprivate func problems(
+    in folder: String, records: Bool = false, _ body: (SchemaLock) throws -> Void
+  ) throws -> [SchemaAnnotation] {
+    guard !types.isEmpty else {
+      throw ToolError(
+        "this needs the types of the models, and this program has none; run the test with SchemaLock, or the app's own tool (Docs/Tool.md, "
+          + "A tool of your own)")
+    }
+    do { try body(SchemaLock(types, folder: URL(fileURLWithPath: folder), records: records)) } catch let error
+      as SchemaLockError
+    {
+      return error.problems.map { SchemaAnnotation(file: nil, message: $0) }
+    }
+    return []
+  }
+}
+
+extension SchemaFormat {
+  /// - Returns: the exit code.
+  fileprivate func report(
+    _ problems: [SchemaAnnotation], of folder: LockFolder, _ details: [ArchiveObject.Entry],
+    _ console: Console
+  ) throws -> Int32 {
+    let versions = folder.models.reduce(0) { $0 + $1.versions.count }
+    let sum = "\(folder.models.count.counted("model")), \(versions.counted("version"))"
+    try show(
+      problems.map(\.line) + [
+        problems.isEmpty ? "\(sum): no problems" : "\(sum): \(problems.count.counted("problem"))"
+      ],
+      .object(
+        ArchiveObject(
+          [.init(key: "folder", value: .string(folder.path))] + details + [
+            .init(key: "clean", value: .bool(problems.isEmpty)),
+            .init(key: "models", value: .integer(folder.models.count)),
+            .init(key: "versions", value: .integer(versions)),
+            .init(key: "problems", value: .array(problems.map(\.json))),
+          ])), problems, console)
+    return problems.isEmpty ? 0 : 1
   }
 }

@@ -8,8 +8,8 @@ struct SchemaCommand: ParsableCommand {
     abstract: "List, compare, check and draw the schemas that a schema lock has recorded.",
     discussion: "Docs/Evolving.md is about schema locks, Docs/Tool.md about these commands and their JSON.",
     subcommands: [
-      SchemaListCommand.self, SchemaDiffCommand.self, SchemaCheckCommand.self, SchemaRecordCommand.self,
-      SchemaHTMLCommand.self,
+      SchemaListCommand.self, SchemaDiffCommand.self, SchemaCheckCommand.self, SchemaProofCommand.self,
+      SchemaRecordCommand.self, SchemaHTMLCommand.self,
     ])
 }
 

@@ -47,7 +47,8 @@ struct StoreDiffCommand: ToolCommand {
         return (try state(.revision(before.number)), after)
       }
     }
-    let (differences, lines) = try options.compare(before.document, after.document, width: console.width)
+    let (differences, lines) = try options.compare(
+      before.document, after.document, title: "\(key.name) in \(store.path)", console)
     let revisions: ArchiveObject = [
       "key": .string(key.name), "old": before.revision.json, "new": after.revision.json,
     ]

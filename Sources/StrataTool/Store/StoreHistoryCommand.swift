@@ -15,6 +15,8 @@ struct StoreHistoryCommand: ToolCommand {
 
   @OptionGroup var key: StoreKey
 
+  @OptionGroup var page: PageOption
+
   func run(on console: Console) throws -> Int32 {
     let (revisions, labels) = try store.use(.reads) { store in
       try store.read { (try $0.history(of: key.name), try $0.labels(of: key.name)) }
@@ -25,9 +27,40 @@ struct StoreHistoryCommand: ToolCommand {
     let document = revisions.map { revision in
       revision.json(adding: [("labels", .array((names[revision.number] ?? []).map { .string($0) }))])
     }
+    try page.write("\(key.name) in \(store.path)", console) { page in
+      try store.use(.reads) { try $0.read { try addTimeline(of: revisions, names, $0, to: &page) } }
+    }
     try store.show(
       ["key": .string(key.name), "revisions": .array(document)], Self.lines(revisions, names), console)
     return 0
+  }
+
+  /// Adds the revisions, each with its differences from the one before.
+  private func addTimeline(
+    of revisions: [StoreRevision], _ labels: [Int: [String]], _ transaction: StoreTransaction, to page: inout HTMLPage
+  ) throws {
+    var before: Document?
+    try page.element("ol", [("class", "timeline")]) { page in
+      for revision in revisions {
+        let archive =
+          try revision.isDeletion ? nil : transaction.archive(of: key.name, at: .revision(revision.number))
+        let document = try Document(name: "revision \(revision.number)", archive: archive)
+        try page.element("li") { page in
+          page.element("div") { page in
+            page.element("strong", "\(revision.number) \(revision.action) ")
+            page.element("span", class: "type", revision.mark)
+            page.element("small", " " + revision.timeText)
+            for text in [revision.author, revision.note].compactMap(\.self) { page.element("span", " · " + text) }
+            for label in labels[revision.number] ?? [] { page.element("strong", " [\(label)]") }
+          }
+          guard let before else { return page.addTree(document.value, openLevels: 1) }
+          let comparison = try Comparison(before, document)
+          let changes = ValueDifference(from: comparison.old, to: comparison.new, elementsBy: "id").changes
+          page.add(comparison, changes, old: before.name, new: document.name)
+        }
+        before = document
+      }
+    }
   }
 
   /// The history as rows of a table.

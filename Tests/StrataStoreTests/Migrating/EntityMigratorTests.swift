@@ -58,6 +58,17 @@ struct EntityMigratorTests {
     }
   }
 
+  @Test("A store on the tables of the first version reports every column that the models lack")
+  func tablesFitTheModels() throws {
+    let queue = try DatabaseQueue()
+    try queue.write { try Incident1.tables($0) }
+    let error = #expect(throws: EntityError.self) { try EntityStore(queue, Incident.self) }
+    let text = "\(error.map { "\($0)" } ?? "")"
+    for column in ["title", "stars", "owner", "pages"] { #expect(text.contains(column), "\(text)") }
+    try addIncidentColumns(queue)
+    #expect(throws: Never.self) { try EntityStore(queue, Incident.self) }
+  }
+
   @Test("A migration that was interrupted after any batch goes on behind it, and keeps the backup of its beginning")
   func interrupts() throws {
     try withFolder { folder in

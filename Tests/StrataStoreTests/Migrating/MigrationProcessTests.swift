@@ -80,6 +80,27 @@ struct MigrationProcessTests {
       }
     }
 
+    @Test("Two processes that migrate at once lose no row and migrate none twice", .enabled(if: !isChild))
+    func twoAtOnce() throws {
+      try withFolder { folder in
+        let path = folder.appending(path: "app.sqlite").path
+        let pool = try Self.open(path)
+        try pool.write { try Log.tables($0, 20_000) }
+        let processes = try [Self.start(path, version: 4), Self.start(path, version: 4)]
+        for process in processes {
+          process.waitUntilExit()
+          #expect(
+            process.terminationStatus == 0, "\((try? String(contentsOfFile: path + ".output", encoding: .utf8)) ?? "")")
+        }
+        try pool.read { (db: GRDB.Database) throws in
+          #expect(
+            try Row.fetchOne(db, sql: "SELECT count(*), min(text), max(text) FROM log") == [
+              "count(*)": 20_000, "min(text)": "1234", "max(text)": "1234",
+            ])
+        }
+      }
+    }
+
     private static func progress(_ pool: DatabasePool) throws -> String? {
       try pool.read { (db: GRDB.Database) throws in
         guard try db.tableExists("strata_entity_versions") else { return nil }

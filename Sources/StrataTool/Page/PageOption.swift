@@ -1,0 +1,22 @@
+internal import ArgumentParser
+internal import StrataCore
+
+/// The option for an HTML page in addition to the text of a command.
+struct PageOption: ParsableArguments {
+  @Option(
+    name: .customLong("html"), help: "Also write an HTML page, as a file.html; it has all values.",
+    completion: .file(extensions: ["html"]))
+  var path: String?
+
+  func validate() throws {
+    if let path, !path.hasSuffix(".html") { throw ValidationError("--html is a file.html.") }
+  }
+
+  /// Writes the page if the option is given.
+  func write(_ title: String, _ console: Console, _ content: (inout HTMLPage) throws -> Void) throws {
+    guard let path else { return }
+    var page = HTMLPage(title: title)
+    try content(&page)
+    try DataFile(path).write(page.data, console)
+  }
+}
