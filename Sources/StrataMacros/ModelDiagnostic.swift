@@ -143,9 +143,12 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
   }
 
   private static func advice(_ kind: String) -> String {
-    kind == "a tuple"
-      ? "write a struct, or @Field(archive: .excluded) to leave it out"
-      : "write @Field(archive: .excluded) to leave it out"
+    let excluded = "@Field(archive: .excluded) to leave it out"
+    return switch kind {
+    case "a tuple": "write a struct, or \(excluded)"
+    case "an existential": "name one type, such as an enum with a case for each, or write \(excluded)"
+    default: "write \(excluded)"
+    }
   }
 
   func at(_ node: some SyntaxProtocol) -> Diagnostic { Diagnostic(node: Syntax(node), message: self) }

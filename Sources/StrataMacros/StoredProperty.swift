@@ -139,7 +139,7 @@ extension TypeSyntax {
     return isSimple ? "\(trimmedDescription).self" : "(\(trimmedDescription)).self"
   }
 
-  /// "a tuple" or "a function" if the type is one, or an optional of one.
+  /// "a tuple", "a function" or "an existential" if the type is one, or an optional of one.
   var shapeWithoutArchive: String? {
     if let type = self.as(OptionalTypeSyntax.self) { return type.wrappedType.shapeWithoutArchive }
     if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
@@ -147,18 +147,23 @@ extension TypeSyntax {
     }
     if let type = self.as(AttributedTypeSyntax.self) { return type.baseType.shapeWithoutArchive }
     if self.is(FunctionTypeSyntax.self) { return "a function" }
+    if let type = self.as(SomeOrAnyTypeSyntax.self), !type.isOpaque { return "an existential" }
     guard let tuple = self.as(TupleTypeSyntax.self) else { return nil }
     guard tuple.elements.count == 1, let inner = tuple.elements.first else { return "a tuple" }
     return inner.type.shapeWithoutArchive
   }
 
   /// Whether the type is opaque (`some`).
-  var isOpaque: Bool { self.as(SomeOrAnyTypeSyntax.self)?.someOrAnySpecifier.tokenKind == .keyword(.some) }
+  var isOpaque: Bool { self.as(SomeOrAnyTypeSyntax.self)?.isOpaque ?? false }
 
   var isUnknownFields: Bool {
     if let type = self.as(MemberTypeSyntax.self) { return type.name.text == "UnknownFields" }
     return self.as(IdentifierTypeSyntax.self)?.name.text == "UnknownFields"
   }
+}
+
+extension SomeOrAnyTypeSyntax {
+  fileprivate var isOpaque: Bool { someOrAnySpecifier.tokenKind == .keyword(.some) }
 }
 
 extension StringLiteralExprSyntax {

@@ -82,3 +82,30 @@ extension VersionedModel {
     try foldPreview(source, base, options)
   }
 }
+
+// The compiler's own message for a constant struct asks for a class. The optional result makes these overloads.
+extension VersionedModel {
+  /// Reports the remedy for a constant struct.
+  @available(*, unavailable, message: "a merge changes the model; declare it with var")
+  @_disfavoredOverload
+  @discardableResult
+  public func mergeValues(
+    from source: Self, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
+  ) throws -> MergeReport? { nil }
+
+  /// Reports the remedy for a constant struct.
+  @available(*, unavailable, message: "a merge changes the model; declare it with var")
+  @_disfavoredOverload
+  @discardableResult
+  public func mergeValues(
+    fromJSON json: Data, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
+  ) throws -> MergeReport? { nil }
+
+  /// Reports the remedy for a constant struct.
+  @available(*, unavailable, message: "a merge changes the model; declare it with var, or use mergePreview")
+  @_disfavoredOverload
+  @discardableResult
+  public func merge(
+    _ source: MergeSource, base: Self? = nil, options: MergeOptions = MergeOptions()
+  ) throws -> MergeReport? { nil }
+}

@@ -67,6 +67,24 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
   }
 }
 
+// The compiler's own message for a value of another type asks for a constraint.
+extension ValidationCheck {
+  /// Reports the remedy for a value that is no collection.
+  @available(*, unavailable, message: "it checks a collection or a text; use .range for a number, or .that")
+  @_disfavoredOverload
+  public static var nonEmpty: Self { Self { _ in } }
+
+  /// Reports the remedy for a value that is no collection.
+  @available(*, unavailable, message: "it checks the elements of a collection; use .range for a number, or .that")
+  @_disfavoredOverload
+  public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
+
+  /// Reports the remedy for a value that is no text.
+  @available(*, unavailable, message: "it checks a text; use .count for a collection, .range for a number, or .that")
+  @_disfavoredOverload
+  public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
+}
+
 /// A range in the spelling of code.
 @usableFromInline
 func describe(_ range: some RangeExpression) -> String { (range as? any OneSidedRange)?.spelling ?? "\(range)" }
