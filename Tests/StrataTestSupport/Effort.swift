@@ -3,15 +3,20 @@ package import Testing
 
 /// The effort of the random, simulated and corpus tests.
 package enum Effort {
-  /// Whether `STRATA_LONG` is set to 1, as in the long runs of `.ci/run`.
-  package static let isLong = ProcessInfo.processInfo.environment["STRATA_LONG"] == "1"
+  private static let value = ProcessInfo.processInfo.environment["STRATA_LONG"]
 
-  /// The number of rounds: few by default, so that all tests finish in two minutes, and many in a long run.
-  package static func rounds(_ few: Int, long: Int) -> Int { isLong ? long : few }
+  /// Whether this is a long run: `STRATA_LONG` is 1, or `part`, as in `.ci/run`.
+  package static let isLong = value == "1" || value == "part"
 
-  /// The distance between failing system calls: `STRATA_FAULT_STEP`, which a long run sets, or else ``rounds(_:long:)``.
+  /// The number of rounds: few by default, so that all tests finish in two minutes, many in a long run, and a third of them in a part of one.
+  package static func rounds(_ few: Int, long: Int) -> Int {
+    value == "part" ? max(few, long / 3) : isLong ? long : few
+  }
+
+  /// The distance between failing system calls: `STRATA_FAULT_STEP`, which a long run sets, or else few of them by default and many in a
+  /// long run.
   package static func faultStep(_ few: Int, long: Int) -> Int {
-    ProcessInfo.processInfo.environment["STRATA_FAULT_STEP"].flatMap { Int($0) } ?? rounds(few, long: long)
+    ProcessInfo.processInfo.environment["STRATA_FAULT_STEP"].flatMap { Int($0) } ?? (isLong ? long : few)
   }
 
   /// `few` evenly spaced elements by default, including the first and the last, and all elements in a long run.
@@ -29,5 +34,5 @@ extension Tag {
 
 extension Trait where Self == ConditionTrait {
   /// Skips a test whose purpose is a size that takes seconds, except in a long run.
-  package static var longRunsOnly: Self { .enabled(if: Effort.isLong, "STRATA_LONG is not 1") }
+  package static var longRunsOnly: Self { .enabled(if: Effort.isLong, "STRATA_LONG is not set") }
 }
