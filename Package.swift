@@ -63,6 +63,8 @@ let package = Package(
     .library(name: "StrataCollections", targets: ["StrataCollections"]),
     // For the tests of an app: locks the shapes of its models.
     .library(name: "StrataTesting", targets: ["StrataTesting"]),
+    // `swift package strata-schema`: checks, proves and records the schemas of an app with its own tool.
+    .plugin(name: "StrataSchemaPlugin", targets: ["StrataSchemaPlugin"]),
     // The command line tool, and the library of which an app makes a tool that knows its models. Both need the trait Tool.
     .executable(name: "strata", targets: ["strata-cli"]),
     .library(name: "StrataTool", targets: ["StrataTool"]),
@@ -192,6 +194,11 @@ let package = Package(
       resources: [.embedInCode("Tour/Responses")],
       swiftSettings: features),
     .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
+    .plugin(
+      name: "StrataSchemaPlugin",
+      capability: .command(
+        intent: .custom(verb: "strata-schema", description: "Check, prove or record the schemas of the app's models."),
+        permissions: [.writeToPackageDirectory(reason: "It records schemas in the folder of the lock.")])),
     .testTarget(
       name: "StrataToolTests",
       dependencies: [

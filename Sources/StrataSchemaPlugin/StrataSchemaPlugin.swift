@@ -1,0 +1,33 @@
+import Foundation
+import PackagePlugin
+
+/// `swift package strata-schema check Tests/AppTests/Schemas` builds the tool of the package's app, and runs its `schema check`.
+@main
+struct StrataSchemaPlugin: CommandPlugin {
+  func performCommand(context: PluginContext, arguments: [String]) async throws {
+    var arguments = ArgumentExtractor(arguments)
+    let named = arguments.extractOption(named: "tool")
+    let products = context.package.products(ofType: ExecutableProduct.self).map(\.name)
+    guard let name = named.first ?? (products.count == 1 ? products.first : nil) else {
+      throw PluginError(
+        "the package has \(products.count) executable products; name the tool of the app with --tool, such as --tool \(products.first ?? "apptool")"
+      )
+    }
+    let build = try packageManager.build(.product(name), parameters: .init(logging: .concise))
+    let tool = build.builtArtifacts.first {
+      $0.kind == .executable && $0.url.deletingPathExtension().lastPathComponent == name
+    }
+    guard build.succeeded, let tool else { throw PluginError("the product \(name) was not built\n\(build.logText)") }
+    let process = try Process.run(tool.url, arguments: ["schema"] + arguments.remainingArguments)
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+      throw PluginError("\(name) schema exited with \(process.terminationStatus)")
+    }
+  }
+}
+
+struct PluginError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}
