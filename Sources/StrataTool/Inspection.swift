@@ -43,7 +43,7 @@ struct Inspection {
 
   var count: UInt64 { total?.count ?? 0 }
 
-  /// What the stamp says.
+  /// The fields of the stamp and the sizes.
   var rows: [(name: String, text: String)] {
     var rows: [(name: String, text: String)] = [
       ("file", path.onOneLine),

@@ -250,7 +250,7 @@ extension ProbeTests {
       }
     }
 
-    /// What a step must not depend on, and does in this test: one machine opens the golden archives differently from another.
+    /// Surroundings that must not change the result of a step. In this test they do.
     enum Surroundings: String, CaseIterable { case timeZone, locale, typeOfToday }
 
     @Test(
