@@ -166,7 +166,7 @@ struct ReadmeTests {
     let program = try #require(Repository.examples("README").first)
     // The block for Package.swift has gaps.
     let missing = Repository.parts(of: blocks.filter { !$0.contains(".package(") }, missingFrom: String(program))
-    #expect(blocks.count == 12 && missing.isEmpty, "\(blocks.count) \(missing)")
+    #expect(blocks.count == 13 && missing.isEmpty, "\(blocks.count) \(missing)")
     #expect(blocks.allSatisfy { $0.split(separator: "\n").allSatisfy { $0.count <= 80 } })
   }
 
@@ -217,7 +217,7 @@ struct ReadmeTests {
       let store = try SnapshotStore(url: folder.appending(path: "bugs.store"))
       #expect(try await keep(bug, in: store)?.title == "Slow")
       try keep(Drawing(name: "plan"), in: store)
-      #expect(try store.read { try $0.value(Drawing.self, for: "drawing/1")?.name } == "plan")
+      #expect(try await store.read { try $0.value(Drawing.self, for: "drawing/1")?.name } == "plan")
       try store.close()
     }
   }
