@@ -20,7 +20,7 @@ package enum Repository {
       .filter { $0.hasPrefix(begin) }.map { $0.dropFirst(begin.count) }
   }
 
-  /// The code blocks of a page in a language; an empty language is that of blocks without one.
+  /// The code blocks of a page in a language. The language of a block that names none is empty.
   package static func blocks(_ language: String = "swift", in page: String) -> [String] {
     let parts = ("\n" + page).components(separatedBy: "\n```")
     return stride(from: 1, to: parts.count, by: 2).compactMap { index in
