@@ -19,4 +19,23 @@ package enum Repository {
     return try String(contentsOfFile: file, encoding: .utf8).components(separatedBy: "// \(name):")
       .filter { $0.hasPrefix(begin) }.map { $0.dropFirst(begin.count) }
   }
+
+  /// The code blocks of a page in a language. The language of a block that names none is empty.
+  package static func blocks(_ language: String = "swift", in page: String) -> [String] {
+    let parts = ("\n" + page).components(separatedBy: "\n```")
+    return stride(from: 1, to: parts.count, by: 2).compactMap { index in
+      let lines = parts[index].split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+      return lines[0] == language ? lines.dropFirst().joined() : nil
+    }
+  }
+
+  /// The parts of code blocks, separated by empty lines, that a program does not contain. Indentation is ignored.
+  package static func parts(of blocks: [String], missingFrom program: String) -> [String] {
+    func trimmed(_ text: String) -> String {
+      text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n") + "\n"
+    }
+    let program = "\n" + trimmed(program)
+    return blocks.flatMap { $0.components(separatedBy: "\n\n") }
+      .filter { !program.contains("\n" + trimmed($0)) }
+  }
 }

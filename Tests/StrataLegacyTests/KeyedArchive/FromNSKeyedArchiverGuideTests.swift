@@ -1,0 +1,217 @@
+import Foundation
+import Strata
+import StrataTestSupport
+import Testing
+
+// The code of Docs/FromNSKeyedArchiver.md. A test compares and runs it.
+
+// FromNSKeyedArchiver:begin
+enum BeforeStrata {
+  final class Recipe: NSObject, NSSecureCoding {
+    static var supportsSecureCoding: Bool { true }
+    let title: String
+    let servings: Int
+    let isFavourite: Bool
+    let ingredients: [Ingredient]
+
+    init(_ title: String, servings: Int, isFavourite: Bool, _ ingredients: [Ingredient]) {
+      self.title = title
+      self.servings = servings
+      self.isFavourite = isFavourite
+      self.ingredients = ingredients
+    }
+
+    init?(coder: NSCoder) {
+      let title = coder.decodeObject(of: NSString.self, forKey: "title")
+      let parts = coder.decodeObject(
+        of: [NSArray.self, Ingredient.self], forKey: "ingredients")
+      guard let title, let parts = parts as? [Ingredient] else { return nil }
+      self.title = title as String
+      servings = coder.decodeInteger(forKey: "servings")
+      isFavourite = coder.decodeBool(forKey: "fav")
+      ingredients = parts
+    }
+
+    func encode(with coder: NSCoder) {
+      coder.encode(title as NSString, forKey: "title")
+      coder.encode(servings, forKey: "servings")
+      coder.encode(isFavourite, forKey: "fav")
+      coder.encode(ingredients as NSArray, forKey: "ingredients")
+    }
+  }
+
+  final class Ingredient: NSObject, NSSecureCoding {
+    static var supportsSecureCoding: Bool { true }
+    let name: String
+    let grams: Double
+
+    init(_ name: String, grams: Double) {
+      self.name = name
+      self.grams = grams
+    }
+
+    init?(coder: NSCoder) {
+      let name = coder.decodeObject(of: NSString.self, forKey: "name")
+      guard let name else { return nil }
+      self.name = name as String
+      grams = coder.decodeDouble(forKey: "grams")
+    }
+
+    func encode(with coder: NSCoder) {
+      coder.encode(name as NSString, forKey: "name")
+      coder.encode(grams, forKey: "grams")
+    }
+  }
+}
+
+@Model(version: 1)
+struct Recipe: Equatable {
+  var title: String
+  var servings = 1
+  var isFavourite = false
+  var ingredients: [Ingredient] = []
+}
+
+@Model(version: 1)
+struct Ingredient: Equatable {
+  var name: String
+  var grams: Double
+}
+
+extension Recipe: LegacyModel {
+  static var legacyNames: [String] { ["Cookbook.Recipe"] }
+}
+
+extension Ingredient: LegacyModel {
+  static var legacyNames: [String] { ["Cookbook.Ingredient"] }
+}
+
+extension Recipe: Migratable {
+  static let migration = MigrationPlan(
+    .step(from: 0, to: 1, .rename("fav", to: "isFavourite")))
+}
+
+struct Cookbook {
+  let keyed: URL
+  let file: ArchiveFile<[Recipe]>
+
+  init(folder: URL) {
+    keyed = folder.appending(path: "recipes.archive")
+    file = ArchiveFile(folder.appending(path: "recipes.strata"))
+  }
+
+  func load() throws -> [Recipe] {
+    if let saved = try file.load() { return saved.value }
+    guard FileManager.default.fileExists(atPath: keyed.path) else { return [] }
+    return try ArchiveDecoder().decode(
+      [Recipe].self, fromKeyed: Data(contentsOf: keyed))
+  }
+
+  func save(_ recipes: [Recipe]) throws { try file.save(recipes) }
+}
+
+func classes(of data: Data) throws -> Set<String> {
+  let records = try KeyedArchive(data).graph.objects.compactMap(\.recordValue)
+  return Set(records.map(\.typeName))
+}
+
+extension Cookbook {
+  /// Writes the file that the app without Strata opens.
+  func handBack(_ recipes: [Recipe]) throws {
+    var options = KeyedWriting()
+    options.numbers = .inPlace  // for decodeInteger(forKey:) and the like
+    let data = try ArchiveEncoder().encodeKeyed(recipes, options: options) {
+      guard $0.typeName == "Recipe" else { return }
+      $0.rename("isFavourite", to: "fav")
+    }
+    try data.write(to: keyed, options: .atomic)
+  }
+}
+// FromNSKeyedArchiver:end
+
+@Suite("The guide from NSKeyedArchiver")
+struct FromNSKeyedArchiverGuideTests {
+  private let recipe = Recipe(
+    title: "Bread", servings: 4, isFavourite: true,
+    ingredients: [Ingredient(name: "Flour", grams: 500), Ingredient(name: "Salt", grams: 10.5)])
+
+  /// The file that the app wrote, with the names that its classes had in its module.
+  private var written: Data {
+    let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+    archiver.setClassName("Cookbook.Recipe", for: BeforeStrata.Recipe.self)
+    archiver.setClassName("Cookbook.Ingredient", for: BeforeStrata.Ingredient.self)
+    let ingredients = [
+      BeforeStrata.Ingredient("Flour", grams: 500), BeforeStrata.Ingredient("Salt", grams: 10.5),
+    ]
+    let recipe = BeforeStrata.Recipe("Bread", servings: 4, isFavourite: true, ingredients)
+    archiver.encode([recipe] as NSArray, forKey: NSKeyedArchiveRootObjectKey)
+    return archiver.encodedData
+  }
+
+  @Test("The code of the page is this code")
+  func code() throws {
+    let program = try #require(Repository.examples("FromNSKeyedArchiver").first)
+    let blocks = try Repository.blocks(in: Repository.text("Docs/FromNSKeyedArchiver.md"))
+    let missing = Repository.parts(of: blocks, missingFrom: String(program))
+    #expect(blocks.count == 5 && missing.isEmpty, "\(blocks.count) \(missing)")
+  }
+
+  @Test("The app's file is taken over, and stays")
+  func takenOver() throws {
+    try withFolder { folder in
+      let cookbook = Cookbook(folder: folder)
+      #expect(try cookbook.load().isEmpty)
+      let written = written
+      try written.write(to: cookbook.keyed)
+      #expect(try cookbook.load() == [recipe])
+      #expect(try classes(of: written) == ["Cookbook.Recipe", "Cookbook.Ingredient"])
+      try cookbook.save([recipe, recipe])
+      #expect(try Cookbook(folder: folder).load() == [recipe, recipe])
+      #expect(try Data(contentsOf: cookbook.keyed) == written)
+    }
+  }
+
+  @Test("A key without a field is reported, and a missing key takes the default or is an error")
+  func keys() throws {
+    let archiver = NSKeyedArchiver(requiringSecureCoding: false)
+    archiver.setClassName("Cookbook.Recipe", for: OtherRecipe.self)
+    archiver.encode(OtherRecipe("Bread", note: "n"), forKey: NSKeyedArchiveRootObjectKey)
+    var report = DecodingReport()
+    let recipe = try ArchiveDecoder().decode(Recipe.self, fromKeyed: archiver.encodedData, report: &report)
+    #expect(recipe == Recipe(title: "Bread") && report.unusedKeys.map { "\($0)" } == ["Recipe.note"])
+    let untitled = NSKeyedArchiver(requiringSecureCoding: false)
+    untitled.setClassName("Cookbook.Recipe", for: OtherRecipe.self)
+    untitled.encode(OtherRecipe(nil, note: "n"), forKey: NSKeyedArchiveRootObjectKey)
+    archiveError(.missingValue) { try ArchiveDecoder().decode(Recipe.self, fromKeyed: untitled.encodedData) }
+  }
+
+  /// A class of the same name that a release wrote with other keys.
+  private final class OtherRecipe: NSObject, NSCoding {
+    let title: String?
+    let note: String
+    init(_ title: String?, note: String) { (self.title, self.note) = (title, note) }
+    init?(coder: NSCoder) { nil }
+    func encode(with coder: NSCoder) {
+      if let title { coder.encode(title as NSString, forKey: "title") }
+      coder.encode(note as NSString, forKey: "note")
+    }
+  }
+
+  @Test("The app without Strata opens the file that is handed back")
+  func handedBack() throws {
+    try withFolder { folder in
+      let cookbook = Cookbook(folder: folder)
+      try cookbook.handBack([recipe])
+      let data = try Data(contentsOf: cookbook.keyed)
+      #expect(try ArchiveDecoder().decode([Recipe].self, fromKeyed: data) == [recipe])
+      let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
+      unarchiver.setClass(BeforeStrata.Recipe.self, forClassName: "Cookbook.Recipe")
+      unarchiver.setClass(BeforeStrata.Ingredient.self, forClassName: "Cookbook.Ingredient")
+      let recipes = unarchiver.decodeObject(
+        of: [NSArray.self, BeforeStrata.Recipe.self, BeforeStrata.Ingredient.self], forKey: NSKeyedArchiveRootObjectKey)
+      let first = try #require((recipes as? [BeforeStrata.Recipe])?.first)
+      #expect(first.title == "Bread" && first.servings == 4 && first.isFavourite)
+      #expect(first.ingredients.map(\.name) == ["Flour", "Salt"] && first.ingredients.map(\.grams) == [500, 10.5])
+    }
+  }
+}
