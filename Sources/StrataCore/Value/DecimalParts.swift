@@ -71,8 +71,8 @@ package struct DecimalParts {
 /// The memory of a decimal, which holds the mantissa as an integer. Foundation offers no other access to it than text,
 /// which takes microseconds and up to 167 digits.
 ///
-/// The layout is that of `NSDecimal` in Apple's Foundation, and of `Decimal.Storage` in swift-foundation. Their second
-/// bytes differ.
+/// The memory is laid out like `NSDecimal` in Apple's Foundation and like `Decimal.Storage` in swift-foundation. Their
+/// second bytes differ.
 private struct DecimalMemory {
   let exponent: Int8
   private let flags: UInt8

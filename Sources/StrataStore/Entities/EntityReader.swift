@@ -212,7 +212,7 @@ final class EntityReader {
     }
     var numbers = [Int](repeating: 0, count: nodes.count)
     for (place, number) in order.enumerated() { numbers[number] = place }
-    // Each foreign key may lead to the same structure.
+    // Several foreign keys may refer to the same structure.
     let sizes = catalog.types.map { $0.schema.isObject ? 0 : $0.schema.fields.count + 1 }
     var allowance = 0
     for number in order {

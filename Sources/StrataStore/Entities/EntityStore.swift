@@ -164,7 +164,7 @@ public struct EntityStore: Sendable {
     _ nodes: EntityNodes, _ type: E.Type, _ keys: [String]? = nil, _ saving: Saving = .init()
   ) async throws -> EntityReport {
     try check(keys, type)
-    // The transaction is that of the save, and goes with it.
+    // This call opens the transaction, so an error rolls it back.
     do { return try await openDatabase().write { [self] db in try written(nodes, keys, saving, db) } } catch {
       throw EntityError.ofDatabase(error)
     }

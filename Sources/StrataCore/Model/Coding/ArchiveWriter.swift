@@ -70,7 +70,7 @@ public struct ArchiveWriter: ~Copyable {
   package var row: RowParts?
   /// Longer strings are kept outside the row.
   private var longestInPlace = Int.max
-  /// Whether sets and maps are written in the given order, which is that of an archive.
+  /// Whether sets and maps are written in the order that the value has, without sorting.
   package var keepsOrder = false
 
   package init(

@@ -284,7 +284,7 @@ public final class ModelSchema: Sendable {
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` or `invalidMigration` for a mistake, including a merge
   ///   policy that cannot apply to its field.
-  /// - Complexity: that of reading one number, once the declaration was found to be correct.
+  /// - Complexity: constant after the first successful check.
   public func check() throws {
     if isChecked.load() != 0 { return }
     if let problem = problem ?? problemOfCases ?? problemOfShapes ?? MergePolicyCheck.problem(of: self) {
