@@ -74,7 +74,7 @@ extension ValueMerger {
     let parts = try matching.entities[entity][.server].filter { $0 < 0 }.map { try graph.record($0) }
     guard parts.count > 1 else { return }
     for key in Set(parts.flatMap(\.keys)).sorted() {
-      // The objects that references resolve to have notes of their own.
+      // The objects that references resolve to have separate notes.
       let values = parts.compactMap { $0[key].flatMap { $0.hasReferences ? nil : $0 } }
       guard let first = values.first, let other = values.first(where: { !same($0, first) }) else { continue }
       path = [.key(key)]
