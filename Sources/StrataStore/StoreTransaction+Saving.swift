@@ -250,7 +250,7 @@ extension StoreTransaction {
 }
 
 extension EncodedRow {
-  /// Whether the shapes have a type in two versions. Then the known definition is by another program, and is not reused.
+  /// Whether the shapes contain a type in two versions. If so, another program wrote the known definition, which is not reused.
   var mixesVersions: Bool {
     var versions: [String: Int?] = [:]
     return parts.shapes.contains { shape in

@@ -149,7 +149,7 @@ package final class EntityWriter {
     return EntityError.of(error, .invalid, "the values cannot be merged", entity: name, path: path)
   }
 
-  /// Drops nodes that only relations refer to whose existing value is kept.
+  /// Drops nodes that are referenced only by relations that keep their existing value.
   private func dropUnlinked() {
     let all = nodes.nodes
     guard nodes.merges, catalog.types.contains(where: { $0.relations.contains(where: \.keepsLocal) }) else { return }

@@ -48,8 +48,8 @@ extension StoreTransaction {
     return outline.last?.seq
   }
 
-  /// Removes revisions of a key, given in descending order, so that a delta is removed before its base. Deltas of them that were
-  /// saved since ``keep(_:without:after:_:limit:bytes:)`` are stored whole.
+  /// Removes revisions of a key, given in descending order, so that a delta is removed before its base. Deltas that were saved
+  /// since ``keep(_:without:after:_:limit:bytes:)`` are stored whole if their base is removed.
   ///
   /// - Returns: the approximate number of bytes removed.
   func remove(_ leaving: [Int64]) throws -> Int {
@@ -79,7 +79,7 @@ extension StoreTransaction {
     return bytes
   }
 
-  /// The identifiers of the deltas of a revision. There may be many: where saves and deletions alternate, a sixteenth of the history
+  /// The identifiers of the deltas of a revision. There may be many: if saves and deletions alternate, a sixteenth of the history
   /// are deltas of the first revision.
   func deltas(of id: Int64) throws -> [Int64] {
     try Int64.fetchAll(statement("SELECT id FROM \(tables.revisions) WHERE base = ?"), arguments: [id])
