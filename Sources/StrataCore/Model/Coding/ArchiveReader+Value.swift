@@ -252,7 +252,8 @@ extension ArchiveReader {
 
   // MARK: Tagged scalars
 
-  // These functions check the head of the content before they call readValue(). Otherwise nested tags could exhaust the stack.
+  // These functions check the head of the content before they call readValue(). Otherwise nested tags could exhaust the
+  // stack.
 
   /// Reads an untagged number of 64 bits or less. Returns `nil`, at the same position, if the next value is another one.
   package mutating func readPlainNumber() throws -> ArchiveValue? {

@@ -4,7 +4,7 @@
 /// not the first one, its keys have the same bytes, or are references to earlier strings.
 package final class LeadingDefinition: Sendable {
   let shape: RecordShape
-  /// From the tag of the record to the end of the keys.
+  /// The bytes from the tag of the record to the end of the keys.
   private let bytes: [UInt8]
   /// The offset of the low byte of the number.
   let numberPlace: Int
@@ -15,9 +15,9 @@ package final class LeadingDefinition: Sendable {
   let texts: [String]
   /// The texts that get a number if the definition is the first of a body.
   let numbered: [String]
-  /// The strings that a writer can refer to after it.
+  /// The strings that a writer can refer to after the definition.
   let strings: StringIndex.Contents
-  /// The values and bytes that a reader counts for it.
+  /// The values and bytes that a reader counts for the definition.
   let counts: ReadingCounts
   /// The definitions of a reader that has read only this one.
   let definitions: [ArchiveReader.Definition]

@@ -90,7 +90,7 @@ package final class ObjectTable {
     waiting.removeAll(keepingCapacity: true)
   }
 
-  /// - Parameter isPlaced: called with the size of the value.
+  /// - Parameter isPlaced: returns whether the value replaces references to it, given its size.
   package func append(_ value: ArchiveValue, isPlaced: (Int) -> Bool = { _ in false }) {
     let size = value.size
     sizes.append(size)

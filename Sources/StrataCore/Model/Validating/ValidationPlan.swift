@@ -1,6 +1,6 @@
 /// The rules of a model in the order in which they run, determined with the first object.
 ///
-/// Not determined with the schema, because a rule may refer to the schema.
+/// The order is not determined with the schema, because a rule may refer to the schema.
 final class ValidationPlan<M: Validating>: Sendable {
   private let rules = Mutex<[Validation<M>.Rule]?>(nil)
 
