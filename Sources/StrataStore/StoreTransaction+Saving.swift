@@ -43,7 +43,7 @@ extension StoreTransaction {
   ///   - note: the reason, for the history.
   ///   - condition: the condition that the key must meet; otherwise nothing is saved.
   ///   - overNewer: whether to save even if the last revision has newer versions of the archive's models.
-  /// - Throws: as ``save(_:as:author:note:if:overNewer:)``; `newerModel` if the last revision has a newer version of one of
+  /// - Throws: the same errors as ``save(_:as:author:note:if:overNewer:)``; `newerModel` if the last revision has a newer version of one of
   ///   the archive's models; `notEncodable` if the bytes are not an archive.
   @discardableResult
   public func saveArchive(

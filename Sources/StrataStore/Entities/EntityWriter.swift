@@ -191,7 +191,7 @@ package final class EntityWriter {
     var said = zip(type.attributes, node.values).compactMap { attribute, value in
       attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
     }
-    // Needed only if several nodes have the same row.
+    // This is needed only if several nodes have the same row.
     defer { if !isFirst { for (attribute, _) in said { rows[row].said.insert(attribute.slot) } } }
     if rows[row].isNew {
       // Columns that no earlier node has set take the incoming value.

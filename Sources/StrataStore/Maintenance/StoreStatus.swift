@@ -76,7 +76,7 @@ extension SnapshotStore {
 
 extension StoreStatus {
   init(of store: SnapshotStore) throws {
-    // Before this call itself reads from the journal.
+    // The readers are listed before this call itself reads from the journal.
     let size = store.journal?.size, readers = store.journal?.readers
     self = try store.read { transaction in
       let db = transaction.db

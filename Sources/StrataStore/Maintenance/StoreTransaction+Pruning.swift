@@ -74,7 +74,7 @@ extension StoreTransaction {
       definitions.append(row.definition)
     }
     for blob in unused.sorted() { try removeUnused(blob) }
-    // Counted last, because counts are not rolled back if an earlier step fails.
+    // The counts are changed last, because they are not rolled back if an earlier step fails.
     for definition in definitions { count(definition, revisions: -1, heads: 0) }
     return bytes
   }
