@@ -349,8 +349,8 @@ extension ValueMerger {
 
   // MARK: Paths
 
-  /// The shortest path to each object that is reachable from a value, in the order of the fields. References that are
-  /// new, and references back to an owner, are followed last, so that paths are those that a reader knows.
+  /// Returns the shortest path to each object that is reachable from a value, in the order of the fields. References that
+  /// are new, and references back to an owner, are followed last, so that paths follow the references from before the merge.
   ///
   /// - Parameters:
   ///   - known: the references before the merge; all count as known unless given.

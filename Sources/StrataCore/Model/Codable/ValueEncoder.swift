@@ -88,7 +88,7 @@ final class ValueEncoder: Encoder {
     if depth > Self.mostDepth { throw ArchiveError.tooDeep(Self.mostDepth) }
   }
 
-  /// Encodes a value as a new entry, which is an empty object if that fails at once.
+  /// Encodes a value as a new entry. If the type fails before it encodes anything, the entry is an empty object.
   @inline(__always)
   private func encode<T: Encodable>(
     _ value: T, as text: @autoclosure () -> String, to kind: Kind, _ key: @autoclosure () -> any CodingKey

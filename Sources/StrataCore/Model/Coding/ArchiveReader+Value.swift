@@ -370,7 +370,7 @@ extension ArchiveReader {
     guard data.count == 16 else { throw ArchiveError.damaged("a UUID that is not 16 bytes long", at: start) }
     var content: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     withUnsafeMutableBytes(of: &content) { $0.copyBytes(from: data) }
-    // A UUID in full has the weight of data. References to it share its memory.
+    // A UUID that gets a number was counted like data, and references share its memory.
     return strings.count > before ? .uuid(UUID(uuid: content)) : context.shared(UUID(uuid: content))
   }
 
