@@ -15,7 +15,7 @@ extension ModelDeclaration {
     /// Whether the class declares `init(fields:)` itself.
     let readsItself: Bool
     let place: SourcePlace?
-    /// The first inherited type, if it must be a protocol: the attribute declares nothing for a superclass.
+    /// The first inherited type, if it must be a protocol because the attribute does not name a superclass.
     let protocolOnly: (type: TypeSyntax, place: SourcePlace?)?
 
     /// Whether subclasses override the generated members, or the class overrides those of its superclass.

@@ -25,7 +25,7 @@ struct FieldMacro: PeerMacro {
 
   /// The error if the type around a property has no `@Model`, so that the attribute would have no effect.
   private static func missingModel(around context: [Syntax]) -> ModelDiagnostic? {
-    // Without a type around it, the attribute is not on a stored property of one.
+    // Outside of a type, there are no stored properties of models.
     guard let type = context.first?.asProtocol((any DeclGroupSyntax).self),
       let name = context.first?.asProtocol((any NamedDeclSyntax).self)?.name.text
     else { return nil }

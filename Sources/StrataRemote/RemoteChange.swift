@@ -49,7 +49,7 @@ public struct RemoteChange: Sendable, Hashable {
   /// The code of the ``RemoteError`` with which the server refused it or the last attempt failed; `nil` if the change
   /// waits for others.
   public let code: RemoteError.Code?
-  /// The reason of that error, or a description of the condition that the change waits for.
+  /// The reason of the error with the ``code``, or a description of the condition that the change waits for.
   public let reason: String?
   /// The status of the answer; `nil` without an answer.
   public let status: Int?

@@ -6,7 +6,7 @@ public import StrataCore
 extension SnapshotStore {
   /// Saves a value under a key, as a new revision. It is on the disk when this returns.
   ///
-  /// - Throws: as ``StoreTransaction/save(_:as:author:note:if:overNewer:)``.
+  /// - Throws: the same errors as ``StoreTransaction/save(_:as:author:note:if:overNewer:)``.
   @discardableResult
   public func save<T: Archivable & Sendable>(
     _ value: T, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always,
@@ -19,7 +19,7 @@ extension SnapshotStore {
 
   /// The value of a key, upgraded in memory if an older version saved it; `nil` if there is none.
   ///
-  /// - Throws: as `StoreTransaction.value(_:for:at:)`.
+  /// - Throws: the same errors as `StoreTransaction.value(_:for:at:)`.
   public func value<T: Archivable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
   ) async throws -> T? {
@@ -28,7 +28,7 @@ extension SnapshotStore {
 
   /// The archive of a value, as `ArchiveEncoder` encodes it.
   ///
-  /// - Throws: as ``StoreTransaction/archive(of:at:compression:)``.
+  /// - Throws: the same errors as ``StoreTransaction/archive(of:at:compression:)``.
   public func archive(
     of key: String, at point: StorePoint = .latest, compression: CompressionLevel = .balanced
   ) async throws -> Data {
@@ -40,12 +40,12 @@ extension SnapshotStore {
 
   /// All revisions of a key, the first one first; empty if there is no such key.
   ///
-  /// - Throws: as ``StoreTransaction/history(of:)``.
+  /// - Throws: the same errors as ``StoreTransaction/history(of:)``.
   public func history(of key: String) async throws -> [StoreRevision] { try await read { try $0.history(of: key) } }
 
   /// The difference between two revisions of a key, by key path.
   ///
-  /// - Throws: as ``StoreTransaction/difference(of:from:to:elementsBy:)``.
+  /// - Throws: the same errors as ``StoreTransaction/difference(of:from:to:elementsBy:)``.
   public func difference(
     of key: String, from old: StorePoint, to new: StorePoint = .latest, elementsBy elements: IdentityKey = "id"
   ) async throws -> ValueDifference {
@@ -54,7 +54,7 @@ extension SnapshotStore {
 
   /// The difference between two revisions of a key, both upgraded to the current version of their type.
   ///
-  /// - Throws: as ``StoreTransaction/difference(of:as:from:to:elementsBy:)``.
+  /// - Throws: the same errors as ``StoreTransaction/difference(of:as:from:to:elementsBy:)``.
   public func difference<T: Archivable & SendableMetatype>(
     of key: String, as type: T.Type, from old: StorePoint, to new: StorePoint = .latest,
     elementsBy elements: IdentityKey = "id"
@@ -64,7 +64,7 @@ extension SnapshotStore {
 
   /// Saves an earlier state again, as a new revision.
   ///
-  /// - Throws: as ``StoreTransaction/restore(_:to:author:note:)``.
+  /// - Throws: the same errors as ``StoreTransaction/restore(_:to:author:note:)``.
   @discardableResult
   public func restore(
     _ key: String, to point: StorePoint, author: String? = nil, note: String? = nil
@@ -74,7 +74,7 @@ extension SnapshotStore {
 
   /// Saves the state before the last change of a key again, as a new revision.
   ///
-  /// - Throws: as ``StoreTransaction/undo(_:author:note:)``.
+  /// - Throws: the same errors as ``StoreTransaction/undo(_:author:note:)``.
   @discardableResult
   public func undo(_ key: String, author: String? = nil, note: String? = nil) async throws -> StoreRevision {
     try await write { try $0.undo(key, author: author, note: note) }
@@ -82,7 +82,7 @@ extension SnapshotStore {
 
   /// Redoes the last undone change of a key, as a new revision.
   ///
-  /// - Throws: as ``StoreTransaction/redo(_:author:note:)``.
+  /// - Throws: the same errors as ``StoreTransaction/redo(_:author:note:)``.
   @discardableResult
   public func redo(_ key: String, author: String? = nil, note: String? = nil) async throws -> StoreRevision {
     try await write { try $0.redo(key, author: author, note: note) }
@@ -90,7 +90,7 @@ extension SnapshotStore {
 
   /// Deletes a key, as a new revision without a value.
   ///
-  /// - Throws: as ``StoreTransaction/delete(_:author:note:if:)``.
+  /// - Throws: the same errors as ``StoreTransaction/delete(_:author:note:if:)``.
   @discardableResult
   public func delete(
     _ key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always

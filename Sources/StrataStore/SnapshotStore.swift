@@ -68,7 +68,7 @@ public final class SnapshotStore: Sendable {
   ///   - writer: the database.
   ///   - prefix: the prefix of the names of the store's tables.
   ///   - options: the options for encoding and decoding, and the clock.
-  /// - Throws: as ``init(url:options:)``; `invalid` for a prefix that table names cannot have.
+  /// - Throws: the same errors as ``init(url:options:)``; `invalid` for a prefix that table names cannot have.
   public convenience init(
     in writer: any DatabaseWriter, prefix: String = "strata_", options: StoreOptions = StoreOptions()
   ) throws {

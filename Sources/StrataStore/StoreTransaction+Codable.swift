@@ -7,8 +7,8 @@ extension StoreTransaction {
   /// Saves a value whose type is only `Codable` under a key, as a new revision. It has no version: a later program decodes it
   /// by the type's own `init(from:)`.
   ///
-  /// - Throws: as ``save(_:as:author:note:if:overNewer:)``, except `newerModel`; an error of the type's own code is the cause
-  ///   of `notEncodable`.
+  /// - Throws: the same errors as ``save(_:as:author:note:if:overNewer:)``, except `newerModel`; an error of the type's own code is the
+  ///   cause of `notEncodable`.
   /// - Complexity: as the same method, plus creating an intermediate `ArchiveValue`.
   @_disfavoredOverload
   @discardableResult
@@ -25,7 +25,7 @@ extension StoreTransaction {
   /// The value of a key, whose type is only `Codable`.
   ///
   /// - Returns: `nil` if there is no such key at that point, or if it was deleted.
-  /// - Throws: as ``value(_:for:at:)-(T.Type,_,_)``; an error of the type's own code is the cause of `notDecodable`.
+  /// - Throws: the same errors as ``value(_:for:at:)-(T.Type,_,_)``; an error of the type's own code is the cause of `notDecodable`.
   @_disfavoredOverload
   public func value<T: Decodable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
@@ -37,7 +37,7 @@ extension StoreTransaction {
 extension SnapshotStore {
   /// Saves a value whose type is only `Codable` under a key, as a new revision. It is on the disk when this returns.
   ///
-  /// - Throws: as ``StoreTransaction/save(_:as:author:note:if:)``.
+  /// - Throws: the same errors as ``StoreTransaction/save(_:as:author:note:if:)``.
   @_disfavoredOverload
   @discardableResult
   public func save<T: Encodable & Sendable>(
@@ -48,7 +48,7 @@ extension SnapshotStore {
 
   /// The value of a key, whose type is only `Codable`; `nil` if there is none.
   ///
-  /// - Throws: as the method of ``StoreTransaction``.
+  /// - Throws: the same errors as the method of ``StoreTransaction``.
   @_disfavoredOverload
   public func value<T: Decodable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest

@@ -18,14 +18,14 @@ extension StoreTransaction {
 
   /// The value of a key as an `ArchiveValue`, without its types.
   ///
-  /// - Throws: as `value(_:for:at:)`.
+  /// - Throws: the same errors as `value(_:for:at:)`.
   public func untypedValue(for key: String, at point: StorePoint = .latest) throws -> ArchiveValue? {
     try content(for: key, at: point)?.value(store.options)
   }
 
   /// The archive of a value, as `ArchiveEncoder` encodes it, in the version of the model that saved it.
   ///
-  /// - Throws: as `value(_:for:at:)`; ``StoreError/Code/notFound`` if there is no value.
+  /// - Throws: the same errors as `value(_:for:at:)`; ``StoreError/Code/notFound`` if there is no value.
   public func archive(
     of key: String, at point: StorePoint = .latest, compression: CompressionLevel = .balanced
   ) throws -> Data {
@@ -80,7 +80,7 @@ extension StoreTransaction {
   ///   - old: the old side.
   ///   - new: the new side; by default the last revision.
   ///   - elements: the key that identifies the elements of arrays.
-  /// - Throws: as `value(_:for:at:)`; `notEncodable` if a value that was read cannot be encoded.
+  /// - Throws: the same errors as `value(_:for:at:)`; `notEncodable` if a value that was read cannot be encoded.
   /// - Complexity: as opening, decoding and encoding both revisions, and as `ValueDifference`.
   public func difference<T: Archivable>(
     of key: String, as type: T.Type, from old: StorePoint, to new: StorePoint = .latest,

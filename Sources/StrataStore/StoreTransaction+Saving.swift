@@ -43,7 +43,7 @@ extension StoreTransaction {
   ///   - note: the reason, for the history.
   ///   - condition: the condition that the key must meet; otherwise nothing is saved.
   ///   - overNewer: whether to save even if the last revision has newer versions of the archive's models.
-  /// - Throws: as ``save(_:as:author:note:if:overNewer:)``; `newerModel` if the last revision has a newer version of one of
+  /// - Throws: the same errors as ``save(_:as:author:note:if:overNewer:)``; `newerModel` if the last revision has a newer version of one of
   ///   the archive's models; `notEncodable` if the bytes are not an archive.
   @discardableResult
   public func saveArchive(
@@ -250,7 +250,7 @@ extension StoreTransaction {
 }
 
 extension EncodedRow {
-  /// Whether the shapes have a type in two versions. Then the known definition is by another program, and is not reused.
+  /// Whether the shapes contain a type in two versions. If so, another program wrote the known definition, which is not reused.
   var mixesVersions: Bool {
     var versions: [String: Int?] = [:]
     return parts.shapes.contains { shape in

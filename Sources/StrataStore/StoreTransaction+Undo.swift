@@ -49,7 +49,7 @@ struct StoreTimeline {
 
   private func isStep(_ place: Int) -> Bool { rows[place].action == .undo || rows[place].action == .redo }
 
-  /// The index of the revision whose state the revision at `place` repeats. If its origin was pruned, it is a state of its own.
+  /// The index of the revision whose state the revision at `place` repeats. If the original revision was pruned, `place` itself.
   private func state(_ place: Int) -> Int {
     isStep(place) ? rows[place].origin.flatMap { places[$0] } ?? place : place
   }

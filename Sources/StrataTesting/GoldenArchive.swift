@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// An archive of an array of one model: with every optional nil and every collection empty, and with values, as often as it takes to
-/// reach each case.
+/// An archive of an array of one model. In the first record, every optional is nil and every collection is empty. The other records
+/// have values, and are as many as it takes to reach each case of an enum.
 struct GoldenArchive {
   private static let mostRecords = 64
 
@@ -25,8 +25,8 @@ struct GoldenArchive {
     return data
   }
 
-  /// A record with nothing that can be absent, and others until each case was reached, at most 64. The models inside have golden archives of
-  /// their own, so only two records are deep.
+  /// Returns a record without anything that can be absent, and records with values until each case has occurred, at most 64. The models
+  /// inside have golden archives, too, so only two records are deep.
   private func records(of schema: ModelSchema) throws -> [ModelRecord] {
     let inside = (schema.inside.schemas + [schema]).flatMap { [$0] + $0.superclasses }
     let schemas = Dictionary(inside.map { ($0.name, [Self.sampled($0)]) }, uniquingKeysWith: { first, _ in first })
@@ -39,7 +39,7 @@ struct GoldenArchive {
     return records
   }
 
-  /// The schema with each type of which no value can be made up, such as an enum that does not list its cases, as one with its own coding.
+  /// Returns the schema, in which each type without sample values, such as an enum that does not list its cases, has its own coding.
   private static func sampled(_ schema: ModelSchema) -> RecordedSchema {
     var recorded = RecordedSchema(schema)
     for field in schema.fields where recorded.fields[field.key] != nil && refusesSamples(field.type) {
@@ -54,13 +54,13 @@ struct GoldenArchive {
     return recorded
   }
 
-  /// Whether a type, or a part of it, takes only some raw values, and does not list them.
+  /// Whether a type, or a part of it, accepts only some raw values, and does not list them.
   private static func refusesSamples(_ type: Any.Type) -> Bool {
     let shape = TypeShape(of: type)
     guard case .rawValue(let raw, _) = shape.kind, case .enumeration(_, nil) = RecordedType(type) else {
       return shape.parts.contains(where: refusesSamples)
     }
-    // A structure with a raw value takes any. An enum does not.
+    // A structure accepts any raw value. An enum does not.
     func reads<T: Archivable>(_ type: T.Type) -> Bool {
       var samples = SampleValues([:], seed: 1)
       // An error means that the type refuses the value.

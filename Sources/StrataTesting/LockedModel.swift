@@ -45,7 +45,7 @@ struct LockedModel {
         guard let schema = try? folder.schema(of: name, version: version), schema.version == version,
           names.contains(schema.name), try schema.contentChecksum() == schema.checksum
         else {
-          // Not read, moved, or changed after it was recorded: the remedy is the same.
+          // The file cannot be read, or was moved or changed after it was recorded. The remedy is the same.
           edited.insert(version)
           problems.append(
             "\(folder.path(of: name, version: version)) was edited or moved. Restore it from version control; if this version was never "
@@ -167,7 +167,7 @@ struct LockedModel {
     }
   }
 
-  /// The problem of a version that may read today's data and would misread it.
+  /// Returns a problem if an older version may read today's data by its floors, and would misread it.
   private func problem(ofFloor old: RecordedSchema) -> String? {
     guard let floors = schema.floors, old.version >= floors.reader else { return nil }
     let obstacles = SchemaChange.obstacles(from: old, to: today, names)
@@ -177,10 +177,10 @@ struct LockedModel {
       + obstacles.map { "- \($0)\n" }.joined() + "Raise oldestReader."
   }
 
-  /// The problem of a step that has changed. Data that the old one has upgraded stays as it is.
+  /// The problem of a step that has changed. Data that the old step has upgraded stays as it is.
   private func problem(ofRecordedStep recorded: RecordedSchema, after older: RecordedSchema?) -> String? {
     let known = RecordedSchema.steps(to: recorded.version, of: schema)
-    // Without an older version, a step may go when its archives have gone.
+    // A step may be removed once the version before it is no longer recorded.
     guard recorded.version <= schema.modelVersion, known != nil || older != nil else { return nil }
     let steps = known ?? []
     guard steps != recorded.steps else { return nil }

@@ -95,7 +95,7 @@ package struct RecordedSchema: Codable, Equatable {
     schema.migration?.steps.first { $0.toVersion == version }?.operations.map(\.recordedText)
   }
 
-  /// - Throws: a `DecodingError` if it is no recorded schema.
+  /// - Throws: a `DecodingError` if the text is not a recorded schema.
   package init(json: Data) throws { self = try JSONDecoder().decode(Self.self, from: json) }
 
   /// The schema as a file, with its checksum. One line for each key, so that a merge of two branches shows what both changed.

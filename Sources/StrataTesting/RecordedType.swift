@@ -48,7 +48,7 @@ indirect enum RecordedType: Equatable {
   /// The cases of a type that lists them.
   private static func cases(of type: Any.Type) -> [String: String]? {
     guard let listed = type as? any (CaseIterable & RawRepresentable).Type else { return nil }
-    // The description of a case is its name, unless the type has a description of its own.
+    // The description of a case is its name, unless the type declares `description`.
     let hasNames = !(type is any CustomStringConvertible.Type)
     func pairs<T: CaseIterable & RawRepresentable>(_ type: T.Type) -> [(String, String)] {
       type.allCases.map { ("\($0.rawValue)", hasNames ? "\($0)" : "") }
@@ -188,7 +188,7 @@ indirect enum RecordedType: Equatable {
     }
   }
 
-  /// Whether each raw value still has a case, and not the case that had another value before.
+  /// Whether each raw value still has a case, and was not given to a case that had another value before.
   private static func areRead(_ cases: [String: String]?, as others: [String: String]?) -> Bool {
     guard let cases, let others else { return true }
     let oldNames = Set(cases.values), newNames = Set(others.values)

@@ -254,7 +254,7 @@ struct SampleValues {
 }
 
 extension RecordedSchema {
-  /// The names of the types that its fields and cases have, and of the superclass.
+  /// The names of models and scalars in the types of the fields and cases, and the name of the superclass.
   var modelNames: [String] {
     let types = fields.values.map(\.type) + (cases ?? [:]).values.flatMap(\.payload.values)
     return types.flatMap { RecordedType(parsing: $0).names } + (superclass.map { [$0] } ?? [])

@@ -12,7 +12,7 @@ package struct SchemaChange {
     (self.text, self.key, self.isAddition) = (text, key, isAddition)
   }
 
-  /// The names that models, fields and cases have today, by those that they had.
+  /// The current names of models, fields and cases, by their former names.
   package struct Names {
     package var models: [String: String] = [:]
     package var keys: [String: String] = [:]
@@ -82,8 +82,8 @@ package struct SchemaChange {
     return changes
   }
 
-  /// The name that has a value of an older name: the same one, or one with the same name today. Only the former names that are declared today
-  /// count, because data of each version is read by them.
+  /// Returns the name that has the value of an older name: the same name, or another one with the same current name. Former names that are
+  /// no longer declared do not count, because data of every version is read by the declared ones.
   private static func match(_ name: String, _ names: some Collection<String>, _ today: [String: String]) -> String? {
     if names.contains(name) { return name }
     guard let final = today[name] else { return nil }

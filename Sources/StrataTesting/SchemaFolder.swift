@@ -21,7 +21,7 @@ package struct SchemaFolder {
     }.sorted()
   }
 
-  /// - Throws: an error of Foundation if the file cannot be read; a ``DecodingError`` if it is no recorded schema.
+  /// - Throws: an error of Foundation if the file cannot be read; a ``DecodingError`` if it is not a recorded schema.
   package func schema(of name: String, version: Int) throws -> RecordedSchema {
     try RecordedSchema(json: Data(contentsOf: file(of: name, version, "json")))
   }

@@ -6,7 +6,7 @@ struct SchemaProof<M: VersionedModel> {
   /// The recorded versions of the model, the oldest first. The last one is today's.
   private let versions: [RecordedSchema]
   private let schemas: [String: [RecordedSchema]]
-  /// The keys of today by the former ones.
+  /// The current keys, by former keys.
   private let keys: [String: String]
   private let given: [String: [ArchiveValue]]
   private let seed: UInt64
@@ -117,7 +117,7 @@ struct SchemaProof<M: VersionedModel> {
   private func lossOrUpgrade(of record: ModelRecord, _ place: Int) -> Result<ModelRecord, Loss> {
     var record = record
     var version = versions[place].version
-    // Cases are lost only with an error, and superclasses have steps of their own.
+    // Cases are lost only with an error, and superclasses have separate steps.
     let isChecked = !schema.isEnumeration && schema.hook == nil
     for step in steps where step.fromVersion >= version {
       for operation in step.operations {

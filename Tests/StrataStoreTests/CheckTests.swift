@@ -24,8 +24,8 @@ struct CheckTests {
     try store.close()
   }
 
-  /// All that a store says of itself. Of each value there is the beginning, and the length and the checksum of all of it: texts that
-  /// are long take long to hash and to search.
+  /// The whole content of a store. Each value is its beginning, and the length and checksum of the whole value, because long texts
+  /// take long to hash and to search.
   static func dump(_ url: URL) throws -> [String: [String]] {
     let store = try SnapshotStore(url: url)
     defer { withExtendedLifetime(store) {} }

@@ -4,7 +4,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// What tests do to the file of a store behind its back.
+/// Changes the file of a store without the store's knowledge.
 struct Database {
   private let db: GRDB.Database
 
@@ -58,7 +58,7 @@ struct Database {
     }
   }
 
-  /// What holds of the tables of every store, found by scanning.
+  /// Scans the tables and checks the invariants of every store.
   func checkInvariants(sourceLocation: SourceLocation = #_sourceLocation) throws {
     func expectNone(_ what: Comment, _ sql: String) throws {
       #expect(try number("SELECT count(*) FROM (\(sql))") == 0, what, sourceLocation: sourceLocation)
@@ -88,7 +88,7 @@ struct Database {
       """)
   }
 
-  /// How many bytes the content of all revisions takes, or that of deltas alone.
+  /// The size of the content of all revisions in bytes, or of deltas alone.
   func contentSize(deltas: Bool = false) throws -> Int {
     let own = try number(
       "SELECT sum(length(content)) FROM revisions" + (deltas ? " WHERE base IS NOT NULL" : ""))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("History")
 struct HistoryTests {
-  /// What a store should say of a key: the states, one after the other, and what undo has to know.
+  /// The expected history of a key: its states in order, and the information for undo.
   private struct Oracle {
     var states: [Memo?] = []
     /// The states that can be undone to, the last one being the state of now, and those that can be redone.
@@ -309,7 +309,7 @@ struct HistoryTests {
         print("history: at most \(most) inflations for any of 1000 revisions")
       }
       try check()
-      // What stays is stored anew, by the same rule.
+      // The remaining revisions are stored anew, by the same rule.
       for number in 1...1000 where number % 7 == 0 || random.random.isOnce(in: 5) {
         try store.write { try $0.setLabel("l\(number)", of: "document", at: .revision(number)) }
       }

@@ -215,7 +215,7 @@ struct QueryPlanTests {
 
   /// Checks that four times as many keys take no more than five times the work.
   ///
-  /// - Parameter body: gets a store and the number of its keys, and says whether all of them were met.
+  /// - Parameter body: gets a store and the number of its keys, and returns whether it visited all of them.
   private func expectLinear(
     sourceLocation: SourceLocation = #_sourceLocation, _ body: (SnapshotStore, Int) throws -> Bool
   ) throws {

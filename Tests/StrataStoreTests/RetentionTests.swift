@@ -34,7 +34,7 @@ struct RetentionTests {
       storeError(.invalid) { try store.prune(rules, dryRun: true) }
       #expect(try kept(rules, force: true) == [3, 40])
     }
-    // Nobody saved for a year: not all goes because of that.
+    // A year without a save does not remove everything.
     clock.now = start + 400 * day
     storeError(.invalid) { try store.prune([.within(.seconds(86_400))]) }
     #expect(try store.read { try $0.history(of: "n") }.count == 40)

@@ -15,7 +15,7 @@ struct SalvageTests {
     }
   }
 
-  /// What salvage brought out, without the revisions that it made itself.
+  /// The salvaged revisions, without those that salvage created.
   ///
   /// Checks that all is as it was, and that no number that a key had can mean another revision from now on.
   private static func brought(
@@ -152,7 +152,7 @@ struct SalvageTests {
         for state in states.dropLast() where !(after[key] ?? []).contains(state) { lost += 1 }
       }
       #expect(report.lost.count + report.omittedLosses >= lost, "every loss is listed, seed \(seed)")
-      // What was salvaged is not to be salvaged.
+      // The report does not advise to salvage the salvaged store.
       #expect(report.lost.allSatisfy { !$0.description.contains("salvage it") && !$0.advice.contains("salvage ") })
       #expect(check.findings.allSatisfy { !$0.problem.contains("salvage") && !$0.advice.isEmpty })
       #expect(report.revisions >= 100)
@@ -201,7 +201,7 @@ struct SalvageTests {
       try Database.change(url) { try $0.execute("UPDATE revisions SET time = time + 1") }
       #expect(try SnapshotStore.salvage(url, to: copy).revisions == 0)
       #expect(try SnapshotStore(url: copy).write { try $0.save(1, as: "n") }.sequence == 7)
-      // A sequence below what was given says nothing, nor does one that no store gives.
+      // A sequence lower than the given one is ignored, and so is one that no store assigns.
       for (place, told) in [2, Int64.max].enumerated() {
         let copy = folder.appending(path: "copy\(place)")
         try Database.change(url) { try $0.execute("UPDATE sqlite_sequence SET seq = \(told)") }
@@ -258,7 +258,7 @@ struct SalvageTests {
     }
   }
 
-  /// A store, what it says of itself, and its last numbers.
+  /// A store, its content, and its last numbers.
   private static let whole = Result {
     try withFolder { folder in
       let url = folder.appending(path: "store")

@@ -102,7 +102,7 @@ struct SchemaChangeTests {
       try execute("DELETE FROM labels")
       try execute("no statement")
     },
-    // What would be committed is looked at before.
+    // The changes are checked before they are committed.
     { _, execute in try execute("DELETE FROM keys") },
   ]
 

@@ -10,7 +10,7 @@ import Testing
 struct StoreConcurrencyTests {
   private static let readers = 8, saves = 40
 
-  /// Two models that are saved in one transaction, so that whoever sees one sees the other.
+  /// Saves two models in one transaction, so that a reader who sees one sees the other.
   private static func save(_ number: Int, _ transaction: StoreTransaction) throws {
     try transaction.save(
       Point5(name: String(repeating: "n\(number) ", count: 40), x: number, y: -number, isOn: true), as: "point")

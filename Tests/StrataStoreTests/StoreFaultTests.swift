@@ -70,7 +70,7 @@ import Testing
   final class FaultRun {
     enum Work: String, CaseIterable { case save, `import`, backup, upgrade, prune, check, salvage }
 
-    /// What a program does after an error.
+    /// The reaction of a program to an error.
     enum Application: String, CaseIterable { case stops, retries, carriesOn }
 
     private struct Failure: Error {}

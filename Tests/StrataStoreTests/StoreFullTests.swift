@@ -61,7 +61,7 @@ struct StoreFullTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static var childFile: String? { environment["STRATA_FULL_FILE"] }
 
-  /// Saves until there is no room, and says of each save that it was made, and at last what the error was.
+  /// Saves until the disk is full. Prints each successful save and, at last, the error.
   @Test("saves until there is no room", .enabled(if: childFile != nil, "a helper of the other tests"))
   func filler() throws {
     guard let path = Self.childFile else { return }

@@ -88,7 +88,7 @@ struct Point5: DescribedModel, Hashable, Sendable {
     make: { Point5(name: $0, x: $1, y: $2, label: $3, isOn: $4) })
 }
 
-/// What an older program had for ``Point5``.
+/// The form of ``Point5`` in an older program.
 struct OldPoint: DescribedModel, Hashable, Sendable {
   var name: String
   var x: Int
@@ -99,7 +99,7 @@ struct OldPoint: DescribedModel, Hashable, Sendable {
     make: { OldPoint(name: $0, x: $1, y: $2) })
 }
 
-/// What a newer program has for ``Point5``.
+/// The form of ``Point5`` in a newer program.
 struct NewPoint: DescribedModel, Hashable, Sendable {
   var name: String
   var z: Double
@@ -109,7 +109,7 @@ struct NewPoint: DescribedModel, Hashable, Sendable {
     make: { NewPoint(name: $0, z: $1) })
 }
 
-/// A model whose version stayed the same while that of a model inside rose.
+/// A model whose version stayed the same while the version of a nested model rose.
 struct Holder<Inner: VersionedModel & Sendable>: VersionedModel, Sendable {
   var inner: Inner
 
@@ -172,7 +172,7 @@ final class Person: VersionedModel, Hashable {
 }
 
 extension Memo {
-  /// Whether an archive of it is that of another one; what is not a number is not equal to itself.
+  /// Whether both have the same archive. `==` would not do, because NaN is not equal to itself.
   func isSame(as other: Memo?) throws -> Bool {
     guard let other else { return false }
     return try ArchiveEncoder().encode(self) == ArchiveEncoder().encode(other)

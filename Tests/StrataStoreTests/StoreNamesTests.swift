@@ -69,7 +69,7 @@ struct StoreNamesTests {
         do { found.append(try await changes.next()?.key ?? "") } catch { found.append("?") }
       }
       #expect(found == ["?", "?", "?", "b", "b", "b", "c", "c", "c"])
-      // What is the last revision of the key is not known, so that none may go.
+      // The last revision of the key is not known, so that none may be removed.
       let report = try await store.prune([.within(.seconds(0))], force: true)
       #expect(report.removedCount == 4 && report.skipped.count == 1)
       #expect(try Database.change(url) { try $0.number("SELECT count(*) FROM revisions WHERE key = 1") } == 3)
@@ -191,7 +191,7 @@ struct StoreNamesTests {
       let store = try SnapshotStore(url: url)
       storeError(.damaged) {
         try store.write { transaction in
-          // Whoever goes on after it gets the error at the end.
+          // A transaction that ignores the error gets it at the end.
           do { _ = try transaction.restore("p", to: .revision(1)) } catch {}
         }
       }

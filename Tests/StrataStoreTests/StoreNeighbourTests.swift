@@ -6,7 +6,7 @@ import Testing
 
 /// Two processes on one store, and what the system sees of a save.
 extension StoreProcessTests {
-  /// What the other process does.
+  /// The task of the other process.
   enum Role: String {
     /// Saves now and then, and notes when.
     case saver
@@ -14,7 +14,7 @@ extension StoreProcessTests {
     case counter
     /// Holds a transaction that reads.
     case reader
-    /// Saves, and says so by `write`.
+    /// Saves, and reports it by `write`.
     case speaker
   }
 
@@ -48,7 +48,7 @@ extension StoreProcessTests {
     }
   }
 
-  /// Adds to a number on the condition that nobody else did, as often as it takes.
+  /// Increments a number on the condition that it is unchanged, and repeats until it succeeds.
   static func count(_ store: SnapshotStore) throws {
     for _ in 0..<counts {
       while true {
@@ -94,7 +94,7 @@ extension StoreProcessTests {
         var last: Int?
         while last != 9 { last = try await values.next() ?? nil }
         print("store: what another process saved was seen after at most \(latest) ms")
-        // A clock says nothing where other tests have the processor; but it was seen by looking for it.
+        // The time depends on the load by other tests. The limit only proves that the reader looked for changes.
         #expect(latest < 60_000)
       }
     }

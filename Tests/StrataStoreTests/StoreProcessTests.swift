@@ -6,7 +6,7 @@ import Testing
 
 /// Processes that save to one store and are killed at random.
 ///
-/// Each is this program again, with one test that saves until it is killed and says after each save that it was acknowledged.
+/// Each process is this program again, with one test that saves until it is killed and prints each acknowledged save.
 /// `STRATA_PROCESS_ROUNDS` is the number of kills of each of seven kinds; Tests/Scripts/store-simulation makes 3,000.
 @Suite("Processes with a store", .serialized, .tags(.long))
 struct StoreProcessTests {
@@ -14,7 +14,7 @@ struct StoreProcessTests {
   static var isChild: Bool { ["STRATA_SAVER", "STRATA_WORK", "STRATA_PART"].contains { environment[$0] != nil } }
   static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(1, long: 12) }
 
-  /// What a process saves as a number: a small row, and now and then one with content of its own and one that others have.
+  /// The value that a process saves as a number: mostly a small row, sometimes one with long content, which others may share.
   private static func memo(_ name: String, _ number: Int) -> Part {
     let long = number.isMultiple(of: 7) ? String(repeating: "\(number % 3)", count: 600) : ""
     return Part(name: "\(name)-\(number)" + long, weight: Double(number))
@@ -101,7 +101,7 @@ struct StoreProcessTests {
       let store = try SnapshotStore(url: url)
       let all = try store.read { try $0.revisions(since: 0) }.filter { !$0.key.hasPrefix("work/") }
       let places = Dictionary(all.map { ($0.sequence, $0) }, uniquingKeysWith: { first, _ in first })
-      // Numbers of a key have no gap, and each value is what its author and note say.
+      // Numbers of a key have no gap, and each value agrees with its author and note.
       for (key, revisions) in Dictionary(grouping: all, by: \.key) {
         #expect(revisions.map(\.number) == Array(1...revisions.count), "\(key)")
       }

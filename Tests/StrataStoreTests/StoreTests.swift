@@ -124,7 +124,7 @@ struct StoreTests {
       try stores[1].write { _ = try $0.save(new, as: "c") }
       #expect(try stores[1].read { try $0.history(of: "c") }.count == 1)
       try stores[1].write { _ = try $0.save(old, as: "d") }
-      // What an old program saved it saves over, whatever newer ones saved beside it.
+      // An old program can replace its own value, whatever newer programs saved under other keys.
       try stores[0].write { _ = try $0.save(old, as: "d") }
       storeError(.newerModel) { try stores[0].write { try $0.save(old, as: "c") } }
       #expect(try stores[0].read { try $0.value(Holder<Point5>.self, for: "d") }?.inner.x == 1)

@@ -6,7 +6,7 @@ import Testing
 
 /// Processes that upgrade, prune, restore, back up and change the tables of a store, and are killed at it, beside one that saves.
 extension StoreProcessTests {
-  /// What a process does again and again. Its keys begin with `work/` and its name.
+  /// The work that a process repeats. Its keys begin with `work/` and its name.
   enum Work: String, CaseIterable, Sendable {
     case upgrade, prune, restore, backup, schema
   }

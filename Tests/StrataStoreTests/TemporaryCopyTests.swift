@@ -8,7 +8,7 @@ import Testing
   /// Processes that are killed while they write a copy of a store.
   @Suite("Temporary copies of a store", .serialized, .tags(.long))
   struct TemporaryCopyTests {
-    /// What makes a temporary copy.
+    /// The operations that create a temporary copy.
     enum Work: String, CaseIterable, Sendable { case backup, salvage, schema, rebuild }
 
     private static let environment = ProcessInfo.processInfo.environment

@@ -65,7 +65,7 @@ struct TwoProgramsTests {
       options.busyTimeout = 0.2
       let impatient = try SnapshotStore(url: url, options: options), patient = try SnapshotStore(url: url)
       let other = try DatabaseQueue(path: url.path)
-      // The other one saves until it is told to end, however late tests that run beside this one let it go on.
+      // The other program keeps its transaction open until the semaphore is signalled, however slow other tests make this one.
       let end = DispatchSemaphore(value: 0)
       let (started, start) = AsyncStream<Void>.makeStream()
       // On a thread of its own, since it waits.

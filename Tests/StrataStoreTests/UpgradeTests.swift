@@ -4,7 +4,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// What a program saved that had a field of another type under the same version.
+/// The model of a program whose field has another type under the same version.
 private struct OtherPoint: DescribedModel, Sendable {
   var name: Int
   var x: Int

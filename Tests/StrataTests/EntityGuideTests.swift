@@ -67,7 +67,7 @@ private func first(_ queue: DatabaseQueue) async throws {
       "link": "https://example.com/2", "media:content": {"url": null}}]
     """.utf8)
   // Entities:begin
-  let entities = try EntityStore(queue, Blog.self)  // compares the mapping with the tables, and says all that is wrong
+  let entities = try EntityStore(queue, Blog.self)  // compares the mapping with the tables, and reports every problem
 
   let report = try await entities.apply(.json(feed), to: Blog.self)
   print(report)  // blog: 2 inserted

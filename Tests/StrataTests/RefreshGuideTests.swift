@@ -64,7 +64,7 @@ private func first(_ entities: EntityStore, _ server: TodoServer, _ url: URL) as
   // Refresh:end
   configuration.transport = server
   // Refresh:begin
-  let remote = try await RemoteStore(entities, configuration)  // says all that is wrong with it
+  let remote = try await RemoteStore(entities, configuration)  // reports every problem of the configuration
 
   for try await todos in remote.fetch(Todo.order(Column("title"))) {
     show(todos)  // what is kept, at once; then what it has become by the answer to GET /api/todos

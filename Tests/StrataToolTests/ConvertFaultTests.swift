@@ -14,7 +14,7 @@ import Testing
   ]
   private static let files = ["bookmarks.plist", "settings.bplist", "everything.plist"]
 
-  /// What a conversion without faults makes of the files: the first ones, and with one of them changed.
+  /// The results of a conversion without faults: of the first files, and with one of them changed.
   private static let converted = Result {
     try [false: convert(files, as: files), true: convert(["settings.plist"] + files.dropFirst(), as: files)]
   }

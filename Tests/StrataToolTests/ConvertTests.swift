@@ -110,7 +110,7 @@ struct ConvertTests {
     }
     #expect(graph.objects.count == 2 && stamp.typeName == "Value")
     #expect(graph.root.objectValue?.keys == ["z", "root", "list"])
-    // What the others refer to is left out.
+    // Objects that only the other values refer to are left out.
     let (one, oneStamp) = try value("--key", "root")
     let second = ArchiveValue.record(ModelRecord(typeName: "T", modelVersion: nil, fields: [("n", 2)]))
     #expect(one == .graph(ObjectGraph(objects: [second], root: .reference(0))) && oneStamp.typeName == "T")

@@ -36,7 +36,7 @@ struct DiffTests {
     #expect(Run("diff", old, new).output == run.output)
     let same = Run("diff", old, old)
     #expect(same.code == 0 && same.output.isEmpty && same.error.isEmpty)
-    // The order of keys says nothing, and neither does white space.
+    // The order of keys and white space are ignored.
     let other = try scratch.file("other.json", #"{"b":[ ], "a":1 }"#)
     #expect(Run("diff", other, try scratch.file("one.json", #"{"a":1,"b":[]}"#)).code == 0)
   }
@@ -107,7 +107,7 @@ struct DiffTests {
     let c = try archive("c.strata", issue(4, [("title", "t"), ("labels", .array([.record(renamed)]))]))
     let only = Run("diff", b, c)
     #expect(only.code == 1 && only.text == "Issue: version 3 → 4, compared field by field\n")
-    // So is another version of a superclass, of which a record of no superclass says nothing.
+    // So is another version of a superclass, or a missing superclass.
     func dog(_ versions: Int...) throws -> String {
       var dog = ModelRecord(typeName: "Dog", modelVersion: 2, fields: [("name", "Rex")])
       dog.superclasses = versions.map { .init(typeName: "Animal", modelVersion: $0) }

@@ -49,7 +49,7 @@ struct KeyedInteropTests {
     }
   }
 
-  /// What `Tests/Interop/keyed_json.py` prints.
+  /// The output of `Tests/Interop/keyed_json.py`.
   private func documents(_ paths: [String]) throws -> [Substring] {
     let scratch = try Scratch()
     let process = Process()

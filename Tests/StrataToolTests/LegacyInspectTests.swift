@@ -123,7 +123,7 @@ struct LegacyInspectTests {
       """
   }
 
-  /// What is odd: the value under a key, the objects from the seventh on, and what is shown of it.
+  /// An odd document: the value under a key, the objects from the seventh on, and the expected output.
   struct Odd {
     let value: String
     let objects: [String]

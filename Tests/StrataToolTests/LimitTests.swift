@@ -3,7 +3,7 @@ import StrataTool
 import StrataTestSupport
 import Testing
 
-/// Limits that a command is told.
+/// Limits in the arguments of a command.
 struct LimitTests {
   @Test("X-33: commands that read archives take limits on values, bytes and steps")
   func limits() throws {

@@ -163,7 +163,7 @@ struct MergeArchiveTests {
     other.stops = [Stop(id: 3, at: Date(timeIntervalSince1970: 1)), base.stops[0]]
     let (a, b) = (try archive("a", base), try archive("b", other))
     for kind in ["patch", "merge-patch"] {
-      // A merge patch cannot say null, which an absent page is.
+      // An absent page is null, and a merge patch cannot set null.
       if kind == "merge-patch" { other.page = base.page }
       let b = try archive("b-\(kind)", other)
       let patch = try scratch.file("p.json", Run("diff", a, b, "--" + kind).output)

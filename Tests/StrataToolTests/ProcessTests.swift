@@ -34,7 +34,7 @@ struct ProcessTests {
 
   @Test("A file that grows beyond the limit of the system is an error, and the old file stays")
   func limitsOfFiles() throws {
-    // What does not compress.
+    // A text that does not compress.
     var random = SeededRandom(seed: 1)
     let text = (0..<4000).map { _ in String(random.next(), radix: 36) }.joined()
     _ = try scratch.file("in.json", "\"\(text)\"")

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTool
 import Testing
 
-/// What a run of the tool gave.
+/// The result of one run of the tool.
 struct Run {
   let code: Int32
   let output: Data

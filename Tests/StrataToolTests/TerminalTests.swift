@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataTool
 
-/// What the tool does for who sits at a terminal, and for no other.
+/// The tool's behavior at a terminal, which differs from pipes and files.
 struct TerminalTests {
   let scratch: Scratch
   let archive: String

@@ -168,7 +168,7 @@ public struct ArchiveDecoder: Sendable {
 extension ModelSchema {
   /// Throws `newerModel` if the stamp has a newer version of this model.
   ///
-  /// The root may be an object of a subclass with a version of its own, which is checked when the root is decoded.
+  /// The root may be an object of a subclass. The version of the subclass is checked when the root is decoded.
   func check(_ stamp: Stamp) throws {
     guard let found = stamp.modelVersion, found > modelVersion, isOurs(stamp) else { return }
     let names = [name] + formerNames
@@ -203,7 +203,7 @@ extension ArchiveError {
   func naming(_ stamp: Stamp, expected name: String) -> ArchiveError {
     var isMismatch = code == .typeMismatch
     if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }
-    // An untyped value has no type name of its own.
+    // The stamp of an untyped value has no useful type name.
     guard isMismatch, stamp.typeName != name, stamp.typeName != ArchiveValue._archiveTypeName else { return self }
     return changed { $0.reason = "found an archive of \(stamp.typeName) where \(name) is expected" }
   }

@@ -4,10 +4,10 @@ public import Foundation
 ///
 ///     let upgraded = try ArchiveUpgrader(Issue.self).upgrade(data)
 ///
-/// An upgrader decodes an archive and encodes the result. Its output equals that of ``ArchiveDecoder`` followed by
-/// ``ArchiveEncoder``, and it rejects every archive that the decoder rejects. Steps, hooks and rules run. Former names
-/// and cases become the current ones. Fields that archives leave out, and objects without references to them, are
-/// dropped.
+/// An upgrader decodes an archive and encodes the result. Its output is the same as if ``ArchiveDecoder`` read the
+/// archive and ``ArchiveEncoder`` wrote the result. It rejects every archive that the decoder rejects, and runs
+/// steps, hooks and rules. Former names and cases become the current ones. Fields that archives leave out, and
+/// objects without references to them, are dropped.
 public struct ArchiveUpgrader: Sendable {
   /// The compression level of the output.
   public var compression: CompressionLevel

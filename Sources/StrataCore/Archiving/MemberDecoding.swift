@@ -20,7 +20,7 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
 
   private let decoder: ArchiveDecoder
   private let work: OrderedWork<Output>
-  /// Not 0 if no members are decoded ahead.
+  /// A flag that workers read: nonzero if no members are decoded ahead.
   private let isInTurn: InTurn
   /// The budget left by the members so far.
   private var budget: WorkBudget

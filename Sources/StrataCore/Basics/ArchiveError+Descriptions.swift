@@ -41,7 +41,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     return text
   }
 
-  /// Returns the text of a cause. Values are left out, which the text of some errors contains.
+  /// Returns the text of a cause without values, which the text of some errors would contain.
   package static func wording(of error: any Error) -> String {
     // The debug text of a DecodingError contains values, so only its kind is used.
     switch error {

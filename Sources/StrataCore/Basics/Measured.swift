@@ -46,7 +46,8 @@ package enum Measured {
     private static func logged<R>(
       _ name: StaticString, _ type: @autoclosure () -> String, _ bytes: (R) -> Int?, _ body: () throws -> R
     ) rethrows -> R {
-      // Created each time: a logger created before the program configures logging would never use that configuration.
+      // A logger is created each time, because one that was created before the program configures logging would ignore
+      // the configuration.
       let logger = Logger(label: "strata")
       guard logger.logLevel <= .debug else { return try body() }
       let start = ContinuousClock.now

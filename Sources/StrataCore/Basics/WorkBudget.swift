@@ -54,8 +54,8 @@ package final class WorkBudget {
     leastWeights = .max
   }
 
-  /// Whether the work since ``begin(fileSize:)`` would have had the same result with another budget, which has just begun and has at most
-  /// as much left as a new one. The other budget would then end up in the state of this one.
+  /// Whether the work since ``begin(fileSize:)`` would have had the same result with `other`, a budget that has just begun and has no
+  /// more left than a new one. If so, `other` would end in the state of this budget.
   func hasResult(of other: WorkBudget) -> Bool {
     (begun.values, begun.bytes, begun.steps) == (other.values, other.bytes, other.steps)
       && min(leastWeights, weightsBeyond) >= begun.weightsBeyond - other.weightsBeyond
@@ -96,7 +96,7 @@ package final class WorkBudget {
 
   var mark: Mark { Mark(values: values, weightsBeyond: weightsBeyond) }
 
-  /// Uncounts the values since a mark, because the archive holds them only once, and counts them as steps.
+  /// Counts the values since a mark as steps instead, because a record that is read again is in the archive only once.
   func countAsSteps(since mark: Mark) throws {
     let count = mark.values &- values
     leastWeights = min(leastWeights, weightsBeyond)

@@ -50,7 +50,7 @@ extension MemberReader {
   /// Returns the stamp of the end directly before an offset, and whether that end records its position; `nil` if there is no
   /// such end.
   ///
-  /// Programs from before links append ends without one.
+  /// Older programs append ends without a link.
   static func tailEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, at size: Int
   ) throws -> (stamp: Stamp, isProven: Bool)? {
@@ -92,8 +92,8 @@ extension MemberReader {
     }
   }
 
-  /// Returns the last end before an offset, and the offset after it. This is the last end that records its position, or a
-  /// later one reached from it, or from the beginning, through members without positions.
+  /// Returns the last end before an offset, and the offset after it. The search starts at the last end that records its position, or
+  /// else at the beginning of the file, and follows members without positions to a later end.
   private static func lastEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, before size: Int
   ) throws -> (stamp: Stamp, offset: Int)? {

@@ -48,7 +48,7 @@ struct ReadingCounts {
     if shape.keys.count > largestCount { largestCount = shape.keys.count }
   }
 
-  /// Counts a record that refers to its definition, with which the number of fields was counted.
+  /// Counts a record that refers to its definition. The number of its fields was counted with the definition.
   @inline(__always)
   mutating func addRecord(_ count: Int, keyBytes: Int) {
     values &+= count &+ 1

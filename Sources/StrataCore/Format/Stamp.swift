@@ -38,7 +38,8 @@ public struct Stamp: Sendable, Hashable {
   public package(set) var plainSize: UInt64
   /// The number of models in the body. In an ``Kind/end`` stamp, the number in the whole stream.
   public package(set) var count: UInt64
-  /// The versions of models inside that older programs may read. They are in a subfield of their own (``StampFloors``).
+  /// For each model inside, the oldest versions that may read it and write it. They are in a separate subfield
+  /// (``StampFloors``).
   package var floors = StampFloors()
 
   package init(

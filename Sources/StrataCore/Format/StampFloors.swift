@@ -1,8 +1,8 @@
-/// The versions of models in an archive that programs with older versions may read.
+/// For each model in an archive, the oldest versions that may read it and write it again: its floors.
 ///
-/// They are in the subfield `Sf` of a gzip header, which the header of an archive without floors does not have. Each entry has the length of
+/// They are in the subfield `Sf` of a gzip header, which is absent if there are no floors. Each entry has the length of
 /// the type name (2 bytes), the name in UTF-8, the version, the oldest reader and the oldest writer (8 bytes each, little-endian). Programs that
-/// do not know the subfield skip it, and refuse the newer version.
+/// do not know the subfield skip it, and reject the newer version.
 package struct StampFloors: Sendable, Hashable {
   struct Entry: Sendable, Hashable {
     let typeName: String
@@ -20,7 +20,7 @@ package struct StampFloors: Sendable, Hashable {
 
   package var isEmpty: Bool { entries.isEmpty }
 
-  /// Adds the floors of a shape, if it has some. Beyond the limit they are left out: older programs then refuse the archive.
+  /// Adds the floors of a shape, if it has any. Beyond the limit they are left out, and older programs reject the archive.
   mutating func add(_ shape: RecordShape) {
     guard let floors = shape.floors, let version = shape.modelVersion else { return }
     add(Entry(typeName: shape.typeName, version: version, floors: floors))

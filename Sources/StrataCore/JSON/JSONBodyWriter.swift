@@ -121,7 +121,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
     output.close(isObject: false, isEmpty: count == 0)
   }
 
-  /// - Parameter start: where the record begins, whose head was passed.
+  /// - Parameter start: the offset of the record. Its head was already read.
   private mutating func record(_ layout: JSONLayout, at start: Int) throws {
     if let problem = layout.problem { throw problem }
     guard layout.isPlain, writesNulls else {

@@ -7,7 +7,7 @@ struct JSONKeys: Sendable {
     let path: [ValuePath.Component]
     let keyStart: Int
     let keyLength: Int
-    /// The table of the object below, or -1 if no fields are below.
+    /// The index of the table for the object under the key; -1 if no path continues there.
     var table = -1
     /// The index after all entries below this one.
     var end = 0

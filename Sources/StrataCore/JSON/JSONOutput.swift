@@ -13,7 +13,7 @@ protocol JSONSink: ~Copyable {
   mutating func write(scalar: ArchiveValue) throws(ArchiveError)
 }
 
-/// JSON text as it grows: the only place that writes strings, numbers and dates, indents, sorts keys and counts levels.
+/// JSON text under construction. Only this type writes strings, numbers and dates, indents, sorts keys and counts levels.
 struct JSONOutput: ~Copyable, JSONSink {
   private(set) var buffer: ByteBuffer
   private let isPretty: Bool
@@ -164,7 +164,7 @@ struct JSONOutput: ~Copyable, JSONSink {
     buffer.append(decimal: magnitude)
   }
 
-  /// The fewest digits that read back as the same number, always with a point or an exponent.
+  /// Writes the fewest digits that read back as the same number, always with a point or an exponent.
   mutating func write(_ number: Double) throws(ArchiveError) {
     guard number.isFinite else { throw Self.notFinite() }
     // From 2^53 on and below 10^-4, the description has an exponent.
@@ -174,7 +174,7 @@ struct JSONOutput: ~Copyable, JSONSink {
     if digits.power >= 0 { buffer.append(".0" as StaticString) }
   }
 
-  /// The digits of `description`.
+  /// Writes the digits of `description`.
   mutating func write(_ number: Decimal) throws(ArchiveError) {
     guard let parts = DecimalParts(number) else { throw Self.notFinite() }
     if parts.isNegative { buffer.append(UInt8(ascii: "-")) }

@@ -56,7 +56,7 @@ extension JSONValueWriter {
   /// The part of a container that no field reads, and the index of its leaf.
   private typealias Rest = (value: ArchiveValue, leaf: Int)
 
-  /// The members with something to write. Containers are at the position of their first value.
+  /// The members that have a value. Containers are at the position of their first value.
   ///
   /// - Parameter restAt: returns the part of the value at a node that no field reads.
   private func members(
@@ -105,7 +105,7 @@ extension JSONValueWriter {
     return elements
   }
 
-  /// The members of a rest that have no node.
+  /// The members that no field reads and that have no node.
   private static func members(
     of rest: Rest, besides nodes: [JSONPathTree], _ layout: JSONLayout
   ) throws -> [JSONFrame.Member] {

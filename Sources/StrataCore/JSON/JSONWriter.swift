@@ -19,7 +19,7 @@ public struct JSONWriter: Sendable {
   public var isPretty: Bool
   /// Whether the keys of objects and records are sorted by their UTF-8 bytes. Otherwise they keep their order.
   public var sortsKeys: Bool
-  /// Only ``ArchiveLimits/depth``, the levels of arrays and objects in the text, and ``ArchiveLimits/outputSize`` apply.
+  /// The limits on the text: ``ArchiveLimits/depth`` of arrays and objects, and ``ArchiveLimits/outputSize``. Other limits are ignored.
   public var limits = ArchiveLimits()
 
   /// A writer with the default limits.

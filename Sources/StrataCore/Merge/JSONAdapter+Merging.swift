@@ -50,7 +50,8 @@ extension JSONAdapter where Root: VersionedModel {
   ///   - root: the model, which is unchanged if an error is thrown.
   ///   - base: the server's state that the local edits started from; by default the base that the model remembers.
   ///   - options: the options of this merge.
-  /// - Throws: as `merge(_:base:options:)`, and `mergeFailed` for a patch, which the adapter does not read.
+  /// - Throws: the same errors as `merge(_:base:options:)`, and `mergeFailed` for a patch, which the adapter does not
+  ///   read.
   @discardableResult
   public func merge(
     _ source: MergeSource, into root: inout Root, base: Root? = nil, options: MergeOptions = MergeOptions()

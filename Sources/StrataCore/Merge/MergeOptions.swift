@@ -41,8 +41,8 @@ public struct MergeOptions: Sendable {
     self.validates = validates
   }
 
-  /// - Throws: ``ArchiveError`` with the code `invalidSchema` for a policy whose path has an index. An element has another
-  ///   index on each side.
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` for a policy whose path has an index, because an element can
+  ///   have different indices on the sides.
   func check() throws {
     for (path, _) in policies {
       for case .index(let index) in path.components {

@@ -56,11 +56,11 @@ struct MergeSnapshot {
 }
 
 extension DecodingContext {
-  /// For models that a merge creates on the way to its result. None of their code runs.
+  /// The context for intermediate models of a merge, whose own code does not run.
   static var unfinishedMerge: DecodingContext {
     DecodingContext(source: .merge, includesExcluded: true, finishing: .never)
   }
 
-  /// For reading archives and records in a merge.
+  /// The context for archives and records in a merge.
   static var mergedArchive: DecodingContext { DecodingContext(includesExcluded: true, finishing: .never) }
 }

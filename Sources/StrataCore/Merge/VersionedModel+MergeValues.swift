@@ -35,7 +35,8 @@ extension VersionedModel {
 
   /// Merges a JSON document. Only the keys that it contains are changed, at every depth. An explicit null is a value.
   ///
-  /// - Throws: as ``MergeSource`` documents for JSON, and as `mergeValues(from:)`. All objects are then unchanged.
+  /// - Throws: the errors that ``MergeSource`` documents for JSON, and those of `mergeValues(from:)`. All objects are
+  ///   then unchanged.
   @discardableResult
   public mutating func mergeValues(
     fromJSON json: Data, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
@@ -57,8 +58,8 @@ extension VersionedModel {
   ///   - base: the server's state that the local edits started from; by default the base that the model remembers.
   ///   - options: the options of this merge.
   /// - Returns: a report of the changes.
-  /// - Throws: as `mergeValues(from:)`, and as ``MergeSource`` documents for each form; `mergeFailed` if there are
-  ///   conflicts and the options make them errors.
+  /// - Throws: the errors of `mergeValues(from:)`, and those that ``MergeSource`` documents for each form; `mergeFailed`
+  ///   if there are conflicts and the options make them errors.
   @discardableResult
   public mutating func merge(
     _ source: MergeSource, base: Self? = nil, options: MergeOptions = MergeOptions()
@@ -75,7 +76,7 @@ extension VersionedModel {
   /// can still refuse the merge.
   ///
   /// - Parameters: as for `merge(_:base:options:)`.
-  /// - Throws: as `merge(_:base:options:)`, except for those hooks and rules.
+  /// - Throws: the same errors as `merge(_:base:options:)`, except for those hooks and rules.
   public func mergePreview(
     _ source: MergeSource, base: Self? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {

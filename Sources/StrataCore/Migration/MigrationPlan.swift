@@ -38,7 +38,7 @@ public struct MigrationPlan: Sendable {
   public init(_ steps: MigrationStep...) { self.init(steps) }
 
   /// Creates a chain from these steps, in any order.
-  // Disfavored, so that the compiler reports a mistake within a step instead of a failed conversion to an array.
+  // This initializer is disfavored, so that the compiler reports a mistake within a step instead of a failed conversion to an array.
   @_disfavoredOverload
   public init(_ steps: [MigrationStep]) { self.steps = steps.sorted { $0.fromVersion < $1.fromVersion } }
 

@@ -255,7 +255,7 @@ extension VersionedModel {
     if schema.isObject, !schema.isNamed(record.typeName),
       let subclass = subclass(named: record.typeName, in: context)
     {
-      // Called on `subclass`, because calls on `Self.Type` would run this class's implementations.
+      // `make` is called on `subclass`, because calls on `Self.Type` would run this class's implementations.
       let object = try subclass.make(from: record, in: context, isObjectFrame: isObjectFrame)
       if let object = object as? Self { return object }
     }

@@ -57,7 +57,7 @@ extension ReversibleTransformer where Input == String, Output: Sendable {
 }
 
 extension Transformer where Input == any Sendable {
-  /// Passes values of a type and rejects all others, without conversion.
+  /// Accepts values of a type unchanged, and rejects all others.
   public static func validating(_ type: Output.Type = Output.self) -> Self {
     Self { input in
       guard let output = input as? Output, Swift.type(of: input) == Output.self || Output.self is AnyClass else {

@@ -61,7 +61,7 @@ public struct Transformer<Input, Output>: Sendable {
 
   /// Applies another transformer to the output of this one.
   public func then<Next>(_ next: Transformer<Output, Next>) -> Transformer<Input, Next> {
-    // The input of the next transformer is finished. Only the final output is created again.
+    // Hooks and rules run on the input of the next transformer. Only the final output is created again.
     next.lifted { next, input in try next.transform(transform(input)) }
   }
 

@@ -72,7 +72,7 @@ extension ArchiveValue {
       waiting.append((left, right))
       return true
     }
-    // Not `zip`, because its pairs take most of the time of a comparison in builds without optimization.
+    // `zip` is not used, because its pairs take most of the time of a comparison in builds without optimization.
     func mayBeEqualInside(_ left: [ArchiveValue], _ right: [ArchiveValue]) -> Bool {
       var place = 0
       while place < left.count, place < right.count {

@@ -38,7 +38,7 @@ public enum ArchiveValue: Sendable {
   indirect case uuid(UUID)
   /// Elements in their order.
   case array([ArchiveValue])
-  /// Elements without an order of their own, stored in the order of their encoded bytes.
+  /// Elements without an order, stored in the order of their encoded bytes.
   case set([ArchiveValue])
   /// Named values without a type, as in a JSON object.
   case object(ArchiveObject)

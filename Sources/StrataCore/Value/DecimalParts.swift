@@ -26,7 +26,7 @@ package struct DecimalParts {
     self.exponent = exponent
   }
 
-  /// The decimal, or `nil` where Foundation's mantissa of 128 bits and exponents from -128 to 127 do not hold it.
+  /// The decimal; `nil` if it exceeds Foundation's mantissa of 128 bits or its exponents from -128 to 127.
   package var decimal: Decimal? {
     guard mantissa != .zero else { return 0 }
     guard exponent >= -200, exponent <= 200 else { return nil }
@@ -36,8 +36,8 @@ package struct DecimalParts {
     return DecimalMemory.isKnown ? DecimalMemory(parts).decimal : parts.decimalOfText
   }
 
-  /// Mantissa and exponent with the zeros at the end that bring the exponent into a byte, as far as that can be: 1e128 is
-  /// 10e127.
+  /// The mantissa and the exponent, with zeros appended to the mantissa until the exponent fits into a byte, if possible: 1e128
+  /// becomes 10e127.
   package var withinRange: (mantissa: WideInteger.Magnitude, exponent: Int) {
     var (mantissa, exponent) = (mantissa, exponent)
     while exponent > 127, let larger = mantissa.multiplied(by: 10) { (mantissa, exponent) = (larger, exponent - 1) }
@@ -54,7 +54,7 @@ package struct DecimalParts {
     guard mantissa != .zero else { return DecimalParts(isNegative: false, mantissa: .zero, exponent: 0) }
     guard mantissa.low & 1 == 0, mantissa.quotientAndRemainder(dividingBy: 10).remainder == 0 else { return self }
     var (mantissa, exponent) = (mantissa, exponent)
-    // 2 divides a number as often as 10 does, or more often.
+    // A number that 10^n divides is also divisible by 2^n, which is tested faster.
     for (zeros, power) in Self.powers where mantissa.trailingZeroBitCount >= zeros {
       let (quotient, remainder) = mantissa.quotientAndRemainder(dividingBy: power)
       if remainder == 0 { (mantissa, exponent) = (quotient, exponent + zeros) }
@@ -68,11 +68,11 @@ package struct DecimalParts {
   }
 }
 
-/// The memory of a decimal, which holds the mantissa as an integer. Foundation offers no other access to it than text,
+/// The memory of a decimal, which holds the mantissa as an integer. Foundation offers access to it only as text,
 /// which takes microseconds and up to 167 digits.
 ///
-/// The layout is that of `NSDecimal` in Apple's Foundation, and of `Decimal.Storage` in swift-foundation. Their second
-/// bytes differ.
+/// The memory is laid out like `NSDecimal` in Apple's Foundation and like `Decimal.Storage` in swift-foundation. Their
+/// second bytes differ.
 private struct DecimalMemory {
   let exponent: Int8
   private let flags: UInt8
@@ -85,7 +85,7 @@ private struct DecimalMemory {
     private static let (lengthShift, negative, compact) = (UInt8(4), UInt8(0x08), UInt8(0x04))
   #endif
 
-  /// Whether decimals have this layout. Where they have another, they are taken apart and made with text.
+  /// Whether decimals have this layout. If not, they are converted through text.
   static let isKnown: Bool = {
     guard MemoryLayout<Decimal>.size == MemoryLayout<Self>.size else { return false }
     let samples: [(Bool, UInt64, UInt64, Int)] = [
@@ -106,7 +106,7 @@ private struct DecimalMemory {
 
   init(_ decimal: Decimal) { self = unsafeBitCast(decimal, to: Self.self) }
 
-  /// - Parameter parts: a mantissa that ends in zeros only where the exponent is 127, as Foundation's compact form has it.
+  /// - Parameter parts: a mantissa that ends in zeros only if the exponent is 127, as in Foundation's compact form.
   init(_ parts: DecimalParts) {
     let mantissa = parts.mantissa
     let length = UInt8(8 - mantissa.leadingZeroBitCount / 16)
@@ -121,9 +121,9 @@ private struct DecimalMemory {
   var decimal: Decimal { unsafeBitCast(self, to: Decimal.self) }
   var isNegative: Bool { flags & Self.negative != 0 }
 
-  /// The digits that count: those after the length may be anything.
+  /// The mantissa, from the digits within the length. Digits after it are undefined.
   var mantissa: WideInteger.Magnitude {
-    // Of 64 bits those in the lowest `count` digits of 16 bits.
+    // Returns the lowest `count` 16-bit digits of 64 bits.
     func first(_ count: Int, _ high: UInt32, _ low: UInt32) -> UInt64 {
       let bits = UInt64(high) << 32 | UInt64(low)
       return count >= 4 ? bits : bits & (1 << UInt64(16 * max(count, 0)) - 1)
@@ -133,7 +133,7 @@ private struct DecimalMemory {
   }
 }
 
-// The same by text, for a Foundation whose decimals have another layout.
+// The same conversions through text, for a Foundation whose decimals have another layout.
 extension DecimalParts {
   /// The description has every digit and neither an exponent nor a locale, so nothing is rounded.
   fileprivate init?(textOf decimal: Decimal) {
@@ -152,7 +152,7 @@ extension DecimalParts {
     guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), value.isFinite,
       let back = DecimalParts(textOf: value)
     else { return nil }
-    // Foundation rounds a number with too many digits, which must not pass as the value.
+    // Foundation rounds a number with too many digits. The rounded number is rejected.
     let (left, right) = (back.normalized, normalized)
     return left.isNegative == right.isNegative && left.mantissa == right.mantissa && left.exponent == right.exponent
       ? value : nil

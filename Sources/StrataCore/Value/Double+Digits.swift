@@ -1,8 +1,8 @@
-// Doubles from decimal digits and back with integers, where powers of five fit 64 bits. The standard library covers other
-// numbers, through text, with the same results.
+// Converts decimal digits to doubles and back with integer arithmetic, if the powers of five fit into 64 bits. The standard
+// library converts the other numbers through text, with the same results.
 
 extension Double {
-  /// The double nearest to ±significand × 10^power, or the even one of two; `nil` if that takes a power of ten beyond ±27.
+  /// The double nearest to ±significand × 10^power, or the even one of two equally near; `nil` for powers of ten beyond ±27.
   init?(isNegative: Bool, significand: UInt64, power: Int) {
     let magnitude: Double
     if significand <= 1 << 53, power.magnitude <= 22 {

@@ -74,7 +74,7 @@ package enum ISO8601 {
   /// Appends a date in the format of ``string(from:)``. Returns `false` outside the years 0 to 9999.
   static func append(_ date: Date, to output: inout ByteBuffer) -> Bool {
     let interval = date.timeIntervalSinceReferenceDate
-    // Also rejects NaN, so that the conversion to `Int` below is safe.
+    // This also rejects NaN, so that the conversion to `Int` below is safe.
     guard interval.magnitude < 1e12 else { return false }
     var seconds = Int(interval.rounded(.down))
     var places = 0

@@ -45,7 +45,7 @@ struct KeyPairs {
 }
 
 extension ModelRecord {
-  /// Returns the record with other fields: some of its own in their order, followed by others.
+  /// Returns the record with other fields: some of the existing ones in their order, followed by new ones.
   ///
   /// - Complexity: linear in the number of fields.
   func with(_ fields: [ArchiveObject.Entry]) -> ModelRecord {

@@ -14,7 +14,7 @@ struct ValueSharing {
   private static let deepest = 2048
 
   private var depth = 0
-  /// The objects that references refer to. The sizes below are those already computed.
+  /// The objects that references refer to. The next properties cache the sizes computed so far.
   private var objects: [ArchiveValue] = []
   private var objectSizes: [Int: Int] = [:]
   private var sizes: [StorageIdentity: Int] = [:]

@@ -1,4 +1,4 @@
-/// The oldest versions of a model that may read, and change, what a newer version wrote.
+/// The oldest versions of a model that may read, and write again, the records of a newer version.
 package struct VersionFloors: Sendable, Hashable {
   /// The oldest version that may read it.
   package let reader: Int

@@ -84,7 +84,7 @@ extension ArchiveDecoder {
       for number in found { uses[number] += 1 }
       return found
     }
-    // Each object after the objects that it refers to, as far as cycles allow.
+    // An object follows the objects that it refers to, as far as cycles allow.
     let order = Postorder.numbers(from: references(in: graph.root)) { references(in: graph.objects[$0]) }
     var indices = [Int](repeating: -1, count: numbers.count)
     for (index, number) in order.enumerated() { indices[number] = index }
@@ -95,7 +95,7 @@ extension ArchiveDecoder {
     func located<R>(_ number: Int, _ body: () throws -> R) throws -> R {
       do { return try body() } catch { throw graph.located(error, at: number) }
     }
-    // Before any model is created.
+    // This is checked before any model is created.
     for number in numbers where indices[number] >= 0 {
       if case .record(let record) = graph.objects[number] { try located(number) { try models.refuseNewer(record) } }
     }

@@ -67,7 +67,7 @@ public struct KeyedArchive: Sendable {
   ///   - data: the property list.
   ///   - limits: the limits on the archive, including the archives nested in it.
   ///   - opensNested: whether data that is a keyed archive itself is decoded.
-  /// - Throws: as ``PropertyListReader/read(_:)`` and `init(_:limits:opensNested:)` with a property list.
+  /// - Throws: the same errors as ``PropertyListReader/read(_:)`` and `init(_:limits:opensNested:)` with a property list.
   public init(_ data: Data, limits: ArchiveLimits = ArchiveLimits(), opensNested: Bool = false) throws {
     var reader = PropertyListReader()
     reader.limits = limits
@@ -107,7 +107,7 @@ public struct KeyedArchive: Sendable {
   /// Opens an archive for inspection. A malformed object is a record of its encoded fields, a reference without a
   /// target refers to null, and ``oddities`` has the errors.
   ///
-  /// - Throws: as `init(_:limits:opensNested:)` if the whole is not a keyed archive, and for limits.
+  /// - Throws: the same errors as `init(_:limits:opensNested:)` if the data is not a keyed archive or exceeds a limit.
   package init(inspecting propertyList: PropertyList, limits: ArchiveLimits) throws {
     let data = try Self.bytes(of: propertyList)
     try self.init(BinaryPropertyList(data.bytes, limits: .ofChecked), limits, false, isLenient: true)
@@ -180,7 +180,7 @@ public struct KeyedArchive: Sendable {
 
   /// The archive as a property list, before ``data(_:)`` converts it to bytes.
   ///
-  /// - Throws: as ``data(_:)``.
+  /// - Throws: the same errors as ``data(_:)``.
   public func propertyList(_ options: KeyedWriting = KeyedWriting()) throws -> PropertyList {
     if rootIndex == nil, graph.root.objectValue == nil {
       throw ArchiveError(

@@ -54,7 +54,7 @@ struct KeyedNesting {
   /// - Parameter dataSize: the number of bytes of data in the outermost archive.
   init(dataSize: Int) { rest = Self.levelLimit * dataSize }
 
-  /// The property list in data, in the binary format; `nil` if the data is not one.
+  /// Returns the property list that data contains in the binary format; `nil` if the data is not a property list.
   ///
   /// - Throws: `ArchiveError` if the property list is damaged or exceeds a limit.
   mutating func binary(_ data: Data, _ limits: ArchiveLimits) throws -> (data: Data, limits: ArchiveLimits)? {

@@ -18,7 +18,7 @@ extension KeyedReader {
 
   /// Adds a null object to the graph, for a reference without a target.
   ///
-  /// - Throws: as `note(_:of:)`.
+  /// - Throws: the same errors as `note(_:of:)`.
   mutating func addNothing(because error: any Error, to frame: inout Frame) throws {
     let error = try oddity(error)
     let number = contents.objects.count

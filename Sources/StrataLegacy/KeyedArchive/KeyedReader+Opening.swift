@@ -116,7 +116,8 @@ extension KeyedReader {
     }
   }
 
-  /// The layout of a dictionary, and the entry of its class. The indices of its keys follow those of open frames.
+  /// Returns the layout of a dictionary, and the entry of its class. Appends the indices of its keys to those of open
+  /// frames.
   private mutating func layout(_ start: Int, _ count: Int) throws -> (KeyedLayout, classEntry: Int) {
     let first = indexCount
     if indices.count < first + count { indices += repeatElement(0, count: indices.count + count) }

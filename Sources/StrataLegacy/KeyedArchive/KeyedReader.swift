@@ -254,7 +254,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     guard mark.made >= 0 else { return Made(value: .reference(number(for: identity))) }
     let made = made[Int(mark.made)]
     guard depth + made.height <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
-    // A value with nothing inside multiplies nothing.
+    // Repeating a value that contains no values costs nothing.
     try budget.spend(values: made.size - 1)
     try spend(made.bytes)
     return made

@@ -11,7 +11,7 @@ public protocol LegacyModel: VersionedModel {
   /// The names of the classes whose objects become this model: `GHIssue` for an Objective-C class, or `App.Issue` for a
   /// Swift class, whichever of its two spellings an archive has.
   ///
-  /// A subclass without names of its own inherits these, but objects with these names still become the superclass.
+  /// A subclass that declares no names inherits these, but objects with these names still become the superclass.
   static var legacyNames: [String] { get }
 
   /// Converts an object that Mantle wrote before version 0.4: one dictionary in the shape of its JSON, under the key

@@ -38,7 +38,7 @@ actor BearerToken {
     if let running = running[rejected.token], let place = running.reserve() {
       return try await running.value(at: place)
     }
-    // Not cancelled with the last waiting caller, because a refresh token can often be used only once.
+    // The renewal is not cancelled with the last waiting caller, because a refresh token can often be used only once.
     let renewal = SharedTask<String>(isCancelledWithTheLast: false)
     guard let place = renewal.reserve() else { throw CancellationError() }
     running[rejected.token] = renewal

@@ -52,7 +52,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
     #if canImport(FoundationNetworking)
-      // Called after the whole answer. Without a credential, the default handling never ends the task.
+      // This is called after the whole answer. Without a credential, the default handling never ends the task.
       exchange(of: task)?.complete(nil)
       // The handler blocks on the session's queue, which makes this call.
       worker.async { completionHandler(.cancelAuthenticationChallenge, nil) }

@@ -41,7 +41,7 @@ public final class URLSessionTransport: HTTPTransport {
       return !isInvalid
     }
     guard isFirst else { return }
-    // Before the session is invalidated, because the delegate may not hear of its tasks after that.
+    // The exchanges fail before the session is invalidated, because the delegate may get no callbacks after that.
     delegate.failAll(Self.invalidated)
     delegate.worker.async { [session] in session.invalidateAndCancel() }
   }

@@ -7,11 +7,11 @@
 public struct EntityEndpoints: Sendable, Hashable {
   /// The path of `GET` for one record. It can name `{id}` only.
   public var record: String?
-  /// The path of `POST`. Its properties have the sent values.
+  /// The path of `POST`. Properties in the path are replaced by the sent values.
   public var create: String?
-  /// The path of `PATCH` and `PUT`. Its properties have the server's values.
+  /// The path of `PATCH` and `PUT`. Properties in the path are replaced by the server's values.
   public var update: String?
-  /// The path of `DELETE`. Its properties have the server's values.
+  /// The path of `DELETE`. Properties in the path are replaced by the server's values.
   public var delete: String?
 
   /// Creates paths relative to the base URL. A path that is `nil` is derived from the list's path.

@@ -37,7 +37,7 @@ public struct EntityMapper: Sendable {
     /// `If-Match` if a strong ETag of the record is known, `If-Unmodified-Since` if its time is known. Otherwise the
     /// record is fetched and merged first.
     case fetchFirst
-    /// As `fetchFirst`, but the record is not fetched: without a known validator, the change is sent without a
+    /// Like `fetchFirst`, but the record is not fetched: without a known validator, the change is sent without a
     /// condition.
     case whenKnown
     /// No condition.

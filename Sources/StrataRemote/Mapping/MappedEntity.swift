@@ -22,7 +22,7 @@ struct MappedEntity: Sendable {
     let isSent: Bool
     /// The number of the entity whose key the column holds; `nil` for any other column.
     let target: Int?
-    /// The JSON path of a relation, where it is an id or a nested object; `nil` for an attribute.
+    /// The JSON path of a relation, at which JSON has an id or a nested object; `nil` for an attribute.
     let referencePath: ValuePath?
   }
 

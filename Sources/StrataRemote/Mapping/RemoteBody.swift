@@ -13,7 +13,7 @@ struct RemoteBody: Sendable {
   /// one record.
   ///
   /// An object that has an id is the record itself if the model reads the key (`tasks`, `task`), or if one record was
-  /// requested and the object has other fields of the model. An envelope may have an id of its own.
+  /// requested and the object has other fields of the model. An envelope may have its own id.
   ///
   /// - Parameter isOne: whether one record was requested.
   /// - Throws: ``RemoteError`` with the code `invalidBody` if it is empty, not JSON, or neither a list nor an object.

@@ -15,7 +15,7 @@ extension AnswerWriter {
       .sorted(by: { $0.key < $1.key })
     {
       guard let entity = catalog.entity(ofType: type) else { continue }
-      // Looked up even if the id is the primary key, because the column can match another spelling of it.
+      // The id is looked up even if it is the primary key, because the column can match another spelling of it.
       let isNeeded = try changes.has(entity)
       let references = numbers.filter { isReference($0) }
       let asking = isNeeded ? numbers : references

@@ -332,6 +332,6 @@ extension UnsentChange {
 }
 
 extension Duration {
-  /// In seconds.
+  /// The duration in seconds.
   var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

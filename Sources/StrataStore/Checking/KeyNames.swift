@@ -43,7 +43,7 @@ struct KeyNames {
   private mutating func namesOfTable(_ transaction: StoreTransaction) throws -> [Int64: String] {
     if let fromTable { return fromTable }
     var names: [Int64: String] = [:]
-    // From both ends: one direction may reach names that are behind a damaged page in the other.
+    // The table is read from both ends: one direction may reach names that are behind a damaged page in the other.
     for order in ["ASC", "DESC"] {
       do {
         let rows = try StatementRow.fetchCursor(

@@ -223,7 +223,7 @@ struct StoreSalvage {
 
   private mutating func takeLabels(_ transaction: StoreTransaction) throws {
     var seen: Set<String> = []
-    // From both ends: one direction may reach labels that are behind a damaged page in the other.
+    // The labels are read from both ends: one direction may reach labels that are behind a damaged page in the other.
     for order in ["ASC", "DESC"] {
       do {
         let rows = try StatementRow.fetchCursor(

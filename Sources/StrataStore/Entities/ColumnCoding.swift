@@ -12,7 +12,7 @@ struct ColumnCoding: Sendable {
     case archive(Any.Type)
     case json(Any.Type)
     case transform(FieldTransform, Kind)
-    /// The value as SQLite has it: an integer, a number, text or bytes.
+    /// The value as SQLite stores it: an integer, a real number, text or bytes.
     case unconverted
   }
 

@@ -36,7 +36,7 @@ package struct EntityBases {
     if !overwrites {
       for (number, node) in nodes.nodes.enumerated() {
         guard let place = node.rowBase?.place, place.row.type == node.type else { continue }
-        // A copy under another key is another object.
+        // A copy with another key is a different object.
         let key = try Self.key(of: node, catalog)
         guard try key == nil || key == Self.key(of: place.row, catalog) else { continue }
         ofNode[number] = place

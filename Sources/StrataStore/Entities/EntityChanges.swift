@@ -238,7 +238,7 @@ struct EntityChanges {
   /// - Returns: whether anything was set.
   private func park(_ parked: inout Set<Int>) throws -> Bool {
     guard waiting.contains(where: { $0.error?.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE }) else { return false }
-    // First the updates that SQLite refused, then those not tried yet because they wait for other rows.
+    // The updates that SQLite refused come first, then those not tried yet because they wait for other rows.
     let updates = waiting.filter { $0.kind == .update && !parked.contains($0.row) }
     for group in [updates.filter { $0.error != nil }, updates.filter { $0.error == nil }] {
       var isDone = false

@@ -287,7 +287,7 @@ struct EntityLinker {
     }
   }
 
-  /// Whether a node has a value of its own for a column.
+  /// Whether a node itself has a value for a column.
   private func says(_ number: Int, _ slot: Int) -> Bool {
     let node = writer.nodes.nodes[number]
     return zip(catalog.types[node.type].attributes, node.values).contains {
@@ -351,7 +351,7 @@ struct EntityLinker {
     }
   }
 
-  /// Appends rows that came into a list by their own reference.
+  /// Appends rows that joined a list through their own reference to its owner.
   private func placeClaimed() throws {
     var coming: [(list: Place, row: Int, referenced: Int, order: Int)] = []
     for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) where listed[place] == nil {

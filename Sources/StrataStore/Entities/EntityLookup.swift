@@ -21,14 +21,14 @@ extension EntityTable {
     }
   }
 
-  /// As ``forEachRow(where:in:collations:order:_:_:)``, without an array for each row.
+  /// Like ``forEachRow(where:in:collations:order:_:_:)``, without an array for each row.
   ///
-  /// - Parameter body: called with the place of the tuple, and a row whose columns from 1 on are those of ``selection``.
+  /// - Parameter body: called with the index of the tuple, and a row whose columns from 1 on are those of ``selection``.
   func forEachStatementRow(
     where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
     _ body: (Int, StatementRow) throws -> Void
   ) throws {
-    // A null is looked for apart: SQLite finds other values faster by equality.
+    // Only nulls are compared by `IS`, because SQLite finds other values faster by `=`.
     let hasNulls = tuples.contains { $0.contains(where: \.isNull) }
     let groups =
       hasNulls
@@ -46,7 +46,7 @@ extension EntityTable {
           CROSS JOIN \(quotedName) AS t ON \(match.joined(separator: " AND "))
           """
         if let order { sql += " ORDER BY v.column1, \(order)" }
-        // One tuple is the text of most queries; those of many would fill the cache.
+        // Most queries have one tuple. The statements for several tuples would fill the cache.
         let statement = try places.count == 1 ? db.cachedStatement(sql: sql) : db.makeStatement(sql: sql)
         try StatementRow.fetchCursor(statement, arguments: arguments).forEach { row in
           try body(places[row.column(0) as Int], row)

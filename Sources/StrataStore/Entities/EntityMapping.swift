@@ -133,7 +133,7 @@ public struct EntityRelation: Sendable {
   public enum Removal: String, Sendable, Hashable, CaseIterable {
     /// Their foreign key is set to null. For ``EntityRelation/through(_:from:to:order:removed:)`` the pair is deleted.
     case nullify
-    /// Their rows are deleted, which applies the `removed` rule of each of their own lists.
+    /// Their rows are deleted, which applies the `removed` rules of the lists of these rows.
     case delete
     /// They stay in the list. A save only adds elements, at the end.
     case keep

@@ -18,7 +18,7 @@ struct EntityMatcher {
   private var pools: [EntityTargets.Place: [Int]] = [:]
   /// The content that a new row was created for, by row and slot.
   private var made: [Int: [Int: DatabaseValue]] = [:]
-  /// Nodes that no longer wait for the rows of other nodes: their keys that depend on them are ignored.
+  /// Nodes that no longer wait for the rows of other nodes. Their keys that depend on such rows are ignored.
   private var impatient = Set<Int>()
   /// The keys of new rows, by row and index of the key.
   private var newKeys: [Int: [Int: [Part]]] = [:]

@@ -52,7 +52,7 @@ public struct EntityMigrator: Sendable {
 
   /// Returns the columns that no mapping uses, by table. The app can drop them after the migration, unless it uses them itself.
   ///
-  /// - Throws: as ``dryRun(_:)``.
+  /// - Throws: the same errors as ``dryRun(_:)``.
   public func unusedColumns(_ db: Database) throws -> [String: [String]] {
     do {
       let tables = try EntityCatalog(types, db, inserts: false).tables
@@ -92,8 +92,8 @@ public struct EntityMigrator: Sendable {
   ///   - count: the number of rows in a batch. A batch of large rows ends after 8 MiB.
   ///   - progress: called after each batch. If it throws, the migration ends with its error.
   /// - Returns: a report of the rows that this call has read.
-  /// - Throws: as ``dryRun(_:)``; for the first row that cannot be migrated, `migrationFailed`, `invalid`, `notReadable`, `missingValue`,
-  ///   `notStorable`, `clash` or `constraint`, and ``EntityError/primaryKey``; `full`. Finished batches are kept.
+  /// - Throws: the same errors as ``dryRun(_:)``; for the first row that cannot be migrated, `migrationFailed`, `invalid`, `notReadable`,
+  ///   `missingValue`, `notStorable`, `clash` or `constraint`, and ``EntityError/primaryKey``; `full`. Finished batches are kept.
   /// - Complexity: linear in the number of rows. Memory holds one batch; of a table without a primary key, all rows are one transaction.
   @discardableResult
   public func migrate(

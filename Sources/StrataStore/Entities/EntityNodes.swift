@@ -17,7 +17,7 @@ package struct EntityNodes: Sendable {
     package private(set) var type: Int
     /// The values of the attributes, in their order; `nil` for an absent value.
     package var values: [ArchiveValue?]
-    /// In the order of the relations of the entity.
+    /// The values of the relations, in the order of the entity.
     package var links: [Link]
     /// The node that first refers to it; `nil` for a root.
     package let parent: Int?
@@ -196,7 +196,7 @@ package struct EntityNodes: Sendable {
       }
       do {
         let part = try parts.part(declared.type, value)
-        // A subclass is an entity of its own.
+        // A subclass is a separate entity.
         let own = try part.type == declared.type ? type : catalog.known(part.type)
         let values = try catalog.types[own].attributes.map { attribute -> ArchiveValue? in
           guard let slot = part.slots[attribute.place] else { return nil }

@@ -12,7 +12,7 @@ final class EntityReader {
   private var integers: [[Int64: Int]]
   private var known: [EntityWriter.PlainKey: Int] = [:]
   private var plans: [Plan?]
-  /// How many nodes have their links.
+  /// The number of nodes whose links were read.
   private var linked = 0
 
   private struct Node {
@@ -23,7 +23,7 @@ final class EntityReader {
     let keys: [DatabaseValue]
     /// All columns, if a type keeps the fetched row in a ``RowBase``.
     let columns: [DatabaseValue]
-    /// In the order of the relations of the entity; `nil` for one that is not read.
+    /// The nodes that each relation refers to, in the order of the entity; `nil` for a relation that is not read.
     var links: [[Int]?] = []
   }
 
@@ -212,7 +212,7 @@ final class EntityReader {
     }
     var numbers = [Int](repeating: 0, count: nodes.count)
     for (place, number) in order.enumerated() { numbers[number] = place }
-    // Each foreign key may lead to the same structure.
+    // Several foreign keys may refer to the same structure.
     let sizes = catalog.types.map { $0.schema.isObject ? 0 : $0.schema.fields.count + 1 }
     var allowance = 0
     for number in order {

@@ -17,8 +17,9 @@ extension EntityStore {
   ///   - model: the object.
   ///   - base: the object as it was fetched.
   ///   - conflicts: how to resolve a value that changed on both sides, if no policy decides.
-  /// - Throws: as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``. Nothing is written on a `conflict`: with `conflicts: .fail`, if
-  ///   the row was deleted or a value changed on both sides; unless it is `.keepLocal`, if a row to delete has changed.
+  /// - Throws: the same errors as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``. Nothing is written on a `conflict`: with
+  ///   `conflicts: .fail`, if the row was deleted or a value changed on both sides; unless it is `.keepLocal`, if a row to delete has
+  ///   changed.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, base: E, conflicts: MergeOptions.ConflictHandling = .fail
@@ -44,7 +45,7 @@ extension EntityStore {
   ///     todo.isDone = true
   ///     todo = try await entities.saved(todo)
   ///
-  /// - Throws: as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)`` and ``fetchAll(_:including:)``.
+  /// - Throws: the same errors as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)`` and ``fetchAll(_:including:)``.
   public func saved<E: Entity>(
     _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
     overwriting: Bool = false

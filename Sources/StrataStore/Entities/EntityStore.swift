@@ -119,7 +119,8 @@ public struct EntityStore: Sendable {
   ///   - adapter: the JSON mapping; the model's own by default.
   ///   - keys: the names of the keys that find the rows of `E`; all keys by default.
   /// - Returns: a report of the written rows.
-  /// - Throws: as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``; `invalidSource` if the source cannot be read as the entity.
+  /// - Throws: the same errors as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``; `invalidSource` if the source cannot be read as
+  ///   the entity.
   @discardableResult
   public func apply<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: ValuePath? = nil, by adapter: JSONAdapter<E>? = nil,
@@ -164,7 +165,7 @@ public struct EntityStore: Sendable {
     _ nodes: EntityNodes, _ type: E.Type, _ keys: [String]? = nil, _ saving: Saving = .init()
   ) async throws -> EntityReport {
     try check(keys, type)
-    // The transaction is that of the save, and goes with it.
+    // This call opens the transaction, so an error rolls it back.
     do { return try await openDatabase().write { [self] db in try written(nodes, keys, saving, db) } } catch {
       throw EntityError.ofDatabase(error)
     }
@@ -268,7 +269,7 @@ public struct EntityStore: Sendable {
   ///
   /// An object referenced from two batches is decoded in each.
   ///
-  /// - Throws: as ``fetchAll(_:including:)``, and the errors of `body`.
+  /// - Throws: the same errors as ``fetchAll(_:including:)``, and the errors of `body`.
   public func forEach<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, batchSize count: Int = 1000,
     in db: Database, _ body: ([E]) throws -> Void

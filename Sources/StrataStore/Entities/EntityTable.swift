@@ -18,7 +18,7 @@ package struct EntityTable: Sendable {
   }
 
   package let name: String
-  /// The name as SQL has it.
+  /// The name, quoted for SQL.
   let quotedName: String
   package private(set) var columns: [Column] = []
   /// The slots of the primary key, or the slot of the hidden `rowid` if the table has none.
@@ -141,7 +141,7 @@ package struct EntityTable: Sendable {
   /// The values of a row whose first columns are those of ``selection``.
   package func values(_ row: Row) -> [DatabaseValue] { columns.indices.map { row[$0] as DatabaseValue } }
 
-  /// The values of a row whose columns are those of ``selection``, from a place on.
+  /// The values of a row whose columns are those of ``selection``, from an index on.
   func values(_ row: StatementRow, from start: Int) -> [DatabaseValue] {
     columns.indices.map { row.value(start + $0) }
   }

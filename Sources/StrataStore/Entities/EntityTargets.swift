@@ -22,13 +22,13 @@ final class EntityTargets {
 
   func relation(_ place: Place) -> EntityType.Relation { catalog.types[place.type].relations[place.relation] }
 
-  /// The rows of a loaded place, in their order.
+  /// The rows that a loaded relation refers to, in their order.
   func rows(of place: Place) -> [Int] { known[place] ?? [] }
 
-  /// The pairs of a loaded place, one for each row, in the same order.
+  /// The rows of the table of pairs of a loaded relation, one for each row that it refers to, in the same order.
   func pairs(of place: Place) -> [Int] { knownPairs[place] ?? [] }
 
-  /// Reads the rows of places that are not loaded yet: one query per relation.
+  /// Loads the given relations of rows, unless they are loaded already: one query for each relation of an entity.
   func load(_ places: [Place]) throws {
     var groups: [[Int]: [Place]] = [:]
     for place in places where known[place] == nil {

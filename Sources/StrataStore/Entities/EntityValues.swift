@@ -17,7 +17,7 @@ public struct EntityValues<E: Entity>: AsyncSequence {
 
     /// The next value.
     ///
-    /// - Throws: as ``EntityStore/fetchAll(_:including:)``. The sequence has then ended.
+    /// - Throws: the same errors as ``EntityStore/fetchAll(_:including:)``. The sequence has then ended.
     public mutating func next() async throws -> [E]? {
       // `next(isolation:)` needs no `nonisolated(unsafe)`, but requires macOS 15 and iOS 18. One task at a time can call this
       // mutating function.

@@ -149,7 +149,7 @@ package final class EntityWriter {
     return EntityError.of(error, .invalid, "the values cannot be merged", entity: name, path: path)
   }
 
-  /// Drops nodes that only relations refer to whose existing value is kept.
+  /// Drops nodes that are referenced only by relations that keep their existing value.
   private func dropUnlinked() {
     let all = nodes.nodes
     guard nodes.merges, catalog.types.contains(where: { $0.relations.contains(where: \.keepsLocal) }) else { return }
@@ -191,7 +191,7 @@ package final class EntityWriter {
     var said = zip(type.attributes, node.values).compactMap { attribute, value in
       attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
     }
-    // Needed only if several nodes have the same row.
+    // This is needed only if several nodes have the same row.
     defer { if !isFirst { for (attribute, _) in said { rows[row].said.insert(attribute.slot) } } }
     if rows[row].isNew {
       // Columns that no earlier node has set take the incoming value.

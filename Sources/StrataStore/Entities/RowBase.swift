@@ -59,7 +59,7 @@ extension RowBase {
 
     func move(to place: FetchedRows.Place) { state.withLock { $0.place = place } }
 
-    /// The number that represents the box in a model's fields, while a merge or a copy takes the model apart.
+    /// The number that represents the box in a model's fields, while a merge or a copy decomposes the model.
     var token: Int64 {
       state.withLock { state in
         if let token = state.token { return token }
@@ -95,7 +95,7 @@ extension RowBase: Archivable {
       return RowBase(Box(.init(rows: rows, number: Int(number))))
     }
     guard context.includesExcluded, let box = box(of: value) else { return RowBase() }
-    // The copy of an object is saved by itself, so it has a base of its own.
+    // The copy of an object is saved by itself, so it has a separate base.
     return context.source == .update || context.source == .dictionary ? RowBase(Box(box.place)) : RowBase(box)
   }
 }

@@ -33,7 +33,7 @@ struct RowUpgrader {
   ///   - unused: the columns that no mapping names.
   ///   - part: the versions of the rows.
   ///   - former: the columns that the app names, by keys of the old version.
-  /// - Throws: ``EntityError`` with the code `invalidMapping` if it is not known which column has the value of a key.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if the column with the value of a key cannot be determined.
   init(
     _ type: EntityType, _ table: inout EntityTable, unused: [EntityTable.Column], _ part: EntityVersions.Part,
     _ former: [String: FormerColumn], _ db: Database
@@ -189,7 +189,7 @@ struct RowUpgrader {
       throw EntityError(
         .missingValue, "the row has no value for the property; set one in a step, or give the property a default")
     }
-    // The value of a foreign key has no type.
+    // The value of a foreign key is not converted.
     if type.mapping.relations[field.key] == nil {
       do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
         as ArchiveError where field.acceptsUnknownCase(error)

@@ -34,10 +34,10 @@ public struct StoreStatus: Sendable {
   public let fileSize: Int
   /// The free bytes in the file, which later saves reuse.
   public let freeBytes: Int
-  /// The size in bytes of the journal (WAL); `nil` if the store has no file of its own.
+  /// The size in bytes of the journal (WAL); `nil` if the store has no separate file.
   public let journalSize: Int?
   /// The identifiers of the processes that currently read from the journal, possibly including this one. They prevent it
-  /// from being shortened. `nil` if the store has no file of its own, or the system does not provide them.
+  /// from being shortened. `nil` if the store has no separate file, or the system does not provide them.
   public let journalReaders: [Int]?
 
   /// The number of revisions, without deletions.
@@ -76,7 +76,7 @@ extension SnapshotStore {
 
 extension StoreStatus {
   init(of store: SnapshotStore) throws {
-    // Before this call itself reads from the journal.
+    // The readers are listed before this call itself reads from the journal.
     let size = store.journal?.size, readers = store.journal?.readers
     self = try store.read { transaction in
       let db = transaction.db

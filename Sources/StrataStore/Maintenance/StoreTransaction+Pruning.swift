@@ -48,8 +48,8 @@ extension StoreTransaction {
     return outline.last?.seq
   }
 
-  /// Removes revisions of a key, given in descending order, so that a delta is removed before its base. Deltas of them that were
-  /// saved since ``keep(_:without:after:_:limit:bytes:)`` are stored whole.
+  /// Removes revisions of a key, given in descending order, so that a delta is removed before its base. Deltas that were saved
+  /// since ``keep(_:without:after:_:limit:bytes:)`` are stored whole if their base is removed.
   ///
   /// - Returns: the approximate number of bytes removed.
   func remove(_ leaving: [Int64]) throws -> Int {
@@ -74,12 +74,12 @@ extension StoreTransaction {
       definitions.append(row.definition)
     }
     for blob in unused.sorted() { try removeUnused(blob) }
-    // Counted last, because counts are not rolled back if an earlier step fails.
+    // The counts are changed last, because they are not rolled back if an earlier step fails.
     for definition in definitions { count(definition, revisions: -1, heads: 0) }
     return bytes
   }
 
-  /// The identifiers of the deltas of a revision. There may be many: where saves and deletions alternate, a sixteenth of the history
+  /// The identifiers of the deltas of a revision. There may be many: if saves and deletions alternate, a sixteenth of the history
   /// are deltas of the first revision.
   func deltas(of id: Int64) throws -> [Int64] {
     try Int64.fetchAll(statement("SELECT id FROM \(tables.revisions) WHERE base = ?"), arguments: [id])

@@ -6,13 +6,13 @@ internal import StrataCore
 struct StoredRow {
   /// The form in which the content of a revision is stored.
   enum Form: Int {
-    /// In the row, unchanged.
+    /// The content is in the row, unchanged.
     case whole = 0
-    /// As a blob, which other rows may share.
+    /// The content is in a blob, which other rows may share.
     case blob = 1
-    /// As a delta of an earlier revision.
+    /// The content is a delta of an earlier revision.
     case delta = 2
-    /// No content: the key was deleted.
+    /// There is no content: the key was deleted.
     case tombstone = 3
   }
 

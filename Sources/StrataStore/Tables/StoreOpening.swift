@@ -87,7 +87,7 @@ struct StoreOpening {
     do { try tables.versions(in: db)?.checkReadable() } catch let error as StoreError where error.code == .damaged {
       // A store with an unreadable format is assumed to have the first one, which all stores have had.
     } catch let error as DatabaseError where StoreError.isDamage(error, db) {
-      // As above.
+      // The first format is assumed, as above.
     }
   }
 
@@ -102,7 +102,7 @@ struct StoreOpening {
     configuration.busyMode = .timeout(options.boundedBusyTimeout)
     configuration.label = "StrataStore"
     configuration.prepareDatabase { db in
-      // Works only before there is a table, and so also before the journal's mode is set.
+      // This works only before there is a table, and therefore before the journal mode is set.
       if !db.configuration.readonly { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
       try DatabaseFile.look(at: db)
     }

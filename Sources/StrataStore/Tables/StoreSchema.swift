@@ -24,7 +24,7 @@ package struct StoreSchema: Sendable {
 
   /// The first step changes format 1 to format 2.
   let steps: [Step]
-  /// Called between the commit of a change and its final check. Tests fail or damage something there.
+  /// A function that runs between the commit of a change and its final check, in which tests fail or damage something.
   let afterCommit: @Sendable () throws -> Void
 
   package init(steps: [Step], afterCommit: @escaping @Sendable () throws -> Void = {}) {

@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// The tables of a store, whose names begin with a prefix inside a database of the app's own (Docs/StoreFormat.md).
+/// The tables of a store, whose names begin with a prefix in the app's own database (Docs/StoreFormat.md).
 struct StoreTables: Sendable {
   /// The `PRAGMA application_id` of a store's file: "Stra".
   static let applicationID = 0x5374_7261

@@ -23,7 +23,8 @@ struct FolderPair: Sendable {
   /// The path of a file's archive. It contains the whole file name, so that no two files share an archive.
   static func archiveName(of file: String) -> String { file + ".strata" }
 
-  /// Creates an archive's parent folders. Throws if one exists and is not a folder: a link could lead to the originals.
+  /// Creates an archive's parent folders. Throws if one exists and is not a folder: a link could point into the input
+  /// folder.
   func makeFolder(for archive: String) throws {
     var path = output
     for name in archive.split(separator: "/").dropLast() {

@@ -5,7 +5,7 @@ struct ObjectTree {
   /// The types whose records were objects.
   private(set) var types = Set<String>()
 
-  /// Returns the value with each reference replaced by its object. In a stream, each model has a graph of its own.
+  /// Returns the value with each reference replaced by its object. In a stream, each model has its own graph.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if objects are shared or in cycles.
   mutating func tree(_ value: ArchiveValue) throws -> ArchiveValue {

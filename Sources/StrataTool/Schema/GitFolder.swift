@@ -27,7 +27,7 @@ struct GitFolder {
     let commit = revision.trimmingCharacters(in: .newlines)
     self.name = name
     files = Set(try words(["ls-tree", "-r", "-z", "--name-only", commit]))
-    // Git compares contents as it stores them, so that line ends of this machine are no change.
+    // Git compares contents as it stores them, so different line ends on this machine are not a change.
     let lines = try words([
       "-c", "core.fileMode=false", "diff", "--no-renames", "--no-ext-diff", "--name-status", "-z", "--relative", commit,
       "--", ".",
@@ -48,7 +48,7 @@ struct GitFolder {
       process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
       process.arguments = ["git", "--no-optional-locks", "-C", folder] + arguments
       let output = Pipe()
-      // A file takes any number of messages. A second pipe would be full while the first one is read, and git would wait.
+      // Messages go to a file. A second pipe could fill up while the first one is read, and git would wait.
       return try TemporaryFiles.withFolder(beside: FileManager.default.temporaryDirectory.appending(path: "git")) {
         temporary in
         let messages = temporary.appending(path: "messages")

@@ -13,7 +13,7 @@ struct LockFolder {
   let path: String
   private let folder: SchemaFolder
   private(set) var models: [Model] = []
-  /// Files that are no recorded schemas, or that were edited after they were recorded.
+  /// Files that are not recorded schemas, or that were edited after they were recorded.
   private(set) var damages: [SchemaAnnotation] = []
 
   /// - Throws: `ToolError` if there is no recorded schema in the folder.

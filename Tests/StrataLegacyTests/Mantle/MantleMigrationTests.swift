@@ -50,7 +50,7 @@ func openIncidents(at url: URL) throws -> [Incident] {
   }
 }
 
-/// What version 2 of the old app opens.
+/// Writes an archive that version 2 of the old app opens.
 func exportIncidents(_ incidents: [Incident]) throws -> Data {
   var options = KeyedWriting()
   options.baseClasses = ["MTLModel", "NSObject"]

@@ -34,7 +34,7 @@ struct EntityColumnTests {
     "STRING", "DECIMAL(10,5)",
   ]
 
-  /// What comes back of a value, and what a second save wrote; `nil` where it was refused.
+  /// Saves a value, reads it and saves it again. Returns the read value and the second report; `nil` if the store refuses the value.
   static func saved<T: Archivable & Sendable & Equatable>(_ value: T, _ declared: String) throws -> (T, EntityReport)? {
     let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value \(declared))")
     }

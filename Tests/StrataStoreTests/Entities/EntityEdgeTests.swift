@@ -4,7 +4,7 @@ import StrataCore
 import StrataStore
 import Testing
 
-/// What is absent, null, shared or there twice, and what the database does by itself.
+/// Absent, null, shared and duplicate values, and the database's own actions.
 @Suite("Entities: edges")
 struct EntityEdgeTests {
   struct User: DescribedModel, Entity, Equatable {
@@ -497,7 +497,7 @@ struct EntityEdgeTests {
     try entities.saveNow(Holder(id: 1, box: Content(weight: 1, note: "n")))
     try queue.write { db in _ = try entities.apply(.json(["id": 1, "box": ["weight": 2]]), to: Holder.self, in: db) }
     #expect(try queue.lines("SELECT * FROM content") == ["1|2|n"])
-    // A row that two lead to is one for both, in what was read and is saved again.
+    // A row that two rows refer to is one object for both, when it is read and when it is saved again.
     try queue.write { db in
       try db.execute(sql: "INSERT INTO holder VALUES (2, 1)")
       let both = try entities.fetchAll(Holder.all(), in: db)

@@ -121,7 +121,7 @@ struct EntityListTests {
       #expect(try entities.saveNow(Shop(1, nil, rooms(names))).isEmpty)
       last = names
     }
-    // What only leaves the list moves nothing.
+    // Removing an element does not move the others.
     try entities.saveNow(Shop(1, nil, rooms("abcd")))
     #expect(try entities.saveNow(Shop(1, nil, rooms("acd")))["room"] == .init(unchanged: 3, deleted: 1))
   }

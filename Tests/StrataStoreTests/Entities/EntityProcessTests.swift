@@ -89,7 +89,7 @@ struct EntityProcessTests {
                   """))
             let number = try #require(numbers.first.flatMap { Int($0) })
             #expect(numbers.count == 1, "\(numbers), round \(round)")
-            // What was acknowledged is there; the last save may be, too.
+            // Every acknowledged save is there. The last save may be there, too.
             #expect(number == saved || number == saved + 1, "round \(round)")
             #expect(number >= last)
             last = number

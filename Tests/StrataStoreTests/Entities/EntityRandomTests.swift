@@ -43,7 +43,7 @@ struct EntityRandomTests {
           #expect(try entities.save(roots, in: db).isEmpty, place)
         }
         #expect(try World(db) == world, place)
-        // What comes back, taken apart by the same plain code.
+        // The fetched objects, taken apart by the same plain code.
         let back = try entities.fetchAll(Team.all(), in: db)
         var again = World()
         again.save(teams: back, persons: [])
@@ -57,7 +57,7 @@ struct EntityRandomTests {
     }
   }
 
-  /// Every person that teams lead to, once.
+  /// Every person that a team refers to, once.
   private static func known(_ teams: [Team]) -> [Player] {
     var seen = Set<ObjectIdentifier>()
     var found: [Player] = []
@@ -119,7 +119,7 @@ struct EntityRandomTests {
     person.team = team
   }
 
-  /// A document that says something about some keys of some persons.
+  /// Merges a document with some keys of some persons.
   private static func merge(
     _ entities: EntityStore, _ world: inout World, _ db: GRDB.Database, _ random: inout SeededRandom
   ) throws {

@@ -307,7 +307,7 @@ struct EntityRelationTests {
             id: 1, note: "mine", high: 5, title: "a+b",
             parts: [Part(name: "p", weight: 1), Part(name: "q", weight: nil)])
         ])
-      // Only a part of it comes in.
+      // The document has only a part of it.
       try entities.apply(.json(["id": 1, "high": 9, "parts": [["name": "p"]]]), to: Counter.self, in: db)
       #expect(
         try entities.fetchAll(Counter.all(), in: db) == [
@@ -315,7 +315,7 @@ struct EntityRelationTests {
             id: 1, note: "mine", high: 9, title: "a+b",
             parts: [Part(name: "p", weight: 1), Part(name: "q", weight: nil)])
         ])
-      // What the app saves counts as it is.
+      // A saved value replaces the row's value.
       try entities.save(source, in: db)
       #expect(try entities.fetchAll(Counter.all(), in: db) == [source])
     }

@@ -55,7 +55,7 @@ final class Player: DescribedModel, Entity {
     ])
 }
 
-/// What has no key: its row is found by what it holds.
+/// An entity without a key. Its row is found by its content.
 struct Card: DescribedModel, Entity, Equatable {
   var text: String
 
@@ -89,7 +89,7 @@ func worldTables(_ db: GRDB.Database) throws {
       """)
 }
 
-/// What the tables should hold, kept in dictionaries and set by plain assignments.
+/// The expected content of the tables, kept in dictionaries and set by plain assignments.
 struct World: Equatable {
   struct OneTeam: Equatable {
     var name = ""
@@ -109,7 +109,7 @@ struct World: Equatable {
 
   init() {}
 
-  /// What the tables do hold, read by SQL alone.
+  /// Reads the actual content of the tables by SQL alone.
   init(_ db: GRDB.Database) throws {
     for row in try Row.fetchAll(db, sql: "SELECT * FROM team") {
       teams[row["id"]] = OneTeam(name: row["name"], captain: row["captainID"])
@@ -131,7 +131,7 @@ struct World: Equatable {
     }
   }
 
-  /// What saving objects makes of it.
+  /// Updates the expected content for saved objects.
   mutating func save(teams roots: [Team], persons others: [Player]) {
     var seenTeams = Set<ObjectIdentifier>()
     var seenPersons = Set<ObjectIdentifier>()

@@ -190,7 +190,7 @@ struct RowBaseTests {
     #expect(error?.code == .staleSave)
     #expect(error?.columns == ["title", "text", "size", "tags"])
     #expect(try await Self.note(store).title == "Paint")
-    // What changes nothing writes nothing, and can be saved.
+    // An object without changes can be saved, and nothing is written.
     try await store.save(Note(id: 1, title: "Paint", text: "old", size: 3, tags: ["a"]))
     try await store.save(made, overwriting: true)
     #expect(try await Self.note(store) == Note(id: 1, title: "Made", text: "x"))
@@ -223,7 +223,7 @@ struct RowBaseTests {
     (copy.id, copy.title) = (7, "Copy 7")
     try await store.save(copy)
     #expect(try await store.fetchAll(Note.all()).map(\.id) == [1, 2, 7])
-    // What saved returned can be saved again and again.
+    // The object that saved returned can be saved again and again.
     var next = saved
     for text in ["a", "b", "c"] {
       next.text = text
@@ -466,7 +466,7 @@ struct RowBaseTests {
     var random = SeededRandom(seed: seed)
     for _ in 0..<EntityRandomTests.rounds * 5 {
       let (store, queue) = try Self.store()
-      // Some relations are not read, and what they lead to is what the others made of it.
+      // Some relations are not read. Only the other writers change their rows.
       let included = random.isOnce(in: 2) ? nil : Set(["pages", "labels", "mark"].filter { _ in random.isOnce(in: 2) })
       func reads(_ key: String) -> Bool { included?.contains(key) ?? true }
       let folder = try #require(try await store.fetchOne(Folder.filter(key: 1), including: included))
@@ -542,7 +542,7 @@ struct RowBaseTests {
     #expect(folder.pages.isEmpty && folder.labels.count == 1 && folder.fetched.unread == ["pages", "mark"])
     folder.name = "other"
     try await store.save(folder)
-    // What was saved is fetched by itself: the object still has not read the list.
+    // A save reads no relations: these two stay unread.
     #expect(folder.fetched.unread == ["pages", "mark"])
     folder.name = "third"
     try await store.save(folder, overwriting: true)

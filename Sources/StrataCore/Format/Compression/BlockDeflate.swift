@@ -1,8 +1,8 @@
 /// Whether a large body is deflated in blocks.
 package enum DeflateBlocks {
-  /// Not in blocks. Members of a stream use this, because the threads work on different members.
+  /// The body is not divided. Members of a stream use this, because the threads work on different members.
   case none
-  /// In blocks, on this number of threads, including the caller's; `nil` means one for each core.
+  /// The body is divided into blocks, deflated on this number of threads, including the caller's; `nil` means one for each core.
   case threads(Int?)
 }
 

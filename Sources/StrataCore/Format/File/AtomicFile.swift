@@ -33,7 +33,7 @@ package enum AtomicFile {
   @discardableResult
   package static func place(_ file: URL, at url: URL, isNew: Bool = false) throws -> Bool {
     let path = try OpenFile.path(of: url), made = try OpenFile.path(of: file)
-    // Opened first, so that a folder that cannot be opened fails before anything is changed.
+    // The folder is opened first, so that a folder that cannot be opened fails before anything is changed.
     let folder = try OpenFile(folder: folder(of: path), named: path)
     try OpenFile(writing: file).synchronize()
     guard isNew else {

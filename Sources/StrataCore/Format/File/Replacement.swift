@@ -20,7 +20,7 @@ struct Replacement: ~Copyable {
         throw ArchiveError(.fileSystem, "cannot write the file “\(name)”: it is not a regular file")
       }
     }
-    // Opened first, so that a folder that cannot be opened fails before anything is changed.
+    // The folder is opened first, so that a folder that cannot be opened fails before anything is changed.
     let folder = try Self.folder(AtomicFile.folder(of: path), named: name)
     // Only the owner may see the content until the permissions of the old file are copied.
     let temporary = try TemporaryFiles(of: path).make(named: name, permissions: existing == nil ? 0o666 : 0o600)

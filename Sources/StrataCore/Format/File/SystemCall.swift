@@ -13,7 +13,7 @@ package enum SystemCall: String, Sendable, CaseIterable {
     case isShort
   }
 
-  /// Decides the outcome of each call in the task; `nil` if every call is made.
+  /// Returns the outcome of each call in the task; `nil` if every call is made.
   @TaskLocal package static var interceptor: (@Sendable (SystemCall) -> Outcome)?
 
   /// Makes a call, and repeats it if a signal interrupted it.

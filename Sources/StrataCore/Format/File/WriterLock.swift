@@ -4,7 +4,7 @@ import Foundation
 ///
 /// If the file system does not support locks, a writer detects another one only when it finishes.
 enum WriterLock {
-  /// How long another program may hold the lock to check whether the file is locked.
+  /// The time for which another program may hold the lock only to check whether the file is locked.
   private static let patience = Duration.milliseconds(50)
 
   /// Opens a file and takes its lock.

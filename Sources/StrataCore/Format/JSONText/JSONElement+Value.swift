@@ -74,7 +74,7 @@ private struct JSONValueBuilder {
         } else {
           value = .array(frame.elements)
         }
-        // Moved instead of copied: an array that two frames hold would be copied at each append.
+        // The frame is moved instead of copied: an array that two frames hold would be copied at each append.
         if outer.isEmpty { return value }
         frame = outer.removeLast()
         frame.add(value)

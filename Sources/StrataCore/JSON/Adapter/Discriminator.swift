@@ -1,11 +1,11 @@
-/// The place in JSON of the tag that names the kind of an object: the variant of a ``JSONCluster``, the case of an enum, or the class.
+/// The position of the tag that names the kind of a JSON object: the variant of a ``JSONCluster``, the case of an enum, or the class.
 public struct Discriminator: Sendable {
   enum Place: Sendable {
-    /// The only key of the object. The content is its value.
+    /// The tag is the only key of the object, and the content is its value.
     case onlyKey
-    /// A text in the content.
+    /// The tag is a string in the content, at this path.
     case inside(ValuePath)
-    /// A member beside the member with the content.
+    /// The tag is a member next to the member with the content.
     case beside(String, content: String)
     /// A function determines the tag when reading. No tag is written.
     case computed(@Sendable (ArchiveValue) throws -> String?)
@@ -18,7 +18,7 @@ public struct Discriminator: Sendable {
   /// another value there or along the path, even null, writing fails with the code `notEncodable`.
   public static func key(_ path: ValuePath) -> Discriminator { Discriminator(place: .inside(path)) }
 
-  /// The text under a key beside the one that holds the variant: `{"type": "circle", "payload": {…}}`.
+  /// The string under a key, next to the key of the content: `{"type": "circle", "payload": {…}}`.
   public static func sibling(_ key: String, content: String) -> Discriminator {
     Discriminator(place: .beside(key, content: content))
   }
@@ -28,7 +28,7 @@ public struct Discriminator: Sendable {
     Discriminator(place: .computed(tag))
   }
 
-  /// The path of the tag; `nil` if the tag is not a value of its own.
+  /// The path of the tag; `nil` if the tag is a key or is computed.
   private var path: ValuePath? {
     switch place {
     case .inside(let path): path
@@ -37,7 +37,7 @@ public struct Discriminator: Sendable {
     }
   }
 
-  /// The place of the tag in a document that another cluster divides as well: a member next to its members.
+  /// The position of the tag if the variant reads and writes the whole document: the tag is then a member of the content.
   var besideAll: Discriminator { if case .beside(let key, _) = place { .key(ValuePath(key: key)) } else { self } }
 
   /// Whether the tag is the only key of the object.
@@ -49,7 +49,7 @@ public struct Discriminator: Sendable {
   /// The key of a tag among the members of the content; `nil` for a tag elsewhere.
   var key: String? { if case .inside(let path) = place { path.onlyKey } else { nil } }
 
-  /// The reasons why this place cannot hold a tag.
+  /// The reasons why there cannot be a tag at this position.
   var problems: [String] {
     if let path, path.components.isEmpty {
       return ["the tag is one text, but the path \(path) is the whole document; name a key"]
@@ -109,8 +109,8 @@ public struct Discriminator: Sendable {
 
   // MARK: Writing
 
-  /// JSON of an object with its tag, which precedes the members next to it and next to each container on its path. The tag
-  /// replaces nothing.
+  /// Returns the JSON of an object with its tag. The tag, and each object on its path, precede the other members.
+  /// No existing value is replaced.
   ///
   /// - Parameter content: `nil` if the member for the content is left out.
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if the content has another value at the path of the tag.
@@ -143,7 +143,7 @@ public struct Discriminator: Sendable {
     guard let step = steps.first else { return .string(tag) }
     var result = value.takes(step) ? value : try ArchiveValue.container(value, for: step)
     if case .key(let key) = step, case .object(let object) = result {
-      // Of two entries with one key, the place of the first and the value of the second count.
+      // If two entries have one key, the object keeps the position of the first and the value of the second.
       result = .object(ArchiveObject([.init(key: key, value: .null)] + object.entries))
     }
     try result.set(tagged(result[step] ?? .null, tag, at: steps.dropFirst()), at: [step])

@@ -27,7 +27,7 @@ public struct JSONCluster<Result>: Sendable {
   private let unknown: Unknown
   private let identity = Identity()
 
-  /// Identifies clusters, so that a cluster that sends a document to itself is found.
+  /// The identity of a cluster, which detects a cluster that passes a document to itself.
   private final class Identity: Sendable {}
 
   /// Creates a cluster of variants.
@@ -143,14 +143,14 @@ public struct JSONCluster<Result>: Sendable {
       jsonPath: discriminator.components, input: json)
   }
 
-  /// The clusters with this one; `nil` if they form a cycle. A cluster that is created for each document has a new identity.
+  /// Returns the clusters so far and this one; `nil` if it is already among them. A cluster created for each document has a new identity.
   private func adding(to seen: [ObjectIdentifier]) -> [ObjectIdentifier]? {
     seen.contains(ObjectIdentifier(identity)) || seen.count >= 64 ? nil : seen + [ObjectIdentifier(identity)]
   }
 
   // MARK: Writing
 
-  /// The JSON text of an object, by the mapping of its own type.
+  /// The JSON text of an object, by the mapping of its type.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if no variant has the object's type, or if the object's
   ///   own mapping has written another value in place of the tag.

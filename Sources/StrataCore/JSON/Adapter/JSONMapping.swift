@@ -49,7 +49,7 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
   /// This mapping without some fields. A key that it does not have is ignored.
   public func removing(_ keys: String...) -> JSONMapping { JSONMapping(fields.filter { !keys.contains($0.key) }) }
 
-  /// This mapping with a transformer for every field of a type, or of an optional of it, that has none of its own.
+  /// This mapping with a transformer for every field of a type, or of an optional of it, that has no transformer.
   public func transforming<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONMapping {

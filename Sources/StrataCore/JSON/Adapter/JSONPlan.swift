@@ -7,12 +7,12 @@ package final class JSONPlan: Sendable {
     /// The mapping of the field. A field without a path has its own key as one, and an empty path is the entire object.
     let json: JSONField
     let isNullable: Bool
-    /// Whether the field uses a value as it is found.
+    /// Whether the field uses the JSON value unchanged.
     let isPlain: Bool
 
     var source: JSONField.Source { json.source }
 
-    /// The path of keys to a value that is used as it is found; `nil` for any other field.
+    /// The path of keys to a value that is used unchanged; `nil` for any other field.
     var keyPath: ValuePath? {
       guard json.isRead, isPlain, case .path(let path) = source, path.components.allSatisfy(\.isKey) else { return nil }
       return path
@@ -90,7 +90,7 @@ package final class JSONPlan: Sendable {
   let readsWhole: Bool
   /// Whether the document must be an object.
   let needsObject: Bool
-  /// The lookup table for the fields that use their values as they are found.
+  /// The lookup table for the fields that use their values unchanged.
   let keys: JSONKeys
   /// The first keys of the paths of all other fields that are read; `nil` if a path does not begin with a key.
   let otherKeys: Set<ExactKey>?

@@ -3,7 +3,7 @@ public struct JSONVariant<Result>: Sendable {
   let tag: String
   /// Whether the variant reads the whole document instead of only its content.
   var readsDocument = false
-  /// The second argument of `decode` and `encode` is the list of clusters that led to the variant.
+  /// The second argument of `decode` and `encode` is the list of clusters that passed the document on.
   let decode: @Sendable (ArchiveValue, [ObjectIdentifier]) throws -> JSONCluster<Result>.Decoded
   /// Returns `nil` if the object belongs to another variant.
   let encode: @Sendable (Result, [ObjectIdentifier]) throws -> ArchiveValue?

@@ -44,9 +44,8 @@ public struct ValueDifference: Sendable, Hashable {
   ///   - new: the value after.
   ///   - key: the key that identifies the elements of arrays.
   /// - Complexity: linear in the size of both, except for arrays of different lengths without keys. Their common prefix
-  ///   and suffix take linear time. The elements between them take the product of their number and the number of
-  ///   differences up to 4,000 elements, and n log n beyond, where an array of which less than half is kept is one
-  ///   value.
+  ///   and suffix take linear time. Up to 4,000 elements between them take the product of their number and the number of
+  ///   differences. More elements take n log n, and an array of which less than half is kept counts as one value.
   public init(from old: ArchiveValue, to new: ArchiveValue, elementsBy key: IdentityKey = "id") {
     self.init(from: old, to: new, key: key)
   }

@@ -291,7 +291,7 @@ final class PartReader {
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context, suppliesMissing: false)
     let olds = try before.map { try plan.read($0, in: context, suppliesMissing: false).values }
-    // In a list element, or if the identity is another one, equal values count as news too.
+    // In a list element, or if the identity differs, values that are equal before and after count as changes, too.
     let keepsAll =
       listDepth > 0 || schema.mergeTraits.identityPlaces.contains { olds?[$0] != slots.values[$0] }
     var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)

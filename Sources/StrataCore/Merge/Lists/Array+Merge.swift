@@ -34,7 +34,7 @@ extension Array where Element: VersionedModel {
   ///     let report = try issues.merge(.json(body), by: "number")
   ///
   /// - Parameter source: a JSON array, or an archive of an array.
-  /// - Throws: as `merge(_:base:options:)` of a model; `typeMismatch` if the source is not an array, and `mergeFailed` for
+  /// - Throws: the same errors as `merge(_:base:options:)` of a model; `typeMismatch` if the source is not an array, and `mergeFailed` for
   ///   a patch, which changes a model.
   @discardableResult
   public mutating func merge(

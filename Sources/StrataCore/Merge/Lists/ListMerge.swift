@@ -21,8 +21,8 @@ struct ListMerge {
   /// For each field, whether a single value can be taken from the side that changed it, without decoding it.
   private let isTakenAsItIs: [Bool]
 
-  /// - Returns: `nil` if the models are objects or enums, have code of their own to merge, or are identified by several
-  ///   keys, or if a policy is for the whole list or counts equal changes twice.
+  /// - Returns: `nil` if the models are objects or enums, merge themselves by their own code, or are identified by
+  ///   several keys, or if a policy is for the whole list or counts equal changes twice.
   init?(
     _ schema: ModelSchema, _ catalog: SchemaCatalog, key: IdentityKey, unlisted: Unlisted, isBaseKnown: Bool,
     _ options: MergeOptions

@@ -1,4 +1,4 @@
-/// A value with another one at the end of a path. References are not followed recursively.
+/// A copy of a value with a new value at the end of a path. References are not followed recursively.
 struct PathEdit {
   private(set) var root: ArchiveValue
   /// The new fields of objects on the path.

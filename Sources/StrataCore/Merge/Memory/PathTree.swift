@@ -175,7 +175,7 @@ extension ArchiveValue {
     return true
   }
 
-  /// Calls with each element of a list, each value of a dictionary, and each associated value of a case.
+  /// Calls `body` with each element of a list, each value of a dictionary, and each associated value of a case.
   fileprivate func forEachHeld(_ body: (ArchiveValue) throws -> Void) rethrows {
     switch self {
     case .array, .set, .object: try forEachInside(body)

@@ -38,7 +38,7 @@ extension VersionedModel {
   /// conflicts are removed.
   ///
   /// Call it after a successful push. Without the call, merging the next response has the same effect, except for
-  /// ``MergePolicy/sumOfDeltas``: the value that the server sends back counts as a change of its own. Without a
+  /// ``MergePolicy/sumOfDeltas``: the value that the server sends back counts as a second change. Without a
   /// ``MergeState``, nothing happens.
   ///
   /// - Throws: ``ArchiveError`` if a field cannot be encoded, or if a class does not take over fields.

@@ -293,7 +293,7 @@ struct ObjectMatching {
     }
   }
 
-  /// Whether a constant differs. Constants never change, so such objects are two.
+  /// Whether a constant differs. Constants never change, so these are two different objects.
   private func differInConstants(_ left: Int, _ right: Int) throws -> Bool {
     let schema = graph.schema(left)
     guard schema.fields.contains(where: \.isConstant) else { return false }

@@ -68,7 +68,8 @@ extension ValueMerger {
     matching.map { value.canonical($0.canonical) } ?? value
   }
 
-  /// An element without a key as a path shows it. An object has its local fields, or those of a new object.
+  /// Returns an element without a key in the form that paths show. An object has its local fields, or those of a new
+  /// object.
   private func shown(_ element: ArchiveValue) throws -> ArchiveValue {
     guard element.hasReferences, let matching else { return element }
     var merger = self

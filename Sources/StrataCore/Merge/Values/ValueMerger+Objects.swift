@@ -74,7 +74,7 @@ extension ValueMerger {
     let parts = try matching.entities[entity][.server].filter { $0 < 0 }.map { try graph.record($0) }
     guard parts.count > 1 else { return }
     for key in Set(parts.flatMap(\.keys)).sorted() {
-      // The objects that references resolve to have notes of their own.
+      // The objects that references resolve to have separate notes.
       let values = parts.compactMap { $0[key].flatMap { $0.hasReferences ? nil : $0 } }
       guard let first = values.first, let other = values.first(where: { !same($0, first) }) else { continue }
       path = [.key(key)]
@@ -349,8 +349,8 @@ extension ValueMerger {
 
   // MARK: Paths
 
-  /// The shortest path to each object that is reachable from a value, in the order of the fields. References that are
-  /// new, and references back to an owner, are followed last, so that paths are those that a reader knows.
+  /// Returns the shortest path to each object that is reachable from a value, in the order of the fields. References that
+  /// are new, and references back to an owner, are followed last, so that paths follow the references from before the merge.
   ///
   /// - Parameters:
   ///   - known: the references before the merge; all count as known unless given.

@@ -35,7 +35,7 @@ struct ValueMerger {
   /// The entity whose fields are merged; `nil` at a root that is not an object.
   var object: Int?
   var path: [ValuePath.Component] = []
-  /// The number of elements around the value that share their path with others.
+  /// The number of enclosing elements whose path is also the path of another element.
   var unclearDepth = 0
   let depthLimit = ArchiveLimits().depth
   var depth = 0

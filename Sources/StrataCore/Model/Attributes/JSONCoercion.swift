@@ -21,7 +21,6 @@ public enum JSONCoercion: String, Sendable, Hashable, CaseIterable {
 extension JSONCoercion {
   /// Whether the coercion applies to values of a type. An optional counts as its wrapped type, a type with a raw value
   /// as the type of that value.
-  /// that value.
   func isFor(_ type: Any.Type) -> Bool {
     switch (self, TypeShape(of: type).kind) {
     case (.emptyStringAsNull, _): true

@@ -103,7 +103,7 @@ final class ValueDecoder: Decoder {
 
   // MARK: Values
 
-  /// Decodes a value under a key of this one, or this one if there is no key.
+  /// Decodes the value under a key of this value, or this value if there is no key.
   @inline(__always)
   private func decode<T: Decodable>(
     _ type: T.Type, _ value: ArchiveValue, _ key: @autoclosure () -> (any CodingKey)?

@@ -1,6 +1,6 @@
 /// Builds the value that a Codable type encodes. Archivable types (dates, URLs, models) keep their kinds.
 ///
-/// An encoder is one place in the value: all containers for the place fill the same entries.
+/// An encoder builds the value at one position. All containers that it returns add to the same entries.
 final class ValueEncoder: Encoder {
   private enum Kind { case empty, single, object, array }
 
@@ -64,7 +64,7 @@ final class ValueEncoder: Encoder {
 
   // MARK: Entries
 
-  /// Adds an entry. If the place is not of this kind yet, the entry replaces its content.
+  /// Adds an entry. If the content is of another kind, the entry replaces it.
   @inline(__always)
   private func add(_ key: String, _ value: ArchiveValue = empty, to kind: Kind) {
     if self.kind != kind { clear(kind) }
@@ -88,7 +88,7 @@ final class ValueEncoder: Encoder {
     if depth > Self.mostDepth { throw ArchiveError.tooDeep(Self.mostDepth) }
   }
 
-  /// Encodes a value as a new entry, which is an empty object if that fails at once.
+  /// Encodes a value as a new entry. If the type fails before it encodes anything, the entry is an empty object.
   @inline(__always)
   private func encode<T: Encodable>(
     _ value: T, as text: @autoclosure () -> String, to kind: Kind, _ key: @autoclosure () -> any CodingKey
@@ -126,7 +126,7 @@ final class ValueEncoder: Encoder {
     entries[index].value = encoder.finish()
   }
 
-  /// The value of the place.
+  /// Returns the encoded value.
   private func finish() -> ArchiveValue {
     for (index, encoder) in open { entries[index].value = encoder.finish() }
     open = []
@@ -138,7 +138,7 @@ final class ValueEncoder: Encoder {
     }
   }
 
-  /// Encodes a value in this place.
+  /// Encodes a value as the value of this encoder.
   private func encode<T: Encodable>(_ value: T) throws {
     try checkDepth(depth)
     let type = types[Swift.type(of: value)]
@@ -148,7 +148,7 @@ final class ValueEncoder: Encoder {
     set(known)
   }
 
-  /// Lets a value encode itself in this place.
+  /// Lets a value encode itself with this encoder.
   private func encode<T: Encodable>(_ value: T, _ type: CodableType) throws {
     guard let hashed = type.hashed else {
       entries.reserveCapacity(min(type.entryCount, Self.mostReserved))

@@ -205,7 +205,7 @@ extension ArchiveReader {
     return try T.make(from: value, in: context)
   }
 
-  /// Reads a field without a value. A function of its own, because an optional needs generic metadata at run time, which costs more
+  /// Reads a field without a value. This is a separate function, because an optional needs generic metadata at run time, which costs more
   /// than reading most values.
   @inlinable
   @inline(never)

@@ -9,7 +9,7 @@ extension ArchiveReader {
     case other
   }
 
-  /// Passes the head of a record.
+  /// Reads the head of a record.
   @inline(__always)
   package mutating func beginRecord(_ schema: ModelSchema) throws -> RecordStart {
     guard try peekByte() == 0xD9 else { return .other }
@@ -38,7 +38,7 @@ extension ArchiveReader {
     return match(try readDefinition(at: start), schema)
   }
 
-  /// Passes the head of a record of any type and returns the index of its definition; `nil` if there is no record.
+  /// Reads the head of a record of any type and returns the index of its definition; `nil` if there is no record.
   package mutating func beginAnyRecord() throws -> Int? {
     guard try peekByte() == 0xD9 else { return nil }
     let start = position
@@ -71,7 +71,7 @@ extension ArchiveReader {
     ArchiveError.damaged("a record has not as many values as its definition has keys", at: start)
   }
 
-  /// Reads the number and keys of an inline record. Its tag was passed. The values follow.
+  /// Reads the number and keys of an inline record. Its tag was already read. The values follow.
   package mutating func readDefinition(at start: Int) throws -> Int {
     if context.row != nil { return try readDefinitionNumber(at: start) }
     let count = try readArrayCount()
@@ -109,7 +109,7 @@ extension ArchiveReader {
     return try beginReferencedRecord(Int(number), at: start)
   }
 
-  /// Reads a record of any type. Its tag was passed.
+  /// Reads a record of any type. Its tag was already read.
   package mutating func readRecord(_ tag: UInt64, at start: Int) throws -> ModelRecord {
     let place: Int
     if tag == CBOR.Tag.inlineRecord {
@@ -120,7 +120,7 @@ extension ArchiveReader {
     return try readValues(of: definitions[place].shape)
   }
 
-  /// Reads the values of a record. Its head was passed.
+  /// Reads the values of a record. Its head was already read.
   package mutating func readValues(of shape: RecordShape) throws -> ModelRecord {
     try enter()
     // The bytes contain the keys once, for all records with this definition.
@@ -166,7 +166,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Passes the tag of a body that shares strings (tag 256), with which every body starts.
+  /// Reads the tag of a body that shares strings (tag 256), with which every body starts.
   package mutating func beginBody() throws {
     guard bytes.byteCount >= 3, try readByte() == 0xD9, try readByte() == 1, try readByte() == 0 else {
       throw ArchiveError.damaged("the body does not begin with tag 256", at: 0)

@@ -98,7 +98,7 @@ extension ArchiveReader {
     fileprivate var order = AscendingScalars()
   }
 
-  /// Passes the head of a map. Its initial byte was read. ``endMap(_:)`` must follow, and ``leave()`` after all was read.
+  /// Reads the head of a map after its initial byte. ``endMap(_:)`` must follow, and ``leave()`` after all was read.
   mutating func beginMap(_ initial: UInt8) throws -> MapReading {
     let start = position
     let map = MapReading(start: start, count: try readCount(initial, bytesPerElement: 2))
@@ -252,9 +252,10 @@ extension ArchiveReader {
 
   // MARK: Tagged scalars
 
-  // Their content is never read with readValue() before its head is known: nested tags would exhaust the stack.
+  // These functions check the head of the content before they call readValue(). Otherwise nested tags could exhaust the
+  // stack.
 
-  /// The untagged number of 64 bits or less at this position; `nil`, with nothing passed, for anything else.
+  /// Reads an untagged number of 64 bits or less. Returns `nil`, at the same position, if the next value is another one.
   package mutating func readPlainNumber() throws -> ArchiveValue? {
     let initial = try peekByte()
     guard initial < 0x40 || initial == CBOR.floatByte || initial == CBOR.doubleByte else { return nil }
@@ -369,7 +370,7 @@ extension ArchiveReader {
     guard data.count == 16 else { throw ArchiveError.damaged("a UUID that is not 16 bytes long", at: start) }
     var content: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     withUnsafeMutableBytes(of: &content) { $0.copyBytes(from: data) }
-    // A UUID in full has the weight of data. References to it share its memory.
+    // A UUID that gets a number was counted like data, and references share its memory.
     return strings.count > before ? .uuid(UUID(uuid: content)) : context.shared(UUID(uuid: content))
   }
 
@@ -385,7 +386,7 @@ extension ArchiveReader {
     return WideInteger(isNegative: isNegative, magnitude: magnitude)
   }
 
-  /// The decimal at this position; `nil`, with nothing passed, if the value is another one.
+  /// Reads a decimal. Returns `nil`, at the same position, if the next value is another one.
   mutating func readDecimal() throws -> Decimal? {
     let start = position
     guard try peekByte() == 0xC4 else { return nil }
@@ -420,7 +421,7 @@ extension ArchiveReader {
     return decimal
   }
 
-  /// The integer of 64 bits at this position without a tag; `nil`, with nothing passed, if there is none.
+  /// Reads an untagged integer of 64 bits. Returns `nil`, at the same position, if the next value is another one.
   private mutating func readPlainInteger() throws -> (isNegative: Bool, argument: UInt64)? {
     let initial = try peekByte()
     guard initial < 0x40 else { return nil }

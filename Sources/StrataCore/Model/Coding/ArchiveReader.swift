@@ -150,7 +150,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   // MARK: Scalars
 
-  /// Whether the next value is an explicit null, which is then passed.
+  /// Whether the next value is an explicit null, which is then skipped.
   public mutating func readNullIfPresent() throws -> Bool {
     guard try peekByte() == CBOR.nullByte else { return false }
     position &+= 1
@@ -288,7 +288,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     }
   }
 
-  /// The number of a string reference. Its tag was passed.
+  /// The number of a string reference. Its tag was already read.
   package mutating func readReferenceNumber() throws -> Int {
     let initial = try readByte()
     guard usesReferences, initial < 0x20 else {

@@ -56,7 +56,7 @@ public struct ArchiveWriter: ~Copyable {
   }
   /// The objects that are written in place; `nil` before the first.
   var objectsInPlace: ObjectsInPlace?
-  /// The number of bytes that these objects have counted.
+  /// The number of bytes that were already counted for these objects.
   var bytesInPlace = 0
   /// Classes that may occur where one of their superclasses is declared, as for a decoder.
   package var subclasses: [any VersionedModel.Type] = []
@@ -70,7 +70,7 @@ public struct ArchiveWriter: ~Copyable {
   package var row: RowParts?
   /// Longer strings are kept outside the row.
   private var longestInPlace = Int.max
-  /// Whether sets and maps are written in the given order, which is that of an archive.
+  /// Whether sets and maps are written in the order that the value has, without sorting.
   package var keepsOrder = false
 
   package init(
@@ -299,7 +299,7 @@ public struct ArchiveWriter: ~Copyable {
     buffer.appendHead(CBOR.Major.array, UInt64(truncatingIfNeeded: count))
   }
 
-  /// Starts a set; `count` elements must follow, in the order of their own encoding.
+  /// Starts a set; `count` elements must follow, in the order of their encodings.
   public mutating func beginSet(count: Int) {
     buffer.appendHead(CBOR.Major.tag, CBOR.Tag.set)
     beginArray(count: count)
@@ -464,7 +464,7 @@ public struct ArchiveWriter: ~Copyable {
   @inline(__always)
   private mutating func beginReference(_ number: Int, count: Int, keyBytes: Int) {
     counts.addRecord(count, keyBytes: keyBytes)
-    // Only a row has that many. Beyond the last tag, the number follows a tag.
+    // Only rows have that many definitions. The number follows a tag.
     if number > 255 {
       buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.inlineRecord))
       buffer.appendHead(CBOR.Major.unsigned, UInt64(truncatingIfNeeded: number))

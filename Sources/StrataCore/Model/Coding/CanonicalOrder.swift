@@ -24,7 +24,7 @@ package enum CanonicalOrder {
 
   /// Throws if two elements of an ordered collection have the same encoding, unless their type excludes that.
   ///
-  /// - Complexity: that of sorting them; constant for texts and integers.
+  /// - Complexity: O(n log n) for *n* elements; constant for texts and integers.
   package static func checkDifferent<T, Key: Archivable & Equatable>(
     _ elements: some Collection<T>, _ what: String, in writer: borrowing ArchiveWriter, by key: (T) -> Key
   ) throws {

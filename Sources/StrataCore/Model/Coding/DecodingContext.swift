@@ -20,7 +20,7 @@ public final class DecodingContext {
   @exclusivity(unchecked) package var options: (any AnyObject & Sendable)?
   /// Whether reading continues after an error, to find all errors.
   @exclusivity(unchecked) var collectsErrors = false
-  /// Whether an element that breaks a rule counts as invalid if invalid elements are skipped. For a context that checks no rules itself.
+  /// Whether an element that breaks a rule counts as invalid if invalid elements are skipped, in a context that checks no rules itself.
   @exclusivity(unchecked) var triesRules = true
   @exclusivity(unchecked) package var report = DecodingReport()
   /// The floors of newer versions in the archive.
@@ -131,7 +131,7 @@ public final class DecodingContext {
     return catalog
   }
 
-  /// Counts the objects of a graph that was read. Their numbers are used up.
+  /// Counts the objects of a graph that was read, so that their numbers are not used again.
   ///
   /// A method of the context, because the thread sanitizer's build rejects the addition within a reader.
   func passObjects(_ count: Int) { graph.sharedCount += count }

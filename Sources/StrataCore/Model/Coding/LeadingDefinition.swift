@@ -4,7 +4,7 @@
 /// not the first one, its keys have the same bytes, or are references to earlier strings.
 package final class LeadingDefinition: Sendable {
   let shape: RecordShape
-  /// From the tag of the record to the end of the keys.
+  /// The bytes from the tag of the record to the end of the keys.
   private let bytes: [UInt8]
   /// The offset of the low byte of the number.
   let numberPlace: Int
@@ -15,11 +15,11 @@ package final class LeadingDefinition: Sendable {
   let texts: [String]
   /// The texts that get a number if the definition is the first of a body.
   let numbered: [String]
-  /// The strings that a writer can refer to after it.
+  /// The strings that a writer can refer to after the definition.
   let strings: StringIndex.Contents
-  /// The values and bytes that a reader counts for it.
+  /// The values and bytes that a reader counts for the definition.
   let counts: ReadingCounts
-  /// The definitions of a reader that has passed only this one.
+  /// The definitions of a reader that has read only this one.
   let definitions: [ArchiveReader.Definition]
 
   /// Writes the definition of a shape; `nil` if a writer rejects it, or if its mark is also one of its keys.
@@ -61,10 +61,10 @@ package final class LeadingDefinition: Sendable {
 }
 
 extension ArchiveReader {
-  /// Passes the definition of a schema's records in the current form.
+  /// Skips the definition of a schema's records in the current form.
   ///
   /// - Parameter start: the position of the record's tag.
-  /// - Returns: whether it was passed. Nothing is passed for another definition, or for the same one with longer heads.
+  /// - Returns: whether it was skipped. Another definition, and the same one with longer heads, are not skipped.
   mutating func passDefinition(_ known: LeadingDefinition, at start: Int) throws -> Bool {
     // Near a limit, the definition is read part by part to find the one that is too long.
     guard known.texts.count < countLimit, known.byteCount < lengthLimit else { return false }
@@ -109,7 +109,7 @@ extension ArchiveReader {
     return true
   }
 
-  /// Counts a passed definition as if its parts had been read.
+  /// Counts a skipped definition as if its parts had been read.
   private mutating func passed(_ known: LeadingDefinition, numbered: Int) throws {
     let keyCount = known.shape.keys.count
     try context.budget.spend(values: 2 &* keyCount &+ 5 &+ WorkBudget.values(ofDefinition: keyCount))

@@ -26,7 +26,7 @@ package struct NumberedStrings {
 
   var count: Int { countAlone < 0 ? texts.count : countAlone }
 
-  /// The text with a valid number; `nil` if the number is that of data.
+  /// The text with a valid number; `nil` if the number belongs to data.
   @inline(__always)
   func text(_ number: Int) -> String? { data(number) == nil ? texts[number] : nil }
 

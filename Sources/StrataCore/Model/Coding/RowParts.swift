@@ -59,7 +59,7 @@ extension ArchiveReader {
     context.graph = GraphReading()
   }
 
-  /// Reads a reference to content outside the row. Its tag was passed.
+  /// Reads a reference to content outside the row. Its tag was already read.
   ///
   /// - Returns: the number of the resulting string. The caller counts its bytes, like those of a reference.
   mutating func readContent(at start: Int) throws -> Int {

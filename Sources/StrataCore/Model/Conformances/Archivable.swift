@@ -24,7 +24,7 @@ public protocol Archivable {
 
   /// Creates a value from an element of a JSON text. No ``ArchiveValue`` is created if the type reads the text itself.
   ///
-  /// The result must equal that of `make(from:in:)` for ``JSONElement/value(duplicateKeys:)``. The default
+  /// The result must equal the result of `make(from:in:)` for ``JSONElement/value(duplicateKeys:)``. The default
   /// implementation calls that function.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if JSON has another kind of value.

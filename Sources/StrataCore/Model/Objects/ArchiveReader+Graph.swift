@@ -53,7 +53,7 @@ extension ArchiveReader {
     return try beginArray()
   }
 
-  /// Passes the head of a graph and returns the number of objects that follow; `nil`, with nothing passed, without a
+  /// Reads the head of a graph and returns the number of objects that follow; `nil`, at the same position, without a
   /// graph.
   private mutating func beginGraph() throws -> Int? {
     guard bytes.byteCount &- position >= 4, isTag(CBOR.Tag.genericObject), byte(position &+ 2) == 0x83 else {
@@ -105,7 +105,7 @@ extension ArchiveReader {
     return try M.read(start, schema, from: &self)
   }
 
-  /// Returns the object of the reference at this position; `nil`, with nothing passed, if there is no reference.
+  /// Returns the object of the reference at this position; `nil`, at the same position, if there is no reference.
   package mutating func readReference<T: Archivable>(_ type: T.Type) throws -> T? {
     guard let objects = context.objects, isTag(CBOR.Tag.sharedReference) || isTag(CBOR.Tag.genericObject) else {
       return nil
@@ -116,7 +116,7 @@ extension ArchiveReader {
     return try objects.object(number, as: T.self, in: context)
   }
 
-  /// The number of an object within its own graph. Its tag was passed.
+  /// The number of an object within its own graph. Its tag was already read.
   ///
   /// - Parameter isLater: whether the object is being read or comes after this position; otherwise it comes before.
   package mutating func readObjectNumber(isLater: Bool, at start: Int) throws -> ArchiveValue {
@@ -139,7 +139,7 @@ extension ArchiveReader {
     return .reference(Int(number) - objects.lowerBound)
   }
 
-  /// Reads a graph without types. Its tag and name were passed.
+  /// Reads a graph without types. Its tag and name were already read.
   package mutating func readGraphContent(at start: Int) throws -> ObjectGraph {
     guard context.objects == nil, context.graph.untyped == nil else {
       throw ArchiveError.damaged("a graph stands inside another", at: start)
@@ -225,7 +225,7 @@ package struct GraphReading {
   var sharedCount = 0
   /// The number of the object that is being read or comes next; `nil` outside graphs.
   var passed: Int?
-  /// The numbers of the objects of a graph without types that is being read.
+  /// The numbers of the objects in the untyped graph that is being read; `nil` outside of one.
   var untyped: Range<Int>?
   /// The numbers of objects outside the body, for example those that a decomposed object refers to.
   var elsewhere: Range<Int>?

@@ -41,8 +41,8 @@ package final class ObjectTable {
   @exclusivity(unchecked) private var expansions = 0
   /// The nesting of values that are decoded at references.
   @exclusivity(unchecked) private var depth = 0
-  /// The nesting of the records that are being decoded, if ``placing`` is set. Values in place count here, and only if
-  /// they are decoded.
+  /// The nesting of the records that are being decoded, if ``placing`` is set. A value that replaces a reference counts when it
+  /// is decoded.
   @exclusivity(unchecked) private var openRecords = 0
 
   package init(types: [String: any VersionedModel.Type], first: Int, count: Int) {
@@ -90,7 +90,7 @@ package final class ObjectTable {
     waiting.removeAll(keepingCapacity: true)
   }
 
-  /// - Parameter isPlaced: called with the size of the value.
+  /// - Parameter isPlaced: returns whether the value replaces references to it, given its size.
   package func append(_ value: ArchiveValue, isPlaced: (Int) -> Bool = { _ in false }) {
     let size = value.size
     sizes.append(size)

@@ -6,8 +6,8 @@ public final class ModelSchema: Sendable {
   public let formerNames: [String]
   /// The current version, which new archives are stamped with.
   public let modelVersion: Int
-  /// The oldest versions of the model that may read and write what this one writes; `nil` if none older may. The steps from these versions
-  /// only set defaults.
+  /// The oldest versions of the model that may read and write the records of this one; `nil` if no older version may. The steps from
+  /// these versions only set defaults.
   package let floors: VersionFloors?
   /// The fields, in their order; those of superclasses follow the class's own.
   public let fields: [FieldInfo]
@@ -25,7 +25,7 @@ public final class ModelSchema: Sendable {
   package let allKeys: [String]
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
-  // Set at the end of the initializer, since they refer to the schema, and never again.
+  // These are set only at the end of the initializer, because they refer to the schema.
   /// The definition of ``archivedShape``; `nil` if bodies do not begin with it.
   private(set) nonisolated(unsafe) var archivedDefinition: LeadingDefinition?
   /// The definition of ``fullShape``.
@@ -284,7 +284,7 @@ public final class ModelSchema: Sendable {
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` or `invalidMigration` for a mistake, including a merge
   ///   policy that cannot apply to its field.
-  /// - Complexity: that of reading one number, once the declaration was found to be correct.
+  /// - Complexity: constant after the first successful check.
   public func check() throws {
     if isChecked.load() != 0 { return }
     if let problem = problem ?? problemOfCases ?? problemOfShapes ?? MergePolicyCheck.problem(of: self) {

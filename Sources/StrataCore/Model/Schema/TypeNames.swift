@@ -8,7 +8,7 @@ extension ModelSchema {
     if let type = TypeShape.archivable(type), type._archiveTypeName != plain { return type._archiveTypeName }
     var reader = QualifiedName(String(reflecting: type))
     let qualified = reader.withoutModules()
-    // A type that is not nested keeps the name that it always had.
+    // A type that is not nested has its plain name.
     return qualified.prefix { $0 != "<" }.contains(".") || qualified.contains("<") ? qualified : plain
   }
 

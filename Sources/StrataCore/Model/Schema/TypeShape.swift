@@ -83,7 +83,7 @@ public struct TypeShape: Sendable {
 
   private static func rawType<T: RawRepresentable>(_ type: T.Type) -> Any.Type { T.RawValue.self }
 
-  /// The type as an archivable one; `nil` for any other type. Nothing else casts to `Archivable.Type`.
+  /// The type as an archivable one; `nil` for any other type. This is the only cast to `Archivable.Type`.
   package static func archivable(_ type: Any.Type) -> (any Archivable.Type)? { type as? any Archivable.Type }
 
   /// The type as an archivable one that can be stored and used by any task; `nil` also for a conformance that is isolated

@@ -52,7 +52,7 @@ extension ModelSchema {
       guard level.modelVersion < schema.modelVersion else { continue }
       context.report.addUpgrade(of: schema.name, from: level.modelVersion, to: schema.modelVersion)
       guard let migration = schema.migration else { continue }
-      // The steps use the version of the record, which must be that of the superclass here.
+      // The steps read the version of the record, so it is temporarily set to the superclass's version.
       upgraded.modelVersion = level.modelVersion
       upgraded = try upgrade(upgraded, by: migration, of: schema, in: context)
       upgraded.modelVersion = record.modelVersion

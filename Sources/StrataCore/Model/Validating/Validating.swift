@@ -79,7 +79,7 @@ struct Undo<Root> {
 
   func run(_ root: inout Root) { for step in steps.reversed() { step(&root) } }
 
-  /// Adds the replacements in the same object, seen as another class.
+  /// Adds the replacements in the same object that the rules of another class made.
   fileprivate mutating func add<Other>(_ undo: Undo<Other>) {
     guard !undo.steps.isEmpty else { return }
     steps.append { root in if var other = root as? Other { undo.run(&other) } }
@@ -104,7 +104,7 @@ extension Validation.Rule {
 }
 
 extension Validation.Rule {
-  /// Checks a field. The first check that fails is the failure.
+  /// Checks a field. Only the first check that fails is reported.
   @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V> & Sendable, _ checks: ValidationCheck<V>...

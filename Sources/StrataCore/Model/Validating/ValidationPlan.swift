@@ -1,6 +1,6 @@
 /// The rules of a model in the order in which they run, determined with the first object.
 ///
-/// Not determined with the schema, because a rule may refer to the schema.
+/// The order is not determined with the schema, because a rule may refer to the schema.
 final class ValidationPlan<M: Validating>: Sendable {
   private let rules = Mutex<[Validation<M>.Rule]?>(nil)
 
@@ -45,7 +45,7 @@ final class ValidationPlan<M: Validating>: Sendable {
   private func ordered() throws -> [Validation<M>.Rule] {
     if let known = rules.withLock({ $0 }) { return known }
     let schema = M.schema
-    // A key that is declared twice has no place.
+    // Throws if a key is declared twice, because its position would be ambiguous.
     try schema.check()
     let places = Dictionary(uniqueKeysWithValues: schema.allKeys.enumerated().map { ($1, $0) })
     let given = M.validation.rules.map { $0.converted(to: M.self) }

@@ -14,7 +14,7 @@ extension NoteContent: Migratable {
   static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("body", to: "text")))
 }
 
-/// A row of the app's own table. What is searched for is a column; all else is in the archive.
+/// A row of the app's own table. Values that queries use have columns; all others are in the archive.
 struct Note: Equatable, Identifiable {
   var id: Int64?
   var title: String
@@ -61,7 +61,7 @@ struct ArchivedColumnError: Error, CustomStringConvertible {
   let column: String
   /// The id of the row.
   let id: Int64
-  /// What is wrong with the archive; `nil` where the column is NULL or was not selected.
+  /// The error of reading the archive; `nil` if the column is NULL or was not selected.
   let reason: ArchiveError?
 
   var description: String {
@@ -97,7 +97,7 @@ extension Note {
         guard upgraded != archive else { continue }
         try db.execute(sql: "UPDATE note SET content = ? WHERE id = ?", arguments: [upgraded, id])
       } catch is ArchiveError {
-        // What cannot be read stays as it is; fetchReadable tells of it.
+        // An unreadable archive stays as it is; fetchReadable reports it.
       }
     }
     return try rows.last?.decode(forColumn: "id")

@@ -6,7 +6,7 @@ import Strata
 #endif
 
 // Recipes:begin ConditionalFetch
-/// What a server says when it is asked with a tag.
+/// The server's answer to a request with a tag.
 enum ConditionalAnswer: Sendable, Equatable {
   /// The document is the one with the tag.
   case notModified
@@ -16,7 +16,7 @@ enum ConditionalAnswer: Sendable, Equatable {
 extension URLSession {
   /// Asks for a JSON document.
   ///
-  /// - Parameter tag: that of the state which is known; `nil` where none is.
+  /// - Parameter tag: the tag of the known state; `nil` if none is known.
   /// - Throws: ``FetchError`` for another status than 200, and 304 where a tag was sent; `URLError`.
   func answer(from url: URL, unless tag: String?) async throws -> ConditionalAnswer {
     var request = URLRequest(url: url)
@@ -41,7 +41,7 @@ struct Fetched<M: VersionedModel> {
 
   init(_ model: M, tag: String? = nil) { (self.model, self.tag) = (model, tag) }
 
-  /// Merges what the server says: only the keys that it sent, all or nothing.
+  /// Merges the server's answer: only the keys that it sent, all or nothing.
   ///
   /// - Returns: what changed; `nil` where the server has what was merged last.
   /// - Throws: `ArchiveError` where the document does not fit the model; model and tag are as before then.

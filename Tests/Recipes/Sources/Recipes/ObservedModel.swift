@@ -9,7 +9,7 @@ final class Playlist {
   let id: Int
   var title: String
   @Field(merge: .union) var tags: [String] = []
-  /// Of the view alone: no field, and nobody is told of it.
+  /// Used only by the view: not archived, and not observed.
   @ObservationIgnored @Field(storage: .none) var scrollPosition = 0.0
 
   init(id: Int, title: String) { (self.id, self.title) = (id, title) }
@@ -27,7 +27,7 @@ final class PlaylistScreen {
     draw()
   }
 
-  /// What the server pushes. Views that read what it changes are drawn again, others are not.
+  /// Merges a document pushed by the server. Only views that read a changed property are drawn again.
   @discardableResult
   func receive(_ json: Data) throws -> MergeReport { try playlist.mergeValues(fromJSON: json) }
 

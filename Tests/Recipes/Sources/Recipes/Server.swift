@@ -6,14 +6,14 @@ import NIOFoundationCompat
 import Strata
 
 // Recipes:begin Server.coder
-/// Reads and writes bodies as JSON or as archives, as the headers of a request say.
+/// Reads and writes bodies as JSON or as archives, depending on the headers of the request.
 struct ModelCoder: RequestDecoder, ResponseEncoder {
   static let json = "application/json"
   /// In the vendor tree (RFC 6838, section 3.2). That an archive is a gzip file is a part of its format, and no `Content-Encoding`: who
   /// inflated it on the way would lose the stamp.
   static let archive = "application/vnd.strata.archive"
 
-  /// What a body may claim. The request's size is limited by the context, before anything is read.
+  /// Limits on the sizes that a body may claim. The context limits the size of the request before anything is read.
   var limits: ArchiveLimits = {
     var limits = ArchiveLimits()
     (limits.inflatedSize, limits.depth, limits.count) = (16 << 20, 64, 100_000)
@@ -93,7 +93,7 @@ struct BodyProblem: HTTPResponseError {
   struct Place: Equatable {
     /// Where in the body: `lines[2].amount`. Empty for the body as a whole.
     var path: String
-    /// What is wrong there: keys, types and places in the text, and no value.
+    /// The problem: keys, types and positions in the text, but no values.
     var detail: String
   }
 
@@ -107,7 +107,7 @@ struct BodyProblem: HTTPResponseError {
     case .limitExceeded: status = .contentTooLarge
     default: status = .badRequest
     }
-    // What a hook or a rule of the app has thrown may have values in its text, and stays out; an InvalidValue is there to be shown.
+    // The text of an error from a hook or a rule may contain values, so it is left out. InvalidValue is meant to be shown.
     let places =
       error.code == .invalid
       ? error.failures.map {
