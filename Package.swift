@@ -198,7 +198,8 @@ let package = Package(
       name: "StrataSchemaPlugin",
       capability: .command(
         intent: .custom(verb: "strata-schema", description: "Check, prove or record the schemas of the app's models."),
-        permissions: [.writeToPackageDirectory(reason: "It records schemas in the folder of the lock.")])),
+        permissions: [.writeToPackageDirectory(reason: "It records schemas in the folder of the lock.")]),
+      path: "Sources/StrataSchemaPlugin"),
     .testTarget(
       name: "StrataToolTests",
       dependencies: [
