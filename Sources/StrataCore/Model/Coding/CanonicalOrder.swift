@@ -71,8 +71,8 @@ package enum CanonicalOrder {
 }
 
 /// The orders of the sets and map keys inside the set or map that is being written. They are determined while the outer
-/// collection is ordered, and reused when the inner ones are written. Determining them anew at each level would take quadratic
-/// time in the depth.
+/// collection is ordered, and reused when the inner ones are written. Determining them anew at each level would take
+/// quadratic time in the depth.
 package final class CanonicalOrders {
   // The arrays are retained, so that their addresses stay valid.
   private var elements: [StorageIdentity: (source: [ArchiveValue], sorted: [ArchiveValue])] = [:]
