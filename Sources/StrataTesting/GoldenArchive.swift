@@ -25,8 +25,8 @@ struct GoldenArchive {
     return data
   }
 
-  /// Returns a record without anything that can be absent, and records with values until each case has occurred, at most 64. The models
-  /// inside have golden archives, too, so only two records are deep.
+  /// Returns a record with nil in optionals and with empty collections, and records with values until each case has occurred, at most 64.
+  /// The models inside have golden archives, too, so only two records are deep.
   private func records(of schema: ModelSchema) throws -> [ModelRecord] {
     let inside = (schema.inside.schemas + [schema]).flatMap { [$0] + $0.superclasses }
     let schemas = Dictionary(inside.map { ($0.name, [Self.sampled($0)]) }, uniquingKeysWith: { first, _ in first })

@@ -29,7 +29,7 @@ indirect enum RecordedType: Equatable {
     }
   }
 
-  /// A name that is the same on each platform. `Decimal` has another one on Apple's.
+  /// Returns a name that is the same on each platform. The Swift name of `Decimal` is different on Apple platforms.
   private static func name(of scalar: TypeShape.Scalar, _ type: Any.Type) -> String {
     switch scalar {
     case .bool: "Bool"

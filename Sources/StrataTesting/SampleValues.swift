@@ -6,7 +6,7 @@ internal import StrataCore
 /// A recorded type has no Swift type, so that values of versions that the program no longer declares can be made up too.
 struct SampleValues {
   enum Variety {
-    /// Nothing that can be absent: nil, zero, and empty texts and collections.
+    /// The smallest values: nil, zero, and empty texts and collections.
     case empty
     /// Each optional and collection has values, and enums have the case of this turn.
     case turn(Int)

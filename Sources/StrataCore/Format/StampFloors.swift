@@ -11,7 +11,7 @@ package struct StampFloors: Sendable, Hashable {
   }
 
   static let identifier: (UInt8, UInt8) = (UInt8(ascii: "S"), UInt8(ascii: "f"))
-  /// The most bytes of entries. A longer header would be beyond what its checksum protects (``Stamp/longestTypeName``).
+  /// The maximum size of the entries in bytes. The checksum would not protect a longer header (``Stamp/longestTypeName``).
   private static let limit = 2048
 
   private(set) var entries: [Entry] = []

@@ -184,7 +184,7 @@ extension VersionedModel {
 
   public static func read(from reader: inout ArchiveReader) throws -> Self {
     let schema = schema
-    // In a separate function, so that the fast path for other models stays short.
+    // Special cases are in a separate function, so that the fast path for other models stays short.
     if schema.readsSpecially || reader.isObjectFrame { return try readSpecially(from: &reader) }
     return try read(reader.beginRecord(schema), schema, from: &reader)
   }

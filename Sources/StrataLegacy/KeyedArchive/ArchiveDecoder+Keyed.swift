@@ -136,8 +136,9 @@ extension ArchiveDecoder {
     return root
   }
 
-  // Copies of a shared object could multiply, so a large one stays a reference. A small one costs at most as many values
-  // for each reference as ``ArchiveLimits/maxWorkPerByte`` allows for a byte. A model is copied anyway where it is read.
+  // Each reference to a shared object could copy it, so a large object stays a reference. A copy of a small one has at
+  // most as many values as ``ArchiveLimits/maxWorkPerByte`` allows for a byte. A model is copied anyway, at each
+  // reference to it.
   private static var largestSharedUnknown: Int { 64 }
   private static var largestSharedKnown: Int { 1 << 16 }
   /// Larger sizes are clamped to this one, so that adding them does not overflow.

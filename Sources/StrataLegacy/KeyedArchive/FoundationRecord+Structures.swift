@@ -118,7 +118,8 @@ extension FoundationRecord {
 
   // MARK: NSValue
 
-  /// The values that are encoded as text: the field, its key, the number of its kind, and the numbers in the text.
+  /// The values that are encoded as text: the field name, the archive key, the kind in `NS.special`, and the names of
+  /// the numbers.
   private static let texts: [(name: String, key: String, special: Int, parts: [String])] = [
     ("point", "NS.pointval", 1, ["x", "y"]), ("size", "NS.sizeval", 2, ["width", "height"]),
     ("rect", "NS.rectval", 3, ["x", "y", "width", "height"]),

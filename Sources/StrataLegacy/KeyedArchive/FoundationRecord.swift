@@ -92,7 +92,8 @@ enum FoundationRecord {
     return keys.first { $0.hasPrefix(typeName.prefix(2)) } ?? keys.first
   }
 
-  /// Returns the fields of a record as its class encodes them: the fields of the encoding by their archive keys, and all other fields.
+  /// Returns the fields of a record as its class encodes them: the fields of the encoding by their archive keys, and all
+  /// other fields.
   static func keyed(_ record: ModelRecord) throws -> (
     raw: [(key: String, value: ArchiveValue)], others: [(key: String, value: ArchiveValue)]
   ) {

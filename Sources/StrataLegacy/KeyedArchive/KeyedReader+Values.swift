@@ -51,7 +51,7 @@ extension KeyedReader {
   /// The entries in their own order, which other dictionaries of the layout need not have.
   private func object(_ frame: Frame, _ layout: KeyedLayout) -> ArchiveObject {
     var own = indices[frame.indices..<frame.indices + frame.count]
-    // An unreadable class is not an entry.
+    // If the class is unreadable, its key is not an entry of the object.
     if frame.classEntry >= 0 { own.removeAll { $0 < 0 } }
     return ArchiveObject(
       uniqueEntries: own.map { index in

@@ -9,8 +9,8 @@ enum HTTPRedirect {
   /// 307 and 308, or no `Location`.
   ///
   /// GET and HEAD are followed within the same scheme, and from `http` to `https`. Any other method is followed only
-  /// with 307 and 308 and within one origin, because it would otherwise change its method, or be sent to a server that
-  /// was not meant. If the scheme, host or port changes, all headers are dropped except `Accept`, `Accept-Language` and
+  /// with 307 and 308 and within one origin, because it would otherwise change its method, or be sent to an unintended
+  /// server. If the scheme, host or port changes, all headers are dropped except `Accept`, `Accept-Language` and
   /// `User-Agent`, which do not identify the sender.
   ///
   /// - Throws: ``RemoteError`` with the code `redirected` if the redirection must not be followed.

@@ -76,7 +76,7 @@ extension RowBase {
     static func of(_ token: Int64) -> Box? { live.withLock { $0.boxes[token]?.box } }
   }
 
-  /// The box of a token in the fields of a model.
+  /// Returns the box for the token in a field of a model.
   static func box(of value: ArchiveValue?) -> Box? {
     guard case .array(let values)? = value, values.count == 1, case .int(let token) = values[0] else { return nil }
     return Box.of(token)

@@ -38,7 +38,7 @@ extension Database {
 
   /// The open file and its open journal.
   private var files: [UnsafeMutablePointer<sqlite3_file>] {
-    // A connection that is closed has none.
+    // A closed connection has no files.
     guard let sqliteConnection else { return [] }
     return [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER].compactMap { operation in
       var file: UnsafeMutablePointer<sqlite3_file>?

@@ -105,7 +105,7 @@ struct ConvertCommand: ToolCommand {
     case .propertyList(let isBinary):
       try refuseOverwriting()
       let document = try file.legacyDocument(isBinary: isBinary, limits: conversion.limits)
-      // Otherwise a misspelled class would be ignored silently. The files of a folder need not have every class.
+      // A class that the file does not have is probably misspelled. The files of a folder need not have every class.
       if let missing = conversion.newNames.keys.sorted().first(where: { !document.hasObjects(of: $0) }) {
         throw ToolError("\(name): there are no objects of the class \(missing); strata inspect shows the classes")
       }

@@ -67,8 +67,8 @@ struct LockFolder {
   /// The problems of the recorded files.
   ///
   /// - Parameters:
-  ///   - revision: the revision of git with which the files are compared; `nil` for none. Gaps and steps of versions that it has are not
-  ///     checked again, since they cannot be corrected.
+  ///   - revision: the revision of git with which the files are compared; `nil` for none. Gaps between its versions, and the steps of these
+  ///     versions, are not checked again, because they cannot be corrected.
   ///   - hooked: the models whose changes are not compared with their recorded steps.
   func problems(against revision: GitFolder?, hooked: Set<String>) throws -> [SchemaAnnotation] {
     var problems: [SchemaAnnotation] = []

@@ -51,8 +51,8 @@ public struct JSONPatch: Sendable, Hashable {
 
   /// Applies the patch to a document: all operations, or an error.
   ///
-  /// Keys of records count as those of objects. Numbers are compared by all of their digits: a test takes 1.0 for 1 and
-  /// `10e399` for `1e400`, and does not take 9007199254740993 for 9007199254740992.0. A floating-point number counts as
+  /// Keys of records count as those of objects. Numbers are compared by all of their digits: a test accepts 1.0 for 1 and
+  /// `10e399` for `1e400`, but not 9007199254740993 for 9007199254740992.0. A floating-point number counts as
   /// its shortest text, which is its form in JSON.
   ///
   /// - Parameters:

@@ -52,8 +52,8 @@ struct ValueMerger {
   /// Whether the base comes from a ``MergeState``, which may lack keys of models at any depth.
   var isBaseRemembered = false
 
-  /// The policy of the value that becomes part of a remembered base, which then keeps the elements and keys that the
-  /// source does not list if the policy does; `nil` for any other value.
+  /// The policy of a value that becomes part of a remembered base; `nil` for any other value. If the policy keeps
+  /// elements and keys that the source does not list, the base keeps them, too.
   var keepingPolicy: MergePolicy?
 
   /// How complete the incoming data is.

@@ -70,8 +70,9 @@ package enum CanonicalOrder {
   }
 }
 
-/// The orders of sets and keys inside the one that is being written. They are determined while ordering the outer one,
-/// and used again when they are written. Determining them anew at each level would take quadratic time in the depth.
+/// The orders of the sets and map keys inside the set or map that is being written. They are determined while the outer
+/// collection is ordered, and reused when the inner ones are written. Determining them anew at each level would take
+/// quadratic time in the depth.
 package final class CanonicalOrders {
   // The arrays are retained, so that their addresses stay valid.
   private var elements: [StorageIdentity: (source: [ArchiveValue], sorted: [ArchiveValue])] = [:]

@@ -200,7 +200,7 @@ package final class ObjectTable {
 
   /// Returns a value with references replaced by their objects, for untyped properties.
   ///
-  /// An object inside itself becomes null, and so does an object that does not exist yet.
+  /// A reference back to a containing object becomes null, and so does a reference to an object that does not exist yet.
   ///
   /// - Throws: the same errors as for a shared value that becomes a model.
   func withoutReferences(_ value: ArchiveValue) throws -> ArchiveValue { try withoutReferences(value, inside: []) }
@@ -234,7 +234,7 @@ package final class ObjectTable {
     }
   }
 
-  /// The object under a number is created after the current one.
+  /// The error for a reference to an object that is created after the current one.
   struct Pending: Error {}
 
   /// Sets the deferred fields.
