@@ -1,5 +1,7 @@
+// README:begin
 import Foundation
 import Strata
+// README:end
 import StrataStore
 import StrataTestSupport
 import Testing
@@ -163,9 +165,9 @@ struct ReadmeTests {
   @Test("The code of the README is this code")
   func code() throws {
     let blocks = try Repository.blocks(in: Self.start())
-    let program = try #require(Repository.examples("README").first)
+    let program = try Repository.examples("README").joined(separator: "\n")
     // The block for Package.swift has gaps.
-    let missing = Repository.parts(of: blocks.filter { !$0.contains(".package(") }, missingFrom: String(program))
+    let missing = Repository.parts(of: blocks.filter { !$0.contains(".package(") }, missingFrom: program)
     #expect(blocks.count == 13 && missing.isEmpty, "\(blocks.count) \(missing)")
     #expect(blocks.allSatisfy { $0.split(separator: "\n").allSatisfy { $0.count <= 80 } })
   }

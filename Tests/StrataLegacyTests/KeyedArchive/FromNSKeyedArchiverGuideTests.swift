@@ -6,61 +6,59 @@ import Testing
 // The code of Docs/FromNSKeyedArchiver.md. A test compares and runs it.
 
 // FromNSKeyedArchiver:begin
-enum BeforeStrata {
-  final class Recipe: NSObject, NSSecureCoding {
-    static var supportsSecureCoding: Bool { true }
-    let title: String
-    let servings: Int
-    let isFavourite: Bool
-    let ingredients: [Ingredient]
+final class RCRecipe: NSObject, NSSecureCoding {
+  static var supportsSecureCoding: Bool { true }
+  let title: String
+  let servings: Int
+  let isFavourite: Bool
+  let ingredients: [RCIngredient]
 
-    init(_ title: String, servings: Int, isFavourite: Bool, _ ingredients: [Ingredient]) {
-      self.title = title
-      self.servings = servings
-      self.isFavourite = isFavourite
-      self.ingredients = ingredients
-    }
-
-    init?(coder: NSCoder) {
-      let title = coder.decodeObject(of: NSString.self, forKey: "title")
-      let parts = coder.decodeObject(
-        of: [NSArray.self, Ingredient.self], forKey: "ingredients")
-      guard let title, let parts = parts as? [Ingredient] else { return nil }
-      self.title = title as String
-      servings = coder.decodeInteger(forKey: "servings")
-      isFavourite = coder.decodeBool(forKey: "fav")
-      ingredients = parts
-    }
-
-    func encode(with coder: NSCoder) {
-      coder.encode(title as NSString, forKey: "title")
-      coder.encode(servings, forKey: "servings")
-      coder.encode(isFavourite, forKey: "fav")
-      coder.encode(ingredients as NSArray, forKey: "ingredients")
-    }
+  init(_ title: String, servings: Int, isFavourite: Bool, _ ingredients: [RCIngredient]) {
+    self.title = title
+    self.servings = servings
+    self.isFavourite = isFavourite
+    self.ingredients = ingredients
   }
 
-  final class Ingredient: NSObject, NSSecureCoding {
-    static var supportsSecureCoding: Bool { true }
-    let name: String
-    let grams: Double
+  init?(coder: NSCoder) {
+    let title = coder.decodeObject(of: NSString.self, forKey: "title")
+    let parts = coder.decodeObject(
+      of: [NSArray.self, RCIngredient.self], forKey: "ingredients")
+    guard let title, let parts = parts as? [RCIngredient] else { return nil }
+    self.title = title as String
+    servings = coder.decodeInteger(forKey: "servings")
+    isFavourite = coder.decodeBool(forKey: "fav")
+    ingredients = parts
+  }
 
-    init(_ name: String, grams: Double) {
-      self.name = name
-      self.grams = grams
-    }
+  func encode(with coder: NSCoder) {
+    coder.encode(title as NSString, forKey: "title")
+    coder.encode(servings, forKey: "servings")
+    coder.encode(isFavourite, forKey: "fav")
+    coder.encode(ingredients as NSArray, forKey: "ingredients")
+  }
+}
 
-    init?(coder: NSCoder) {
-      let name = coder.decodeObject(of: NSString.self, forKey: "name")
-      guard let name else { return nil }
-      self.name = name as String
-      grams = coder.decodeDouble(forKey: "grams")
-    }
+final class RCIngredient: NSObject, NSSecureCoding {
+  static var supportsSecureCoding: Bool { true }
+  let name: String
+  let grams: Double
 
-    func encode(with coder: NSCoder) {
-      coder.encode(name as NSString, forKey: "name")
-      coder.encode(grams, forKey: "grams")
-    }
+  init(_ name: String, grams: Double) {
+    self.name = name
+    self.grams = grams
+  }
+
+  init?(coder: NSCoder) {
+    let name = coder.decodeObject(of: NSString.self, forKey: "name")
+    guard let name else { return nil }
+    self.name = name as String
+    grams = coder.decodeDouble(forKey: "grams")
+  }
+
+  func encode(with coder: NSCoder) {
+    coder.encode(name as NSString, forKey: "name")
+    coder.encode(grams, forKey: "grams")
   }
 }
 
@@ -79,11 +77,11 @@ struct Ingredient: Equatable {
 }
 
 extension Recipe: LegacyModel {
-  static var legacyNames: [String] { ["Cookbook.Recipe"] }
+  static var legacyNames: [String] { ["Cookbook.RCRecipe"] }
 }
 
 extension Ingredient: LegacyModel {
-  static var legacyNames: [String] { ["Cookbook.Ingredient"] }
+  static var legacyNames: [String] { ["Cookbook.RCIngredient"] }
 }
 
 extension Recipe: Migratable {
@@ -123,11 +121,24 @@ extension Cookbook {
     let data = try ArchiveEncoder().encodeKeyed(recipes, options: options) {
       guard $0.typeName == "Recipe" else { return }
       $0.rename("isFavourite", to: "fav")
+      $0.modelVersion = 0
     }
     try data.write(to: keyed, options: .atomic)
   }
 }
 // FromNSKeyedArchiver:end
+
+/// A class whose objects have other keys, under the name of `RCRecipe`.
+final class OtherRecipe: NSObject, NSCoding {
+  let title: String?
+  let note: String
+  init(_ title: String?, note: String) { (self.title, self.note) = (title, note) }
+  init?(coder: NSCoder) { nil }
+  func encode(with coder: NSCoder) {
+    if let title { coder.encode(title as NSString, forKey: "title") }
+    coder.encode(note as NSString, forKey: "note")
+  }
+}
 
 @Suite("The guide from NSKeyedArchiver")
 struct FromNSKeyedArchiverGuideTests {
@@ -138,12 +149,12 @@ struct FromNSKeyedArchiverGuideTests {
   /// The file that the app wrote, with the names that its classes had in its module.
   private var written: Data {
     let archiver = NSKeyedArchiver(requiringSecureCoding: true)
-    archiver.setClassName("Cookbook.Recipe", for: BeforeStrata.Recipe.self)
-    archiver.setClassName("Cookbook.Ingredient", for: BeforeStrata.Ingredient.self)
+    archiver.setClassName("Cookbook.RCRecipe", for: RCRecipe.self)
+    archiver.setClassName("Cookbook.RCIngredient", for: RCIngredient.self)
     let ingredients = [
-      BeforeStrata.Ingredient("Flour", grams: 500), BeforeStrata.Ingredient("Salt", grams: 10.5),
+      RCIngredient("Flour", grams: 500), RCIngredient("Salt", grams: 10.5),
     ]
-    let recipe = BeforeStrata.Recipe("Bread", servings: 4, isFavourite: true, ingredients)
+    let recipe = RCRecipe("Bread", servings: 4, isFavourite: true, ingredients)
     archiver.encode([recipe] as NSArray, forKey: NSKeyedArchiveRootObjectKey)
     return archiver.encodedData
   }
@@ -164,7 +175,7 @@ struct FromNSKeyedArchiverGuideTests {
       let written = written
       try written.write(to: cookbook.keyed)
       #expect(try cookbook.load() == [recipe])
-      #expect(try classes(of: written) == ["Cookbook.Recipe", "Cookbook.Ingredient"])
+      #expect(try classes(of: written) == ["Cookbook.RCRecipe", "Cookbook.RCIngredient"])
       try cookbook.save([recipe, recipe])
       #expect(try Cookbook(folder: folder).load() == [recipe, recipe])
       #expect(try Data(contentsOf: cookbook.keyed) == written)
@@ -174,27 +185,15 @@ struct FromNSKeyedArchiverGuideTests {
   @Test("A key without a field is reported, and a missing key takes the default or is an error")
   func keys() throws {
     let archiver = NSKeyedArchiver(requiringSecureCoding: false)
-    archiver.setClassName("Cookbook.Recipe", for: OtherRecipe.self)
+    archiver.setClassName("Cookbook.RCRecipe", for: OtherRecipe.self)
     archiver.encode(OtherRecipe("Bread", note: "n"), forKey: NSKeyedArchiveRootObjectKey)
     var report = DecodingReport()
     let recipe = try ArchiveDecoder().decode(Recipe.self, fromKeyed: archiver.encodedData, report: &report)
     #expect(recipe == Recipe(title: "Bread") && report.unusedKeys.map { "\($0)" } == ["Recipe.note"])
     let untitled = NSKeyedArchiver(requiringSecureCoding: false)
-    untitled.setClassName("Cookbook.Recipe", for: OtherRecipe.self)
+    untitled.setClassName("Cookbook.RCRecipe", for: OtherRecipe.self)
     untitled.encode(OtherRecipe(nil, note: "n"), forKey: NSKeyedArchiveRootObjectKey)
     archiveError(.missingValue) { try ArchiveDecoder().decode(Recipe.self, fromKeyed: untitled.encodedData) }
-  }
-
-  /// A class of the same name that a release wrote with other keys.
-  private final class OtherRecipe: NSObject, NSCoding {
-    let title: String?
-    let note: String
-    init(_ title: String?, note: String) { (self.title, self.note) = (title, note) }
-    init?(coder: NSCoder) { nil }
-    func encode(with coder: NSCoder) {
-      if let title { coder.encode(title as NSString, forKey: "title") }
-      coder.encode(note as NSString, forKey: "note")
-    }
   }
 
   @Test("The app without Strata opens the file that is handed back")
@@ -205,11 +204,11 @@ struct FromNSKeyedArchiverGuideTests {
       let data = try Data(contentsOf: cookbook.keyed)
       #expect(try ArchiveDecoder().decode([Recipe].self, fromKeyed: data) == [recipe])
       let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
-      unarchiver.setClass(BeforeStrata.Recipe.self, forClassName: "Cookbook.Recipe")
-      unarchiver.setClass(BeforeStrata.Ingredient.self, forClassName: "Cookbook.Ingredient")
+      unarchiver.setClass(RCRecipe.self, forClassName: "Cookbook.RCRecipe")
+      unarchiver.setClass(RCIngredient.self, forClassName: "Cookbook.RCIngredient")
       let recipes = unarchiver.decodeObject(
-        of: [NSArray.self, BeforeStrata.Recipe.self, BeforeStrata.Ingredient.self], forKey: NSKeyedArchiveRootObjectKey)
-      let first = try #require((recipes as? [BeforeStrata.Recipe])?.first)
+        of: [NSArray.self, RCRecipe.self, RCIngredient.self], forKey: NSKeyedArchiveRootObjectKey)
+      let first = try #require((recipes as? [RCRecipe])?.first)
       #expect(first.title == "Bread" && first.servings == 4 && first.isFavourite)
       #expect(first.ingredients.map(\.name) == ["Flour", "Salt"] && first.ingredients.map(\.grams) == [500, 10.5])
     }

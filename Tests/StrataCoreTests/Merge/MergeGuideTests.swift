@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// The examples of README.md and Docs/Merging.md that need a model called `Issue`.
+/// The examples of Docs/Merging.md and Docs/Legacy.md that need a model called `Issue`.
 private enum MergeExamples {
   // Merging.md:begin
   @Model(version: 1)
@@ -30,18 +30,18 @@ private enum MergeExamples {
     issue: Issue, outcomes: [MergeReport.Outcome]
   ) {
     var issue = mine
-    // README.md:begin
+    // Merging.md:begin
     let report = try issue.merge(.model(refreshed), base: before)
-    // README.md:end
+    // Merging.md:end
     return (issue, report.entries.map(\.outcome))
   }
 
   static func open(_ data: Data) throws -> (KeyedArchive, Issue, Data) {
-    // README.md:begin
     let archive = try KeyedArchive(data)
+    // Legacy.md:begin
     let issue = try ArchiveDecoder().decode(Issue.self, fromKeyed: data)
+    // Legacy.md:end
     let back = try ArchiveEncoder().encodeKeyed(issue)
-    // README.md:end
     return (archive, issue, back)
   }
 }
@@ -75,13 +75,13 @@ private enum ObjectExamples {
 }
 
 extension MergeExamples.Issue: LegacyModel {
-  // README.md:begin
+  // Legacy.md:begin
   static var legacyNames: [String] { ["GHIssue", "App.Issue"] }
-  // README.md:end
+  // Legacy.md:end
 }
 
-@Suite("README and Merging.md, examples")
-struct MergeReadmeTests {
+@Suite("Merging.md and Legacy.md, examples")
+struct MergeGuideTests {
   @Test("The examples of merging and of old archives are these, and have the documented results")
   func examples() throws {
     func json(_ title: String) -> Data { Data(#"{"number": 7, "title": "\#(title)"}"#.utf8) }
@@ -116,11 +116,11 @@ struct MergeReadmeTests {
     #expect(crew.captain === bob && bob.name == "Bob B." && ada.name == "Ada")
   }
 
-  @Test("The pages have the lines of the examples", arguments: ["README.md", "Merging.md", "MergingObjects.md"])
+  @Test("The pages have the lines of the examples", arguments: ["Legacy.md", "Merging.md", "MergingObjects.md"])
   func pages(_ name: String) throws {
-    let page = try Repository.text(name == "README.md" ? name : "Docs/\(name)")
+    let page = try Repository.text("Docs/\(name)")
     let parts = try Repository.examples(name)
-    #expect(parts.count == (name == "README.md" ? 3 : 2))
+    #expect(parts.count == (name == "Merging.md" ? 3 : 2))
     let lines = Self.lines(page[...])
     for part in parts {
       let example = Self.lines(part)
