@@ -7,11 +7,12 @@ final class EntityReader {
   private let catalog: EntityCatalog
   /// The keys of the relations that are read; `nil` for all.
   private let included: Set<String>?
-  private var nodes: [Node] = []
+  // One task uses a reader, and checking exclusivity at each row would cost more than reading a column.
+  @exclusivity(unchecked) private var nodes: [Node] = []
   /// The nodes by primary key: for each table those with one integer, and in the other property all others.
-  private var integers: [[Int64: Int]]
-  private var known: [EntityWriter.PlainKey: Int] = [:]
-  private var plans: [Plan?]
+  @exclusivity(unchecked) private var integers: [[Int64: Int]]
+  @exclusivity(unchecked) private var known: [EntityWriter.PlainKey: Int] = [:]
+  @exclusivity(unchecked) private var plans: [Plan?]
   /// How many nodes have their links.
   private var linked = 0
 

@@ -33,10 +33,10 @@ package final class ObjectTable {
   @exclusivity(unchecked) private var sizes: [Int] = []
   @exclusivity(unchecked) private var totalSize = 0
   /// Extra substitute values for references. Set only if the code that fills the table knows the number of references.
-  package var allowance = 0
+  @exclusivity(unchecked) package var allowance = 0
   /// The budget for substituted values, if values replace the references to them before models are decoded, so that steps
   /// and hooks find records where an archive of this library has them.
-  package var placing: WorkBudget?
+  @exclusivity(unchecked) package var placing: WorkBudget?
   /// The number of values that were substituted for references.
   @exclusivity(unchecked) private var expansions = 0
   /// The nesting of values that are decoded at references.
