@@ -173,7 +173,7 @@ package final class ObjectTable {
   }
 
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the object has another type.
-  private static func cast<M: VersionedModel, T>(_ object: M, to type: T.Type) throws -> T {
+  static func cast<M: VersionedModel, T>(_ object: M, to type: T.Type) throws -> T {
     // Most objects have exactly this type. A cast tries everything else first, and needs the metadata of the optional.
     if M.self == T.self { return unsafeBitCast(object, to: T.self) }
     guard let object = object as? T else {
