@@ -44,6 +44,17 @@ extension Benchmark {
         try check(try fetch(50, database, entities) == models[50], "a row that is read")
         return { consume(try fetch(50, database, entities)) }
       },
+      Benchmark("rows/fetch") {
+        let blogs = Blog.make(100)
+        let database = try Blog.database()
+        let entities = try EntityStore(database, Blog.self)
+        try database.write { db in _ = try entities.save(blogs, in: db) }
+        func fetch() throws -> [Blog] {
+          try database.read { db in try entities.fetchAll(Blog.order(Column("id")), in: db) }
+        }
+        try check(try fetch().map(\.posts) == blogs.map(\.posts), "the blogs that are fetched")
+        return { consume(try fetch()) }
+      },
       Benchmark("store/save", calls: 20) {
         let store = try snapshots(Small.make(100))
         let states = [Small.make(number: 50).changed(), Small.make(number: 50)]

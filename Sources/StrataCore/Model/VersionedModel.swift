@@ -256,8 +256,8 @@ extension VersionedModel {
       let subclass = subclass(named: record.typeName, in: context)
     {
       // `make` is called on `subclass`, because calls on `Self.Type` would run this class's implementations.
-      let object = try subclass.make(from: record, in: context, isObjectFrame: isObjectFrame)
-      if let object = object as? Self { return object }
+      return try ObjectTable.cast(
+        subclass.make(from: record, in: context, isObjectFrame: isObjectFrame), to: Self.self)
     }
     let objects = context.objects
     try objects?.enterRecord(in: context)
@@ -268,7 +268,8 @@ extension VersionedModel {
 
   /// Creates the model from the values of its fields.
   package static func make(
-    _ values: FieldValues, unknownFields: UnknownFields = UnknownFields(), in context: DecodingContext,
+    _ values: consuming FieldValues, unknownFields: consuming UnknownFields = UnknownFields(),
+    in context: DecodingContext,
     isObjectFrame: Bool = false
   ) throws -> Self {
     var reader = ArchiveReader(values, unknownFields: unknownFields, context: context)

@@ -6,28 +6,37 @@ package enum ISO8601 {
   /// with `Z` or an offset such as `+02:00` at the end. `T` and `Z` may be lower case (RFC 3339, 5.6).
   ///
   /// Returns `nil` for any other text, for a day that the month does not have, and for a leap second.
-  package static func date(from text: String) -> Date? {
-    ByteBuffer.withUTF8(of: text) { date(from: $0.bytes) }
+  ///
+  /// - Parameter isSQL: whether the text may also have a space in place of `T`, and lack the seconds or the time zone, which is UTC
+  ///   then, as for SQLite ("Date And Time Functions", section 2).
+  package static func date(from text: String, isSQL: Bool = false) -> Date? {
+    ByteBuffer.withUTF8(of: text) { date(from: $0.bytes, isSQL: isSQL) }
   }
 
   /// Parses a date from the bytes of a text.
-  package static func date(from text: RawSpan) -> Date? {
+  package static func date(from text: RawSpan, isSQL: Bool = false) -> Date? {
     var bytes = Cursor(text)
     guard let date = fullDate(&bytes),
-      let letter = bytes.next(), letter | 0x20 == UInt8(ascii: "t"),
+      let letter = bytes.next(), letter | 0x20 == UInt8(ascii: "t") || isSQL && letter == UInt8(ascii: " "),
       let hour = digits(2, &bytes), hour < 24, bytes.next() == UInt8(ascii: ":"),
-      let minute = digits(2, &bytes), minute < 60, bytes.next() == UInt8(ascii: ":"),
-      let second = digits(2, &bytes), second < 60,
-      var mark = bytes.next()
+      let minute = digits(2, &bytes), minute < 60
     else { return nil }
 
-    var (fraction, scale) = (0, 1)
-    if mark == UInt8(ascii: ".") {
-      guard let read = self.fraction(&bytes) else { return nil }
-      (fraction, scale, mark) = read
+    var (second, fraction, scale) = (0, 0, 1)
+    var mark = bytes.next()
+    if mark == UInt8(ascii: ":") {
+      guard let read = digits(2, &bytes), read < 60 else { return nil }
+      (second, mark) = (read, bytes.next())
+      if mark == UInt8(ascii: ".") {
+        guard let read = self.fraction(&bytes) else { return nil }
+        (fraction, scale, mark) = read
+      }
+    } else if !isSQL {
+      return nil
     }
     var offset = 0
     switch mark {
+    case nil where isSQL: break
     case UInt8(ascii: "Z"), UInt8(ascii: "z"): break
     case UInt8(ascii: "+"), UInt8(ascii: "-"):
       guard let hours = digits(2, &bytes), hours < 24, bytes.next() == UInt8(ascii: ":"),
@@ -153,8 +162,8 @@ package enum ISO8601 {
   }
 
   /// Parses the digits after a decimal point. Returns them as an integer with the power of ten that divides it, and the
-  /// byte after them; `nil` without digits. Digits after the eighteenth are ignored, because dates are less precise.
-  private static func fraction(_ bytes: inout Cursor) -> (Int, Int, UInt8)? {
+  /// byte after them, if there is one; `nil` without digits. Digits after the eighteenth are ignored, because dates are less precise.
+  private static func fraction(_ bytes: inout Cursor) -> (Int, Int, UInt8?)? {
     var number = 0
     var scale = 1
     var isEmpty = true
@@ -167,7 +176,7 @@ package enum ISO8601 {
         scale *= 10
       }
     }
-    return nil
+    return isEmpty ? nil : (number, scale, nil)
   }
 
   // Both conversions count in eras of 400 years, which all have the same number of days. The year starts in March, so

@@ -302,26 +302,13 @@ struct ColumnCoding: Sendable {
 
   private static func date(_ stored: DatabaseValue, _ form: EntityColumn.DateForm) -> Date? {
     if case .string(let text) = stored.storage {
-      if let date = date(text) { return date }
+      let date = text.utf8.count == 10 ? ISO8601.midnight(ofDay: text) : ISO8601.date(from: text, isSQL: true)
+      if let date { return date }
       // Only these forms store numbers in a TEXT column. With any other form, digits such as `20260101` are ambiguous.
       guard form == .secondsSince1970 || form == .millisecondsSince1970 else { return nil }
     }
     guard let number = double(stored), number.isFinite else { return nil }
     return Date(timeIntervalSince1970: form == .millisecondsSince1970 ? number / 1000 : number)
-  }
-
-  /// Parses a date in a form of SQLite's date functions ("Date And Time Functions", section 2). The time, its seconds and the
-  /// time zone may be absent. The default time zone is UTC.
-  private static func date(_ text: String) -> Date? {
-    if let day = ISO8601.midnight(ofDay: text) { return day }
-    var bytes = Array(text.utf8)
-    guard bytes.count >= 16 else { return nil }
-    if bytes[10] == UInt8(ascii: " ") { bytes[10] = UInt8(ascii: "T") }
-    // Seconds may be absent only before a time zone or at the end: `10:20.5` is a fraction of a minute, which SQLite refuses.
-    if bytes.count == 16 || "+-Zz".utf8.contains(bytes[16]) { bytes.insert(contentsOf: ":00".utf8, at: 16) }
-    let hasOffset = [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(bytes[bytes.count - 6])
-    if !hasOffset, bytes.last.map({ $0 | 0x20 }) != UInt8(ascii: "z") { bytes.append(UInt8(ascii: "Z")) }
-    return ISO8601.date(from: bytes.bytes)
   }
 
   private static func unarchived(_ data: Data, _ type: Any.Type) throws -> ArchiveValue {

@@ -7,11 +7,12 @@ final class EntityReader {
   private let catalog: EntityCatalog
   /// The keys of the relations that are read; `nil` for all.
   private let included: Set<String>?
-  private var nodes: [Node] = []
+  // One task uses a reader, and checking exclusivity at each row would cost more than reading a column.
+  @exclusivity(unchecked) private var nodes: [Node] = []
   /// The nodes by primary key: for each table those with one integer, and in the other property all others.
-  private var integers: [[Int64: Int]]
-  private var known: [EntityWriter.PlainKey: Int] = [:]
-  private var plans: [Plan?]
+  @exclusivity(unchecked) private var integers: [[Int64: Int]]
+  @exclusivity(unchecked) private var known: [EntityWriter.PlainKey: Int] = [:]
+  @exclusivity(unchecked) private var plans: [Plan?]
   /// The number of nodes whose links were read.
   private var linked = 0
 
@@ -41,6 +42,7 @@ final class EntityReader {
     let relations: [(relation: EntityType.Relation, place: Int)]
     let rowBase: Int?
     private let type: EntityType
+    /// Each attribute with the index of its value in the record, in ascending order.
     private let attributes: [(attribute: EntityType.Attribute, place: Int)]
     private let keys: [Int]
     private let keepsColumns: Bool
@@ -55,19 +57,24 @@ final class EntityReader {
       relations = Array(zip(type.relations, type.recordPlaces.relations))
       rowBase = type.recordPlaces.rowBase
       key = table.primaryKey.count == 1 ? table.primaryKey[0] : nil
-      attributes = Array(zip(type.attributes, type.recordPlaces.attributes))
+      attributes = zip(type.attributes, type.recordPlaces.attributes).map { (attribute: $0, place: $1) }.sorted {
+        $0.place < $1.place
+      }
       keepsColumns = catalog.types.contains { $0.rowBase != nil }
       keys = type.relations.map(\.slot)
     }
 
     /// - Parameter start: the column of the first slot.
     func node(_ row: StatementRow, from start: Int) throws -> Node {
-      var values = [ArchiveValue](repeating: .null, count: shape.keys.count)
+      var values: [ArchiveValue] = []
+      values.reserveCapacity(shape.keys.count)
       for index in attributes.indices {
+        // The value of a relation is set when its rows are known.
+        while values.count < attributes[index].place { values.append(.null) }
         let slot = attributes[index].attribute.slot
-        values[attributes[index].place] = try type.value(
-          of: attributes[index].attribute, row.value(start + slot), in: table)
+        values.append(try type.value(of: attributes[index].attribute, row.value(start + slot), in: table))
       }
+      while values.count < shape.keys.count { values.append(.null) }
       return Node(
         type: number, values: values, keys: keys.isEmpty ? [] : keys.map { row.value(start + $0) },
         columns: keepsColumns ? table.values(row, from: start) : [])
@@ -148,8 +155,9 @@ final class EntityReader {
     while linked < nodes.count {
       let wave = linked..<nodes.count
       linked = nodes.count
-      for (type, numbers) in Dictionary(grouping: wave, by: { nodes[$0].type }).sorted(by: { $0.key < $1.key }) {
-        let entity = catalog.types[type]
+      for (type, entity) in catalog.types.enumerated() where !entity.relations.isEmpty {
+        let numbers = wave.filter { nodes[$0].type == type }
+        guard !numbers.isEmpty else { continue }
         let isRead = try entity.relations.map { try reads($0, of: entity) }
         for number in numbers { nodes[number].links = isRead.map { $0 ? [] : nil } }
         for (place, relation) in entity.relations.enumerated() where isRead[place] {
@@ -188,14 +196,13 @@ final class EntityReader {
         asking.append([number])
       }
     }
+    var found = [[Int]](repeating: [], count: keys.count)
     try catalog.forEachLink(relation, keys, db) { index, row in
       let linked = try node(row, from: 1, relation.target)
-      for number in asking[index] {
-        // A foreign key may refer to a column that is not unique.
-        if relation.removed == nil { nodes[number].links[place] = [] }
-        nodes[number].links[place]?.append(linked)
-      }
+      // A foreign key may refer to a column that is not unique.
+      if relation.removed == nil { found[index] = [linked] } else { found[index].append(linked) }
     }
+    for (numbers, links) in zip(asking, found) { for number in numbers { nodes[number].links[place] = links } }
   }
 
   // MARK: Objects

@@ -245,8 +245,9 @@ extension ArchiveReader {
     try TypeShape.withoutUnknownCases(value, type) { try ValueCoding.check($1, as: $0, in: context) }
   }
 
+  // Mutating, because a borrowing call copies the whole reader.
   @usableFromInline
-  func slotValue(_ place: Int) -> ArchiveValue? { values?[place + Int(placeOffset)] }
+  mutating func slotValue(_ place: Int) -> ArchiveValue? { values?[place + Int(placeOffset)] }
 
   /// A field that was decoded before the model; `nil` if there is none.
   @usableFromInline

@@ -148,7 +148,9 @@ public final class DecodingContext {
   ///   and fields that take their defaults.
   package func places(of schema: ModelSchema, in shape: RecordShape, reports: Bool = false) -> [Int] {
     let caches = caches
-    for known in caches.placements where known.shape === shape && known.schema === schema { return known.places }
+    if let known = caches.placements.firstIndex(where: { $0.shape === shape && $0.schema === schema }) {
+      return caches.placements[known].places
+    }
     let places = schema.fields.map { field in
       shape.place(of: field.key) ?? field.formerly.lazy.compactMap { shape.place(of: $0) }.first ?? -1
     }

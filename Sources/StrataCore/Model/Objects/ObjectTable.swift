@@ -33,10 +33,10 @@ package final class ObjectTable {
   @exclusivity(unchecked) private var sizes: [Int] = []
   @exclusivity(unchecked) private var totalSize = 0
   /// Extra substitute values for references. Set only if the code that fills the table knows the number of references.
-  package var allowance = 0
+  @exclusivity(unchecked) package var allowance = 0
   /// The budget for substituted values, if values replace the references to them before models are decoded, so that steps
   /// and hooks find records where an archive of this library has them.
-  package var placing: WorkBudget?
+  @exclusivity(unchecked) package var placing: WorkBudget?
   /// The number of values that were substituted for references.
   @exclusivity(unchecked) private var expansions = 0
   /// The nesting of values that are decoded at references.
@@ -173,7 +173,7 @@ package final class ObjectTable {
   }
 
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the object has another type.
-  private static func cast<M: VersionedModel, T>(_ object: M, to type: T.Type) throws -> T {
+  static func cast<M: VersionedModel, T>(_ object: M, to type: T.Type) throws -> T {
     // Most objects have exactly this type. A cast tries everything else first, and needs the metadata of the optional.
     if M.self == T.self { return unsafeBitCast(object, to: T.self) }
     guard let object = object as? T else {
