@@ -120,7 +120,7 @@ struct AppToolTests {
     Run("upgrade", old, "-o", scratch.path("x")).expectFailure("Tool.main(Issue.self)", "A tool of your own")
     Run("decode", old, "--type", "Note").expectFailure("this program has no models")
     Run.app("decode", old, "--type", "Nope").expectFailure("its models are Folder, Note, Tag")
-    Run("schema", "record", scratch.path("")).expectFailure("SchemaLock and STRATA_RECORD=1")
+    Run("schema", "record", scratch.path("")).expectFailure("SchemaLock (STRATA_RECORD=1 records)")
     Run(["verify", old], models: [App.Note.self, App.OldNote.self]).expectFailure(
       code: 64, "two models of this program are called Note")
   }

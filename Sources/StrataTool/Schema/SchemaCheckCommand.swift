@@ -114,7 +114,7 @@ extension ToolModels {
   ) throws -> [SchemaAnnotation] {
     guard !types.isEmpty else {
       throw ToolError(
-        "this needs the types of the models, and this program has none; run the test with SchemaLock, or the app's own tool (Docs/Tool.md, "
+        "this needs the types of the models, and this program has none; run the test with SchemaLock (STRATA_RECORD=1 records), or the app's own tool (Docs/Tool.md, "
           + "A tool of your own)")
     }
     do { try body(SchemaLock(types, folder: URL(fileURLWithPath: folder), records: records)) } catch let error

@@ -146,17 +146,22 @@ struct FromNSKeyedArchiverGuideTests {
     title: "Bread", servings: 4, isFavourite: true,
     ingredients: [Ingredient(name: "Flour", grams: 500), Ingredient(name: "Salt", grams: 10.5)])
 
-  /// The file that the app wrote, with the names that its classes had in its module.
-  private var written: Data {
-    let archiver = NSKeyedArchiver(requiringSecureCoding: true)
-    archiver.setClassName("Cookbook.RCRecipe", for: RCRecipe.self)
-    archiver.setClassName("Cookbook.RCIngredient", for: RCIngredient.self)
-    let ingredients = [
-      RCIngredient("Flour", grams: 500), RCIngredient("Salt", grams: 10.5),
-    ]
-    let recipe = RCRecipe("Bread", servings: 4, isFavourite: true, ingredients)
-    archiver.encode([recipe] as NSArray, forKey: NSKeyedArchiveRootObjectKey)
-    return archiver.encodedData
+  /// A file that the app wrote. Its classes were in the module `Cookbook`. On Linux, `setClassName(_:for:)` has no effect.
+  private func file(_ root: NSObject) throws -> Data {
+    let archiver = NSKeyedArchiver(requiringSecureCoding: false)
+    archiver.encode(root, forKey: NSKeyedArchiveRootObjectKey)
+    var list = try PropertyListReader().read(archiver.encodedData)
+    list.objects = list.objects.map {
+      guard case .string(let text) = $0 else { return $0 }
+      let name = text.replacing("StrataLegacyTests.", with: "Cookbook.")
+      return .string(name.replacing("OtherRecipe", with: "RCRecipe"))
+    }
+    return try PropertyListWriter().write(list)
+  }
+
+  private func written() throws -> Data {
+    let ingredients = [RCIngredient("Flour", grams: 500), RCIngredient("Salt", grams: 10.5)]
+    return try file([RCRecipe("Bread", servings: 4, isFavourite: true, ingredients)] as NSArray)
   }
 
   @Test("The code of the page is this code")
@@ -172,7 +177,7 @@ struct FromNSKeyedArchiverGuideTests {
     try withFolder { folder in
       let cookbook = Cookbook(folder: folder)
       #expect(try cookbook.load().isEmpty)
-      let written = written
+      let written = try written()
       try written.write(to: cookbook.keyed)
       #expect(try cookbook.load() == [recipe])
       #expect(try classes(of: written) == ["Cookbook.RCRecipe", "Cookbook.RCIngredient"])
@@ -184,16 +189,13 @@ struct FromNSKeyedArchiverGuideTests {
 
   @Test("A key without a field is reported, and a missing key takes the default or is an error")
   func keys() throws {
-    let archiver = NSKeyedArchiver(requiringSecureCoding: false)
-    archiver.setClassName("Cookbook.RCRecipe", for: OtherRecipe.self)
-    archiver.encode(OtherRecipe("Bread", note: "n"), forKey: NSKeyedArchiveRootObjectKey)
     var report = DecodingReport()
-    let recipe = try ArchiveDecoder().decode(Recipe.self, fromKeyed: archiver.encodedData, report: &report)
+    let data = try file(OtherRecipe("Bread", note: "n"))
+    let recipe = try ArchiveDecoder().decode(Recipe.self, fromKeyed: data, report: &report)
     #expect(recipe == Recipe(title: "Bread") && report.unusedKeys.map { "\($0)" } == ["Recipe.note"])
-    let untitled = NSKeyedArchiver(requiringSecureCoding: false)
-    untitled.setClassName("Cookbook.RCRecipe", for: OtherRecipe.self)
-    untitled.encode(OtherRecipe(nil, note: "n"), forKey: NSKeyedArchiveRootObjectKey)
-    archiveError(.missingValue) { try ArchiveDecoder().decode(Recipe.self, fromKeyed: untitled.encodedData) }
+    archiveError(.missingValue) {
+      try ArchiveDecoder().decode(Recipe.self, fromKeyed: file(OtherRecipe(nil, note: "n")))
+    }
   }
 
   @Test("The app without Strata opens the file that is handed back")
