@@ -18,8 +18,9 @@ extension ArchiveEncoder {
   ///   are Foundation's.
   ///
   /// The archive has the current fields. An older program refuses newer versions and expects its own keys. `adjust`
-  /// receives every record before it is written, under its registered name, and may change it. Keyed archives are not
-  /// compressed.
+  /// receives every record before it is written, under its registered name, and may change it. If it gives a record
+  /// keys of another version, it must set that version too: the steps from it run when the archive is read. Keyed
+  /// archives are not compressed.
   ///
   /// - Parameters:
   ///   - value: a model, or a value that contains models.
@@ -27,7 +28,8 @@ extension ArchiveEncoder {
   ///   - options: the names of classes, and how numbers are stored.
   ///   - adjust: changes a record to the form that the other program expects.
   /// - Throws: the errors of `encode(_:)` and ``/StrataLegacy/KeyedArchive/data(_:)``; `invalidSchema` if two models
-  ///   have the same name; `migrationFailed` if `adjust` throws, with its error as the cause.
+  ///   have the same name; `migrationFailed` if `adjust` throws, with its error as the cause, and if it leaves a
+  ///   record in the current version with a key that no field of the model reads.
   /// - Complexity: linear in the size of the value.
   public func encodeKeyed<T: Archivable>(
     _ value: T, key: String = "root", options: KeyedWriting = KeyedWriting(),
@@ -47,11 +49,19 @@ extension ArchiveEncoder {
       // The innermost records first.
       func adjusted(_ value: ArchiveValue) throws -> ArchiveValue {
         let value = try value.mapLocated(adjusted)
-        guard case .record(var record) = value else { return value }
+        guard case .record(let written) = value else { return value }
+        var record = written
         do { try adjust(&record) } catch {
           throw ArchiveError(
             .migrationFailed, "a record could not be adjusted to what the other program knows",
             typeName: record.typeName, underlying: error)
+        }
+        if let schema = catalog[record.typeName], let key = schema.unreadKey(of: record, writtenAs: written) {
+          throw ArchiveError(
+            .migrationFailed,
+            "no field of \(schema.name)@\(schema.modelVersion) reads the key \(key) of an adjusted record; "
+              + "set record.modelVersion to the version that has this key",
+            typeName: schema.name)
         }
         return .record(record)
       }
@@ -80,6 +90,12 @@ extension KeyedWriting {
 }
 
 extension ModelSchema {
+  /// A key that an adjustment has added to a record of the current version although no field reads it.
+  fileprivate func unreadKey(of record: ModelRecord, writtenAs written: ModelRecord) -> String? {
+    guard record.modelVersion == modelVersion, !keepsUnknownFields else { return nil }
+    return record.keys.first { written[$0] == nil && !takenKeys.contains(ExactKey($0)) }
+  }
+
   /// The class name that the model had. Legacy names inherited from a superclass do not count.
   fileprivate var legacyName: String {
     func names(_ schema: ModelSchema) -> [String] { (schema.type as? any LegacyModel.Type)?.legacyNames ?? [] }

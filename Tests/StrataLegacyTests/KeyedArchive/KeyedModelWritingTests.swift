@@ -65,6 +65,24 @@ struct KeyedModelWritingTests {
     #expect(try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: KeyedArchive(data)).lead?.name == "M: Ada")
   }
 
+  /// Without the error, the record would be read without its step, and the field would have its default.
+  @Test("A record with keys of an older version under the current version is an error")
+  func adjustedWithoutVersion() throws {
+    let team = LegacyTeam(members: [LegacyUser(), LegacyUser(name: "b")])
+    let error = archiveError { _ = try ArchiveEncoder().encodeKeyed(team) { $0.rename("name", to: "mtl_name") } }
+    #expect(error?.code == .migrationFailed && error?.pathDescription == "members[1]")
+    #expect(
+      error?.description.contains("no field of LegacyUser@1 reads the key mtl_name of an adjusted record; set record.modelVersion")
+        == true)
+    // A field may get a value, or lose it.
+    let data = try ArchiveEncoder().encodeKeyed(team) {
+      guard $0.typeName == "LegacyUser" else { return }
+      $0["name"] = "c"
+      $0.removeValue(forKey: "count")
+    }
+    #expect(try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: KeyedArchive(data)).members.map(\.name) == ["c", "c"])
+  }
+
   @Test("An error of an adjustment is the cause of an error with the path of the record")
   func failedAdjustment() {
     struct Failure: Error {}
