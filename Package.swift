@@ -21,6 +21,7 @@ let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 let isDependency = Context.packageDirectory == "/" || Context.packageDirectory.contains("/checkouts/")
 let macros = TargetDependencyCondition.when(traits: ["Macros"])
 let logging = TargetDependencyCondition.when(traits: ["Logging"])
+let metrics = TargetDependencyCondition.when(traits: ["Metrics"])
 let collections = TargetDependencyCondition.when(traits: ["Collections"])
 let store = TargetDependencyCondition.when(traits: ["Store"])
 let tool = TargetDependencyCondition.when(traits: ["Tool"])
@@ -44,6 +45,7 @@ let packages: KeyValuePairs<String, Package.Dependency> = [
   // For the server that refreshing is tried with, and for the tests of StrataRemote. No product needs it.
   "FlyingFox": .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
   "swift-log": .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+  "swift-metrics": .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
   "swift-collections": .package(url: "https://github.com/apple/swift-collections", "1.1.0"..<"2.0.0"),
 ]
 
@@ -77,6 +79,7 @@ let package = Package(
     .trait(name: "Store", description: "StrataStore and StrataRemote, which stand on GRDB."),
     .trait(name: "Collections", description: "Deque, OrderedDictionary and OrderedSet as properties of models."),
     .trait(name: "Logging", description: "Tells swift-log how long encoding, decoding, JSON and merging take."),
+    .trait(name: "Metrics", description: "Tells swift-metrics the durations and bytes of the same, and their errors."),
     .trait(name: "Signposts", description: "Makes intervals of the same for Instruments, on Apple's platforms."),
     .trait(
       name: "Libdeflate",
@@ -96,6 +99,7 @@ let package = Package(
       dependencies: [
         "CZlib", "CAtomics", .target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"])),
         .product(name: "Logging", package: "swift-log", condition: logging),
+        .product(name: "Metrics", package: "swift-metrics", condition: metrics),
       ],
       swiftSettings: features + lifetimes),
     .target(name: "StrataLegacy", dependencies: ["StrataCore"], swiftSettings: features + lifetimes),
@@ -194,6 +198,9 @@ let package = Package(
       resources: [.embedInCode("Tour/Responses")],
       swiftSettings: features),
     .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
+    // The tool of an app, to try workers with (Docs/Scaling.md).
+    .executableTarget(
+      name: "strata-tickets", dependencies: ["StrataCore", "StrataTool"], path: "Tests/Tickets", swiftSettings: features),
     .plugin(
       name: "StrataSchemaPlugin",
       capability: .command(
@@ -204,7 +211,7 @@ let package = Package(
       name: "StrataToolTests",
       dependencies: [
         "StrataCore", "StrataLegacy", "StrataStore", "StrataTesting", "StrataTool", "StrataTestSupport", "strata-cli",
-        grdbProduct,
+        "strata-tickets", grdbProduct,
       ],
       swiftSettings: features),
     // A small server of JSON records, to try refreshing with.

@@ -14,9 +14,12 @@ struct ArchiveWalk {
 
   /// Walks a file, with one member in memory at a time.
   ///
-  /// - Parameter body: receives the stamp and the values of each member. An end member has no values.
+  /// - Parameters:
+  ///   - progress: is called with the offset after each member.
+  ///   - body: receives the stamp and the values of each member. An end member has no values.
   static func walk(
-    _ url: URL, limits: ArchiveLimits, _ body: (Stamp, [ArchiveValue]) throws -> Void
+    _ url: URL, limits: ArchiveLimits, progress: (Int) -> Void = { _ in },
+    _ body: (Stamp, [ArchiveValue]) throws -> Void
   ) throws -> ArchiveWalk {
     var members = try StreamMembers(of: url, limits: limits)
     let context = DecodingContext(limits: limits)
@@ -26,7 +29,7 @@ struct ArchiveWalk {
         try body(stamp, values)
         return values.count
       }, count: { $0 })
-    {}
+    { progress(members.offset) }
     return ArchiveWalk(
       first: members.first, count: members.total.count, plainSize: members.total.plainSize,
       memberCount: members.memberCount, fileSize: members.offset)

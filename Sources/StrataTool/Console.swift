@@ -6,6 +6,8 @@ struct BrokenPipe: Error {}
 /// The input and output of a command: the standard streams, or a test's substitutes.
 package struct Console {
   package var read: () throws -> Data
+  /// Returns the next bytes of standard input as soon as there are some; none at its end.
+  package var readSome: () throws -> Data
   package var write: (Data) throws -> Void
   package var writeError: (Data) -> Void
   /// The line width in columns: the terminal's, or a default.
@@ -27,6 +29,12 @@ package struct Console {
     environment: [String: String] = [:]
   ) {
     self.read = read
+    var isRead = false
+    readSome = {
+      guard !isRead else { return Data() }
+      isRead = true
+      return try read()
+    }
     self.write = write
     self.writeError = writeError
     self.width = width
@@ -37,7 +45,7 @@ package struct Console {
 
   /// The streams of the process.
   package static var standard: Console {
-    Console(
+    var console = Console(
       read: {
         do { return try FileHandle.standardInput.readToEnd() ?? Data() } catch {
           throw ToolError("cannot read standard input: " + ToolError.reason(of: error))
@@ -56,6 +64,8 @@ package struct Console {
       },
       width: terminalWidth ?? 100, isTerminal: isatty(STDOUT_FILENO) == 1, showsProgress: isatty(STDERR_FILENO) == 1,
       environment: ProcessInfo.processInfo.environment)
+    console.readSome = nextInput
+    return console
   }
 
   /// The value of `COLUMNS` or else the terminal's width, at least 20; `nil` if standard output is not a terminal.
@@ -102,5 +112,15 @@ package struct Console {
 
   func clearProgress() {
     if showsProgress { writeError(Data("\r\u{1B}[K".utf8)) }
+  }
+}
+
+/// Returns the next bytes of standard input, at most 64 KiB.
+private func nextInput() throws -> Data {
+  var buffer = [UInt8](repeating: 0, count: 1 << 16)
+  while true {
+    let count = buffer.withUnsafeMutableBytes { read(STDIN_FILENO, $0.baseAddress, $0.count) }
+    if count >= 0 { return Data(buffer[..<count]) }
+    guard errno == EINTR else { throw ToolError("cannot read standard input: " + String(cString: strerror(errno))) }
   }
 }

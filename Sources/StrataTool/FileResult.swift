@@ -49,6 +49,8 @@ struct FileResult {
     let size: Int
     /// The type and version as which the values were decoded; `nil` if no model is registered for them.
     var model: String?
+    /// The version of the model in the program.
+    var currentVersion: Int?
     /// The values that the models discarded.
     var losses: [String] = []
 
@@ -60,7 +62,8 @@ struct FileResult {
 
     /// Adds the type as which the values were decoded, and the report of that.
     mutating func add(_ type: ArchivedType, _ report: DecodingReport) {
-      model = type.type._rootSchema.map { "\(type.name)@\($0.modelVersion)" } ?? type.name
+      currentVersion = type.type._rootSchema?.modelVersion
+      model = currentVersion.map { "\(type.name)@\($0)" } ?? type.name
       losses = report.unusedKeys.map { "no field takes \($0)" }
     }
   }

@@ -29,6 +29,11 @@ struct InputFile {
     self.init(path: file.path, kind: Self.kind(of: data.prefix(4096)), content: data)
   }
 
+  /// An input that is in memory, under a name for messages.
+  init(named name: String, content: Data) {
+    self.init(path: name, kind: Self.kind(of: content.prefix(4096)), content: content)
+  }
+
   private init(path: String, kind: Kind, content: Data?) {
     self.path = path
     url = URL(fileURLWithPath: path)
@@ -86,12 +91,23 @@ struct InputFile {
     return "an unknown format that begins with the bytes " + bytes.joined(separator: " ")
   }
 
+  /// Whether it is the file of a store.
+  var isStore: Bool {
+    guard content == nil, case .other("a SQLite database") = kind else { return false }
+    return StoreFile.isStore(path)
+  }
+
   /// Returns whether a file of another format may be JSON. Braces and parentheses begin OpenStep property lists, too.
   static func mayBeJSON(_ found: String) -> Bool { found == "JSON" || found == "text" || found.contains("OpenStep") }
 
   /// Whether the file has no bytes.
   var isEmpty: Bool {
-    get throws { try ToolError.at(path) { try content?.isEmpty ?? (OpenFile(reading: url).status().size == 0) } }
+    get throws { try size == 0 }
+  }
+
+  /// The size of the file in bytes.
+  var size: Int {
+    get throws { try ToolError.at(path) { try content?.count ?? OpenFile(reading: url).status().size } }
   }
 
   /// The bytes of the file.
@@ -114,13 +130,14 @@ struct InputFile {
 
   /// Walks an archive. One member of a file is in memory at a time.
   func walk(
-    limits: ArchiveLimits = ArchiveLimits(), _ body: (Stamp, [ArchiveValue]) throws -> Void
+    limits: ArchiveLimits = ArchiveLimits(), progress: (Int) -> Void = { _ in },
+    _ body: (Stamp, [ArchiveValue]) throws -> Void
   ) throws -> ArchiveWalk {
     try ToolError.at(path) {
       if let content {
         try ArchiveWalk.walk(content, limits: limits, body)
       } else {
-        try ArchiveWalk.walk(url, limits: limits, body)
+        try ArchiveWalk.walk(url, limits: limits, progress: progress, body)
       }
     }
   }

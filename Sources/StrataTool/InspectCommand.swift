@@ -6,8 +6,8 @@ struct InspectCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect", abstract: "Show what a file says of itself and what is in it.",
     discussion: """
-      The file is an archive, a keyed archive of Foundation or a property list, binary or in XML. Its bytes tell which,
-      not its name. Docs/Tool.md describes the JSON.
+      The file is an archive, a keyed archive of Foundation or a property list, binary or in XML; its bytes tell which, not its \
+      name. For a store, it prints what store status prints. Docs/Tool.md describes the JSON.
 
       Example:
 
@@ -56,6 +56,8 @@ struct InspectCommand: ToolCommand {
             of: named.name, width: console.lineWidth, depth: treeOptions.depth, elements: treeOptions.elements,
             isColoured: console.isColoured))
       }
+    case .other where input.isStore:
+      return try StoreStatusCommand.parse([file] + (json ? ["--json"] : [])).run(on: console)
     case .other(let found):
       throw ToolError(named.name, InputFile.unknown(found))
     }

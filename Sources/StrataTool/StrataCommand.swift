@@ -6,10 +6,16 @@ struct StrataCommand: ParsableCommand {
     commandName: "strata",
     abstract: "Versioned archives: make them, open them, look into them, merge and store them.",
     version: "strata \(Tool.version)",
-    subcommands: [
-      TourCommand.self, EncodeCommand.self, DecodeCommand.self, InspectCommand.self, VerifyCommand.self,
-      UpgradeCommand.self, SalvageCommand.self, ConvertCommand.self, DiffCommand.self, MergeCommand.self,
-      StoreCommand.self, SchemaCommand.self,
+    groupedSubcommands: [
+      CommandGroup(
+        name: "Archives",
+        subcommands: [
+          EncodeCommand.self, DecodeCommand.self, InspectCommand.self, VerifyCommand.self, UpgradeCommand.self,
+          SalvageCommand.self, ConvertCommand.self, DiffCommand.self, MergeCommand.self,
+        ]),
+      CommandGroup(name: "Stores", subcommands: [StoreCommand.self]),
+      CommandGroup(name: "Many archives", subcommands: [IndexCommand.self, WorkerCommand.self]),
+      CommandGroup(name: "Development", subcommands: [TourCommand.self, SchemaCommand.self]),
     ])
 
   // For the help text only: `ColourChoice.take(from:)` removes the option before parsing, for every command.

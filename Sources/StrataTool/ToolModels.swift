@@ -104,14 +104,20 @@ package struct ToolModels: Sendable {
     }
     return try ToolError.at(file.path) {
       if let model = try Self.element(of: file, type) { return try models(model) }
-      let (stamp, data) = (try file.stamp(), try file.data())
-      guard let index = ArchivedType.index(of: stamp.typeName, in: types) else { throw unknown(stamp) }
       var report = DecodingReport()
-      let upgrader = ArchiveUpgrader(types[index], limits: limits, subclasses: types)
-      let upgraded = try upgrader.upgrade(data, report: &report)
+      let data = try file.data()
+      let upgraded = try upgrade(data, file.stamp(), limits: limits, report: &report)
       try output.replace { try $0.writeAll(upgraded.bytes) }
       return (1, report, upgraded != data)
     }
+  }
+
+  /// Returns an archive of one value in the current versions of its models.
+  func upgrade(
+    _ data: Data, _ stamp: Stamp, limits: ArchiveLimits, report: inout DecodingReport
+  ) throws -> Data {
+    guard let index = ArchivedType.index(of: stamp.typeName, in: types) else { throw unknown(stamp) }
+    return try ArchiveUpgrader(types[index], limits: limits, subclasses: types).upgrade(data, report: &report)
   }
 
   /// The model of the elements of a stream; `nil` for an archive of one value.

@@ -46,8 +46,9 @@ struct UpgradeCommand: ToolCommand {
     var report = FileReport([
       .upgraded, .current, .damaged, .refused, .missing, .unreadable, .unsupported, .unknown, .exists, .other,
     ])
-    for job in try jobs() {
-      console.progress(job.input.onOneLine)
+    let jobs = try jobs()
+    for (place, job) in jobs.enumerated() {
+      console.progress("\(place + 1)/\(jobs.count) \(job.input.onOneLine)")
       report.add(job.result ?? result(job, console))
     }
     return try report.show(asJSON: json, isQuiet: quiet, console)

@@ -1,12 +1,13 @@
 internal import ArgumentParser
 internal import Foundation
 internal import StrataCore
+internal import StrataStore
 
 struct VerifyCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Read files from end to end and tell whether they are intact.",
     discussion: """
-      The files are archives, keyed archives of Foundation or property lists. Of a folder all files are read, those in \
+      The files are archives, stores, keyed archives of Foundation or property lists. Of a folder all files are read, those in \
       its folders too, and files of other kinds are passed over with a line. The exit code is 0 where all are intact, \
       and else 1: each file is intact, damaged, missing, unreadable or unsupported. The tool of an app also decodes \
       archives of its models, with their rules: an archive that its model rejects is refused.
@@ -69,25 +70,57 @@ struct VerifyCommand: ToolCommand {
     console.progress("\(progress) \(path.onOneLine)")
     do {
       let file = try InputFile(DataFile(path), console)
+      if file.isStore { return try storeResult(path) }
+      if case .other(let found) = file.kind, !isNamed { return FileResult(path, .other, found) }
+      var line = ProgressLine(console, progress, path, total: try file.size)
+      return console.models.verify(file, limits: limits.limits) { line.show($0) }
+    } catch { return FileResult(path, error) }
+  }
+
+  /// Reads every revision of a store.
+  private func storeResult(_ path: String) throws -> FileResult {
+    let (report, size) = try ToolError.at(path) {
+      var options = StoreOptions()
+      options.isReadOnly = true
+      options.limits = limits.limits
+      let store = try SnapshotStore(url: DataFile(path).url, options: options)
+      let report = try store.check(.full)
+      try store.close()
+      return (report, try OpenFile(reading: DataFile(path).url).status().size)
+    }
+    guard let finding = report.findings.first else {
+      return FileResult(
+        path,
+        FileResult.Content(kind: "store", count: UInt64(report.checkedRevisions), noun: "revision", size: size))
+    }
+    let count = (report.findings.count + report.omittedFindings).counted("finding")
+    return FileResult(path, .damaged, "\(finding); strata store check --full lists \(count)")
+  }
+}
+
+extension ToolModels {
+  /// Reads a file from end to end, and decodes it if it is an archive of a model of the program.
+  ///
+  /// - Parameter progress: is called with the number of bytes that were read, for each member of a stream.
+  func verify(_ file: InputFile, limits: ArchiveLimits, progress: (Int) -> Void = { _ in }) -> FileResult {
+    do {
       switch file.kind {
       case .archive:
         // An empty file may be a truncated archive, and is not of another format.
-        guard try !file.isEmpty else { return FileResult(path, .damaged, "the file is empty") }
-        let walk = try file.walk(limits: limits.limits) { _, _ in }
+        guard try !file.isEmpty else { return FileResult(file.path, .damaged, "the file is empty") }
+        let walk = try file.walk(limits: limits, progress: progress) { _, _ in }
         var content = Self.content(walk)
-        if let type = walk.first.flatMap({ console.models.type(of: $0) }) {
-          do { content.add(type, try console.models.decode(file, as: type, limits: limits.limits) { _ in }) } catch {
-            return FileResult(path, error, isIntact: true)
+        if let type = walk.first.flatMap({ self.type(of: $0) }) {
+          do { content.add(type, try decode(file, as: type, limits: limits) { _ in }) } catch {
+            return FileResult(file.path, error, isIntact: true)
           }
         }
-        return FileResult(path, content)
+        return FileResult(file.path, content)
       case .propertyList(let isBinary):
-        return FileResult(path, Self.content(try file.legacyDocument(isBinary: isBinary, limits: limits.limits)))
-      case .other(let found):
-        guard !isNamed else { throw InputFile.unknown(found) }
-        return FileResult(path, .other, found)
+        return FileResult(file.path, Self.content(try file.legacyDocument(isBinary: isBinary, limits: limits)))
+      case .other(let found): throw InputFile.unknown(found)
       }
-    } catch { return FileResult(path, error) }
+    } catch { return FileResult(file.path, error) }
   }
 
   private static func content(_ walk: ArchiveWalk) -> FileResult.Content {

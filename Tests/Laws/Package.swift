@@ -15,7 +15,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [
     // The traits of Tests/Recipes, so that both packages can share a build folder.
-    .package(name: "Strata", path: "../..", traits: ["Macros", "Store", "Logging", "Collections"]),
+    .package(name: "Strata", path: "../..", traits: ["Macros", "Store", "Logging", "Metrics", "Collections"]),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
   ],

@@ -8,7 +8,7 @@ import Testing
 /// The help texts, and the messages for mistyped commands.
 struct HelpTests {
   static let commands = [
-    "tour", "encode", "decode", "inspect", "verify", "upgrade", "salvage", "convert", "diff", "merge",
+    "tour", "encode", "decode", "inspect", "verify", "upgrade", "salvage", "convert", "diff", "merge", "index",
   ]
   static let storeCommands = [
     "init", "import", "save", "show", "list", "history", "diff", "label", "restore", "undo", "redo", "delete", "export",

@@ -57,9 +57,10 @@ struct SchemaCommandTests {
     #expect(run.code == 0)
     #expect(
       run.text == """
-        Note@1  structure  3 keys  0 operations  golden archive
-        Note@2  structure  4 keys  1 operation   golden archive
-        Tag@1   structure  2 keys  0 operations  golden archive
+        model   kind       keys  steps  archive
+        Note@1  structure  3     0      recorded
+        Note@2  structure  4     1      recorded
+        Tag@1   structure  2     0      recorded
 
         """, "\(run.text)")
     let json = try JSONReader().read(Run("schema", "list", folder, "--format", "json").output)

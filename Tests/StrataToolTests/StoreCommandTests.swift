@@ -150,7 +150,8 @@ struct StoreCommandTests {
     #expect(revisions.map { $0["origin"] } == [.null, .null, 1, 2, 1, .null])
     #expect(revisions.map { $0["labels"] } == [["first"], [], [], [], [], []])
     let lines = scene.run("history", "k").text.split(separator: "\n")
-    #expect(lines.count == 6 && lines[0].hasSuffix("Z  ann   [first]") && lines[5].contains("  deleted  "))
+    #expect(lines.count == 7 && lines[0] == "revision  action     type     time                      author  note"
+        && lines[1].hasSuffix("Z  ann      [first]") && lines[6].contains("  deleted  "))
 
     #expect(scene.run("list").text.isEmpty)
     #expect(try scene.json("list", "--deleted")["keys"]?.arrayValue?.count == 1)
@@ -343,12 +344,33 @@ struct StoreCommandTests {
     #expect(scene.run("check", "--full").code == 0)
   }
 
+  @Test("verify reads a store, alone and in a folder, and inspect shows its status")
+  func verifyAndInspect() throws {
+    try scene.save("k", "[1, 2]")
+    try scene.save("k", "[1, 2, 3]")
+    let run = Run("verify", scene.store)
+    #expect(run.code == 0 && run.text.hasPrefix("intact  \(scene.store)  store  2 revisions  "), "\(run.text)\(run.error)")
+    #expect(Run("inspect", scene.store).text == scene.run("status").text)
+    #expect(Run("inspect", scene.store, "--json").output == scene.run("status", "--json").output)
+    // Another database is no store, and a store whose pages are changed is damaged.
+    let database = try scene.scratch.file("text.db", "SQLite format 3\0 and no database")
+    Run("inspect", database).expectFailure("a SQLite database")
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: scene.store))
+    let place = try #require(bytes.lastRange(of: Data([0x1F, 0x8B]))).upperBound + 60
+    bytes[place] ^= 0xFF
+    let folder = scene.scratch.path("folder")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try bytes.write(to: URL(fileURLWithPath: folder + "/damaged.store"))
+    let damaged = Run("verify", folder)
+    #expect(damaged.code == 1 && damaged.text.hasPrefix("damaged  \(folder)/damaged.store  "), "\(damaged.text)")
+  }
+
   @Test("Keys and names are one row each, whatever is in them")
   func namesOfAnyKind() throws {
     try scene.save("a\n\u{202E}b", "1", "--author", "x\ty", "--note", "z\r")
     for command in [["list"], ["history", "a\n\u{202E}b"]] {
       let text = Run(["store", command[0], scene.store] + command.dropFirst()).text
-      #expect(text.filter { $0.isNewline }.count == 1 && text.contains("\\t"), "\(text)")
+      #expect(text.filter { $0.isNewline }.count == 2 && text.contains("\\t"), "\(text)")
     }
     #expect(try scene.json("list")["keys"]?.arrayValue?.first?["key"] == "a\n\u{202E}b")
   }

@@ -57,4 +57,12 @@ struct TextTests {
     #expect("abcdef".cut(to: 4) == "abc…")
     #expect("abcd".cut(to: 4) == "abcd")
   }
+
+  @Test("Progress inside a file has percent, rate and time left")
+  func progress() {
+    #expect(
+      ProgressLine.text("2/5", "a\nb", 250_000_000, of: 1_000_000_000, after: .seconds(2))
+        == #"2/5 25 %  125 MB/s  6 s left  a\nb"#)
+    #expect(ProgressLine.text("1/1", "a", 0, of: 0, after: .zero) == "1/1 100 %  0 MB/s  0 s left  a")
+  }
 }

@@ -1,11 +1,14 @@
 #if Logging
   internal import Logging
 #endif
+#if Metrics
+  internal import Metrics
+#endif
 #if Signposts && canImport(os)
   internal import os
 #endif
 
-/// Reports the duration of work if the package is built with the traits `Logging` or `Signposts`. Without these traits,
+/// Reports the duration of work if the package is built with the traits `Logging`, `Metrics` or `Signposts`. Without these traits,
 /// the work runs unmeasured.
 ///
 /// Reports contain names of types, sizes, durations and error codes, but never values.
@@ -21,7 +24,31 @@ package enum Measured {
     _ name: StaticString, _ type: @autoclosure () -> String, bytes: (R) -> Int? = { _ in nil }, _ body: () throws -> R
   ) rethrows -> R {
     #if Logging
-      return try logged(name, type(), bytes) { try signposted(name, body) }
+      return try logged(name, type(), bytes) { try metered(name, type(), bytes, body) }
+    #else
+      return try metered(name, type(), bytes, body)
+    #endif
+  }
+
+  /// Runs `body`, and records its duration and bytes, or the code of its error.
+  @inline(__always)
+  private static func metered<R>(
+    _ name: StaticString, _ type: @autoclosure () -> String, _ bytes: (R) -> Int?, _ body: () throws -> R
+  ) rethrows -> R {
+    #if Metrics
+      let start = ContinuousClock.now
+      let dimensions = [("work", "\(name)"), ("type", type())]
+      do {
+        let result = try signposted(name, body)
+        let duration = (ContinuousClock.now - start) / .nanoseconds(1)
+        Metrics.Timer(label: "strata_duration", dimensions: dimensions).recordNanoseconds(Int64(duration))
+        if let bytes = bytes(result) { Recorder(label: "strata_bytes", dimensions: dimensions).record(bytes) }
+        return result
+      } catch {
+        let code = (error as? ArchiveError)?.code.rawValue ?? "\(Swift.type(of: error))"
+        Counter(label: "strata_errors", dimensions: dimensions + [("code", code)]).increment()
+        throw error
+      }
     #else
       return try signposted(name, body)
     #endif

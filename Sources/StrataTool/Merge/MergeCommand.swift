@@ -92,17 +92,9 @@ struct MergeCommand: ToolCommand {
     return sources[0]
   }
 
-  private func policies() throws -> [PolicyArgument] {
-    let policies = try policy.map { try PolicyArgument($0) }
-    guard policies.count(where: { $0.path == nil }) < 2 else {
-      throw ValidationError("--policy names a rule for everything twice; put a path before one of them.")
-    }
-    return policies
-  }
-
   func validate() throws {
     _ = try source()
-    _ = try policies()
+    _ = try MergeOptions(policy: policy, conflicts: conflicts, partial: partial)
     let inputs = [local, server, serverPatch, serverMergePatch, base].compactMap(\.self)
     guard inputs.count(where: { $0 == "-" }) < 2 else { throw ValidationError("standard input can be read once only.") }
     if output.isEmpty { throw ValidationError("--output needs a path.") }
@@ -123,13 +115,9 @@ struct MergeCommand: ToolCommand {
     try checkReport()
     let form = format.flatMap { MergedDocument.Format(rawValue: $0) } ?? .init(path: output)
     if form == .strata { try DataFile(output).refuseTerminal(console) }
-    let policies = try policies()
-    var options = MergeOptions(conflicts: conflicts == .server ? .takeServer : .keepLocal)
-    if partial { options.unlisted = .keep }
-    options.policy = policies.first { $0.path == nil }?.policy
-    options.policies = policies.compactMap { policy in policy.path.map { ($0, policy.policy) } }
+    let options = try MergeOptions(policy: policy, conflicts: conflicts, partial: partial)
     let result = try merged(options, console)
-    for path in policies.compactMap(\.path) where !result.values.contains(where: { path.leadsSomewhere(in: $0) }) {
+    for (path, _) in options.policies where !result.values.contains(where: { path.leadsSomewhere(in: $0) }) {
       console.noteLine("note: --policy \(path.description.onOneLine): nothing stands there")
     }
     let report = result.report
@@ -146,8 +134,10 @@ struct MergeCommand: ToolCommand {
   private func merged(_ options: MergeOptions, _ console: Console) throws -> MergeResult {
     let file = try InputFile(DataFile(local), console)
     if let model = try model(of: file, console.models) {
+      let source = try source()
       return try console.models.merge(
-        model, file, base: base, source(), options, ignoresUnknownKeys: ignoreUnknownKeys, console)
+        model, file, base: base.map { try InputFile(DataFile($0), console) }, source,
+        InputFile(DataFile(source.path), console), options, ignoresUnknownKeys: ignoreUnknownKeys)
     }
     let input = try MergeInput(local: file, base: base, server: source(), console)
     let (value, report) = try Merger(options: options).merge(input.server, into: input.localValue, base: input.base)
@@ -231,5 +221,21 @@ struct MergeCommand: ToolCommand {
     let isOpen = conflicts == nil && !report.conflicts.isEmpty
     return counts.joined(separator: ", ")
       + (isOpen ? ": the local values stand (--policy, --conflicts)" : "")
+  }
+}
+
+extension MergeOptions {
+  /// The options of the arguments `--policy`, `--conflicts` and `--partial`.
+  ///
+  /// - Throws: `ValidationError` for a rule that does not exist, and for two rules for everything.
+  init(policy: [String], conflicts: MergeCommand.Conflicts?, partial: Bool) throws {
+    let policies = try policy.map { try PolicyArgument($0) }
+    guard policies.count(where: { $0.path == nil }) < 2 else {
+      throw ValidationError("--policy names a rule for everything twice; put a path before one of them.")
+    }
+    self.init(conflicts: conflicts == .server ? .takeServer : .keepLocal)
+    if partial { unlisted = .keep }
+    self.policy = policies.first { $0.path == nil }?.policy
+    self.policies = policies.compactMap { policy in policy.path.map { ($0, policy.policy) } }
   }
 }

@@ -15,23 +15,23 @@ struct MergeResult {
 extension ToolModels {
   /// Merges documents of a model: archives of any version, and JSON by the model's mapping.
   func merge<M: VersionedModel>(
-    _ type: M.Type, _ local: InputFile, base: String?, _ source: MergeInput.Source, _ options: MergeOptions,
-    ignoresUnknownKeys: Bool, _ console: Console
+    _ type: M.Type, _ local: InputFile, base: InputFile?, _ source: MergeInput.Source, _ server: InputFile,
+    _ options: MergeOptions, ignoresUnknownKeys: Bool, limits: ArchiveLimits = ArchiveLimits()
   ) throws -> MergeResult {
     let adapter = try adapter(type, ignoresUnknownKeys: ignoresUnknownKeys)
     func read(_ file: InputFile) throws -> M {
       try ToolError.at(file.path) {
         try Self.isJSON(file)
-          ? adapter.decode(file.data()) : ArchiveDecoder(subclasses: types).decode(type, from: file.data())
+          ? adapter.decode(file.data())
+          : ArchiveDecoder(limits: limits, subclasses: types).decode(type, from: file.data())
       }
     }
     var model = try read(local)
     let before = try Comparison.tree(model.archivedValue())
-    let base = try base.map { try read(InputFile(DataFile($0), console)) }
-    let report = try ToolError.at(source.path) {
-      let file = try InputFile(DataFile(source.path), console)
-      let isJSON = try Self.isJSON(file)
-      let data = try file.data()
+    let base = try base.map(read)
+    let report = try ToolError.at(server.path) {
+      let isJSON = try Self.isJSON(server)
+      let data = try server.data()
       let incoming: MergeSource =
         switch source {
         case .document: isJSON ? .json(data) : .archive(data)

@@ -17,12 +17,12 @@ struct SchemaListCommand: ToolCommand {
 
   func run(on console: Console) throws -> Int32 {
     let folder = try LockFolder(folder.path).intact()
-    var table = TextTable(columns: 5)
+    var table = TextTable(columns: 5, header: ["model", "kind", "keys", "steps", "archive"])
     var notices: [SchemaAnnotation] = []
     for schema in folder.models.flatMap(\.versions) {
       table.add([
-        "\(schema.name)@\(schema.version)".onOneLine, "\(schema.kind)", schema.keys.count.counted("key"),
-        schema.steps.count.counted("operation"), schema.archive == nil ? "no golden archive" : "golden archive",
+        "\(schema.name)@\(schema.version)".onOneLine, "\(schema.kind)", "\(schema.keys.count)",
+        "\(schema.steps.count)", schema.archive == nil ? "none" : "recorded",
       ])
       notices.append(
         SchemaAnnotation(

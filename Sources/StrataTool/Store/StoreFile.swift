@@ -36,6 +36,16 @@ struct StoreFile: ParsableArguments {
     get throws { try ToolError.at(path) { try FileStatus(ofPath: path) != nil } }
   }
 
+  /// Returns whether a database is a store. A store that cannot be opened is one too.
+  static func isStore(_ path: String) -> Bool {
+    var options = StoreOptions()
+    options.isReadOnly = true
+    do {
+      try SnapshotStore(url: URL(fileURLWithPath: path), options: options).close()
+      return true
+    } catch let error as StoreError { return error.code != .notAStore && error.code != .readOnly } catch { return true }
+  }
+
   /// Opens the store, runs `body` and closes the store. Errors name the path of the store.
   func use<R>(_ access: Access, _ body: (SnapshotStore) throws -> R) throws -> R {
     try atFile(access) { url, options in

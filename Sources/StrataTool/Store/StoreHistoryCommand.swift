@@ -67,7 +67,9 @@ struct StoreHistoryCommand: ToolCommand {
   ///
   /// - Parameter showsTime: false if every run must print the same.
   static func lines(_ revisions: [StoreRevision], _ labels: [Int: [String]] = [:], showsTime: Bool = true) -> [String] {
-    var table = TextTable(columns: showsTime ? 5 : 4)
+    // The tour, which shows no times, prints the rows inside its own text.
+    let header = showsTime ? ["revision", "action", "type", "time", "author", "note"] : []
+    var table = TextTable(columns: showsTime ? 5 : 4, header: header)
     for revision in revisions {
       let action = String(describing: revision.action) + (revision.origin.map { " \($0)" } ?? "")
       let names = (labels[revision.number] ?? []).map { " [\($0.onOneLine)]" }.joined()

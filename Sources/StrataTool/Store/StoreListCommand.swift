@@ -28,10 +28,10 @@ struct StoreListCommand: ToolCommand {
   }
 
   private func lines(_ revisions: [StoreRevision]) -> [String] {
-    var table = TextTable(columns: 4)
+    var table = TextTable(columns: 4, header: ["key", "revision", "type", "time", "author"])
     for revision in revisions {
       table.add([
-        revision.key.onOneLine, "revision \(revision.number)", revision.mark, revision.timeText,
+        revision.key.onOneLine, "\(revision.number)", revision.mark, revision.timeText,
         revision.author?.onOneLine ?? "",
       ])
     }

@@ -3,12 +3,16 @@ struct TextTable {
   private var rows: [[String]] = []
   /// The number of aligned columns. Later columns are not padded.
   private let columns: Int
+  /// The names of the columns, on a line above the rows.
+  private let header: [String]
 
-  init(columns: Int) { self.columns = columns }
+  init(columns: Int, header: [String] = []) { (self.columns, self.header) = (columns, header) }
 
   mutating func add(_ row: [String]) { rows.append(row) }
 
+  /// The lines; none if there are no rows.
   var lines: [String] {
+    let rows = rows.isEmpty || header.isEmpty ? rows : [header] + rows
     let widths = (0..<columns).map { column in
       rows.map { column < $0.count ? $0[column].terminalWidth : 0 }.max() ?? 0
     }

@@ -70,7 +70,7 @@ struct KeyedModelWritingTests {
   func adjustedWithoutVersion() throws {
     let team = LegacyTeam(members: [LegacyUser(), LegacyUser(name: "b")])
     let error = archiveError { _ = try ArchiveEncoder().encodeKeyed(team) { $0.rename("name", to: "mtl_name") } }
-    #expect(error?.code == .migrationFailed && error?.pathDescription == "members[1]")
+    #expect(error?.code == .migrationFailed && error?.pathDescription == "members[0]")
     #expect(
       error?.description.contains("no field of LegacyUser@1 reads the key mtl_name of an adjusted record; set record.modelVersion")
         == true)

@@ -10,7 +10,7 @@ extension RawSpan {
 
 extension Array where Element == UInt8 {
   /// Appends a number, lowest byte first.
-  mutating func appendLittleEndian<T: FixedWidthInteger>(_ value: T) {
+  package mutating func appendLittleEndian<T: FixedWidthInteger>(_ value: T) {
     for shift in stride(from: 0, to: T.bitWidth, by: 8) {
       append(UInt8(truncatingIfNeeded: value >> T(shift)))
     }

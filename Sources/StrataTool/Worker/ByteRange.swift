@@ -1,0 +1,79 @@
+internal import Foundation
+internal import StrataCore
+
+#if canImport(FoundationNetworking)
+  internal import FoundationNetworking
+#endif
+
+/// A range of a file, or of the resource at an `http` or `https` address.
+struct ByteRange {
+  let offset: Int
+  /// The number of bytes. With offset 0, 0 is the whole file or resource.
+  let length: Int
+  let location: String
+
+  var isWhole: Bool { offset == 0 && length == 0 }
+
+  /// Parses the part of a request: offset and length (8 bytes each), and the location in UTF-8.
+  init?(_ bytes: ArraySlice<UInt8>) {
+    var rest = Cursor(rest: bytes)
+    guard let offset = rest.integer(UInt64.self).flatMap({ Int(exactly: $0) }),
+      let length = rest.integer(UInt64.self).flatMap({ Int(exactly: $0) }),
+      !offset.addingReportingOverflow(length).overflow,
+      let location = String(validating: rest.rest, as: UTF8.self), !location.isEmpty
+    else { return nil }
+    (self.offset, self.length, self.location) = (offset, length, location)
+  }
+
+  /// Reads the range.
+  ///
+  /// - Throws: `ToolError` with the location, if it cannot be read, ends before the range, or the range is longer than `limit`.
+  func data(limit: Int) throws -> Data {
+    guard length <= limit else { throw tooLong(limit) }
+    let isAddress = location.hasPrefix("http://") || location.hasPrefix("https://")
+    let data = try isAddress ? download(limit: limit) : read(limit: limit)
+    guard isWhole || data.count == length else {
+      throw ToolError(
+        "\(location): has \(data.count) of the \(length) bytes from offset \(offset) on; index it again if it was replaced"
+      )
+    }
+    return data
+  }
+
+  private func tooLong(_ limit: Int) -> ToolError {
+    ToolError("\(location): a range has at most \(limit) bytes; --max-frame allows more")
+  }
+
+  private func read(limit: Int) throws -> Data {
+    try ToolError.at(location) {
+      let file = try OpenFile(reading: URL(fileURLWithPath: location))
+      let count = try isWhole ? file.status().size : length
+      guard count <= limit else { throw tooLong(limit) }
+      return Data(try file.readBytes(at: offset, count: count))
+    }
+  }
+
+  /// Requests the range with one range request (RFC 9110 §14.2).
+  private func download(limit: Int) throws -> Data {
+    guard let url = URL(string: location) else { throw ToolError("\(location): is no address") }
+    var request = URLRequest(url: url, timeoutInterval: 60)
+    if !isWhole { request.setValue("bytes=\(offset)-\(offset + length - 1)", forHTTPHeaderField: "Range") }
+    let answer = Mutex<Result<(Data, Int), any Error>?>(nil)
+    let isDone = DispatchSemaphore(value: 0)
+    let task = URLSession.shared.dataTask(with: request) { data, response, error in
+      let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+      answer.withLock { $0 = error.map { .failure($0) } ?? .success((data ?? Data(), status)) }
+      isDone.signal()
+    }
+    task.resume()
+    isDone.wait()
+    guard let result = answer.withLock({ $0 }) else { throw ToolError("\(location): there was no answer") }
+    let (data, status) = try ToolError.at(location) { try result.get() }
+    guard status == (isWhole ? 200 : 206) else {
+      let wish = status == 200 ? "; the server sends no ranges" : ""
+      throw ToolError("\(location): the server answered with status \(status)\(wish)")
+    }
+    guard data.count <= limit else { throw tooLong(limit) }
+    return data
+  }
+}

@@ -1,0 +1,80 @@
+internal import Foundation
+internal import StrataCore
+
+/// The answer of a worker to one request (Docs/Worker.md, Frames).
+struct WorkerAnswer {
+  enum Outcome: UInt8 {
+    case intact = 1
+    case current = 2
+    case upgraded = 3
+    case converted = 4
+    case merged = 5
+    case conflicts = 6
+    case read = 7
+    case damaged = 32
+    case refused = 33
+    case unsupported = 34
+    case unknown = 35
+    case unreadable = 36
+    case invalid = 37
+  }
+
+  let number: UInt64
+  private(set) var outcome: Outcome
+  /// The version of the model in the archive, and its version in the program.
+  private(set) var foundVersion: Int?
+  private(set) var currentVersion: Int?
+  /// The new archive.
+  private(set) var archive = Data()
+  private(set) var typeName = ""
+  private(set) var details = ArchiveObject()
+
+  init(_ number: UInt64, _ outcome: Outcome, archive: Data = Data(), details: ArchiveObject = ArchiveObject()) {
+    (self.number, self.outcome, self.archive, self.details) = (number, outcome, archive, details)
+  }
+
+  /// A failure.
+  init(_ number: UInt64, _ outcome: Outcome, _ message: String, code: ArchiveError.Code? = nil) {
+    self.init(number, outcome)
+    if let code { details["code"] = .string(code.rawValue) }
+    details["message"] = .string(message)
+  }
+
+  /// Adds the type and version in the stamp of an archive, and its version in the program.
+  mutating func add(_ stamp: Stamp, _ type: ArchivedType?) {
+    (typeName, foundVersion) = (stamp.typeName, stamp.modelVersion)
+    currentVersion = type?.type._rootSchema?.modelVersion
+  }
+
+  /// Adds the values of an older archive that no step drops and no field takes.
+  mutating func add(_ report: DecodingReport) {
+    guard !report.unusedKeys.isEmpty else { return }
+    details["losses"] = .array(report.unusedKeys.map { .string("no field takes \($0)") })
+  }
+
+  mutating func add(losses: [String]) {
+    if !losses.isEmpty { details["losses"] = .array(losses.map { .string($0) }) }
+  }
+
+  /// Appends the frame of the answer, or of a failure if the answer is longer than a frame may be.
+  func append(to output: inout [UInt8], maxFrame: Int) throws {
+    let text = details.entries.isEmpty ? Data() : try JSONWriter().write(.object(details))
+    let parts = [archive, Data(typeName.utf8), text]
+    let length = parts.reduce(8 + 1 + 1 + 8 + 8) { $0 + 4 + $1.count }
+    guard length <= maxFrame else {
+      let message = "the answer has \(length) bytes, and a frame at most \(maxFrame); --max-frame allows more"
+      var failure = WorkerAnswer(number, .unsupported, message, code: .limitExceeded)
+      (failure.foundVersion, failure.currentVersion) = (foundVersion, currentVersion)
+      return try failure.append(to: &output, maxFrame: .max)
+    }
+    output.appendLittleEndian(UInt32(length))
+    output.appendLittleEndian(number)
+    output.append(outcome.rawValue)
+    output.append(UInt8(parts.count))
+    for version in [foundVersion, currentVersion] { output.appendLittleEndian(version.map(Int64.init) ?? -1) }
+    for part in parts {
+      output.appendLittleEndian(UInt32(part.count))
+      output.append(contentsOf: part)
+    }
+  }
+}

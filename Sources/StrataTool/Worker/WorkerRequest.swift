@@ -1,0 +1,99 @@
+internal import Foundation
+internal import StrataCore
+
+/// A request of the program that drives a worker (Docs/Worker.md, Frames).
+struct WorkerRequest {
+  enum Operation: UInt8 {
+    case verify = 1
+    case upgrade = 2
+    case convert = 3
+    case merge = 4
+    case stamp = 5
+
+    /// The numbers of parts that a request may have.
+    var partCounts: ClosedRange<Int> {
+      switch self {
+      case .verify, .upgrade, .stamp: 1...1
+      case .convert: 1...2
+      case .merge: 2...3
+      }
+    }
+  }
+
+  enum Part {
+    case bytes(Data)
+    case range(ByteRange)
+  }
+
+  let number: UInt64
+  let operation: Operation
+  let parts: [Part]
+
+  /// Parses a request.
+  ///
+  /// - Parameter bytes: the frame without its length.
+  /// - Throws: ``Malformed``.
+  init(_ bytes: ArraySlice<UInt8>) throws {
+    var rest = Cursor(rest: bytes)
+    guard let number = rest.integer(UInt64.self) else {
+      throw Malformed(number: .max, reason: "a request has at least 10 bytes, and this one \(bytes.count)")
+    }
+    func malformed(_ reason: String) -> Malformed { Malformed(number: number, reason: reason) }
+    guard let code = rest.integer(UInt8.self), let partCount = rest.integer(UInt8.self) else {
+      throw malformed("a request has at least 10 bytes, and this one \(bytes.count)")
+    }
+    guard let operation = Operation(rawValue: code) else {
+      throw malformed("there is no operation \(code); the operations are 1 to 5")
+    }
+    guard operation.partCounts.contains(Int(partCount)) else {
+      let counts = operation.partCounts
+      let expected = counts.count == 1 ? "\(counts.lowerBound)" : "\(counts.lowerBound) or \(counts.upperBound)"
+      throw malformed("the operation \(operation) has \(expected) parts, and this request \(partCount)")
+    }
+    var parts: [Part] = []
+    for place in 1...Int(partCount) {
+      guard let length = rest.integer(UInt32.self), let content = rest.take(Int(length & ~Self.rangeMark)) else {
+        throw malformed("part \(place) is longer than the rest of the request")
+      }
+      guard length & Self.rangeMark != 0 else {
+        parts.append(.bytes(Data(content)))
+        continue
+      }
+      guard let range = ByteRange(content) else {
+        throw malformed(
+          "part \(place) is no range: an offset and a length of 8 bytes each, and a path or an address in UTF-8")
+      }
+      parts.append(.range(range))
+    }
+    guard rest.rest.isEmpty else { throw malformed("\(rest.rest.count) bytes follow the last part of the request") }
+    (self.number, self.operation, self.parts) = (number, operation, parts)
+  }
+
+  /// The bit of a part's length that marks a range.
+  private static let rangeMark: UInt32 = 1 << 31
+
+  /// A request that cannot be parsed.
+  struct Malformed: Error {
+    /// The number of the request; the highest one if the frame is too short for it.
+    let number: UInt64
+    let reason: String
+  }
+}
+
+/// Reads numbers from the front of bytes.
+struct Cursor {
+  private(set) var rest: ArraySlice<UInt8>
+
+  init(rest: ArraySlice<UInt8>) { self.rest = rest }
+
+  /// Returns the next little-endian number; `nil` at the end of the bytes.
+  mutating func integer<T: FixedWidthInteger & UnsignedInteger>(_ type: T.Type) -> T? {
+    take(MemoryLayout<T>.size)?.reversed().reduce(0) { $0 << 8 | T($1) }
+  }
+
+  mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
+    guard count <= rest.count else { return nil }
+    defer { rest = rest.dropFirst(count) }
+    return rest.prefix(count)
+  }
+}

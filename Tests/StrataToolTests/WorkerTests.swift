@@ -1,0 +1,319 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import Testing
+
+@testable import StrataTool
+
+/// `worker` and `index`, and the frames of Docs/Worker.md.
+@Suite("Worker")
+struct WorkerTests {
+  /// An answer, parsed independently of the code that writes it.
+  struct Answer: Equatable {
+    var number: UInt64
+    var outcome: UInt8
+    var versions: [Int64]
+    var archive: Data
+    var typeName: String
+    var details: String
+  }
+
+  static func little(_ value: UInt64, _ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
+  }
+
+  static func frame(_ bytes: [UInt8]) -> [UInt8] { little(UInt64(bytes.count), 4) + bytes }
+
+  static func request(_ number: UInt64, _ operation: UInt8, _ parts: [Data], marks: UInt64 = 0) -> [UInt8] {
+    frame(
+      little(number, 8) + [operation, UInt8(parts.count)] + parts.flatMap { little(UInt64($0.count) | marks, 4) + $0 })
+  }
+
+  static func range(_ offset: Int, _ length: Int, _ location: String) -> Data {
+    Data(little(UInt64(offset), 8) + little(UInt64(length), 8) + Array(location.utf8))
+  }
+
+  static func answers(_ output: Data) throws -> (greeting: ArchiveValue, answers: [Answer]) {
+    var rest = Array(output)[...]
+    func number(_ count: Int) throws -> UInt64 {
+      try #require(rest.count >= count)
+      defer { rest = rest.dropFirst(count) }
+      return rest.prefix(count).enumerated().reduce(0) { $0 | UInt64($1.element) << ($1.offset * 8) }
+    }
+    func bytes(_ count: UInt64) throws -> Data {
+      try #require(rest.count >= Int(count))
+      defer { rest = rest.dropFirst(Int(count)) }
+      return Data(rest.prefix(Int(count)))
+    }
+    let greeting = try JSONReader().read(bytes(number(4)))
+    var answers: [Answer] = []
+    while !rest.isEmpty {
+      let length = try number(4)
+      let end = rest.count - Int(length)
+      let (id, outcome, parts) = (try number(8), try number(1), try number(1))
+      #expect(parts == 3)
+      let versions = [Int64(bitPattern: try number(8)), Int64(bitPattern: try number(8))]
+      let (archive, type, details) = (try bytes(number(4)), try bytes(number(4)), try bytes(number(4)))
+      #expect(rest.count == end)
+      answers.append(
+        Answer(
+          number: id, outcome: UInt8(outcome), versions: versions, archive: archive,
+          typeName: String(decoding: type, as: UTF8.self), details: String(decoding: details, as: UTF8.self)))
+    }
+    return (greeting, answers)
+  }
+
+  static func ask(_ frames: [UInt8]..., options: [String] = []) throws -> [Answer] {
+    let run = Run(["worker"] + options, input: Data(frames.flatMap(\.self)), models: App.models)
+    #expect(run.code == 0 && run.error.isEmpty, "\(run.error)")
+    return try answers(run.output).answers
+  }
+
+  static func old(_ id: Int = 7, _ text: String = "Crash", votes: Int = 3) throws -> Data {
+    try ArchiveEncoder().encode(App.OldNote(id: id, text: text, votes: votes))
+  }
+
+  static func new(_ id: Int = 7, _ title: String = "Crash", votes: Int = 3) throws -> Data {
+    try ArchiveEncoder().encode(App.Note(id: id, title: title, votes: votes))
+  }
+
+  @Test("The greeting names the protocol, the program, its models and the longest frame")
+  func greeting() throws {
+    let run = Run.app("worker", "--max-frame", "2048")
+    let greeting = try Self.answers(run.output).greeting
+    #expect(greeting["protocol"] == 1 && greeting["maxFrame"] == 2048 && greeting["models"]?.arrayValue?.count == 3)
+    #expect(
+      greeting["models"]?.arrayValue?.first?["name"] == "Note" && greeting["models"]?.arrayValue?.first?["version"] == 2
+    )
+    Run.app("worker", "--protocol", "2").expectFailure(
+      code: 64, "--protocol 2: this program speaks version 1 of the protocol")
+    Run.app("worker", "--max-frame", "5").expectFailure(code: 64, "--max-frame is a number from 1,024 to 2,147,483,647")
+  }
+
+  @Test("An old archive is upgraded to the bytes that the program writes; a current one is reported as such")
+  func upgrade() throws {
+    let answers = try Self.ask(Self.request(1, 2, [Self.old()]), Self.request(2, 2, [Self.new()]))
+    #expect(
+      answers[0]
+        == Answer(number: 1, outcome: 3, versions: [1, 2], archive: try Self.new(), typeName: "Note", details: ""))
+    #expect(
+      answers[1] == Answer(number: 2, outcome: 2, versions: [2, 2], archive: Data(), typeName: "Note", details: ""))
+    let list = try ArchiveEncoder().encode([App.OldNote(text: "a"), App.OldNote(text: "b")])
+    let answer = try Self.ask(Self.request(9, 2, [list]))[0]
+    #expect(answer.outcome == 3 && answer.typeName == "[Note]")
+    #expect(try ArchiveDecoder().decode([App.Note].self, from: answer.archive).map(\.title) == ["a", "b"])
+    let tag = try Self.ask(Self.request(3, 2, [ArchiveEncoder().encode(App.OldTag(name: "a", colour: "red"))]))[0]
+    #expect(tag.outcome == 3 && tag.details == #"{"losses":["no field takes Tag.colour"]}"#)
+  }
+
+  @Test("Damage, a rule, a newer version, another format and an unknown type are told apart")
+  func failures() throws {
+    let untitled = try ArchiveEncoder().encode(App.OldNote(text: ""))
+    let cut = try Self.old().dropLast(4)
+    struct Later: DescribedModel {
+      var id = 1
+      static let fields = Fields(Later.self, name: "Note", version: 9, Field("id", \.id), make: { Later(id: $0) })
+    }
+    let later = try ArchiveEncoder().encode(Later())
+    let cases: [(Data, UInt8, String)] = [
+      (cut, 32, #""code":"truncated""#), (untitled, 33, #""code":"invalid""#), (later, 34, #""code":"newerModel""#),
+      (Data("plain text".utf8), 34, #""code":"notAnArchive""#), (Data("bplist00".utf8), 34, "convert makes an archive"),
+      (try ArchiveEncoder().encode(["a"]), 35, "no model of this program reads [String]"), (Data(), 32, "no bytes"),
+    ]
+    for operation: UInt8 in [1, 2] {
+      for (data, outcome, details) in cases where operation == 2 || outcome != 35 {
+        let answer = try Self.ask(Self.request(4, operation, [data]))[0]
+        // To verify, a broken property list is damaged, and an empty file an empty archive.
+        let isOther = operation == 1 && (data.isEmpty || data == Data("bplist00".utf8))
+        #expect(
+          isOther ? answer.outcome == 32 : answer.outcome == outcome && answer.details.contains(details), "\(answer)")
+        #expect(answer.archive.isEmpty)
+      }
+    }
+    #expect(try Self.ask(Self.request(1, 1, [Self.new()]))[0].outcome == 1)
+    #expect(try Self.ask(Self.request(1, 1, [ArchiveEncoder().encode(["a"])]))[0].outcome == 1)
+  }
+
+  @Test(
+    "Verifying has the outcome of the command, for archives with a byte changed or cut off",
+    arguments: [1, 2] as [UInt64])
+  func verifyLikeTheCommand(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let scratch = try Scratch()
+    let archive = try ArchiveEncoder().encode([App.OldNote(text: "a"), App.OldNote(text: "")])
+    let words: [String: UInt8] = ["intact": 1, "damaged": 32, "refused": 33, "unsupported": 34]
+    for number in 0..<200 {
+      var data = try number.isMultiple(of: 2) ? archive : Self.old()
+      let place = Int.random(in: 0..<data.count, using: &random)
+      if number.isMultiple(of: 3) {
+        data = data.prefix(place)
+      } else {
+        data[place] ^= UInt8.random(in: 0...255, using: &random)
+      }
+      let path = try scratch.file("a", data)
+      let word = try #require(
+        try JSONReader().read(Run.app("verify", path, "--json").output)["files"]?.arrayValue?.first?["outcome"])
+      #expect(
+        try Self.ask(Self.request(1, 1, [data]))[0].outcome == words[word.stringValue ?? ""],
+        "seed \(seed), \(number): \(word)")
+    }
+  }
+
+  @Test("Models are merged by their policies; conflicts are listed by their paths")
+  func merge() throws {
+    let (base, local) = (try Self.new(votes: 3), try Self.new(7, "Mine", votes: 5))
+    let answer = try Self.ask(Self.request(1, 4, [local, Self.new(votes: 9), base]))[0]
+    #expect(answer.outcome == 5 && answer.typeName == "Note" && answer.details.isEmpty, "\(answer)")
+    #expect(
+      try ArchiveDecoder().decode(App.Note.self, from: answer.archive) == App.Note(id: 7, title: "Mine", votes: 9))
+    let conflict = try Self.ask(Self.request(1, 4, [local, Self.new(7, "Theirs"), base]))[0]
+    #expect(conflict.outcome == 6 && conflict.details == #"{"conflicts":["title"]}"#, "\(conflict)")
+    #expect(try ArchiveDecoder().decode(App.Note.self, from: conflict.archive).title == "Mine")
+    let server = try Self.ask(
+      Self.request(1, 4, [local, Self.new(7, "Theirs"), base]), options: ["--policy", "title=serverWins"])[0]
+    #expect(try server.outcome == 5 && ArchiveDecoder().decode(App.Note.self, from: server.archive).title == "Theirs")
+    let json = try Self.ask(Self.request(1, 4, [local, Data(#"{"id":7,"data":{"title":"New"},"votes":4}"#.utf8)]))[0]
+    #expect(try ArchiveDecoder().decode(App.Note.self, from: json.archive).title == "New", "\(json)")
+  }
+
+  @Test("Property lists and JSON documents are converted as by convert and encode")
+  func convert() throws {
+    let list = Data(
+      #"<?xml version="1.0"?><plist version="1.0"><dict><key>a</key><integer>1</integer></dict></plist>"#.utf8)
+    let answer = try Self.ask(Self.request(1, 3, [list]))[0]
+    #expect(answer.outcome == 4)
+    #expect(try ArchiveDecoder().decodeValue(from: answer.archive)["a"] == 1)
+    let json = Data(#"{"id":3,"data":{"title":"A"},"votes":1,"mood":"wild"}"#.utf8)
+    let note = try Self.ask(Self.request(1, 3, [json, Data("Note".utf8)]))[0]
+    #expect(note.outcome == 4 && note.versions == [2, 2])
+    #expect(
+      try ArchiveDecoder().decode(App.Note.self, from: note.archive)
+        == App.Note(id: 3, title: "A", votes: 1, mood: .wild))
+    let wrong = try Self.ask(
+      Self.request(1, 3, [json]), Self.request(2, 3, [json, Data("None".utf8)]), Self.request(3, 3, [Self.old()]))
+    #expect(wrong.map(\.outcome) == [37, 32, 34], "\(wrong)")
+  }
+
+  @Test("A malformed or oversized request is answered, and the next one is read")
+  func malformed() throws {
+    let good = Self.request(5, 2, [try Self.old()])
+    let large = Self.frame(Self.little(8, 8) + [2, 1] + Self.little(5000, 4) + [UInt8](repeating: 1, count: 5000))
+    let frames: [([UInt8], UInt64, UInt8)] = [
+      (Self.frame([]), .max, 37), (Self.frame([1, 2, 3]), .max, 37), (Self.frame(Self.little(1, 8)), 1, 37),
+      (Self.frame(Self.little(2, 8) + [9, 1, 0, 0, 0, 0]), 2, 37), (Self.frame(Self.little(3, 8) + [2, 0]), 3, 37),
+      (Self.frame(Self.little(4, 8) + [2, 1] + Self.little(9, 4) + [1]), 4, 37),
+      (Self.frame(Self.little(6, 8) + [2, 1] + Self.little(0, 4) + [1]), 6, 37),
+      (Self.request(7, 2, [Data([1, 2])], marks: 1 << 31), 7, 37), (large, 8, 34),
+    ]
+    for (frame, number, outcome) in frames {
+      let answers = try Self.ask(good, frame, good, options: ["--max-frame", "2000"])
+      #expect(answers.map(\.outcome) == [3, outcome, 3] && answers[1].number == number, "\(answers)")
+      #expect(answers[0] == answers[2])
+    }
+    let huge = Run(["worker"], input: Data(Self.little(0xFFFF_FFFF, 4) + Self.little(1, 8)), models: App.models)
+    #expect(huge.code == 1 && huge.error.contains("standard input ends inside a frame"))
+    let cut = Run(["worker"], input: Data(good.dropLast()), models: App.models)
+    #expect(cut.code == 1 && cut.error.contains("standard input ends inside a frame"))
+  }
+
+  @Test("An answer longer than a frame is a failure")
+  func largeAnswer() throws {
+    let text = (0..<4000).map { "\($0 &* 2_654_435_761)" }.joined()
+    let archive = try ArchiveEncoder().encode(App.OldNote(text: text))
+    let limit = archive.count + 20
+    let answer = try Self.ask(Self.request(1, 2, [archive]), options: ["--max-frame", "\(limit)"])[0]
+    #expect(answer.outcome == 34 && answer.details.contains("limitExceeded") && answer.versions == [1, 2], "\(answer)")
+  }
+
+  /// The input in pieces of every size gives the same answers.
+  @Test("The answers do not depend on how the input arrives", arguments: [1, 2, 3, 7, 64])
+  func pieces(size: Int) throws {
+    let requests = Self.request(1, 2, [try Self.old()]) + Self.frame([1]) + Self.request(2, 1, [try Self.new()])
+    let whole = Run(["worker"], input: Data(requests), models: App.models).output
+    var rest = requests[...]
+    var output = Data()
+    var console = Console(read: { Data() }, write: { output.append($0) }, writeError: { _ in })
+    console.models = ToolModels(App.models)
+    console.readSome = {
+      defer { rest = rest.dropFirst(size) }
+      return Data(rest.prefix(size))
+    }
+    #expect(Tool.run(["worker"], on: console) == 0)
+    #expect(output == whole)
+  }
+
+  // MARK: Streams and ranges
+
+  private func stream(_ scratch: Scratch, _ count: Int) throws -> String {
+    let path = scratch.path("notes.strata")
+    var writer = try ArchiveStreamWriter<App.OldNote>(creating: URL(fileURLWithPath: path))
+    for id in 0..<count { try writer.append(App.OldNote(id: id, text: "Note \(id)", votes: id)) }
+    try writer.finish()
+    return path
+  }
+
+  @Test("index lists the members of a stream; a worker upgrades and verifies each by its range")
+  func members() throws {
+    let scratch = try Scratch()
+    let path = try stream(scratch, 30_000)
+    let run = Run.app("index", path)
+    #expect(run.code == 0 && run.text.isEmpty && run.error.isEmpty, "\(run.error)")
+    let lines = String(decoding: try scratch.data("notes.strata.index"), as: UTF8.self).split(separator: "\n").map {
+      $0.split(separator: "\t").map(String.init)
+    }
+    let size = try scratch.data("notes.strata").count
+    #expect(lines[0] == ["strata-index", "1", "Note", "1", "\(size)"])
+    let members = lines.dropFirst().map { $0.compactMap { Int($0) } }
+    #expect(members.count > 1 && members.reduce(0) { $0 + $1[2] } == 30_000)
+    var titles: [String] = []
+    for member in members {
+      let range = Self.range(member[0], member[1], path)
+      let answers = try Self.ask(
+        Self.request(1, 2, [range], marks: 1 << 31), Self.request(2, 1, [range], marks: 1 << 31))
+      #expect(answers.map(\.outcome) == [3, 1] && answers.allSatisfy { $0.typeName == "[Note]" }, "\(answers)")
+      titles += try ArchiveDecoder().decode([App.Note].self, from: answers[0].archive).map(\.title)
+    }
+    #expect(titles == (0..<30_000).map { "Note \($0)" })
+    Run.app("index", try scratch.file("one.strata", Self.old())).expectFailure(
+      "the archive holds one value; a stream has members")
+    Run.app("index", try scratch.file("cut.strata", scratch.data("notes.strata").dropLast(30))).expectFailure(
+      "cut.strata")
+  }
+
+  @Test("A whole stream is upgraded as by the command, as bytes and as a range")
+  func wholeStream() throws {
+    let scratch = try Scratch()
+    let path = try stream(scratch, 1500)
+    #expect(Run.app("upgrade", path, "-o", scratch.path("new.strata")).code == 0)
+    let upgraded = try scratch.data("new.strata")
+    for request in [
+      Self.request(1, 2, [try scratch.data("notes.strata")]),
+      Self.request(1, 2, [Self.range(0, 0, path)], marks: 1 << 31),
+    ] {
+      let answer = try Self.ask(request)[0]
+      #expect(answer.outcome == 3 && answer.archive == upgraded)
+    }
+    #expect(try Self.ask(Self.request(1, 2, [upgraded]))[0].outcome == 2)
+    // A stream without its end is truncated, although its first member alone is intact.
+    #expect(try Self.ask(Self.request(1, 1, [upgraded.dropLast(30)]))[0].outcome == 32)
+  }
+
+  @Test("A range that cannot be read is an error with its location")
+  func unreadableRange() throws {
+    let scratch = try Scratch()
+    let path = try scratch.file("a.strata", Self.old())
+    for (range, reason) in [
+      (Self.range(0, 0, scratch.path("none")), "none"),
+      (Self.range(10, 100_000, path), "of the 100000 bytes from offset 10 on"),
+      (Self.range(0, 1 << 40, path), "--max-frame allows more"),
+      (Self.range(0, 9, "http://127.0.0.1:9/a"), "http://127.0.0.1:9/a"),
+    ] {
+      let answer = try Self.ask(Self.request(1, 1, [range], marks: 1 << 31))[0]
+      #expect(answer.outcome == 36 && answer.details.contains(reason), "\(answer)")
+    }
+    #expect(try Self.ask(Self.request(1, 5, [Self.range(0, Self.old().count - 9, path)], marks: 1 << 31))[0].outcome == 7)
+    let stamp = try Self.ask(Self.request(1, 5, [Self.old()]))[0]
+    #expect(
+      stamp.versions == [1, 2] && stamp.typeName == "Note" && stamp.details.contains(#""kind":"single""#), "\(stamp)")
+  }
+}
