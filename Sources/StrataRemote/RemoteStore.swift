@@ -47,9 +47,9 @@ public final class RemoteStore: Sendable {
     do {
       let (catalog, number) = try await entities.writer.write { db in
         let catalog = try RemoteCatalog(configuration, entities, db)
-        try RemoteTables.make(db)
+        try RemoteTables.create(db)
         try CarriedEdits.run(catalog, db)
-        try ChangeTriggers.make(catalog.entities, account: account, db)
+        try ChangeTriggers.create(catalog.entities, account: account, db)
         try StoredCopies.checkMapping(catalog, db)
         try RemoteTables.forgetDeletions(before: configuration.clock.now(), db)
         let number = try Int64.fetchOne(

@@ -107,7 +107,7 @@ struct MergeCommit {
   /// Creates the object anew, which runs its code, and copies the resulting fields to the existing object.
   private func finish(_ update: ObjectLinking.Update, in context: DecodingContext) throws -> ModelRecord {
     func finish<M: VersionedModel>(_ object: M) throws -> ModelRecord {
-      let made = try graph.make(M.self, update.record, in: context)
+      let made = try graph.decode(M.self, from: update.record, in: context)
       let after = try made.shallowRecord(graph.referenced)
       try checkConstants(of: M.schema, update.before, after)
       guard update.number != rootNumber || mustAdopt || !after.isEqual(to: update.before) else { return after }
@@ -150,7 +150,7 @@ struct MergeCommit {
       throw ArchiveError(.mergeFailed, "the result is no model", typeName: M.schema.name)
     }
     do {
-      let model = try graph.make(M.self, fields, in: context)
+      let model = try graph.decode(M.self, from: fields, in: context)
       let after = context.finishesModels ? try model.shallowRecord(graph.referenced) : fields
       try checkConstants(of: M.schema, before, after)
       return (model, after.isEqual(to: fields) ? [] : [Finished(number: nil, before: fields, after: after)])

@@ -22,7 +22,7 @@ extension KeyedReader {
       made.value = openedArchive(in: frame, layout) ?? .null
       made.height = frame.height
     case .foundation(let foundation, let layout):
-      do { made.value = try foundation.make(KeyedFields(keys: layout.keys, values: frame.values), digests) } catch {
+      do { made.value = try foundation.decode(KeyedFields(keys: layout.keys, values: frame.values), digests) } catch {
         try note(error, of: frame.identity)
         made.value = .record(
           ModelRecord(

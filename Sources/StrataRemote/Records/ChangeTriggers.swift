@@ -8,7 +8,7 @@ internal import StrataStore
 /// when the database is closed. They ignore writes of a server's answer.
 enum ChangeTriggers {
   /// Creates the triggers on the writing connection.
-  static func make(_ entities: [MappedEntity], account: String, _ db: Database) throws {
+  static func create(_ entities: [MappedEntity], account: String, _ db: Database) throws {
     try db.execute(
       sql: """
         CREATE TEMP TABLE IF NOT EXISTS strata_remote_session (account TEXT NOT NULL, applying INTEGER NOT NULL);

@@ -11,7 +11,7 @@ enum RemoteTables {
   /// Creates the tables if they do not exist.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if a newer version of Strata created them.
-  static func make(_ db: Database) throws {
+  static func create(_ db: Database) throws {
     try db.execute(sql: sql)
     let found = try Int.fetchOne(db, sql: "SELECT value FROM strata_remote_meta WHERE name = 'format'")
     guard let found else {

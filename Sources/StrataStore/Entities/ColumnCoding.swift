@@ -185,11 +185,11 @@ struct ColumnCoding: Sendable {
 
   private static func archive(_ value: ArchiveValue, _ type: Any.Type) throws -> Data {
     func archive<T: Archivable>(_ type: T.Type) throws -> Data {
-      try ArchiveEncoder().encode(T.make(from: value, in: unfinished()))
+      try ArchiveEncoder().encode(T.decode(from: value, in: unfinished()))
     }
     if let type = type as? any Archivable.Type { return try archive(type) }
     func encode<T: Codable>(_ type: T.Type) throws -> Data {
-      try ArchiveEncoder().encode(ValueCoding.make(T.self, from: value, in: unfinished()))
+      try ArchiveEncoder().encode(ValueCoding.decode(T.self, from: value, in: unfinished()))
     }
     guard let type = type as? any Codable.Type else {
       throw EntityError(.notStorable, "the type \(type) is neither Archivable nor Codable")
@@ -199,7 +199,7 @@ struct ColumnCoding: Sendable {
 
   private static func json(_ value: ArchiveValue, _ type: Any.Type) throws -> String {
     func json<T: Archivable>(_ type: T.Type) throws -> Data {
-      try JSONWriter(sortsKeys: true).write(T.make(from: value, in: unfinished()))
+      try JSONWriter(sortsKeys: true).write(T.decode(from: value, in: unfinished()))
     }
     guard let type = type as? any Archivable.Type else {
       throw EntityError(.notStorable, "the type \(type) is not Archivable")

@@ -27,7 +27,7 @@ package struct EntityGraph: Sendable, Equatable {
   ///
   /// - Throws: ``EntityError`` with the code `notReadable` if a value does not fit its property, `invalid` if a rule of a model is
   ///   broken.
-  package func make<E: Entity>(_ type: E.Type) throws -> [E] {
+  package func models<E: Entity>(of type: E.Type) throws -> [E] {
     do {
       let (table, context) = try table(finishing: .atOnce())
       return try roots.enumerated().map { place, number in
@@ -78,12 +78,12 @@ package struct EntityGraph: Sendable, Equatable {
         table.append(.record(object.record))
         continue
       }
-      func make<E: Entity>(_ type: E.Type) throws {
-        let object = try E.make(from: object.record, in: context, isObjectFrame: true)
+      func append<E: Entity>(_ type: E.Type) throws {
+        let object = try E.decode(from: object.record, in: context, isObjectFrame: true)
         if let identity = object._objectIdentity { places[identity] = rootPlaces[number] }
         table.append(object)
       }
-      do { try make(type) } catch { throw rootPlaces[number].map { ArchiveError.at(.index($0), error) } ?? error }
+      do { try append(type) } catch { throw rootPlaces[number].map { ArchiveError.at(.index($0), error) } ?? error }
     }
     try table.setWaiting(in: context)
     if context.finishesModels {

@@ -298,7 +298,7 @@ enum EntityRowCoding {
       shape: RecordShape(
         typeName: schema.name, modelVersion: schema.modelVersion, keys: keys, levels: schema.fullShape.levels),
       values: slots.compactMap(\.self))
-    do { return try E.make(from: .record(record), in: DecodingContext(includesExcluded: true)) } catch {
+    do { return try E.decode(from: .record(record), in: DecodingContext(includesExcluded: true)) } catch {
       throw EntityError.of(
         error, .notReadable, "the row cannot be read as the model", entity: schema.name, table: mapping.table)
     }

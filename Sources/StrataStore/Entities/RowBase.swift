@@ -88,7 +88,7 @@ extension RowBase: Archivable {
     try writer.write(writer.includesExcluded ? ArchiveValue.array([.int(box.token)]) : .null)
   }
 
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> RowBase {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> RowBase {
     if case .int(let number) = value, let rows = context.options as? FetchedRows,
       rows.rows.indices.contains(Int(number))
     {

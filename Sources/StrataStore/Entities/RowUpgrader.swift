@@ -162,7 +162,7 @@ struct RowUpgrader {
     guard type.relations.isEmpty else { return changes }
     let whole = ModelRecord(shape: type.shape, values: values), entity = type.type
     func check<E: Entity>(_ type: E.Type) throws {
-      _ = try E.make(from: .record(whole), in: DecodingContext(includesExcluded: true))
+      _ = try E.decode(from: .record(whole), in: DecodingContext(includesExcluded: true))
     }
     try check(entity)
     return changes

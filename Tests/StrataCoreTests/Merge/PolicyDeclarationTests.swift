@@ -39,7 +39,7 @@ private enum Unit: String, Codable { case metre }
 /// A type with its own archive format.
 private struct Own: Archivable {
   func write(to writer: inout ArchiveWriter) throws { writer.writeNull() }
-  static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Own { Own() }
+  static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Own { Own() }
 }
 
 /// A type of field, and the special policies that it accepts.

@@ -181,7 +181,7 @@ extension MergeState: Archivable {
     return .object(object)
   }
 
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> MergeState {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> MergeState {
     // JSON does not hold the state, and neither does an archive from before the property was declared.
     guard !value.isNull else { return MergeState() }
     guard let object = value.objectValue else {

@@ -20,13 +20,13 @@ extension ValueMerger {
       if let local = models?.local as? M, !M.schema.isObject {
         model = local
       } else {
-        model = try graph.make(M.self, local, in: context)
+        model = try graph.decode(M.self, from: local, in: context)
       }
       let source: M
       if let whole = models?.server as? M {
         source = whole
       } else {
-        source = try graph.make(M.self, realized(overlaid(server, M.schema, over: [local], fillsIn: true)), in: context)
+        source = try graph.decode(M.self, from: realized(overlaid(server, M.schema, over: [local], fillsIn: true)), in: context)
       }
       let handled = try M.schema.allKeys.filter { key in
         guard server[key] != nil, wanted?.contains(key) ?? true else { return false }
@@ -57,7 +57,7 @@ extension ValueMerger {
     default: break
     }
     if !M.schema.isEnumeration { record = try overlaid(record, M.schema, over: [known], fillsIn: true) }
-    return try graph.make(M.self, realized(record), in: .unfinishedMerge)
+    return try graph.decode(M.self, from: realized(record), in: .unfinishedMerge)
   }
 
   /// Resolves references to parts of a document: to the objects that they correspond to, or else to new objects, each

@@ -14,14 +14,14 @@ extension Duration: Archivable {
 
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a value that is neither a number nor the pair that
   ///   `Codable` writes, and for seconds that no duration holds exactly.
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Duration {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Duration {
     if case .array(let words) = value, words.count == 2, let high = words[0].integer(as: Int64.self),
       let low = words[1].integer(as: UInt64.self)
     {
       return Duration(_high: high, low: low)
     }
     let seconds: Decimal
-    do { seconds = try Decimal.make(from: value, in: context) } catch {
+    do { seconds = try Decimal.decode(from: value, in: context) } catch {
       throw ArchiveError.mismatch(expected: "a duration in seconds", found: value.kind)
     }
     guard let parts = DecimalParts(seconds), let attoseconds = parts.attoseconds else {

@@ -10,13 +10,13 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
     return try substitute(for: rawValue)
   }
 
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
-    let rawValue = try RawValue.make(from: value, in: context)
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
+    let rawValue = try RawValue.decode(from: value, in: context)
     return try Self(rawValue: rawValue) ?? substitute(for: rawValue)
   }
 
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
-    let rawValue = try RawValue.make(fromJSON: element, in: context)
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
+    let rawValue = try RawValue.decode(fromJSON: element, in: context)
     return try Self(rawValue: rawValue) ?? substitute(for: rawValue)
   }
 

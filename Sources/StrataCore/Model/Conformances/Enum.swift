@@ -23,13 +23,13 @@ public struct CasePayload {
   ///
   /// - Throws: ``ArchiveError`` if it is absent or has another type.
   public func value<T: Archivable>(_ label: String, _ type: T.Type = T.self) throws -> T {
-    try value(label) { try T.make(from: $0, in: context) }
+    try value(label) { try T.decode(from: $0, in: context) }
   }
 
   /// The associated value with this label, of a type that is only `Codable`.
   @_disfavoredOverload
   public func value<T: Decodable>(_ label: String, _ type: T.Type = T.self) throws -> T {
-    try value(label) { try ValueCoding.make(T.self, from: $0, in: context) }
+    try value(label) { try ValueCoding.decode(T.self, from: $0, in: context) }
   }
 
   /// Reports the remedy for an associated value of a type that archives cannot contain.

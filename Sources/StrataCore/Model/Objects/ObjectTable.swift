@@ -120,7 +120,7 @@ package final class ObjectTable {
       return try Self.cast(object, to: T.self)
     case .value(let value, _):
       try expand(sizes[number])
-      return try place(value, below: number, in: context) { try T.make(from: $0, in: context) }
+      return try place(value, below: number, in: context) { try T.decode(from: $0, in: context) }
     }
   }
 
