@@ -119,16 +119,16 @@ struct PropertyReader {
     }
     let key = name.text.withoutBackticks
     if Self.isUnknownFields(type, initialValue) { return storedProperty(.unknownFields) }
-    if attribute.takesNoPart {
+    if attribute.hasNoStorage {
       guard hasValue else { throw .noPartWithoutValue(key) }
-      return storedProperty(.apart)
+      return storedProperty(.unarchived)
     }
-    if let problem = Self.reasonToStayApart(
+    if let problem = Self.reasonNotArchivable(
       variable, type, initialValue, key, isExcluded: attribute.isExcluded)
     {
       guard attribute.isExcluded else { throw problem }
       guard hasValue else { throw .excludedWithoutDefault(key) }
-      return storedProperty(.apart)
+      return storedProperty(.unarchived)
     }
     guard type != nil || initialValue != nil, !(type?.isOpaque ?? false) else { throw .typeNeeded(key) }
     if attribute.json == nil {
@@ -155,7 +155,7 @@ struct PropertyReader {
     return property
   }
 
-  private static func reasonToStayApart(
+  private static func reasonNotArchivable(
     _ variable: VariableDeclSyntax, _ type: TypeSyntax?, _ initialValue: ExprSyntax?, _ key: String,
     isExcluded: Bool
   ) -> ModelDiagnostic? {

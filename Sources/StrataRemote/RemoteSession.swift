@@ -65,7 +65,7 @@ final class RemoteSession: Sendable {
 
   // MARK: Events
 
-  func tell(_ kind: RemoteEvent.Kind, entity: String, account: String) {
+  func post(_ kind: RemoteEvent.Kind, entity: String, account: String) {
     let event = RemoteEvent(kind: kind, entity: entity, account: account)
     let listeners = state.withLock { Array($0.listeners.values) }
     for listener in listeners { listener.yield(event) }

@@ -182,8 +182,8 @@ public final class RemoteStore: Sendable {
     }
     var refresh = RemoteRefresh(applied, pages: 0)
     refresh.invalid = read.invalid
-    session.tell(.didFetch(refresh), entity: entity.name, account: account)
-    if refresh.conflicts > 0 { session.tell(.conflicts(refresh.conflicts), entity: entity.name, account: account) }
+    session.post(.didFetch(refresh), entity: entity.name, account: account)
+    if refresh.conflicts > 0 { session.post(.conflicts(refresh.conflicts), entity: entity.name, account: account) }
     return refresh
   }
 

@@ -131,14 +131,14 @@ extension StoreTransaction {
     _ key: String, _ head: (key: Int64, row: StoredRow)?, _ stamp: Stamp, _ countsElements: Bool, _ author: String?,
     _ note: String?, encode: ([RecordShape]) throws -> EncodedRow, check: (Definition) throws -> Void = { _ in }
   ) throws -> StoreRevision {
-    let newest = try newestDefinition(DefinitionCache.Kind(stamp))
+    let newest = try newestDefinition(for: DefinitionCache.StampKey(stamp))
     var row: EncodedRow
     do {
       row = try encode(newest?.content.shapes ?? [])
       if let newest, row.parts.shapes.count > newest.content.shapes.count, row.mixesVersions { row = try encode([]) }
     } catch { throw StoreError.ofSaving(error, key: key) }
     let definition: Definition
-    if let newest, newest.isThat(of: row, countsElements: countsElements) {
+    if let newest, newest.fits(row, countsElements: countsElements) {
       definition = newest
     } else {
       let content = Definition.Content(of: row, countsElements: countsElements)
@@ -197,7 +197,7 @@ extension StoreTransaction {
   ) throws -> StoreRevision {
     try Self.checkText(author, "an author", key: key)
     try Self.checkText(note, "a note", key: key)
-    let id = try takeID()
+    let id = try reserveID()
     guard head?.row.seq != .max else {
       throw StoreError(.damaged, "the number of the last revision is none that was given; salvage the store", key: key)
     }

@@ -9,7 +9,7 @@ enum ColourChoice: String, CaseIterable, ExpressibleByArgument {
   /// Removes every `--color` before `--` from the arguments, because every command accepts it. The last one counts.
   ///
   /// - Throws: `ToolError` for a missing or unknown value.
-  static func take(from arguments: inout [String]) throws -> ColourChoice {
+  static func extract(from arguments: inout [String]) throws -> ColourChoice {
     var choice = ColourChoice.auto
     var place = 0
     while place < arguments.count, arguments[place] != "--" {

@@ -69,7 +69,7 @@ struct VerifyCommand: ToolCommand {
     console.progress("\(progress) \(path.onOneLine)")
     do {
       let file = try InputFile(DataFile(path), console)
-      switch file.kind {
+      switch file.format {
       case .archive:
         // An empty file may be a truncated archive, and is not of another format.
         guard try !file.isEmpty else { return FileResult(path, .damaged, "the file is empty") }

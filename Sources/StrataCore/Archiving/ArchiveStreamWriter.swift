@@ -93,7 +93,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
     subclasses: [any VersionedModel.Type] = [], threads: Int? = nil
   ) throws {
-    let file = try WriterLock.take(url, waiting: waiting) { try OpenFile(appending: $0) }
+    let file = try WriterLock.acquire(url, waiting: waiting) { try OpenFile(appending: $0) }
     try AtomicFile.removeAbandoned(beside: url)
     let header = try MemberReader.firstHeader(of: file)
     let first = header.stamp

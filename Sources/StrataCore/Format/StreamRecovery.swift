@@ -21,7 +21,7 @@ struct StreamRecovery {
   func check() throws {
     var reader = try MemberReader(wholeOf: url, limits: limits)
     var order = StreamOrder()
-    while let (stamp, _) = try reader.next() { try order.take(stamp, reader.place) }
+    while let (stamp, _) = try reader.next() { try order.accept(stamp, reader.place) }
     try order.finish()
   }
 
@@ -44,7 +44,7 @@ struct StreamRecovery {
         }
         continue
       }
-      try order.take(stamp)
+      try order.accept(stamp)
       last = stamp
       if stamp.kind == .end { end = (stamp, members.offset) }
     }

@@ -67,7 +67,7 @@ extension Date {
 extension URL {
   public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> URL {
     if let url = context.url(element) { return url }
-    throw element.kind == .string ? element.located(ArchiveError.noURL) : element.mismatch("a URL")
+    throw element.kind == .string ? element.located(ArchiveError.invalidURL) : element.mismatch("a URL")
   }
 }
 
@@ -191,7 +191,7 @@ extension DecodingContext {
     // A URL has nothing to escape except slashes.
     guard element.token.kind == .string else { return element.stringValue.flatMap { URL(exactly: $0) } }
     let bytes = element.text
-    let slot = Int(truncatingIfNeeded: bytes.mark &>> 56)
+    let slot = Int(truncatingIfNeeded: bytes.sampledHash &>> 56)
     if urls.isEmpty { urls = Array(repeating: nil, count: 256) }
     if let known = urls[slot], ByteBuffer.withUTF8(of: known.text, { bytes.holdsSameBytes(as: $0.bytes) }) {
       return known.url

@@ -87,7 +87,7 @@ extension JSONFrame.Contents {
       let member = members.first { if case .key(let other) = $0.step { ExactKey.isSame(other, key) } else { false } }
       found = member.map { if case .value(let value, _) = $0.content { value } else { nil } }
       tagged = .members([.init(step: .key(key), content: .constant(.string(tag)))] + members, layout)
-    case .members, .elements, .tagged: throw Self.noPlace()
+    case .members, .elements, .tagged: throw Self.noMemberForTag()
     }
     guard let found else { return tagged }
     guard mayHoldTag, case .string(tag)? = found else {
@@ -99,7 +99,7 @@ extension JSONFrame.Contents {
     return self
   }
 
-  static func noPlace() -> ArchiveError {
+  static func noMemberForTag() -> ArchiveError {
     ArchiveError(
       .notEncodable,
       "the tag belongs among the members of an object, and there is none; use adjacent tagging for a case, "

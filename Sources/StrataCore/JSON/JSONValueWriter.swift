@@ -161,7 +161,7 @@ struct JSONValueWriter {
       let contents = try contents(of: record, layout)
       guard let key = kinds.discriminator.key, let tag = kinds.tag(of: record.typeName) else { return (contents, nil) }
       return (try contents.tagged(key, tag, mayHoldTag: true), nil)
-    default: throw JSONFrame.Contents.noPlace()
+    default: throw JSONFrame.Contents.noMemberForTag()
     }
   }
 
@@ -216,7 +216,7 @@ struct JSONValueWriter {
         openReferences.append(number)
       }
       let (inside, inCase) = try contents(of: content)
-      guard inCase == nil else { throw JSONFrame.Contents.noPlace() }
+      guard inCase == nil else { throw JSONFrame.Contents.noMemberForTag() }
       return (try inside.tagged(key, tag, mayHoldTag: false), name)
     } catch { throw ArchiveError.wrap(error).prefixed(by: .key(name), json: []) }
   }

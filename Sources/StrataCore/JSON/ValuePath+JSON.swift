@@ -39,7 +39,7 @@ extension ValuePath {
         }
         return .array(values)
       }
-      guard current.takes(step) else { throw mismatch(component.isKey ? "an object" : "an array", current, path) }
+      guard current.accepts(step) else { throw mismatch(component.isKey ? "an object" : "an array", current, path) }
       guard let next = current[step] else { return nil }
       current = next
       path.append(step)
@@ -99,7 +99,7 @@ extension ArchiveValue {
   func part(along path: [ArchiveError.PathComponent]) -> ArchiveValue {
     var part = self
     for component in path {
-      guard part.takes(component), let next = part[component] else { break }
+      guard part.accepts(component), let next = part[component] else { break }
       part = next
     }
     return part

@@ -14,12 +14,12 @@ extension JSONAdapter where Root: VersionedModel {
   public func jsonMergePatch(from old: Root, to new: Root) throws -> ArchiveValue {
     let plain = (old: try value(of: old, .omit), new: try value(of: new, .omit))
     var before = plain.old
-    let marksPaths = catalog.schemas.contains { plan(of: $0).entries.contains { !$0.furtherPaths.isEmpty } }
-    if marksPaths {
-      let marked = try value(of: old, .omit, marksPaths: true)
+    let marksFallbackPaths = catalog.schemas.contains { plan(of: $0).entries.contains { !$0.furtherPaths.isEmpty } }
+    if marksFallbackPaths {
+      let marked = try value(of: old, .omit, marksFallbackPaths: true)
       before = before.addingObjects(of: marked, where: marked)
     }
-    let after = try value(of: new, .omit, keepsContainers: true, marksPaths: marksPaths)
+    let after = try value(of: new, .omit, keepsContainers: true, marksFallbackPaths: marksFallbackPaths)
     let patch = JSONMergePatch.patch(from: before, to: plain.new.addingObjects(of: after, where: before))
     try checkNulls(of: plain.new, in: JSONMergePatch.apply(patch, to: plain.old))
     return patch

@@ -124,9 +124,9 @@ public struct MigrationPlan: Sendable {
     try upgrade(record, isComplete: isComplete) { _, _ in }
   }
 
-  /// - Parameter tell: called for each operation that found nothing to change.
+  /// - Parameter noteIdle: called for each operation that found nothing to change.
   func upgrade(
-    _ record: ModelRecord, isComplete: Bool, tell: (MigrationStep, MigrationOperation) -> Void
+    _ record: ModelRecord, isComplete: Bool, noteIdle: (MigrationStep, MigrationOperation) -> Void
   ) throws -> ModelRecord {
     let version = record.modelVersion ?? 0
     guard let oldest = oldestVersion else { return record }
@@ -138,7 +138,7 @@ public struct MigrationPlan: Sendable {
     }
     var upgraded = record
     for step in steps where step.fromVersion >= version {
-      for operation in try step.apply(to: &upgraded, isComplete: isComplete) { tell(step, operation) }
+      for operation in try step.apply(to: &upgraded, isComplete: isComplete) { noteIdle(step, operation) }
     }
     return upgraded
   }

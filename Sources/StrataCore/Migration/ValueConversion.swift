@@ -75,7 +75,7 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     case (.toDouble, _): Double(withoutLossOf: value).map { .double($0) }
     case (.toDecimal, .string(let text)): ExactNumber(spelledAs: text)?.decimal.map { .decimal($0) }
     case (.toDecimal, _): ExactNumber(value)?.decimal.map { .decimal($0) }
-    case (.toBool, _): value.truth.map { .bool($0) }
+    case (.toBool, _): value.lenientBool.map { .bool($0) }
     case (.toDate, .string(let text)): (ISO8601.date(from: text) ?? ISO8601.midnight(ofDay: text)).map { .date($0) }
     case (.toDate, _): Double(withoutLossOf: value).flatMap(Self.date).map { .date($0) }
     case (.toURL, .string(let text)): URL(exactly: text).map { .url($0) }

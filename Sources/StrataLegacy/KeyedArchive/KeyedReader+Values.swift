@@ -5,7 +5,7 @@ internal import StrataCore
 extension KeyedReader {
   mutating func finish(_ frame: inout Frame) throws -> Made {
     var made = Made(value: .null, size: frame.size, height: frame.height + 1, bytes: frame.bytes)
-    switch frame.kind {
+    switch frame.container {
     case .record(let plan):
       let values = isLenient ? frame.values : []
       var record: ModelRecord

@@ -30,19 +30,19 @@ struct XMLPropertyList: ~Escapable {
   mutating func read() throws -> PropertyList {
     try tokenizer.skipProlog()
     var tag = try tokenizer.nextTag()
-    let isWrapped = tag.kind == .start && tag.name == .plist
+    let isWrapped = tag.side == .start && tag.name == .plist
     if isWrapped {
       guard !tag.isEmpty else { throw ArchiveError.damaged("the property list has no value", at: tag.start) }
       tag = try tokenizer.nextTag()
     }
     repeat {
-      try take(tag)
+      try handle(tag)
       if !open.isEmpty { tag = try tokenizer.nextTag() }
     } while !open.isEmpty
     // `open` is empty once the root value is complete.
     if isWrapped {
       let end = try tokenizer.nextTag()
-      guard end.kind == .end, end.name == .plist else {
+      guard end.side == .end, end.name == .plist else {
         throw ArchiveError.damaged("a property list has one value; \"</plist>\" must follow it", at: end.start)
       }
     }
@@ -50,8 +50,8 @@ struct XMLPropertyList: ~Escapable {
     return list
   }
 
-  private mutating func take(_ tag: XMLTokenizer.Tag) throws {
-    if tag.kind == .end { return try close(tag) }
+  private mutating func handle(_ tag: XMLTokenizer.Tag) throws {
+    if tag.side == .end { return try close(tag) }
     switch tag.name {
     case .dict, .array:
       let number = try add(.null, tag)

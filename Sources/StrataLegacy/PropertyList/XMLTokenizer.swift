@@ -11,8 +11,8 @@ struct XMLTokenizer: ~Escapable {
   }
 
   struct Tag {
-    enum Kind { case start, end }
-    var kind: Kind
+    enum Side { case start, end }
+    var side: Side
     var name: Name
     /// Whether the tag also ends its element.
     var isEmpty: Bool
@@ -127,10 +127,10 @@ struct XMLTokenizer: ~Escapable {
 
   /// Parses the tag at this position.
   private mutating func tag() throws -> Tag {
-    var tag = Tag(kind: .start, name: .other, isEmpty: false, start: position)
+    var tag = Tag(side: .start, name: .other, isEmpty: false, start: position)
     position += 1
     if byte(position) == UInt8(ascii: "/") {
-      tag.kind = .end
+      tag.side = .end
       position += 1
     }
     tag.name = try name()
@@ -139,14 +139,14 @@ struct XMLTokenizer: ~Escapable {
       skipSpace()
       guard position < bytes.byteCount else { throw endOfText() }
       if skip(UInt8(ascii: ">")) { return tag }
-      if tag.kind == .start, byte(position) == UInt8(ascii: "/") {
+      if tag.side == .start, byte(position) == UInt8(ascii: "/") {
         position += 1
         guard position < bytes.byteCount else { throw endOfText() }
         guard skip(UInt8(ascii: ">")) else { throw badTag() }
         tag.isEmpty = true
         return tag
       }
-      guard tag.kind == .start, hadSpace else { throw badTag() }
+      guard tag.side == .start, hadSpace else { throw badTag() }
       try skipAttribute()
     }
   }
@@ -242,7 +242,7 @@ struct XMLTokenizer: ~Escapable {
   /// Skips the end tag of a text.
   private mutating func endText(of tag: Tag) throws {
     let end = try self.tag()
-    guard end.kind == .end, end.name == tag.name else {
+    guard end.side == .end, end.name == tag.name else {
       throw ArchiveError.damaged("an element stands in the text of another", at: end.start)
     }
   }

@@ -68,7 +68,7 @@ final class HTTPClient: Sendable {
       }
       var response: HTTPResponse?
       do {
-        let answer = try await carried(authorized)
+        let answer = try await perform(authorized)
         if answer.status == 401 {
           guard !wasRenewed else {
             throw RemoteError(
@@ -96,7 +96,7 @@ final class HTTPClient: Sendable {
   /// Sends a request once.
   ///
   /// - Throws: ``RemoteError``; `CancellationError` only if this task is cancelled.
-  private func carried(_ request: HTTPRequest) async throws -> HTTPResponse {
+  private func perform(_ request: HTTPRequest) async throws -> HTTPResponse {
     do { return try await transport.send(request, sizeLimit: sizeLimit, timeout: timeout) } catch let error
       as RemoteError
     {

@@ -148,8 +148,8 @@ final class HTTPExchange: Sendable {
   /// - Parameter head: the answer's head from the task. On Linux, a redirection without `Location` is reported in no
   ///   other way, and its content is lost.
   func complete(_ error: (any Error)?, head: URLResponse? = nil) {
-    let isUntold = state.withLock { $0.response == nil && $0.outcome == nil }
-    if error == nil, isUntold, let head { receive(head) }
+    let hasNoResponse = state.withLock { $0.response == nil && $0.outcome == nil }
+    if error == nil, hasNoResponse, let head { receive(head) }
     let response = state.withLock { $0.response }
     if let error { return finish(.failure(RemoteError(transport: error, hasHead: response != nil))) }
     guard let response else {
@@ -161,7 +161,7 @@ final class HTTPExchange: Sendable {
     guard hasValidLength(response) else {
       return finish(.failure(RemoteError(.invalidResponse, "the length of the answer is no number; digits are needed")))
     }
-    if !isUntold, let length = contentLength(of: response), response.body.count < length {
+    if !hasNoResponse, let length = contentLength(of: response), response.body.count < length {
       return finish(.failure(RemoteError(.cutOff, "the answer is shorter than it says; the whole is needed")))
     }
     finish(.success(response))

@@ -239,7 +239,7 @@ private struct RemoteCatalogBuilder {
           mapper)
         continue
       }
-      switch relation.kind {
+      switch relation.cardinality {
       case .toOne(let slot, let referenced):
         if !places.written.isEmpty, [referenced] != catalog.table(of: relation.target).primaryKey {
           note(
@@ -255,7 +255,7 @@ private struct RemoteCatalogBuilder {
         let other = catalog.types[relation.target]
         let isHeld =
           other.attributes.contains { $0.slot == slot && $0.isWritten }
-          || other.relations.contains { if case .toOne(slot, _) = $0.kind { true } else { false } }
+          || other.relations.contains { if case .toOne(slot, _) = $0.cardinality { true } else { false } }
         if !isHeld, !places.written.isEmpty {
           note(
             "no property of \(other.name) holds the foreign key of the list \(relation.key), so that its changes could not be sent; give it one, or make the list .readOnly in JSON",

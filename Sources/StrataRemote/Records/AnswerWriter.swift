@@ -118,7 +118,7 @@ struct AnswerWriter {
       }
       result.ids.append(text)
     }
-    try makeWay()
+    try rekeyNewRecords()
     try dropOutdated()
     if !changes.isEmpty {
       for number in nodes.nodes.indices where records[number] == nil { try findNew(number) }

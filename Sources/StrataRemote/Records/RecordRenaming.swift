@@ -99,7 +99,7 @@ struct RecordRenaming {
   }
 
   /// Whether other rows refer to a record.
-  func isLedTo(_ record: DatabaseValue) throws -> Bool {
+  func isReferenced(_ record: DatabaseValue) throws -> Bool {
     for reference in try references() {
       let isOwn = reference.table.lowercased() == entity.table.name.lowercased()
       let other = isOwn ? " AND \(entity.keyColumn.quotedDatabaseIdentifier) <> ?1" : ""
@@ -166,7 +166,7 @@ struct RecordRenaming {
       for relation in type.relations {
         let isTarget = all.types[relation.target].table == entity.type.table
         let isOwner = type.table == entity.type.table
-        switch relation.kind {
+        switch relation.cardinality {
         case .toOne(let slot, let referenced):
           if isTarget, referenced == entity.key.slot { add(type.table, slot) }
         case .toMany(let slot, let referenced, _, _):

@@ -66,7 +66,7 @@ struct StoredConflict {
     if now?.isExactly(server) ?? true { try changes.setBase(entity, record, field.column, nil) }
     try changes.settle(entity, record)
     // Changes that waited for the resolution can be sent.
-    try UnsentChange.hurry(entity, record, db)
+    try UnsentChange.clearDelay(entity, record, db)
   }
 
   /// Throws `store` if the server's reference is to a record that does not exist locally.

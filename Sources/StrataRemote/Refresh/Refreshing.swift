@@ -44,15 +44,15 @@ struct Refreshing: Sendable {
 
   /// Like ``run()``, and returns the first record as the server sent it.
   func fetch() async throws -> (refresh: RemoteRefresh, record: ArchiveValue?) {
-    session.tell(.willFetch, entity: entity.name, account: account)
+    session.post(.willFetch, entity: entity.name, account: account)
     do {
       let (refresh, record) = try await refreshed()
-      session.tell(.didFetch(refresh), entity: entity.name, account: account)
-      if refresh.conflicts > 0 { session.tell(.conflicts(refresh.conflicts), entity: entity.name, account: account) }
+      session.post(.didFetch(refresh), entity: entity.name, account: account)
+      if refresh.conflicts > 0 { session.post(.conflicts(refresh.conflicts), entity: entity.name, account: account) }
       return (refresh, record)
     } catch {
       let known = (error as? RemoteError)?.located(entity: entity.name, method: "GET", url: url)
-      if let known { session.tell(.fetchFailed(known), entity: entity.name, account: account) }
+      if let known { session.post(.fetchFailed(known), entity: entity.name, account: account) }
       throw known ?? error
     }
   }
@@ -183,7 +183,7 @@ struct Refreshing: Sendable {
       records += body.records
       count += 1
       isList = isList && body.isList
-      session.tell(.didReceive(pages: count, records: records.count), entity: entity.name, account: account)
+      session.post(.didReceive(pages: count, records: records.count), entity: entity.name, account: account)
       guard body.isList,
         let next = try entity.mapper.pagination.next(
           after: request.url, response: response, count: body.records.count, received: records.count)

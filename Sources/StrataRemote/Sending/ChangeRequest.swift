@@ -54,11 +54,11 @@ struct ChangeRequest {
     let sent: [String: DatabaseValue]
   }
 
-  func freeze() throws -> Outcome {
+  func prepare() throws -> Outcome {
     if let request = change.request {
       let isOutdated = change.kind == .delete && request.verb != "POST" && request.verb != "DELETE"
       guard isOutdated else { return entity.canRepeat(request) ? .ready(change, isNew: false) : .uncertain(change) }
-      try change.thaw(db, keepsSent: true)
+      try change.discardRequest(db, keepsSent: true)
     }
     var headers = HTTPHeaders()
     let content: Content
@@ -293,7 +293,7 @@ struct ChangeRequest {
     if content.body != nil {
       headers["Content-Type"] = content.verb == "PATCH" ? entity.mapper.traits.patchType.rawValue : "application/json"
     }
-    return try change.freeze(
+    return try change.storeRequest(
       .init(
         verb: content.verb, body: content.body.map { try JSONWriter().write($0) }, headers: headers,
         values: content.sent),
@@ -303,7 +303,7 @@ struct ChangeRequest {
 
 extension MappedEntity {
   /// Whether a request may be repeated while the outcome of its first attempt is unknown.
-  func canRepeat(_ request: UnsentChange.Frozen) -> Bool {
+  func canRepeat(_ request: UnsentChange.StoredRequest) -> Bool {
     request.verb == "POST" ? mapper.ids == .server && mapper.traits.honoursIdempotencyKeys : request.isConditional
   }
 

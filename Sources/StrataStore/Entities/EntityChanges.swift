@@ -11,9 +11,9 @@ struct EntityChanges {
   private var waiting: [Operation] = []
 
   private struct Operation {
-    enum Kind { case update, delete, insert }
+    enum Action { case update, delete, insert }
 
-    let kind: Kind
+    let action: Action
     let row: Int
     /// The last error that SQLite returned for the operation.
     var error: DatabaseError?
@@ -24,16 +24,16 @@ struct EntityChanges {
   mutating func run() throws {
     let rows = writer.rows.indices
     waiting += rows.filter { !writer.rows[$0].isNew && !writer.rows[$0].isDeleted && !writer.changedSlots($0).isEmpty }
-      .map { .init(kind: .update, row: $0) }
+      .map { .init(action: .update, row: $0) }
     waiting += rows.filter {
       !writer.rows[$0].isNew && writer.rows[$0].isDeleted && writer.rows[$0].outcome != .deleted
     }
-    .map { .init(kind: .delete, row: $0) }
+    .map { .init(action: .delete, row: $0) }
     let new = rows.filter { writer.rows[$0].isNew && !writer.rows[$0].isDeleted }
     let ordered = Postorder.numbers(from: new) { row in
       writer.rows[row].references.sorted { $0.key < $1.key }.map(\.value.row).filter { writer.rows[$0].isNew }
     }
-    waiting += ordered.map { .init(kind: .insert, row: $0) }
+    waiting += ordered.map { .init(action: .insert, row: $0) }
     var isRelaxed = false
     var deletes = false
     var forces = false
@@ -42,10 +42,11 @@ struct EntityChanges {
       var left: [Operation] = []
       var hasMoved = false
       // Other rows may have to leave a row's lists before it is deleted, so deletions wait until nothing else can be done.
-      let moving = Set(waiting.lazy.filter { $0.kind == .update }.map(\.row))
-      for var operation in waiting where operation.kind != .delete || deletes {
+      let moving = Set(waiting.lazy.filter { $0.action == .update }.map(\.row))
+      for var operation in waiting where operation.action != .delete || deletes {
         // The database may also delete the rows that refer to it.
-        if operation.kind == .delete, !forces, writer.leaving[operation.row]?.contains(where: moving.contains) ?? false
+        if operation.action == .delete, !forces,
+          writer.rowsLeavingLists[operation.row]?.contains(where: moving.contains) ?? false
         {
           left.append(operation)
           continue
@@ -53,9 +54,9 @@ struct EntityChanges {
         do {
           if try perform(operation, isRelaxed: isRelaxed) {
             hasMoved = true
-          } else if operation.kind == .insert, writer.rows[operation.row].isWritten {
+          } else if operation.action == .insert, writer.rows[operation.row].isWritten {
             // The other foreign keys are set once their rows exist.
-            left.append(.init(kind: .update, row: operation.row))
+            left.append(.init(action: .update, row: operation.row))
             hasMoved = true
           } else {
             left.append(operation)
@@ -65,14 +66,14 @@ struct EntityChanges {
           left.append(operation)
         }
       }
-      if !deletes { left += waiting.filter { $0.kind == .delete } }
+      if !deletes { left += waiting.filter { $0.action == .delete } }
       // An operation often waits for the one after it.
       waiting = left.reversed()
       guard !hasMoved else {
         (isRelaxed, deletes, forces) = (false, false, false)
         continue
       }
-      guard deletes || !waiting.contains(where: { $0.kind == .delete }) else {
+      guard deletes || !waiting.contains(where: { $0.action == .delete }) else {
         deletes = true
         continue
       }
@@ -81,7 +82,7 @@ struct EntityChanges {
         isRelaxed = true
         continue
       }
-      guard forces || !waiting.contains(where: { $0.kind == .delete }) else {
+      guard forces || !waiting.contains(where: { $0.action == .delete }) else {
         forces = true
         continue
       }
@@ -105,7 +106,7 @@ struct EntityChanges {
 
   /// - Returns: whether the operation was done; `false` if it waits for another row.
   private mutating func perform(_ operation: Operation, isRelaxed: Bool) throws -> Bool {
-    switch operation.kind {
+    switch operation.action {
     case .update: return try update(operation.row)
     case .delete:
       try delete(operation.row)
@@ -239,7 +240,7 @@ struct EntityChanges {
   private func park(_ parked: inout Set<Int>) throws -> Bool {
     guard waiting.contains(where: { $0.error?.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE }) else { return false }
     // The updates that SQLite refused come first, then those not tried yet because they wait for other rows.
-    let updates = waiting.filter { $0.kind == .update && !parked.contains($0.row) }
+    let updates = waiting.filter { $0.action == .update && !parked.contains($0.row) }
     for group in [updates.filter { $0.error != nil }, updates.filter { $0.error == nil }] {
       var isDone = false
       for operation in group where try parked.insert(operation.row).inserted && park(operation.row) { isDone = true }

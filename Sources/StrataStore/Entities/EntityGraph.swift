@@ -14,7 +14,7 @@ package struct EntityGraph: Sendable, Equatable {
   /// The indices of the requested objects.
   let roots: [Int]
   /// The number of values in structs, counted once per reference, because each reference decodes its struct anew.
-  let allowance: Int
+  let extraSubstitutes: Int
   let catalog: EntityCatalog
   /// The rows of the objects, if one of their types has a ``RowBase``.
   let fetched: FetchedRows?
@@ -66,7 +66,7 @@ package struct EntityGraph: Sendable, Equatable {
   private func table(finishing: Finishing) throws -> (ObjectTable, DecodingContext) {
     let context = DecodingContext(includesExcluded: true, finishing: finishing)
     let table = ObjectTable(types: [:], first: 0, count: objects.count)
-    table.allowance = allowance
+    table.extraSubstitutes = extraSubstitutes
     context.objects = table
     context.options = fetched
     var places: [ObjectIdentifier: Int] = [:]

@@ -221,9 +221,11 @@ final class EntityReader {
     for (place, number) in order.enumerated() { numbers[number] = place }
     // Several foreign keys may refer to the same structure.
     let sizes = catalog.types.map { $0.schema.isObject ? 0 : $0.schema.fields.count + 1 }
-    var allowance = 0
+    var extraSubstitutes = 0
     for number in order {
-      for case let links? in nodes[number].links { for target in links { allowance += sizes[nodes[target].type] } }
+      for case let links? in nodes[number].links {
+        for target in links { extraSubstitutes += sizes[nodes[target].type] }
+      }
     }
     var fetched: FetchedRows?
     if order.contains(where: { catalog.types[nodes[$0].type].rowBase != nil }) {
@@ -239,7 +241,8 @@ final class EntityReader {
       EntityGraph.Object(type: nodes[number].type, record: try record(number, numbers))
     }
     return EntityGraph(
-      objects: objects, roots: roots.map { numbers[$0] }, allowance: allowance, catalog: catalog, fetched: fetched)
+      objects: objects, roots: roots.map { numbers[$0] }, extraSubstitutes: extraSubstitutes, catalog: catalog,
+      fetched: fetched)
   }
 
   /// Returns the record of a node, and takes the values out of the node.

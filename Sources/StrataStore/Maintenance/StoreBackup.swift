@@ -50,7 +50,7 @@ extension StoreBackup {
         _ = try store.lastSequence(in: transaction.db)
         try DatabaseFile.copy(transaction.db, to: copy, work)
       }
-      return try copy.read { db in try db.telling { try store.lastSequence(in: db) } }
+      return try copy.read { db in try db.withStoreErrors { try store.lastSequence(in: db) } }
     }
     return StoreBackup(url: url, size: size, sequence: sequence)
   }

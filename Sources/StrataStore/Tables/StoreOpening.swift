@@ -51,7 +51,7 @@ struct StoreOpening {
       throw StoreError(.invalid, "inside of a database of the app's own, the tables of the store need a prefix")
     }
     let tables = try StoreTables(prefix: prefix, schema)
-    let versions = try writer.read { db in try db.telling { try tables.versions(in: db) } }
+    let versions = try writer.read { db in try db.withStoreErrors { try tables.versions(in: db) } }
     try versions?.checkReadable()
     let isReadOnly = options.isReadOnly || writer.configuration.readonly || !(versions?.isWritable ?? true)
     if isReadOnly {
@@ -71,7 +71,7 @@ struct StoreOpening {
     let tables = try StoreTables(prefix: "", schema)
     try checkJournal(ofFile: path, .notAStore)
     let queue = try DatabaseFile.open(path, configuration(isReadOnly: isReadOnly))
-    try queue.read { db in try db.telling { try checkTables(tables, db) } }
+    try queue.read { db in try db.withStoreErrors { try checkTables(tables, db) } }
     return (queue, tables)
   }
 
@@ -104,7 +104,7 @@ struct StoreOpening {
     configuration.prepareDatabase { db in
       // This works only before there is a table, and therefore before the journal mode is set.
       if !db.configuration.readonly { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
-      try DatabaseFile.look(at: db)
+      try DatabaseFile.readSchema(of: db)
     }
     return configuration
   }
@@ -122,7 +122,7 @@ struct StoreOpening {
     }
     let queue = try DatabaseFile.open(path, configuration(isReadOnly: true))
     defer { closeQuietly(queue) }
-    return try queue.read { db in try db.telling { try versions(in: db, tables) } }
+    return try queue.read { db in try db.withStoreErrors { try versions(in: db, tables) } }
   }
 
   private func versions(in db: Database, _ tables: StoreTables) throws -> StoreVersions? {
@@ -155,7 +155,7 @@ struct StoreOpening {
   /// Makes each commit wait for the disk, because a pool sets a weaker mode after it has prepared its connection.
   private func prepare(_ pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { db in
-      try db.telling {
+      try db.withStoreErrors {
         try db.execute(sql: "PRAGMA synchronous = FULL")
         try db.execute(sql: "PRAGMA journal_size_limit = \(Self.journalLimit)")
         guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == Self.full else {
@@ -167,7 +167,7 @@ struct StoreOpening {
 
   private func makeTables(in writer: any DatabaseWriter, _ tables: StoreTables) throws {
     try writer.write { db in
-      try db.telling {
+      try db.withStoreErrors {
         // Another process may have been faster.
         guard try tables.versions(in: db) == nil else { return }
         if tables.prefix.isEmpty { try db.execute(sql: "PRAGMA application_id = \(StoreTables.applicationID)") }

@@ -39,7 +39,7 @@ final class ConversionJournal {
     }
     let file = try OpenFile(growing: url)
     // The lock is taken before reading, so that no line of another run is missed.
-    if case .isHeld = try file.lock() {
+    if case .heldByOther = try file.lock() {
       throw ToolError("\(folder): another run is converting into this folder")
     }
     entries = try Self.parse(AtomicFile.read(url))

@@ -96,7 +96,7 @@ struct ConvertCommand: ToolCommand {
     try DataFile(output).refuseTerminal(console)
     let file = try InputFile(DataFile(input), console)
     let name = DataFile(input).name
-    switch file.kind {
+    switch file.format {
     case .archive:
       throw ToolError(
         "\(name): is \(try file.archiveName); only keyed archives and property lists are converted")

@@ -138,7 +138,7 @@ struct MergeCommand: ToolCommand {
     let data = try ToolError.at(output) { try result.data(form) }
     if data.first == 0x1F { try DataFile(output).refuseTerminal(console) }
     let account = try self.report.map { _ in try report.json(showsValues: values).jsonText() }
-    try write(fails ? nil : data, account, console) { try tell(result, fails, console) }
+    try write(fails ? nil : data, account, console) { try printResult(result, fails, console) }
     return report.conflicts.isEmpty || conflicts == .local || conflicts == .server ? 0 : 1
   }
 
@@ -164,7 +164,7 @@ struct MergeCommand: ToolCommand {
       }
       return model
     }
-    guard case .archive = file.kind, try !file.isEmpty else { return nil }
+    guard case .archive = file.format, try !file.isEmpty else { return nil }
     let stamp = try ToolError.at(file.path) { try file.stamp() }
     return stamp.kind == .single ? models.type(of: stamp)?.type as? any VersionedModel.Type : nil
   }
@@ -172,17 +172,17 @@ struct MergeCommand: ToolCommand {
   /// Writes the merged document and the report, and prints the table. First both go to temporary files, then the table
   /// is printed, then the files are replaced, the document last. Any failure before that leaves the old document.
   private func write(
-    _ document: Data?, _ account: Data?, _ console: Console, _ tell: () throws -> Void
+    _ document: Data?, _ account: Data?, _ console: Console, _ printResult: () throws -> Void
   ) throws {
     func writeReport() throws {
-      guard let report, let account else { return try tell() }
+      guard let report, let account else { return try printResult() }
       guard report != "-" else {
-        try tell()
+        try printResult()
         return try console.write(account)
       }
       try DataFile(report).replace { file in
         try file.writeAll(account.bytes)
-        try tell()
+        try printResult()
       }
     }
     let output = DataFile(output)
@@ -208,7 +208,7 @@ struct MergeCommand: ToolCommand {
     }
   }
 
-  private func tell(_ result: MergeResult, _ fails: Bool, _ console: Console) throws {
+  private func printResult(_ result: MergeResult, _ fails: Bool, _ console: Console) throws {
     let report = result.report
     try page.write(output == "-" ? "merge of \(DataFile(local).name)" : output, console) { page in
       page.element("p", counts(report) + result.note)

@@ -20,7 +20,7 @@ struct TourStore {
   /// Saves a revision for each stage, then restores an old one and undoes that.
   ///
   /// - Returns: the lines to print.
-  func tell(_ stages: [TourStage], key: String) throws -> [String] {
+  func run(_ stages: [TourStage], key: String) throws -> [String] {
     try ToolError.at(path) {
       try removeEarlier()
       let store = try SnapshotStore(url: url)

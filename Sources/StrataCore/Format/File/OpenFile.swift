@@ -168,7 +168,9 @@ package struct OpenFile: ~Copyable {
   consuming func finish() throws {
     let closing = descriptor
     descriptor = -1
-    guard SystemCall.perform(.close, { close(closing) }) == 0 || errno == EINTR else { throw Self.failure("write", path) }
+    guard SystemCall.perform(.close, { close(closing) }) == 0 || errno == EINTR else {
+      throw Self.failure("write", path)
+    }
   }
 
   /// Returns a duplicate descriptor of the open file. The lock lasts until both are closed.
@@ -183,24 +185,24 @@ package struct OpenFile: ~Copyable {
   // MARK: Locking
 
   /// The result of requesting a lock.
-  package enum Lock {
-    case taken
+  package enum LockResult {
+    case acquired
     /// Another open file has the lock.
-    case isHeld
+    case heldByOther
     /// The file system does not support locks.
-    case isUnknown
+    case unsupported
   }
 
   /// Takes the advisory lock of the file (`flock`) without waiting. The lock lasts until the file is closed.
   ///
   /// - Parameter isShared: whether others may hold a shared lock at the same time.
-  package borrowing func lock(isShared: Bool = false) throws -> Lock {
+  package borrowing func lock(isShared: Bool = false) throws -> LockResult {
     let operation = (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB
-    guard SystemCall.perform(.lock, { flock(descriptor, operation) }) != 0 else { return .taken }
+    guard SystemCall.perform(.lock, { flock(descriptor, operation) }) != 0 else { return .acquired }
     switch errno {
-    case EWOULDBLOCK: return .isHeld
+    case EWOULDBLOCK: return .heldByOther
     // NFS locks only files that are open for writing (EBADF).
-    case ENOTSUP, EOPNOTSUPP, ENOLCK, ENOSYS, EINVAL, EBADF: return .isUnknown
+    case ENOTSUP, EOPNOTSUPP, ENOLCK, ENOSYS, EINVAL, EBADF: return .unsupported
     default: throw Self.failure("lock", path)
     }
   }

@@ -26,8 +26,8 @@ final class StreamFile {
   /// Creates a file that replaces the one at `url` when it is finished.
   init(replacing url: URL, waiting time: Duration) throws {
     self.url = url
-    let isThere = try AtomicFile.target(of: OpenFile.path(of: url)).status?.isRegular ?? false
-    replaced = try isThere ? WriterLock.take(url, waiting: time) { try OpenFile(reading: $0) } : nil
+    let exists = try AtomicFile.target(of: OpenFile.path(of: url)).status?.isRegular ?? false
+    replaced = try exists ? WriterLock.acquire(url, waiting: time) { try OpenFile(reading: $0) } : nil
     replacement = try Replacement(of: url)
     grown = nil
     originalSize = 0
@@ -59,7 +59,7 @@ final class StreamFile {
   deinit {
     guard replacement?.abandon(CancellationError()) == nil else { return }
     // An error cannot be reported here. The next writer finds the remaining bytes after the end of the stream.
-    try? takeBack(to: originalSize)
+    try? rollBack(to: originalSize)
   }
 
   /// Appends bytes. After an error, none of them is in the file, and the call can be repeated.
@@ -77,7 +77,7 @@ final class StreamFile {
     } catch {
       excess = written
       // If this fails, the next call throws.
-      try? takeBack(to: size)
+      try? rollBack(to: size)
       throw error
     }
   }
@@ -99,7 +99,7 @@ final class StreamFile {
       try grown?.duplicate().finish()
     } catch {
       do {
-        try takeBack(to: originalSize)
+        try rollBack(to: originalSize)
         // Without this, the synchronized bytes could reappear after a power failure.
         try grown?.synchronize()
       } catch {
@@ -122,7 +122,7 @@ final class StreamFile {
 
   /// Truncates the file to a size. Does nothing if another program has written to the file, so that its content is
   /// kept.
-  private func takeBack(to end: Int) throws {
+  private func rollBack(to end: Int) throws {
     guard let found = try foundSize(), found == size + (excess ?? 0) else { return }
     if found > end {
       try grown?.truncate(to: end)

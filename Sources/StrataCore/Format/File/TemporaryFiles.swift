@@ -75,8 +75,8 @@ package struct TemporaryFiles {
   /// Takes the lock of a new file. Returns `false` if another writer mistook the file for an abandoned one.
   private static func isOurs(_ file: borrowing OpenFile, _ path: String) throws -> Bool {
     switch try file.lock() {
-    case .isHeld: false
-    case .taken, .isUnknown: try FileStatus(ofPath: path)?.isOfSameFile(as: file.status()) ?? false
+    case .heldByOther: false
+    case .acquired, .unsupported: try FileStatus(ofPath: path)?.isOfSameFile(as: file.status()) ?? false
     }
   }
 
@@ -90,7 +90,7 @@ package struct TemporaryFiles {
   private func removeAbandoned(_ path: String, named name: String) {
     // If any check fails, the file is kept, because it may not belong to the library. A new file then takes another name.
     guard let file = try? OpenFile(locking: path, named: name), let status = try? file.status(),
-      status.isRegular || status.isFolder, status.owner == UInt32(geteuid()), case .taken? = try? file.lock(),
+      status.isRegular || status.isFolder, status.owner == UInt32(geteuid()), case .acquired? = try? file.lock(),
       let there = try? FileStatus(ofPath: path), there.isOfSameFile(as: status)
     else { return }
     if status.isFolder { return Self.removeFolder(path) }

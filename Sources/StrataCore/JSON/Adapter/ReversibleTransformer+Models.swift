@@ -21,7 +21,8 @@ extension ReversibleTransformer where Input == ArchiveValue {
     }
     return Self(
       Transformer(
-        { try models($0) { try adapter.decode($0) } }, unfinished: { try models($0) { try adapter.decodeUnfinished($0) } }),
+        { try models($0) { try adapter.decode($0) } },
+        unfinished: { try models($0) { try adapter.decodeUnfinished($0) } }),
       reverse: Transformer(ofObjects: { models in
         .array(try models.results { try $0.map { try adapter.value(of: $0, nil, isInside: true) } ?? .null })
       }))

@@ -39,7 +39,7 @@ public struct MergeState: Sendable, Hashable {
 
   /// Reads the base as parts of a model of today's version.
   func read(_ base: ModelRecord, _ type: any VersionedModel.Type, _ reader: PartReader) throws -> ArchiveValue {
-    try reader.take(([base] + objects).map { .record($0) }, for: type)
+    try reader.register(([base] + objects).map { .record($0) }, for: type)
     return try reader.read(type, type.schema.isObject ? Self.reference(0) : .record(base))
   }
 

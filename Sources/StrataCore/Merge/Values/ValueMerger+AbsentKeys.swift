@@ -37,7 +37,7 @@ extension ValueMerger {
 
   /// The server's value. If it lacks the identity of a model, it gets the identity of the model that the server had at this
   /// place.
-  mutating func named(_ sides: MergePolicy.Sides) -> ArchiveValue? {
+  mutating func serverWithIdentity(_ sides: MergePolicy.Sides) -> ArchiveValue? {
     guard incoming.hasParts, sides.isBaseKnown, case .record(var server)? = sides.server,
       case .record(let base)? = sides.base, base.typeName == server.typeName, let schema = catalog[server.typeName],
       let key = graph.identityKey(of: schema), base[key] != nil
@@ -53,16 +53,16 @@ extension ValueMerger {
   }
 
   /// Whether the server's value contains a change since the base.
-  mutating func isNews(_ server: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
+  mutating func hasServerChange(_ server: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
     guard !same(base, server) else { return false }
     guard let base, let server, isBaseRemembered || incoming.hasParts, isPart(base) || isPart(server) else {
       return true
     }
-    return try !same(overlaid(saying(server), over: [base], fillsIn: false), base)
+    return try !same(overlaid(statedByServer(server), over: [base], fillsIn: false), base)
   }
 
   /// The value without fields that JSON never holds. In a whole model those are the program's own, not the server's.
-  func saying(_ value: ArchiveValue) -> ArchiveValue { incoming.isWhole ? withoutHidden(value) : value }
+  func statedByServer(_ value: ArchiveValue) -> ArchiveValue { incoming.isWhole ? withoutHidden(value) : value }
 
   /// A value without the fields that JSON never holds.
   private func withoutHidden(_ value: ArchiveValue) -> ArchiveValue {

@@ -26,7 +26,8 @@ extension ValueMerger {
       if let whole = models?.server as? M {
         source = whole
       } else {
-        source = try graph.decode(M.self, from: realized(overlaid(server, M.schema, over: [local], fillsIn: true)), in: context)
+        source = try graph.decode(
+          M.self, from: realized(overlaid(server, M.schema, over: [local], fillsIn: true)), in: context)
       }
       let handled = try M.schema.allKeys.filter { key in
         guard server[key] != nil, wanted?.contains(key) ?? true else { return false }

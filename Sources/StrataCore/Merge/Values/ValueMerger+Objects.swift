@@ -25,11 +25,11 @@ extension ValueMerger {
     }
   }
 
-  private mutating func merge(_ entity: Int, _ said: ModelRecord) throws {
+  private mutating func merge(_ entity: Int, _ stated: ModelRecord) throws {
     guard let matching else { return }
-    var server = said
+    var server = stated
     if matching.entities[entity].takesDefaults, let number = matching.entities[entity].typeMember {
-      server = try completed(said, graph.schema(number))
+      server = try completed(stated, graph.schema(number))
     }
     let base = try matching.entities[entity][.base].first.map { try graph.record($0) }
     let locals = matching.entities[entity][.local].filter { !matching.isMember($0, of: .server) }
@@ -246,7 +246,7 @@ extension ValueMerger {
     let value = side == .local ? sides.local : sides.server
     guard let matching, case .reference(let number)? = value, same(sides.base, value),
       let entity = matching.entity(of: number)
-    else { return try side == .local ? isEdited(value, since: sides.base) : isNews(value, since: sides.base) }
+    else { return try side == .local ? isEdited(value, since: sides.base) : hasServerChange(value, since: sides.base) }
     return try edits(side).contains(entity)
   }
 

@@ -84,7 +84,7 @@ extension ValueMerger {
           let known = old?.counterpart(of: place, isRepeated: isRepeated)
         else { return false }
         let (value, base) = (ArchiveValue.record(record), ArchiveValue.record(known))
-        return side == .local ? try isEdited(value, since: base) : try isNews(value, since: base)
+        return side == .local ? try isEdited(value, since: base) : try hasServerChange(value, since: base)
       }
     }
     let isConflict =

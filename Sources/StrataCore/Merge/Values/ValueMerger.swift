@@ -136,12 +136,12 @@ struct ValueMerger {
     return try merge(sides, by: policy, shape)
   }
 
-  /// - Parameter said: the server's value before it was completed; `nil` if it was not.
+  /// - Parameter uncompleted: the server's value before it was completed; `nil` if it was not.
   private mutating func merge(
-    _ sides: MergePolicy.Sides, by policy: MergePolicy, _ shape: TypeShape?, said: ArchiveValue? = nil
+    _ sides: MergePolicy.Sides, by policy: MergePolicy, _ shape: TypeShape?, uncompleted: ArchiveValue? = nil
   ) throws -> ArchiveValue? {
     var sides = sides
-    sides.server = named(sides)
+    sides.server = serverWithIdentity(sides)
     let (base, local, server) = (sides.base, sides.local, sides.server)
     // The first of several policies decides how the value is merged. The others only decide conflicts.
     switch policy.leading.rule {
@@ -153,13 +153,13 @@ struct ValueMerger {
         if !same(local, server) { note(sides, .local, "\(policy): nothing came", local) }
         return local
       }
-      return try merge(sides, by: policy.replacingLeading(by: inner), shape, said: said)
+      return try merge(sides, by: policy.replacingLeading(by: inner), shape, uncompleted: uncompleted)
     default: break
     }
     // In archived form, the local value may lack keys too, so equal values are not completed.
-    if incoming.hasParts, said == nil, let server, !incoming.isArchived || !same(local, server), isPart(server) {
+    if incoming.hasParts, uncompleted == nil, let server, !incoming.isArchived || !same(local, server), isPart(server) {
       if let merged = try mergePart(sides, server, policy, shape) { return merged }
-      return try merge(completed(sides), by: policy, shape, said: server)
+      return try merge(completed(sides), by: policy, shape, uncompleted: server)
     }
     switch policy.leading.rule {
     case .custom where !sides.isBaseKnown: return try resolve(sides, policy)
@@ -174,7 +174,7 @@ struct ValueMerger {
     if let merged = try mergeInside(sides, policy, shape) { return merged }
     if isSame { return local }
     if sides.isBaseKnown {
-      if try !isNews(said ?? server, since: base) {
+      if try !hasServerChange(uncompleted ?? server, since: base) {
         note(sides, .local, "only changed here", local)
         return local
       }

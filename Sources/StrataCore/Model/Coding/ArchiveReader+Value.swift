@@ -164,7 +164,7 @@ extension ArchiveReader {
       pairs.append(ArchiveValue.MapEntry(key: key, value: try readValue()))
     }
     leave()
-    guard try map.order.holds && !context.digests.isOpen || context.digests.areUnique(pairs) else {
+    guard try map.order.isAscending && !context.digests.isOpen || context.digests.areUnique(pairs) else {
       throw ArchiveError.damaged("a duplicate key", at: map.start)
     }
     return .map(pairs)
@@ -197,7 +197,7 @@ extension ArchiveReader {
       defer { context.digests.leave() }
       var order = AscendingScalars()
       let elements = try readElements(try readArrayCount()) { order.add($0, in: $1) }
-      guard try order.holds && !context.digests.isNested || context.digests.areUnique(elements) else {
+      guard try order.isAscending && !context.digests.isNested || context.digests.areUnique(elements) else {
         throw ArchiveError.damaged("a duplicate element of a set", at: start)
       }
       return .set(elements)

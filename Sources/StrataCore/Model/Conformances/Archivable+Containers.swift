@@ -220,7 +220,9 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
         failures.append(error)
       }
     }
-    for (key, value) in try pairs(of: value, takesPairs: takesPairs || context.source == .json) { try insert(key, value) }
+    for (key, value) in try pairs(of: value, takesPairs: takesPairs || context.source == .json) {
+      try insert(key, value)
+    }
     if let error = ArchiveError.combined(failures) { throw error }
   }
 

@@ -209,14 +209,14 @@ extension URL: Archivable {
     {
       return url
     }
-    if context.source == .json, case .string = value { throw ArchiveError.noURL }
+    if context.source == .json, case .string = value { throw ArchiveError.invalidURL }
     throw ArchiveError.mismatch(expected: "a URL", found: value.kind)
   }
 }
 
 extension ArchiveError {
   /// The error for a text in JSON that is not a URL.
-  static var noURL: ArchiveError {
+  static var invalidURL: ArchiveError {
     ArchiveError(
       .typeMismatch,
       "found a text that is no URL; one has no spaces and other characters that URLs escape: write %20, or read the field "

@@ -33,7 +33,7 @@ package final class ObjectTable {
   @exclusivity(unchecked) private var sizes: [Int] = []
   @exclusivity(unchecked) private var totalSize = 0
   /// Extra substitute values for references. Set only if the code that fills the table knows the number of references.
-  @exclusivity(unchecked) package var allowance = 0
+  @exclusivity(unchecked) package var extraSubstitutes = 0
   /// The budget for substituted values, if values replace the references to them before models are decoded, so that steps
   /// and hooks find records where an archive of this library has them.
   @exclusivity(unchecked) package var placing: WorkBudget?
@@ -191,7 +191,7 @@ package final class ObjectTable {
   private func expand(_ size: Int) throws {
     if let placing { return try placing.spend(values: size) }
     expansions += size
-    let limit = max(1 << 20, 16 * (totalSize + allowance))
+    let limit = max(1 << 20, 16 * (totalSize + extraSubstitutes))
     guard expansions <= limit else {
       throw ArchiveError(
         .limitExceeded, "shared values stand for more than \(limit) values; make their type a class", limit: .count)

@@ -294,22 +294,22 @@ public final class ModelSchema: Sendable {
   }
 
   /// Whether the declaration is correct. If not, the code that uses it throws the error.
-  private var isRight: Bool { isChecked.load() != 0 || (try? check()) != nil }
+  private var isValid: Bool { isChecked.load() != 0 || (try? check()) != nil }
 
   /// Whether records of a shape can be read field by field, without looking up keys.
   package func reads(_ shape: RecordShape, includingExcluded: Bool) -> Bool {
     let today = includingExcluded ? fullShape : archivedShape
-    return hook == nil && cases.isEmpty && isRight && shape.modelVersion == modelVersion
-      && shape.keys == today.keys && isNamed(shape.typeName) && hasTodaysLevels(shape)
+    return hook == nil && cases.isEmpty && isValid && shape.modelVersion == modelVersion
+      && shape.keys == today.keys && isNamed(shape.typeName) && hasCurrentSuperclasses(shape)
   }
 
   /// The definition of records that can be read field by field; `nil` if there are none, or if the declaration is wrong.
   func definition(includingExcluded: Bool) -> LeadingDefinition? {
-    guard hook == nil, isRight else { return nil }
+    guard hook == nil, isValid else { return nil }
     return includingExcluded ? fullDefinition : archivedDefinition
   }
 
-  private func hasTodaysLevels(_ shape: RecordShape) -> Bool {
+  private func hasCurrentSuperclasses(_ shape: RecordShape) -> Bool {
     shape.levels.count == superclasses.count
       && zip(shape.levels, superclasses).allSatisfy { level, schema in
         level.modelVersion == schema.modelVersion && schema.isNamed(level.typeName)
