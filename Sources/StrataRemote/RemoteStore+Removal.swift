@@ -43,7 +43,7 @@ extension RemoteStore {
           .store, "there are unsent changes of \(count.counting("record")); send them, or say discardingChanges: true")
       }
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-      try ChangeTriggers.passed(db) {
+      try ChangeTriggers.withoutRecording(db) {
         for entity in session.catalog.entities { try db.execute(sql: "DELETE FROM \(entity.quotedTable)") }
       }
       for entity in session.catalog.entities { try StoredCopies.forget(entity, db) }

@@ -103,7 +103,7 @@ public final class StoreTransaction {
   func definition(_ id: Int64) throws -> Definition {
     if let known = ownDefinitions[id] ?? store.definitions[id] { return known }
     let definition = try readDefinition(id)
-    keep(definition, isCommitted: isWhole && !madeDefinitions)
+    cache(definition, isCommitted: isWhole && !madeDefinitions)
     return definition
   }
 
@@ -118,7 +118,7 @@ public final class StoreTransaction {
     return Definition(id: id, content: try Definition.Content(bytes: row.content, limits: store.options.limits))
   }
 
-  private func keep(_ definition: Definition, isCommitted: Bool) {
+  private func cache(_ definition: Definition, isCommitted: Bool) {
     if isCommitted { return store.definitions.add(definition) }
     ownDefinitions[definition.id] = definition
     ownNewest[DefinitionCache.StampKey(definition.content)] = definition
@@ -163,7 +163,7 @@ public final class StoreTransaction {
       [hash, content.typeName, content.modelVersion, Data(bytes)])
     madeDefinitions = true
     let definition = Definition(id: db.lastInsertedRowID, content: content)
-    keep(definition, isCommitted: false)
+    cache(definition, isCommitted: false)
     return definition
   }
 

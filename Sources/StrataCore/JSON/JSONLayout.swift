@@ -84,7 +84,7 @@ final class JSONLayout: Sendable {
         let leaf = Leaf(index: index, key: entry.field.key, entry: entry, path: path, isFallbackPath: true)
         // A path that another field writes belongs to that field.
         let all = (entries.filter(\.json.isWritten).flatMap(\.writtenPaths) + leaves.map(\.path) + [path])
-        guard Self.areApart(all) else { continue }
+        guard Self.isLastPathFree(all) else { continue }
         leaves.append(leaf)
       }
     }
@@ -120,7 +120,7 @@ final class JSONLayout: Sendable {
   }
 
   /// Whether the last path conflicts with none of the others.
-  private static func areApart(_ paths: [ValuePath]) -> Bool {
+  private static func isLastPathFree(_ paths: [ValuePath]) -> Bool {
     let last = paths.count - 1
     return !JSONPathTree.conflicts(in: JSONPathTree.nodes(paths)).contains { $0.number == last || $0.other == last }
   }

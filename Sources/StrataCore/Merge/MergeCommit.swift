@@ -60,7 +60,7 @@ struct MergeCommit {
         let context = DecodingContext(
           source: .merge, includesExcluded: true, finishing: .gathering(validates: validates))
         let unfinished = Dictionary(
-          (linking.updates + news).map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+          (linking.updates + newObjects).map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
         for update in try finishingOrder(unfinished).compactMap({ unfinished[$0] }) {
           if update.number == rootNumber { undo.append((update.number, update.before)) }
           do {
@@ -93,7 +93,7 @@ struct MergeCommit {
   // MARK: Objects
 
   /// The new objects as updates with all of their fields.
-  private var news: [ObjectLinking.Update] {
+  private var newObjects: [ObjectLinking.Update] {
     zip(linking.firstAddition..., linking.additions).map { number, addition in
       .init(number: number, before: addition.record, record: addition.record)
     }

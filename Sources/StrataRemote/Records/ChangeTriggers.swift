@@ -23,7 +23,7 @@ enum ChangeTriggers {
   }
 
   /// Calls `body` with the triggers disabled, for writes that are not the app's changes.
-  static func passed<T>(_ db: Database, _ body: () throws -> T) throws -> T {
+  static func withoutRecording<T>(_ db: Database, _ body: () throws -> T) throws -> T {
     try db.execute(sql: "UPDATE temp.strata_remote_session SET applying = applying + 1")
     // If `body` throws, the caller rolls back the transaction, including this update.
     let result = try body()

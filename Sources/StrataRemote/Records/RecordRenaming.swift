@@ -24,7 +24,7 @@ struct RecordRenaming {
 
   /// Changes a record's key to one that no row has.
   func rename(_ old: DatabaseValue, to new: DatabaseValue) throws {
-    try ChangeTriggers.passed(db) {
+    try ChangeTriggers.withoutRecording(db) {
       // Foreign keys are violated between the updates.
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
       let key = entity.keyColumn.quotedDatabaseIdentifier
@@ -71,7 +71,7 @@ struct RecordRenaming {
 
   /// Replaces a row with an existing row of the same record. The replaced row is deleted.
   func replace(_ old: DatabaseValue, by new: DatabaseValue) throws {
-    try ChangeTriggers.passed(db) {
+    try ChangeTriggers.withoutRecording(db) {
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
       try redirect(old, to: new)
       try entity.delete(old, db)

@@ -131,7 +131,7 @@ struct StorePruner {
         do {
           try transaction.db.inSavepoint {
             var chain = StoreChain()
-            _ = try transaction.keep(key, without: Set(removal.entries.map(\.id)), &chain)
+            _ = try transaction.rewriteKept(key, without: Set(removal.entries.map(\.id)), &chain)
             bytes += try transaction.remove(removal.entries.reversed().map(\.id))
             return .commit
           }
@@ -217,7 +217,8 @@ struct StorePruner {
       let before = chain
       (last, chain) = try store.write { transaction in
         var chain = before
-        let last = try transaction.keep(key, without: removal, after: after, &chain, limit: Self.revisions, bytes: most)
+        let last = try transaction.rewriteKept(
+          key, without: removal, after: after, &chain, limit: Self.revisions, bytes: most)
         return (last, chain)
       }
       try shortenJournal()

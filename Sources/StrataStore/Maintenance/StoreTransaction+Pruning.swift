@@ -25,7 +25,7 @@ extension StoreTransaction {
   ///   - most: the number of stored bytes after which to stop.
   /// - Returns: the number of the last examined revision; `nil` if there is none.
   /// - Throws: ``StoreError`` with the code `damaged` if a revision cannot be read. The caller must then roll back.
-  func keep(
+  func rewriteKept(
     _ key: StoredKey, without removed: Set<Int64>, after seq: Int64 = 0, _ chain: inout StoreChain, limit: Int = .max,
     bytes most: Int = .max
   ) throws -> Int64? {
@@ -49,7 +49,7 @@ extension StoreTransaction {
   }
 
   /// Removes revisions of a key, given in descending order, so that a delta is removed before its base. Deltas that were saved
-  /// since ``keep(_:without:after:_:limit:bytes:)`` are stored whole if their base is removed.
+  /// since ``rewriteKept(_:without:after:_:limit:bytes:)`` are stored whole if their base is removed.
   ///
   /// - Returns: the approximate number of bytes removed.
   func remove(_ removed: [Int64]) throws -> Int {

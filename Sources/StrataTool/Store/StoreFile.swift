@@ -98,7 +98,7 @@ struct StoreChange: ParsableArguments {
 
   @OptionGroup var key: StoreKey
 
-  @OptionGroup var who: StoreNote
+  @OptionGroup var attribution: StoreNote
 
   /// Makes the change in a transaction, and prints the new revision.
   func run(on console: Console, _ make: (StoreTransaction) throws -> StoreRevision) throws -> Int32 {

@@ -23,7 +23,7 @@ struct StoreImportCommand: ToolCommand {
   @Option(help: "What the keys begin with.")
   var prefix = ""
 
-  @OptionGroup var who: StoreNote
+  @OptionGroup var attribution: StoreNote
 
   func run(on console: Console) throws -> Int32 {
     guard FileTree.isFolder(folder) else {
@@ -37,7 +37,7 @@ struct StoreImportCommand: ToolCommand {
       while !rest.isEmpty {
         console.progress("\(items.count - rest.count)/\(items.count)")
         let batch = StoreImportBatch(&rest, root: root, prefix: prefix, console)
-        let results = try batch.save(in: store, who)
+        let results = try batch.save(in: store, attribution)
         report.results += results
         // Results are printed once they are on disk.
         console.clearProgress()

@@ -22,7 +22,7 @@ struct StoreSaveCommand: ToolCommand {
 
   @OptionGroup var record: RecordOptions
 
-  @OptionGroup var who: StoreNote
+  @OptionGroup var attribution: StoreNote
 
   @Option(help: "Save only if this is still the number of the last revision.")
   var ifRevision: Int?
@@ -44,7 +44,7 @@ struct StoreSaveCommand: ToolCommand {
     let revision = try store.use(.writes) { store in
       try store.write {
         try $0.saveArchive(
-          document.archive, as: key.name, author: who.author, note: who.note, if: condition,
+          document.archive, as: key.name, author: attribution.author, note: attribution.note, if: condition,
           overNewer: overNewer)
       }
     }

@@ -112,7 +112,7 @@ struct ServerState {
     }
     return paths.indices.map { place in
       guard !ambiguous.contains(place) else { return false }
-      return merger.same(own[place], new[place]) || old.map { !merger.same($0[place], new[place]) } ?? true
+      return merger.areSame(own[place], new[place]) || old.map { !merger.areSame($0[place], new[place]) } ?? true
     }
   }
 }

@@ -48,17 +48,17 @@ extension ValueMerger {
 
   /// Whether the local value differs from the base, in the keys that the base has.
   mutating func isEdited(_ local: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
-    guard isBaseRemembered, let base, isPart(base) else { return !same(base, local) }
-    return try !same(overlaid(base, over: [local], fillsIn: false), local)
+    guard isBaseRemembered, let base, isPart(base) else { return !areSame(base, local) }
+    return try !areSame(overlaid(base, over: [local], fillsIn: false), local)
   }
 
   /// Whether the server's value contains a change since the base.
   mutating func hasServerChange(_ server: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
-    guard !same(base, server) else { return false }
+    guard !areSame(base, server) else { return false }
     guard let base, let server, isBaseRemembered || incoming.hasParts, isPart(base) || isPart(server) else {
       return true
     }
-    return try !same(overlaid(statedByServer(server), over: [base], fillsIn: false), base)
+    return try !areSame(overlaid(statedByServer(server), over: [base], fillsIn: false), base)
   }
 
   /// The value without fields that JSON never holds. In a whole model those are the program's own, not the server's.
@@ -280,6 +280,6 @@ extension ValueMerger {
   func isSameModel(_ one: ModelRecord, _ other: ModelRecord, _ schema: ModelSchema) -> Bool {
     guard one.typeName == other.typeName else { return false }
     guard let left = graph.identity(of: one, schema), let right = graph.identity(of: other, schema) else { return true }
-    return same(left.value, right.value)
+    return areSame(left.value, right.value)
   }
 }

@@ -38,7 +38,7 @@ extension ValueMerger {
     let before = local
     let handled: Set<String>
     (local, handled) = try run(type)
-    for key in handled.sorted() where !same(before[key], local[key]) || !same(before[key], server[key]) {
+    for key in handled.sorted() where !areSame(before[key], local[key]) || !areSame(before[key], server[key]) {
       path.append(.key(key))
       note(sides(nil, before[key], server[key], isBaseKnown: false), .merged, "mergeValue(forKey:from:)", local[key])
       path.removeLast()

@@ -172,7 +172,7 @@ extension ValueMerger {
   ) throws -> ArchiveValue? {
     switch (sides.local, sides.server) {
     case (let local?, let server?):
-      if same(local, server), !countsEqualChanges || same(sides.base, local) { return local }
+      if areSame(local, server), !countsEqualChanges || areSame(sides.base, local) { return local }
       if let merged = try mergeNested(sides, local, server, .recursive, isMatched: true) { return merged }
       return try merge(sides, .automatic)
     case (let local?, nil):
