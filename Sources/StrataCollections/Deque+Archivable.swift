@@ -8,8 +8,8 @@
     public static func read(from reader: inout ArchiveReader) throws -> Deque {
       Deque(try [Element].read(from: &reader))
     }
-    public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Deque {
-      Deque(try [Element].make(from: value, in: context))
+    public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Deque {
+      Deque(try [Element].decode(from: value, in: context))
     }
     public static var _archiveTypeName: String { [Element]._archiveTypeName }
     public static var typeShape: TypeShape { containerShape }

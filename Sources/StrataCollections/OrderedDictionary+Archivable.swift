@@ -27,7 +27,7 @@
       writer.leave()
     }
 
-    public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
+    public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
       var result = Self()
       try [Key: Value].forEachPair(of: value, takesPairs: context.source == .json || !isKeyed, in: context) {
         result.updateValue($1, forKey: $0) == nil

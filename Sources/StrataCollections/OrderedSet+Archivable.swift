@@ -11,7 +11,7 @@
       try elements.write(to: &writer)
     }
 
-    public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
+    public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
       var result = Self()
       let isArchive = context.source == .archive
       let members: ArchiveValue = if isArchive, case .array(let elements) = value { .set(elements) } else { value }

@@ -108,7 +108,7 @@ extension ModelDeclaration {
   }
 
   private static func adopted(_ properties: [StoredProperty]) -> [StoredProperty] {
-    properties.filter { $0.role != .apart && !$0.isConstant }
+    properties.filter { $0.role != .unarchived && !$0.isConstant }
   }
 
   private func adoption(_ properties: [StoredProperty], _ form: ClassForm) -> String {

@@ -87,7 +87,7 @@ extension ModelDeclaration {
         statements.append((property.place, property.read(place, schema: "\(typeName).schema", inInitializer: true)))
         place += 1
       case .unknownFields: statements.append((property.place, ["\(property.access) = reader.readUnknownFields()"]))
-      case .apart: break
+      case .unarchived: break
       }
     }
     return SourcePlace.lines(statements)
@@ -113,7 +113,7 @@ extension ModelDeclaration {
 
   /// The method that copies every variable of another object.
   func adoptingFields(_ properties: [StoredProperty]) -> String {
-    let variables = properties.filter { $0.role != .apart && !$0.isConstant }
+    let variables = properties.filter { $0.role != .unarchived && !$0.isConstant }
     return function(
       "\(access)func adoptFields(of other: \(typeName))", of: variables,
       variables.map { "\($0.access) = other.\($0.name.text)" })
@@ -121,7 +121,7 @@ extension ModelDeclaration {
 
   /// If a struct has properties that are left alone, the method that copies all other properties.
   private func adoptionAroundOthers(_ properties: [StoredProperty]) -> [String] {
-    let others = properties.filter { $0.role == .apart && !$0.isConstant && !$0.isLazy }
+    let others = properties.filter { $0.role == .unarchived && !$0.isConstant && !$0.isLazy }
     guard !others.isEmpty else { return [] }
     let kept = others.enumerated().map { "let kept\($0) = \($1.access)" }
     let restored = others.enumerated().map { "\($1.access) = kept\($0)" }
@@ -150,7 +150,7 @@ extension ModelDeclaration {
 
   /// A method that names properties. It is deprecated if one of them is, so that the generated code causes no warnings.
   func function(_ head: String, of properties: [StoredProperty], _ lines: [String]) -> String {
-    function(head, isDeprecated: properties.contains { $0.isDeprecated && $0.role != .apart }, lines)
+    function(head, isDeprecated: properties.contains { $0.isDeprecated && $0.role != .unarchived }, lines)
   }
 
   func function(_ head: String, isDeprecated: Bool = false, _ lines: [String]) -> String {

@@ -7,7 +7,7 @@ struct FieldAttribute {
   var isConditional = false
   var hasArchive = false
   /// Whether the property is declared with `storage: .none`.
-  var takesNoPart = false
+  var hasNoStorage = false
   var storage: ExprSyntax?
   var usesDefaultForUnknown = false
   var formerly: [ExprSyntax] = []
@@ -44,7 +44,7 @@ struct FieldAttribute {
         isExcluded = choice == "excluded"
         isConditional = choice == "conditional"
       case "storage":
-        takesNoPart = choice(".permanent, .transitory or .none") == "none"
+        hasNoStorage = choice(".permanent, .transitory or .none") == "none"
         storage = value
       case "formerly": formerly.append(value)
       case "merge": merge = value

@@ -69,7 +69,7 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
         + "instead of @Model"
     case .noCases: "an enum without cases has no values to archive"
     case .parameterPack: "a model cannot have a parameter pack"
-    case .severalUnknownFields: "a model keeps its unknown keys in one property"
+    case .severalUnknownFields: "a model can have only one UnknownFields property"
     case .constantWithValue(let name):
       "'\(name)' cannot be decoded, since a constant keeps its initial value; make it var or static"
     case .lazyProperty(let name):
@@ -85,44 +85,44 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
     case .unknownWithoutDefault(let name):
       "'\(name)' has no default to use for an unknown case; give it an initial value"
     case .unreadableConstant(let name):
-      "no JSON holds '\(name)', and it has no default, so no JSON could be read; make it a var with an initial value, or an optional"
-    case .negativeVersion: "versions are not negative; write @Model(version: 1) for the first one"
+      "JSON never contains '\(name)', and it has no default, so no JSON could be read; make it a var with an initial value, or an optional"
+    case .negativeVersion: "a version cannot be negative; write @Model(version: 1) for the first one"
     case .optionSet(let name):
-      "an OptionSet is archived as its raw value; write 'extension \(name): Archivable {}' in the place of @Model"
+      "an OptionSet is archived as its raw value; write 'extension \(name): Archivable {}' instead of @Model"
     case .noPartWithoutValue(let name):
-      "'\(name)' takes no part, so decoding needs its initial value; give it one or make it an optional var"
+      "'\(name)' is never stored, so decoding needs its initial value; give it one or make it an optional var"
     case .typeNeeded(let name): "write the type of '\(name)'"
     case .tuplePattern: "declare the properties of a model one by one"
     case .conditional: "@Model does not see properties inside #if; move the condition out of the model"
     case .notLiteral(let argument, let choices):
-      "the macro reads '\(argument)' before the program runs; write \(choices)"
+      "the macro reads '\(argument)' at compile time; write \(choices)"
     case .notAField: "@Field belongs on a stored property of an instance, or on a case"
-    case .caseArgument(let argument): "'\(argument)' means nothing for a case; only 'formerly' does"
+    case .caseArgument(let argument): "'\(argument)' has no effect on a case; only 'formerly' has"
     case .sameCase(let name):
       "two cases are called '\(name)', and archives tell cases apart by name; give one of them another"
-    case .severalAttributes: "a property has one @Field; put the arguments of both into it"
-    case .severalProperties: "what 'formerly' and 'json' name is of one property; give it a declaration of its own"
+    case .severalAttributes: "a property can have only one @Field; combine the arguments"
+    case .severalProperties: "'formerly' and 'json' apply to a single property; declare each property separately"
     case .formerKeyOfAnother(let property, let key):
       "'\(key)' is the key of another property today, so it is no former key of '\(property)'; if values moved, write a step"
     case .conditionalCase: "@Model does not see cases inside #if; move the condition out of the enum"
     case .takenName(let name): "@Model declares 'static let \(name)' itself; give this another name"
     case .privateInside(let name):
-      "'\(name)' is private to the type around it, where the extension that @Model writes does not see it; write fileprivate"
-    case .suppressed(let name): "models and their generic arguments can be copied and kept; take ~\(name) away"
+      "'\(name)' is private to the enclosing type, so the extension that @Model adds cannot access it; write fileprivate"
+    case .suppressed(let name): "models and their generic arguments must be Copyable and Escapable; remove ~\(name)"
     case .noSuperclass(let given):
-      "the class has no superclass; take 'superclass: \(given)' away, or write it after a colon"
+      "the class has no superclass; remove 'superclass: \(given)', or write it after a colon"
     case .otherSuperclass(let given, let found):
       "the superclass of the class is \(found), and not \(given); write 'superclass: \(found).self'"
     case .fieldWithoutModel(let type):
       "only @Model reads @Field, and '\(type)' does not have it; write @Model(version: 1) before '\(type)'"
     case .isolated(let actor):
-      "archives are read and written on any thread, so a model belongs to no actor; take @\(actor) away, or put the model into "
+      "archives are read and written on any thread, so a model cannot be isolated to an actor; remove @\(actor), or put the model into "
         + "a type of its own that the isolated one holds"
     case .superclass(let type, let superclass):
-      "where '\(superclass)' is a model too, '\(type)' takes its fields over with "
+      "if '\(superclass)' is a model too, '\(type)' inherits its fields with "
         + "@Model(version: …, superclass: \(superclass).self)"
     case .modelAbove(let type, let superclass):
-      "the superclass '\(superclass)' is a model, and '\(type)' takes its fields over; write "
+      "the superclass '\(superclass)' is a model, and '\(type)' inherits its fields; write "
         + "@Model(version: …, superclass: \(superclass).self)"
     case .noCodingKey(let property):
       "CodingKeys has no case for '\(property)', and reading JSON without '\(property)' needs a default; add a case, or make it a var with an "

@@ -109,7 +109,7 @@ struct PropertyReader {
     let initialValue = binding.initializer?.value.trimmed
     let hasValue = initialValue != nil || !variable.isConstant && (type?.isImplicitlyNil ?? false)
     var attribute = attribute
-    func make(_ role: StoredProperty.Role) -> StoredProperty {
+    func storedProperty(_ role: StoredProperty.Role) -> StoredProperty {
       StoredProperty(
         name: name, type: type, initialValue: initialValue, isConstant: variable.isConstant,
         isLazy: variable.hasModifier("lazy"), isWeak: variable.hasModifier("weak"), hasWrapper: variable.hasWrapper,
@@ -118,17 +118,17 @@ struct PropertyReader {
         role: role, place: place)
     }
     let key = name.text.withoutBackticks
-    if Self.isUnknownFields(type, initialValue) { return make(.unknownFields) }
-    if attribute.takesNoPart {
+    if Self.isUnknownFields(type, initialValue) { return storedProperty(.unknownFields) }
+    if attribute.hasNoStorage {
       guard hasValue else { throw .noPartWithoutValue(key) }
-      return make(.apart)
+      return storedProperty(.unarchived)
     }
-    if let problem = Self.reasonToStayApart(
+    if let problem = Self.reasonNotArchivable(
       variable, type, initialValue, key, isExcluded: attribute.isExcluded)
     {
       guard attribute.isExcluded else { throw problem }
       guard hasValue else { throw .excludedWithoutDefault(key) }
-      return make(.apart)
+      return storedProperty(.unarchived)
     }
     guard type != nil || initialValue != nil, !(type?.isOpaque ?? false) else { throw .typeNeeded(key) }
     if attribute.json == nil {
@@ -144,7 +144,7 @@ struct PropertyReader {
         diagnostics.append(ModelDiagnostic.unknownCodingKey(key, isReadable: isReadable).at(binding.pattern))
       }
     }
-    let property = make(.field)
+    let property = storedProperty(.field)
     if attribute.isExcluded, property.defaultText == nil { throw .excludedWithoutDefault(key) }
     if attribute.usesDefaultForUnknown, property.defaultText == nil {
       throw .unknownWithoutDefault(key)
@@ -155,7 +155,7 @@ struct PropertyReader {
     return property
   }
 
-  private static func reasonToStayApart(
+  private static func reasonNotArchivable(
     _ variable: VariableDeclSyntax, _ type: TypeSyntax?, _ initialValue: ExprSyntax?, _ key: String,
     isExcluded: Bool
   ) -> ModelDiagnostic? {

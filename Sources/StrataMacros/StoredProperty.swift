@@ -9,7 +9,7 @@ struct StoredProperty {
     /// The property that holds the unknown keys.
     case unknownFields
     /// Left alone by decoding, encoding and merging: not archivable, or declared with `storage: .none`.
-    case apart
+    case unarchived
   }
 
   /// The name as written, with any backticks.

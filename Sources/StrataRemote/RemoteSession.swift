@@ -65,7 +65,7 @@ final class RemoteSession: Sendable {
 
   // MARK: Events
 
-  func tell(_ kind: RemoteEvent.Kind, entity: String, account: String) {
+  func post(_ kind: RemoteEvent.Kind, entity: String, account: String) {
     let event = RemoteEvent(kind: kind, entity: entity, account: account)
     let listeners = state.withLock { Array($0.listeners.values) }
     for listener in listeners { listener.yield(event) }
@@ -129,7 +129,7 @@ final class RemoteSession: Sendable {
     if error is RemoteError || error is CancellationError { return error }
     let known = EntityError.ofDatabase(error)
     return RemoteError(
-      .store, "the database, or a rule of a model, refuses it; nothing was changed",
+      .store, "the database or a rule of a model rejected the operation; nothing was changed",
       entity: (known as? EntityError)?.entity,
       underlying: known)
   }

@@ -72,7 +72,7 @@ extension RemoteStore {
     try await session.write { db in
       guard let known = try UnsentChange.fetch(change.number, db) else { return }
       let entity = try catalog.known(known.entity)
-      if known.kind == .insert, try RecordRenaming(catalog, entity, db).isLedTo(known.record) {
+      if known.kind == .insert, try RecordRenaming(catalog, entity, db).isReferenced(known.record) {
         throw RemoteError(
           .store, "other rows refer to the new record; change their references, or delete the rows with the record",
           entity: entity.name)

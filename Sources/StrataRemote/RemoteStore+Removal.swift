@@ -40,10 +40,10 @@ extension RemoteStore {
       let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM strata_remote_changes") ?? 0
       guard count == 0 || discardingChanges else {
         throw RemoteError(
-          .store, "there are unsent changes of \(count.counting("record")); send them, or say discardingChanges: true")
+          .store, "there are unsent changes of \(count.counting("record")); send them, or pass discardingChanges: true")
       }
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-      try ChangeTriggers.passed(db) {
+      try ChangeTriggers.withoutRecording(db) {
         for entity in session.catalog.entities { try db.execute(sql: "DELETE FROM \(entity.quotedTable)") }
       }
       for entity in session.catalog.entities { try StoredCopies.forget(entity, db) }

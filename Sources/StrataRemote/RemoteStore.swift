@@ -47,9 +47,9 @@ public final class RemoteStore: Sendable {
     do {
       let (catalog, number) = try await entities.writer.write { db in
         let catalog = try RemoteCatalog(configuration, entities, db)
-        try RemoteTables.make(db)
+        try RemoteTables.create(db)
         try CarriedEdits.run(catalog, db)
-        try ChangeTriggers.make(catalog.entities, account: account, db)
+        try ChangeTriggers.create(catalog.entities, account: account, db)
         try StoredCopies.checkMapping(catalog, db)
         try RemoteTables.forgetDeletions(before: configuration.clock.now(), db)
         let number = try Int64.fetchOne(
@@ -182,8 +182,8 @@ public final class RemoteStore: Sendable {
     }
     var refresh = RemoteRefresh(applied, pages: 0)
     refresh.invalid = read.invalid
-    session.tell(.didFetch(refresh), entity: entity.name, account: account)
-    if refresh.conflicts > 0 { session.tell(.conflicts(refresh.conflicts), entity: entity.name, account: account) }
+    session.post(.didFetch(refresh), entity: entity.name, account: account)
+    if refresh.conflicts > 0 { session.post(.conflicts(refresh.conflicts), entity: entity.name, account: account) }
     return refresh
   }
 

@@ -188,7 +188,7 @@ extension SnapshotStore {
   }
 
   func read<R>(_ db: Database, isWhole: Bool = true, _ body: (StoreTransaction) throws -> R) throws -> R {
-    try db.telling {
+    try db.withStoreErrors {
       try checkReadable(db)
       let transaction = StoreTransaction(db, self, canWrite: false, isWhole: isWhole)
       defer { transaction.end() }
@@ -206,7 +206,7 @@ extension SnapshotStore {
           // If the rollback fails, the connection cannot be used any more either.
           try? db.rollback()
         }
-        return try db.telling { try body(db) }
+        return try db.withStoreErrors { try body(db) }
       }
     } catch { throw readingFailure(error) }
   }
@@ -230,7 +230,7 @@ extension SnapshotStore {
 
   /// Runs a save within a transaction. Checks the format first, because another process may have changed it.
   func write<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {
-    try db.telling { try use.run(.write) { try writeNow(db, isWhole: isWhole, body) } }
+    try db.withStoreErrors { try use.run(.write) { try writeNow(db, isWhole: isWhole, body) } }
   }
 
   private func writeNow<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {

@@ -79,7 +79,7 @@ extension StoreTransaction {
           }
           let stored = try StoredRow(row)
           guard stored.key == key.id else {
-            throw StoreError(.damaged, "the last revision of a key is of another one; check the store, then salvage it")
+            throw StoreError(.damaged, "the last revision of a key belongs to another; check the store, then salvage it")
           }
           return stored
         }.mapError { StoreError.ofRow($0, key: key.name, revision: nil) }

@@ -100,7 +100,7 @@ extension StoreTransaction {
   ///   `readOnly`.
   public func setLabel(_ name: String, of key: String, at point: StorePoint = .latest) throws {
     try checkCanWrite()
-    guard !name.isEmpty, name.utf8.count <= 200 else { throw StoreError(.invalid, "a label has from 1 to 200 bytes") }
+    guard !name.isEmpty, name.utf8.count <= 200 else { throw StoreError(.invalid, "a label must have 1 to 200 bytes") }
     try Self.checkText(name, "a label", key: key)
     guard let row = try row(of: key, at: point) else { throw StoreError.notFound("revision to label", key: key) }
     // Texts that differ only in normalization are equal in Swift, so `labels(of:)` could not return both.
@@ -137,7 +137,7 @@ extension StoreTransaction {
     for (name, revision) in try self.labels(ofKey: head.key) {
       let seq = try Int.fetchOne(statement("SELECT seq FROM \(tables.revisions) WHERE id = ?"), arguments: [revision])
       guard let seq else {
-        throw StoreError(.damaged, "label \(name) is on no revision; remove it, or set it anew", key: key)
+        throw StoreError(.damaged, "label \(name) refers to no revision; remove it, or set it again", key: key)
       }
       labels[name] = seq
     }

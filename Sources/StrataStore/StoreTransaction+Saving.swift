@@ -103,7 +103,7 @@ extension StoreTransaction {
   func begin(_ key: String, _ condition: SaveCondition) throws -> (key: Int64, row: StoredRow)? {
     try checkCanWrite()
     guard !key.isEmpty, key.utf8.count <= 1000 else {
-      throw StoreError(.invalid, "a key has from 1 to 1,000 bytes; this one has \(key.utf8.count)")
+      throw StoreError(.invalid, "a key must have 1 to 1,000 bytes; this one has \(key.utf8.count)")
     }
     try Self.checkText(key, "a key")
     let head = try head(of: key)
@@ -113,13 +113,13 @@ extension StoreTransaction {
     case .isAbsent:
       guard !exists else {
         throw StoreError(
-          .conflict, "the key has a value already; read it, and save on the condition of its revision", key: key,
+          .conflict, "the key already has a value; read it, and save with .isStill and its revision", key: key,
           revision: head.map { Int($0.row.seq) })
       }
     case .isStill(let number):
       guard let head, head.row.seq == Int64(number) else {
         throw StoreError(
-          .conflict, "the last revision is not \(number) any more; read the value again, and save what comes of it",
+          .conflict, "the last revision is no longer \(number); read the value again, apply the change, and save",
           key: key, revision: head.map { Int($0.row.seq) })
       }
     }
@@ -131,14 +131,14 @@ extension StoreTransaction {
     _ key: String, _ head: (key: Int64, row: StoredRow)?, _ stamp: Stamp, _ countsElements: Bool, _ author: String?,
     _ note: String?, encode: ([RecordShape]) throws -> EncodedRow, check: (Definition) throws -> Void = { _ in }
   ) throws -> StoreRevision {
-    let newest = try newestDefinition(DefinitionCache.Kind(stamp))
+    let newest = try newestDefinition(for: DefinitionCache.StampKey(stamp))
     var row: EncodedRow
     do {
       row = try encode(newest?.content.shapes ?? [])
       if let newest, row.parts.shapes.count > newest.content.shapes.count, row.mixesVersions { row = try encode([]) }
     } catch { throw StoreError.ofSaving(error, key: key) }
     let definition: Definition
-    if let newest, newest.isThat(of: row, countsElements: countsElements) {
+    if let newest, newest.fits(row, countsElements: countsElements) {
       definition = newest
     } else {
       let content = Definition.Content(of: row, countsElements: countsElements)
@@ -184,8 +184,8 @@ extension StoreTransaction {
       else { continue }
       throw StoreError(
         .newerModel,
-        "a newer program saved the last revision, and saving over it would leave out what only that one "
-          + "knows; update this one, or save with overNewer", key: key, revision: Int(head.seq), typeName: name,
+        "a newer program saved the last revision, and saving over it would lose data that this program does not "
+          + "know; update this program, or save with overNewer", key: key, revision: Int(head.seq), typeName: name,
         foundVersion: version, supportedVersion: known)
     }
   }
@@ -197,9 +197,9 @@ extension StoreTransaction {
   ) throws -> StoreRevision {
     try Self.checkText(author, "an author", key: key)
     try Self.checkText(note, "a note", key: key)
-    let id = try takeID()
+    let id = try reserveID()
     guard head?.row.seq != .max else {
-      throw StoreError(.damaged, "the number of the last revision is none that was given; salvage the store", key: key)
+      throw StoreError(.damaged, "the number of the last revision is invalid; salvage the store", key: key)
     }
     // A key has the identifier of its first revision, so no other identifier has to be looked up.
     var row = StoredRow(

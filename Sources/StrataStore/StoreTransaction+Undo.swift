@@ -47,29 +47,29 @@ struct StoreTimeline {
     places = Dictionary(rows.enumerated().map { ($1.seq, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  private func isStep(_ place: Int) -> Bool { rows[place].action == .undo || rows[place].action == .redo }
+  private func isUndoOrRedo(_ place: Int) -> Bool { rows[place].action == .undo || rows[place].action == .redo }
 
   /// The index of the revision whose state the revision at `place` repeats. If the original revision was pruned, `place` itself.
   private func state(_ place: Int) -> Int {
-    isStep(place) ? rows[place].origin.flatMap { places[$0] } ?? place : place
+    isUndoOrRedo(place) ? rows[place].origin.flatMap { places[$0] } ?? place : place
   }
 
   /// The index of the state that the revision at `place` was saved over. An undo or redo whose origin was pruned has none: the
   /// revision before it is the one that it undid.
-  private func parent(_ place: Int) -> Int? { place == 0 || isStep(place) ? nil : state(place - 1) }
+  private func stateSavedOver(_ place: Int) -> Int? { place == 0 || isUndoOrRedo(place) ? nil : state(place - 1) }
 
   /// The state before the current one.
-  var earlier: StoredRow? { rows.isEmpty ? nil : parent(state(rows.count - 1)).map { rows[$0] } }
+  var earlier: StoredRow? { rows.isEmpty ? nil : stateSavedOver(state(rows.count - 1)).map { rows[$0] } }
 
   /// The state that was undone last and not redone since.
   var undone: StoredRow? {
     // All changes between the current state and the last save, restore or deletion were undone.
-    guard var place = rows.indices.last(where: { !isStep($0) }) else { return nil }
+    guard var place = rows.indices.last(where: { !isUndoOrRedo($0) }) else { return nil }
     let now = state(rows.count - 1)
     while place != now {
-      guard let parent = parent(place), parent < place else { return nil }
-      if parent == now { return rows[place] }
-      place = parent
+      guard let before = stateSavedOver(place), before < place else { return nil }
+      if before == now { return rows[place] }
+      place = before
     }
     return nil
   }

@@ -21,7 +21,7 @@ public final class StoreTransaction {
   private var madeDefinitions = false
   /// Definitions that are possibly uncommitted.
   private var ownDefinitions: [Int64: Definition] = [:]
-  private var ownNewest: [DefinitionCache.Kind: Definition] = [:]
+  private var ownNewest: [DefinitionCache.StampKey: Definition] = [:]
   /// The changes to the counts of revisions and last revisions, by definition.
   private var counted: [Int64: (revisions: Int, heads: Int)] = [:]
   /// The error of a save that failed after its first change of a table.
@@ -87,14 +87,14 @@ public final class StoreTransaction {
 
   private func checkOpen() throws {
     guard !hasEnded else {
-      throw StoreError(.invalid, "the transaction has ended; use it within the closure that it is handed to")
+      throw StoreError(.invalid, "the transaction has ended; use it within the closure that it is passed to")
     }
   }
 
   func checkCanWrite() throws {
     try checkOpen()
     guard canWrite else {
-      throw StoreError(.readOnly, "this transaction only reads; save inside of write")
+      throw StoreError(.readOnly, "this transaction is read-only; save inside write")
     }
   }
 
@@ -103,7 +103,7 @@ public final class StoreTransaction {
   func definition(_ id: Int64) throws -> Definition {
     if let known = ownDefinitions[id] ?? store.definitions[id] { return known }
     let definition = try readDefinition(id)
-    keep(definition, isCommitted: isWhole && !madeDefinitions)
+    cache(definition, isCommitted: isWhole && !madeDefinitions)
     return definition
   }
 
@@ -118,23 +118,23 @@ public final class StoreTransaction {
     return Definition(id: id, content: try Definition.Content(bytes: row.content, limits: store.options.limits))
   }
 
-  private func keep(_ definition: Definition, isCommitted: Bool) {
+  private func cache(_ definition: Definition, isCommitted: Bool) {
     if isCommitted { return store.definitions.add(definition) }
     ownDefinitions[definition.id] = definition
-    ownNewest[DefinitionCache.Kind(definition.content)] = definition
+    ownNewest[DefinitionCache.StampKey(definition.content)] = definition
   }
 
-  /// Returns the newest definition of a kind. A row of that kind refers to it if it has the row's shapes.
-  func newestDefinition(_ kind: DefinitionCache.Kind) throws -> Definition? {
-    if let known = ownNewest[kind] ?? store.definitions.newest(kind) { return known }
+  /// Returns the newest definition for a stamp. A row with that stamp refers to it if it has the row's shapes.
+  func newestDefinition(for stamp: DefinitionCache.StampKey) throws -> Definition? {
+    if let known = ownNewest[stamp] ?? store.definitions.newest(stamp) { return known }
     let ids = try Int64.fetchAll(
       statement("SELECT id FROM \(tables.definitions) WHERE type = ? AND version IS ? ORDER BY id DESC LIMIT 16"),
-      arguments: [kind.typeName, kind.modelVersion])
+      arguments: [stamp.typeName, stamp.modelVersion])
     for id in ids {
       let found: Definition
       // New rows do not need a damaged definition, because they can use another one.
       do { found = try definition(id) } catch  where StoreError.isDamage(error, db) { continue }
-      if DefinitionCache.Kind(found.content) == kind { return found }
+      if DefinitionCache.StampKey(found.content) == stamp { return found }
     }
     return nil
   }
@@ -155,7 +155,7 @@ public final class StoreTransaction {
         madeDefinitions = true
         definition = try self.definition(id)
       }
-      ownNewest[DefinitionCache.Kind(content)] = definition
+      ownNewest[DefinitionCache.StampKey(content)] = definition
       return definition
     }
     try execute(
@@ -163,7 +163,7 @@ public final class StoreTransaction {
       [hash, content.typeName, content.modelVersion, Data(bytes)])
     madeDefinitions = true
     let definition = Definition(id: db.lastInsertedRowID, content: content)
-    keep(definition, isCommitted: false)
+    cache(definition, isCommitted: false)
     return definition
   }
 
@@ -182,10 +182,10 @@ public final class StoreTransaction {
   func noteHalfSaved(_ error: any Error) { failure = failure ?? error }
 
   /// Reserves and returns the identifier of the next revision of the store.
-  func takeID() throws -> Int64 {
+  func reserveID() throws -> Int64 {
     let last = try nextID.map { $0 - 1 } ?? store.lastSequence(in: db)
     guard last >= 0, last < .max - 1 else {
-      throw StoreError(.damaged, "the number of the last revision is none that was given; salvage the store")
+      throw StoreError(.damaged, "the number of the last revision is invalid; salvage the store")
     }
     nextID = last + 2
     return last + 1

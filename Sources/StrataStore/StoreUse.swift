@@ -4,10 +4,10 @@ internal import StrataCore
 /// Records whether a store is open, and which threads run a transaction of it. A transaction that waited for another one on its own
 /// thread would never begin, and GRDB ends the program.
 final class StoreUse: Sendable {
-  enum Kind: CaseIterable { case read, write }
+  enum Access: CaseIterable { case read, write }
 
   private struct Run: Hashable {
-    let kind: Kind
+    let access: Access
     let thread: UInt
   }
 
@@ -28,23 +28,23 @@ final class StoreUse: Sendable {
   /// - Parameter sharesConnection: whether reads and writes use the same connection.
   /// - Throws: ``StoreError`` with the code `invalid` if the store was closed, or if this thread has a transaction that a new one would
   ///   wait for.
-  func check(_ kind: Kind, sharesConnection: Bool) throws {
+  func check(_ access: Access, sharesConnection: Bool) throws {
     try checkOpen()
     let thread = Self.thread
     let isBusy = state.withLock { state in
-      Kind.allCases.contains {
-        ($0 == kind || sharesConnection) && state.running[Run(kind: $0, thread: thread)] != nil
+      Access.allCases.contains {
+        ($0 == access || sharesConnection) && state.running[Run(access: $0, thread: thread)] != nil
       }
     }
     guard !isBusy else {
       throw StoreError(
-        .invalid, "a transaction of the store runs on this thread already; use the StoreTransaction that it was given")
+        .invalid, "a transaction of the store already runs on this thread; use its StoreTransaction")
     }
   }
 
   /// Runs a transaction on this thread.
-  func run<R>(_ kind: Kind, _ body: () throws -> R) rethrows -> R {
-    let run = Run(kind: kind, thread: Self.thread)
+  func run<R>(_ access: Access, _ body: () throws -> R) rethrows -> R {
+    let run = Run(access: access, thread: Self.thread)
     state.withLock { $0.running[run, default: 0] += 1 }
     defer {
       state.withLock { $0.running[run] = $0.running[run].flatMap { $0 > 1 ? $0 - 1 : nil } }

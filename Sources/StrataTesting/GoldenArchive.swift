@@ -13,14 +13,14 @@ struct GoldenArchive {
   init(_ model: any VersionedModel.Type, given: [String: [ArchiveValue]]) { (self.model, self.given) = (model, given) }
 
   /// - Throws: ``ArchiveError`` if no value of a type inside can be made up, or if the archive does not open.
-  func make() throws -> Data {
-    func make<M: VersionedModel>(_ model: M.Type) throws -> Data {
+  func encoded() throws -> Data {
+    func encode<M: VersionedModel>(_ model: M.Type) throws -> Data {
       try ArchiveEncoder().encode(
-        records(of: M.schema).map { try M.make(from: .record($0), in: DecodingContext(finishing: .never)) })
+        records(of: M.schema).map { try M.decode(from: .record($0), in: DecodingContext(finishing: .never)) })
     }
-    let data = try make(model)
+    let data = try encode(model)
     guard try opens(data, isOfToday: true) else {
-      throw ArchiveError(.notEncodable, "a value that was made up changes when it is archived and opened")
+      throw ArchiveError(.notEncodable, "a generated value changes when it is archived and opened")
     }
     return data
   }
@@ -64,7 +64,7 @@ struct GoldenArchive {
     func reads<T: Archivable>(_ type: T.Type) -> Bool {
       var samples = SampleValues([:], seed: 1)
       // An error means that the type refuses the value.
-      return (try? T.make(from: samples.value(of: RecordedType(raw)), in: DecodingContext(finishing: .never))) != nil
+      return (try? T.decode(from: samples.value(of: RecordedType(raw)), in: DecodingContext(finishing: .never))) != nil
     }
     return TypeShape.archivable(type).map { !reads($0) } ?? true
   }

@@ -136,7 +136,7 @@ struct LockedModel {
     var recorded = today
     var archive: Data?
     do {
-      let data = try GoldenArchive(model, given: given).make()
+      let data = try GoldenArchive(model, given: given).encoded()
       (archive, recorded.archive) = (data, RecordedSchema.checksum(data))
       let older = try self.recorded().schemas.filter { $0.version < schema.modelVersion && $0.archive != nil }
       let hashes = try older.compactMap { old in

@@ -61,7 +61,7 @@ struct SampleValues {
 
   private mutating func record(of schema: RecordedSchema, depth: Int) throws -> ModelRecord {
     guard depth < Self.limit else {
-      throw ArchiveError(.notEncodable, "\(schema.name) requires models that require it")
+      throw ArchiveError(.notEncodable, "\(schema.name) requires itself through other models")
     }
     if let cases = schema.cases {
       return try record(ofCase: sampleCase(of: schema, cases, depth), of: schema, depth: depth)
@@ -184,7 +184,7 @@ struct SampleValues {
   private static func unknown(_ type: RecordedType) -> ArchiveError {
     ArchiveError(
       .notEncodable,
-      "no value of \(type.text) can be made up; give the field a default, or values in the initializer of SchemaLock")
+      "no value of \(type.text) can be generated; give the field a default, or pass values to SchemaLock")
   }
 
   /// - Returns: `nil` if no scalar has the name.

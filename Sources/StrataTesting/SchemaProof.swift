@@ -88,23 +88,23 @@ struct SchemaProof<M: VersionedModel> {
       let again = try open(record, .archive)
       compared = expected.keys.filter { expected[$0] == again[$0] }
     } catch { return "it does not open: \(Self.reason(error))" }
-    for way in Way.allCases {
+    for opening in Opening.allCases {
       do {
-        let result = try open(record, way)
+        let result = try open(record, opening)
         guard let key = compared.first(where: { result[$0] != expected[$0] }) else { continue }
-        return "\(key) has another value \(way.rawValue)"
-      } catch { return "it opens as an archive, and not \(way.rawValue): \(Self.reason(error))" }
+        return "\(key) has another value \(opening.rawValue)"
+      } catch { return "it opens as an archive, and not \(opening.rawValue): \(Self.reason(error))" }
     }
     // An older program sets the defaults of its own version for new keys.
     compared.removeAll { key in upgraded[key] == nil && !keys.contains { $0.value == key && upgraded[$0.key] != nil } }
     for later in versions.indices where later > place && later < versions.count - 1 {
       guard let saved = saved(record, by: versions[later]) else { continue }
-      let way = "if version \(versions[later].version) opens and saves it before"
+      let opening = "if version \(versions[later].version) opens and saves it before"
       do {
         let result = try open(saved, .archive)
         guard let key = compared.first(where: { result[$0] != expected[$0] }) else { continue }
-        return "\(key) has another value \(way)"
-      } catch { return "it opens, and not \(way): \(Self.reason(error))" }
+        return "\(key) has another value \(opening)"
+      } catch { return "it opens, and not \(opening): \(Self.reason(error))" }
     }
     return nil
   }
@@ -146,12 +146,12 @@ struct SchemaProof<M: VersionedModel> {
       record.modelVersion = step.toVersion
       guard isChecked, let later = versions.first(where: { $0.version == step.toVersion }) else { continue }
       if let key = unread(record, by: later, versions[place]) {
-        return .failure(Loss(text: "\(key) disappears between \(version) and \(later.version), and no step says so"))
+        return .failure(Loss(text: "\(key) disappears between \(version) and \(later.version), but no step drops it"))
       }
       version = later.version
     }
     if isChecked, let last = versions.last, let key = unread(record, by: last, versions[place]) {
-      return .failure(Loss(text: "\(key) disappears after \(version), and no step says so"))
+      return .failure(Loss(text: "\(key) disappears after \(version), but no step drops it"))
     }
     return .success(record)
   }
@@ -205,7 +205,7 @@ struct SchemaProof<M: VersionedModel> {
   // MARK: Opening
 
   /// A way to open a record. The raw value completes a sentence.
-  private enum Way: String, CaseIterable {
+  private enum Opening: String, CaseIterable {
     case archive = "as an archive"
     case otherOrder = "if its keys have another order"
     case upgrader = "after an ArchiveUpgrader"
@@ -215,11 +215,11 @@ struct SchemaProof<M: VersionedModel> {
   }
 
   /// - Throws: any error of decoding.
-  private func open(_ record: ModelRecord, _ way: Way) throws -> ModelRecord {
+  private func open(_ record: ModelRecord, _ opening: Opening) throws -> ModelRecord {
     let decoder = ArchiveDecoder(validates: false)
     func stamp(_ typeName: String) -> Stamp { Stamp(typeName: typeName, modelVersion: record.modelVersion) }
     func model() throws -> M? {
-      switch way {
+      switch opening {
       case .archive: return try decoder.decode(M.self, from: ArchiveEncoder().encode(record))
       case .otherOrder:
         let shape = RecordShape(

@@ -45,7 +45,7 @@ struct ArchiveWalk {
     while place < data.count {
       let member = try Gzip.inflateMember(at: place, in: data.bytes, limits: limits)
       let header = try GzipHeader(at: place, in: data.bytes, fileOffset: place)
-      try order.take(member.stamp, StreamPlace(of: header, at: place, in: data.bytes))
+      try order.accept(member.stamp, StreamPlace(of: header, at: place, in: data.bytes))
       let values = try values(member.body, member.stamp, member.nextOffset - place, context)
       guard member.stamp.kind != .member || UInt64(values.count) == member.stamp.count else {
         throw ArchiveError(.damaged, "a member does not hold as many models as its stamp says", byteOffset: place)

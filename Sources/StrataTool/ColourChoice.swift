@@ -9,7 +9,7 @@ enum ColourChoice: String, CaseIterable, ExpressibleByArgument {
   /// Removes every `--color` before `--` from the arguments, because every command accepts it. The last one counts.
   ///
   /// - Throws: `ToolError` for a missing or unknown value.
-  static func take(from arguments: inout [String]) throws -> ColourChoice {
+  static func extract(from arguments: inout [String]) throws -> ColourChoice {
     var choice = ColourChoice.auto
     var place = 0
     while place < arguments.count, arguments[place] != "--" {
@@ -24,11 +24,11 @@ enum ColourChoice: String, CaseIterable, ExpressibleByArgument {
         value = String(argument.dropFirst("--color=".count))
       } else {
         guard place < arguments.count else {
-          throw ToolError("--color is auto, always or never; there is no word behind it")
+          throw ToolError("--color needs a value: auto, always or never")
         }
         value = arguments.remove(at: place)
       }
-      guard let found = ColourChoice(rawValue: value) else { throw ToolError("--color is auto, always or never") }
+      guard let found = ColourChoice(rawValue: value) else { throw ToolError("--color takes auto, always or never") }
       choice = found
     }
     return choice

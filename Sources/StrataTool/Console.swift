@@ -86,7 +86,7 @@ package struct Console {
   var isColoured: Bool { colours.isColoured(onTerminal: isTerminal, environment) }
 
   /// Returns the text in a style, or unchanged if standard output is not coloured.
-  func paint(_ text: String, _ ink: Ink?) -> String { text.painted(ink, isColoured) }
+  func paint(_ text: String, _ style: TextStyle?) -> String { text.painted(style, isColoured) }
 
   func line(_ text: String = "") throws { try write(Data((text + "\n").utf8)) }
 
@@ -94,13 +94,13 @@ package struct Console {
   func lines(_ lines: [String]) throws { if !lines.isEmpty { try line(lines.joined(separator: "\n")) } }
 
   /// Prints an error to standard error.
-  func errorLine(_ text: String) { tell(text, .red) }
+  func errorLine(_ text: String) { printStatus(text, .red) }
 
   /// Prints a note, which is not a failure, to standard error.
-  func noteLine(_ text: String) { tell(text, .yellow) }
+  func noteLine(_ text: String) { printStatus(text, .yellow) }
 
-  private func tell(_ text: String, _ ink: Ink) {
-    let name = "strata:".painted(ink, colours.isColoured(onTerminal: showsProgress, environment))
+  private func printStatus(_ text: String, _ style: TextStyle) {
+    let name = "strata:".painted(style, colours.isColoured(onTerminal: showsProgress, environment))
     writeError(Data((name + " " + text + "\n").utf8))
   }
 

@@ -29,7 +29,7 @@ struct DataFile {
   func refuseTerminal(_ console: Console) throws {
     guard isStandard, console.isTerminal else { return }
     throw ToolError(
-      "standard output is a terminal, and an archive is no text; name a file with -o FILE, or send it on through a pipe"
+      "standard output is a terminal, and an archive is binary; name a file with -o FILE, or pipe it to a command"
     )
   }
 
@@ -38,7 +38,7 @@ struct DataFile {
     // A URL drops the trailing slash, so a file would be created under the name of the folder.
     guard path.utf8.last != UInt8(ascii: "/") else {
       throw ToolError(
-        "\(path): names a folder; a file is to be written, whose name has no / behind it")
+        "\(path): names a folder; give the name of a file, without / at its end")
     }
     try ToolError.at(path) { try AtomicFile.replace(url, writing: writing) }
   }

@@ -32,7 +32,7 @@ struct DecodeCommand: ToolCommand {
     // Printed output cannot be taken back, so nothing is printed before everything is decoded.
     var text = JSONText(isPretty: pretty)
     let file = try InputFile(DataFile(input), console)
-    switch file.kind {
+    switch file.format {
     case .archive: break
     case .propertyList:
       throw ToolError(

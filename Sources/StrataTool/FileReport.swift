@@ -35,7 +35,7 @@ struct FileReport {
   /// One line per file in aligned columns, and a line of counts for several files unless quiet.
   ///
   /// - Parameter isQuiet: whether only failures are shown.
-  private func lines(isQuiet: Bool, _ paint: (String, Ink?) -> String) -> [String] {
+  private func lines(isQuiet: Bool, _ paint: (String, TextStyle?) -> String) -> [String] {
     let results = shown(isQuiet)
     func widest(_ texts: [String]) -> Int { min(texts.map(\.terminalWidth).max() ?? 0, Self.mostColumns) }
     let contents = results.compactMap(\.content)
@@ -47,7 +47,7 @@ struct FileReport {
     let lines = results.map { result in
       let word = result.outcome.rawValue
       var cells = [
-        paint(word, result.outcome.ink) + "".padded(to: words - word.count), result.path.onOneLine.padded(to: paths),
+        paint(word, result.outcome.style) + "".padded(to: words - word.count), result.path.onOneLine.padded(to: paths),
       ]
       if let content = result.content {
         cells += [
@@ -63,10 +63,10 @@ struct FileReport {
     return lines + (isQuiet || results.count < 2 ? [] : [summary(paint)])
   }
 
-  private func summary(_ paint: (String, Ink?) -> String) -> String {
+  private func summary(_ paint: (String, TextStyle?) -> String) -> String {
     let counts = outcomes.compactMap { outcome in
       let count = count(outcome)
-      return count == 0 ? nil : paint("\(count.grouped) \(outcome.rawValue)", outcome.ink)
+      return count == 0 ? nil : paint("\(count.grouped) \(outcome.rawValue)", outcome.style)
     }
     return results.count.counted("file") + ": " + counts.joined(separator: ", ")
   }

@@ -25,7 +25,7 @@ struct FileResult {
     /// A file of another format in a folder, which is skipped.
     case other
 
-    var ink: Ink {
+    var style: TextStyle {
       switch self {
       case .intact, .upgraded, .current: .green
       case .damaged, .refused: .red
@@ -35,7 +35,7 @@ struct FileResult {
     }
 
     /// Whether the command fails because of this outcome.
-    var isFailure: Bool { ink != .green && ink != .dim }
+    var isFailure: Bool { style != .green && style != .dim }
   }
 
   /// The content of an intact file.

@@ -36,13 +36,13 @@ struct FileTree {
 
   /// Lists the paths in a folder, in descending order because the caller pops from the end.
   private mutating func list(_ folder: String, under start: String) throws -> [String] {
-    guard let stream = SystemCall.make(.list, pointer: { opendir(folder) }) else {
+    guard let stream = SystemCall.perform(.list, pointer: { opendir(folder) }) else {
       throw ToolError("cannot read the folder “\(folder)”: " + String(cString: strerror(errno)))
     }
     defer { closedir(stream) }
     var paths: [String] = []
     while true {
-      guard let entry = SystemCall.make(.list, pointer: { readdir(stream) }) else { break }
+      guard let entry = SystemCall.perform(.list, pointer: { readdir(stream) }) else { break }
       let bytes = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: UInt8.self, capacity: 1) { start in
           // The name is null-terminated and may be shorter than its buffer.

@@ -4,7 +4,7 @@ internal import StrataLegacy
 
 /// An input file of any format. The format is detected from the bytes, not from the name.
 struct InputFile {
-  enum Kind {
+  enum Format {
     case archive
     case propertyList(isBinary: Bool)
     /// Another format, described in words.
@@ -15,7 +15,7 @@ struct InputFile {
   private static let largestList = ArchiveLimits().inflatedSize
 
   let path: String
-  let kind: Kind
+  let format: Format
   private let url: URL
   /// The content of an input that cannot be read twice, such as standard input or a pipe; otherwise `nil`.
   private let content: Data?
@@ -26,18 +26,18 @@ struct InputFile {
       return
     }
     let data = try console.read()
-    self.init(path: file.path, kind: Self.kind(of: data.prefix(4096)), content: data)
+    self.init(path: file.path, format: Self.format(of: data.prefix(4096)), content: data)
   }
 
   /// An input that is in memory, under a name for messages.
   init(named name: String, content: Data) {
-    self.init(path: name, kind: Self.kind(of: content.prefix(4096)), content: content)
+    self.init(path: name, format: Self.format(of: content.prefix(4096)), content: content)
   }
 
-  private init(path: String, kind: Kind, content: Data?) {
+  private init(path: String, format: Format, content: Data?) {
     self.path = path
     url = URL(fileURLWithPath: path)
-    self.kind = kind
+    self.format = format
     self.content = content
   }
 
@@ -46,19 +46,19 @@ struct InputFile {
     // An empty path would resolve to the current folder.
     guard !path.isEmpty else { throw ToolError("the path of the file is empty") }
     let url = URL(fileURLWithPath: path)
-    let (content, kind): (Data?, Kind) = try ToolError.at(path) {
+    let (content, format): (Data?, Format) = try ToolError.at(path) {
       let opened = try OpenFile(reading: url)
       guard try opened.status().isRegular else {
         let data = Data(try AtomicFile.read(url, limit: Self.largestList))
-        return (data, Self.kind(of: data.prefix(4096)))
+        return (data, Self.format(of: data.prefix(4096)))
       }
-      return (nil, Self.kind(of: Data(try opened.readBytes(at: 0, count: 4096))))
+      return (nil, Self.format(of: Data(try opened.readBytes(at: 0, count: 4096))))
     }
-    self.init(path: path, kind: kind, content: content)
+    self.init(path: path, format: format, content: content)
   }
 
   /// Detects the format from the first bytes of a file.
-  static func kind(of start: Data) -> Kind {
+  static func format(of start: Data) -> Format {
     // An empty file, or the first byte of a gzip header, counts as a truncated archive.
     if start.count < 2, start.isEmpty || start.first == 0x1F { return .archive }
     if start.starts(with: [0x1F, 0x8B]) { return .archive }
@@ -93,7 +93,7 @@ struct InputFile {
 
   /// Whether it is the file of a store.
   var isStore: Bool {
-    guard content == nil, case .other("a SQLite database") = kind else { return false }
+    guard content == nil, case .other("a SQLite database") = format else { return false }
     return StoreFile.isStore(path)
   }
 

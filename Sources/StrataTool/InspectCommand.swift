@@ -38,7 +38,7 @@ struct InspectCommand: ToolCommand {
       return 0
     }
     let input = try InputFile(named, console)
-    switch input.kind {
+    switch input.format {
     case .archive:
       let isWhole = json || page.path != nil
       try show(Inspection(input, mostValues: isWhole ? .max : treeOptions.elements, limits: limits.limits), console)

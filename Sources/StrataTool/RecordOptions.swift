@@ -19,12 +19,12 @@ struct RecordOptions: ParsableArguments {
     if let type {
       guard !type.isEmpty else { throw ValidationError("--type needs a name.") }
       guard modelVersion != nil || RecordShape.parseMark(type).modelVersion == nil else {
-        throw ValidationError("--type is a name alone; the version follows --model-version.")
+        throw ValidationError("--type takes only a name; pass the version with --model-version.")
       }
     } else if modelVersion != nil {
       throw ValidationError("--model-version needs --type.")
     }
-    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version is 0 or more.") }
+    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version takes 0 or more.") }
   }
 
   /// Archives a JSON document: by a model of the program if the type is one, or else as a record if there is a type.

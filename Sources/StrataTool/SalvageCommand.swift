@@ -22,7 +22,7 @@ struct SalvageCommand: ToolCommand {
 
   func validate() throws {
     guard input != "-", output != "-" else {
-      throw ValidationError("salvage reads and writes files; standard input has no places to go on from.")
+      throw ValidationError("salvage reads and writes files; standard input cannot be searched.")
     }
   }
 

@@ -18,7 +18,7 @@ struct StrataCommand: ParsableCommand {
       CommandGroup(name: "Development", subcommands: [TourCommand.self, SchemaCommand.self]),
     ])
 
-  // For the help text only: `ColourChoice.take(from:)` removes the option before parsing, for every command.
+  // For the help text only: `ColourChoice.extract(from:)` removes the option before parsing, for every command.
   @Option(help: "Colours: auto, on a terminal alone; always; or never. Any command takes it.")
   var color = ColourChoice.auto
 }

@@ -20,7 +20,7 @@ public enum Tool {
       console.errorLine("two models of this program are called \(name); give one of them another name")
       return wrongUsage
     }
-    do { console.colours = try ColourChoice.take(from: &arguments) } catch {
+    do { console.colours = try ColourChoice.extract(from: &arguments) } catch {
       console.errorLine(ToolError.message(of: error))
       return wrongUsage
     }

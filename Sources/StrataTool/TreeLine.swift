@@ -6,7 +6,7 @@ struct TreeLine {
   var label = ""
   var value = ""
   /// The style of the value.
-  var ink: Ink?
+  var style: TextStyle?
 
   /// The line, cut to a width.
   func text(width: Int, isColoured: Bool) -> String {
@@ -14,13 +14,13 @@ struct TreeLine {
     guard isColoured else { return whole }
     // Color codes take no columns, so they are added after cutting.
     let head = margin + label.count
-    return String(whole.prefix(head)).painted(.cyan, true) + String(whole.dropFirst(head)).painted(ink, true)
+    return String(whole.prefix(head)).painted(.cyan, true) + String(whole.dropFirst(head)).painted(style, true)
   }
 }
 
 extension ArchiveValue {
   /// The style of the value's summary.
-  var ink: Ink {
+  var style: TextStyle {
     switch self {
     case .string, .url, .uuid, .data: .green
     case .record: .magenta

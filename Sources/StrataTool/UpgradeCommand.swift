@@ -110,7 +110,7 @@ struct UpgradeCommand: ToolCommand {
   private func result(_ job: Job, _ console: Console) -> FileResult {
     do {
       let file = try InputFile(path: job.input)
-      switch file.kind {
+      switch file.format {
       case .archive:
         guard try !file.isEmpty else { return FileResult(job.input, .damaged, "the file is empty") }
       case .propertyList:

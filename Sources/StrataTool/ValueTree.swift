@@ -41,7 +41,7 @@ struct ValueTree {
     }
     push(top, more, level)
     while let step = steps.popLast() {
-      var line = TreeLine(margin: min(2 * step.level, width), label: step.label, ink: .dim)
+      var line = TreeLine(margin: min(2 * step.level, width), label: step.label, style: .dim)
       defer { lines.append(line.text(width: width, isColoured: isColoured)) }
       guard var value = step.value else {
         line.value = "… \(step.more.grouped) more"
@@ -54,9 +54,9 @@ struct ValueTree {
           continue
         }
         value = graph.objects[place]
-        line.label += "#\(number) " + (graph.odd.contains(place) ? "(odd) " : "")
+        line.label += "#\(number) " + (graph.malformed.contains(place) ? "(odd) " : "")
       }
-      (line.value, line.ink) = (value.summary(mostCharacters: max(width, 20)), value.ink)
+      (line.value, line.style) = (value.summary(mostCharacters: max(width, 20)), value.style)
       guard step.level < depth else { continue }
       push(value.children(atMost: elements), value.childCount - elements, step.level + 1)
     }

@@ -71,7 +71,7 @@ struct VerifyCommand: ToolCommand {
     do {
       let file = try InputFile(DataFile(path), console)
       if file.isStore { return try storeResult(path) }
-      if case .other(let found) = file.kind, !isNamed { return FileResult(path, .other, found) }
+      if case .other(let found) = file.format, !isNamed { return FileResult(path, .other, found) }
       var line = ProgressLine(console, progress, path, total: try file.size)
       return console.models.verify(file, limits: limits.limits) { line.show($0) }
     } catch { return FileResult(path, error) }
@@ -104,7 +104,7 @@ extension ToolModels {
   /// - Parameter progress: is called with the number of bytes that were read, for each member of a stream.
   func verify(_ file: InputFile, limits: ArchiveLimits, progress: (Int) -> Void = { _ in }) -> FileResult {
     do {
-      switch file.kind {
+      switch file.format {
       case .archive:
         // An empty file may be a truncated archive, and is not of another format.
         guard try !file.isEmpty else { return FileResult(file.path, .damaged, "the file is empty") }

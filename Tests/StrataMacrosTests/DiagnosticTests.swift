@@ -62,13 +62,13 @@ struct Mistake: Sendable {
       at: "3:34"),
     Mistake(
       "@Field(storage: .none) var x: Int",
-      "'x' takes no part, so decoding needs its initial value; give it one or make it an optional var", at: "3:30"),
+      "'x' is never stored, so decoding needs its initial value; give it one or make it an optional var", at: "3:30"),
     Mistake(
       "@Field(storage: .none) let x: Int?",
-      "'x' takes no part, so decoding needs its initial value; give it one or make it an optional var", at: "3:30"),
+      "'x' is never stored, so decoding needs its initial value; give it one or make it an optional var", at: "3:30"),
     Mistake(
       "@Field(storage: chosen) var x = 1",
-      "the macro reads 'storage' before the program runs; write .permanent, .transitory or .none", at: "3:19"),
+      "the macro reads 'storage' at compile time; write .permanent, .transitory or .none", at: "3:19"),
     Mistake(
       "var x: (Int, Int)",
       "'x' is a tuple, which cannot be archived; write a struct, or @Field(archive: .excluded) to leave it out",
@@ -88,12 +88,12 @@ struct Mistake: Sendable {
       "'x' has no default to use for an unknown case; give it an initial value", at: "3:36"),
     Mistake(
       "@Field(archive: behavior) var x = 1",
-      "the macro reads 'archive' before the program runs; write .always, .conditional or .excluded", at: "3:19"),
+      "the macro reads 'archive' at compile time; write .always, .conditional or .excluded", at: "3:19"),
     Mistake(
       "@Field(unknown: policy) var x = 1",
-      "the macro reads 'unknown' before the program runs; write .fail or .useDefault", at: "3:19"),
+      "the macro reads 'unknown' at compile time; write .fail or .useDefault", at: "3:19"),
     Mistake(
-      "var x = UnknownFields(), y: UnknownFields", "a model keeps its unknown keys in one property",
+      "var x = UnknownFields(), y: UnknownFields", "a model can have only one UnknownFields property",
       at: "3:28"),
     Mistake(
       "#if DEBUG\n  var x = 1\n  #endif",
@@ -140,7 +140,7 @@ struct Mistake: Sendable {
     ),
     (
       "enum A {\n  @Field(json: \"x\") case a\n}",
-      "3:10 'json' means nothing for a case; only 'formerly' does"
+      "3:10 'json' has no effect on a case; only 'formerly' has"
     ),
     (
       "enum A { case a(x: Int), b, a(y: Int) }",
@@ -172,7 +172,7 @@ struct Mistake: Sendable {
   @Test(arguments: ["class A { var x = 1 }", "struct A { var x = 1 }", "enum A { case a }"])
   func modelsBelongToNoActor(_ declaration: String) {
     let message =
-      "archives are read and written on any thread, so a model belongs to no actor; take @MainActor away, or put the "
+      "archives are read and written on any thread, so a model cannot be isolated to an actor; remove @MainActor, or put the "
       + "model into a type of its own that the isolated one holds"
     #expect(diagnostics("@MainActor @Model(version: 1)\n\(declaration)") == ["1:1 \(message)"])
     #expect(diagnostics("@Model(version: 1)\n@MainActor\n\(declaration)") == ["2:1 \(message)"])
@@ -181,12 +181,12 @@ struct Mistake: Sendable {
   @Test func subclassesAreToldOfTheirSuperclass() {
     let below = ["Model": MacroSpec(type: ModelMacro.self, conformances: [])]
     let missing =
-      "the superclass 'Animal' is a model, and 'Dog' takes its fields over; write @Model(version: …, superclass: Animal.self)"
+      "the superclass 'Animal' is a model, and 'Dog' inherits its fields; write @Model(version: …, superclass: Animal.self)"
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}", below) == ["2:18 \(missing)"])
     // A superclass that conforms by hand.
     let conforming = ["Model": MacroSpec(type: ModelMacro.self, conformances: ["_StrataBaseClass"])]
     let message =
-      "where 'Animal' is a model too, 'Dog' takes its fields over with @Model(version: …, superclass: Animal.self)"
+      "if 'Animal' is a model too, 'Dog' inherits its fields with @Model(version: …, superclass: Animal.self)"
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}", conforming) == ["2:18 \(message)"])
     // Classes that declare the conformance themselves, and one that doesn't conform yet.
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Validating {}", conforming).isEmpty)

@@ -33,7 +33,7 @@ struct RowDeltaTests {
     let base = bytes(random.oneOf([0, 1, 7, 8, 9, 100, 3000, 40_000]), random.oneOf([1, 2, 30, 256]), &random)
     for _ in 0..<4 {
       let target = edited(base, &random)
-      guard let delta = try RowDelta.make(target, from: base) else { continue }
+      guard let delta = try RowDelta.encode(target, from: base) else { continue }
       #expect(try RowDelta.apply(delta, to: base, limits: ArchiveLimits()) == target, "seed \(seed)")
       #expect(delta.count < target.count)
     }
@@ -46,7 +46,7 @@ struct RowDeltaTests {
     let base = bytes(400, 20, &random)
     var target = base
     target.insert(contentsOf: bytes(20, 256, &random), at: 200)
-    let delta = try #require(try RowDelta.make(target, from: base))
+    let delta = try #require(try RowDelta.encode(target, from: base))
     for _ in 0..<200 {
       var damaged = delta
       switch random.below(3) {

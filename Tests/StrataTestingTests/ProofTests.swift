@@ -74,7 +74,7 @@ struct History: Sendable, CustomTestStringConvertible {
         }
       ]),
     History(
-      "a misspelled rename is optional", fault: "summary disappears between 1 and 2, and no step says so",
+      "a misspelled rename is optional", fault: "summary disappears between 1 and 2, but no step drops it",
       [[FieldInfo("summary", String.self)], [FieldInfo("title", String.self, default: { "" })]],
       [.rename("sumary", to: "title").ifPresent, .custom("nothing") { _ in }]),
     History(

@@ -208,7 +208,7 @@ struct AppToolTests {
     _ = try scratch.file("more.json", #"{"id":7,"data":{"title":"Mine"},"votes":5,"lost":1}"#)
     Run.app("merge", "--local", scratch.path("more.json"), "--server", server, "--type", "Note").expectFailure(
       code: 2, "lost")
-    Run.app("merge", "--local", local, "--server", server, "--type", "[Note]").expectFailure(code: 2, "is no model")
+    Run.app("merge", "--local", local, "--server", server, "--type", "[Note]").expectFailure(code: 2, "is not a model")
   }
 
   @Test("A broken rule fails the merge, and conflicts are those of the model")

@@ -199,9 +199,9 @@ struct FolderConversionTests {
     #expect(run.code == 1)
     let failures = run.text.split(separator: "\n").filter { $0.hasPrefix("failed") }
     #expect(failures.count == 4)
-    #expect(failures.contains { $0.hasPrefix("failed  a.plist  a.plist.strata is there already") })
-    #expect(failures.contains { $0.hasPrefix("failed  a.bplist  a.bplist.strata is there already") })
-    #expect(failures.contains { $0.hasPrefix("failed  deep/er/b  ") && $0.contains("no folder") })
+    #expect(failures.contains { $0.hasPrefix("failed  a.plist  a.plist.strata already exists") })
+    #expect(failures.contains { $0.hasPrefix("failed  a.bplist  a.bplist.strata already exists") })
+    #expect(failures.contains { $0.hasPrefix("failed  deep/er/b  ") && $0.contains("is not a folder") })
     #expect(try scratch.data("new/a.plist.strata") == Data("precious".utf8))
     #expect(try scratch.data("victim") == Data("precious".utf8))
     #expect(!FileManager.default.fileExists(atPath: input + "/b.strata"))
@@ -213,7 +213,7 @@ struct FolderConversionTests {
     for output in [
       input, input + "/new", input + "/deep/", scratch.url.path, scratch.path("way/new"), input + "/../old/x",
     ] {
-      Run("convert", input, "-o", output).expectFailure("must not lie in each other")
+      Run("convert", input, "-o", output).expectFailure("must not contain each other")
     }
     Run("convert", input, "-o", output, "--report", input + "/r.json").expectFailure("r.json", "originals")
     Run("convert", input, "-o", scratch.path("way/../../x.txt/y") + "", "--report", scratch.path("way/r.json"))

@@ -163,7 +163,7 @@ struct LegacyInspectTests {
       Odd(
         reference(6), [object(2, "<key>MTLModelVersion</key><string>one</string><key>name</key><string>N</string>")],
         ["  odd: #1 (odd) Device", "    MTLModelVersion: \"one\"", "    name: \"N\""],
-        "#1  a model version is an integer"),
+        "#1  a model version must be an integer"),
       Odd(
         reference(6), [object(2, "<key>a</key><string>A</string><key>a</key><string>B</string>")],
         ["  odd: #1 (odd) array of 6 elements", "    [4] \"A\"", "    [5] \"B\""],

@@ -67,7 +67,7 @@ struct SchemaCommandTests {
     #expect(json["models"]?.arrayValue?.first?["versions"]?.arrayValue?.last?["steps"] == ["rename text to title"])
     let github = Run("schema", "list", folder, "--format", "github").text
     #expect(github.hasPrefix("::notice file=\(folder)/Note/1.json,line=1::Note@1 "), "\(github)")
-    Run("schema", "list", scratch.path("none")).expectFailure("is no folder")
+    Run("schema", "list", scratch.path("none")).expectFailure("is not a folder")
     Run("schema", "list", scratch.path("repo")).expectFailure("no schema is recorded")
   }
 
@@ -119,7 +119,7 @@ struct SchemaCommandTests {
     }
     #expect(Run("schema", "check", folder).text.contains("Tag/1.strata: the golden archive is missing"))
     Run("schema", "check", folder, "--against", "nope").expectFailure(code: 2, "git does not know this revision")
-    Run("schema", "check", folder, "--against=--help").expectFailure(code: 2, "is no revision of git")
+    Run("schema", "check", folder, "--against=--help").expectFailure(code: 2, "is not a Git revision")
   }
 
   @Test("A file that was edited by hand has another hash")
@@ -131,8 +131,8 @@ struct SchemaCommandTests {
     #expect(
       run.code == 1 && run.text.contains("Note/1.json: it was edited or moved after it was recorded"), "\(run.text)")
     try Data("{}".utf8).write(to: URL(fileURLWithPath: path))
-    #expect(Run("schema", "check", folder).text.contains("it is no recorded schema"))
-    Run("schema", "list", folder).expectFailure("it is no recorded schema")
+    #expect(Run("schema", "check", folder).text.contains("it is not a recorded schema"))
+    Run("schema", "list", folder).expectFailure("it is not a recorded schema")
   }
 
   @Test("A skipped version is a problem, unless the revision has it")

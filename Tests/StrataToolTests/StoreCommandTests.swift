@@ -52,7 +52,7 @@ struct StoreCommandTests {
     let other = try StoreScene("other")
     #expect(Run("store", "init", other.scratch.path("third")).text == "made  \(other.scratch.path("third"))\n")
     let file = try other.scratch.file("text", "a text of some length, which is no database of SQLite at all")
-    Run("store", "init", file).expectFailure("text: ", "no database")
+    Run("store", "init", file).expectFailure("text: ", "not an SQLite database")
     Run("store", "init", other.scratch.url.path).expectFailure("folder")
     Run("store", "init", other.scratch.path("none/store")).expectFailure("none/store: ", "its folder must be there")
   }
@@ -126,7 +126,7 @@ struct StoreCommandTests {
   @Test("Conditions keep a save from being lost")
   func conditions() throws {
     try scene.save("k", "1", "--if-absent")
-    scene.run("save", "k", "-", "--if-absent", input: Data("2".utf8)).expectFailure("has a value already", "key k")
+    scene.run("save", "k", "-", "--if-absent", input: Data("2".utf8)).expectFailure("already has a value", "key k")
     scene.run("save", "k", "-", "--if-revision", "2", input: Data("2".utf8)).expectFailure("not 2 any more")
     try scene.save("k", "2", "--if-revision", "1")
     #expect(try scene.json("show", "k")["value"] == 2)
@@ -334,7 +334,7 @@ struct StoreCommandTests {
       status["types"]?.arrayValue?.last == ["type": "Value", "modelVersion": .null, "revisions": 6, "keys": 1])
     #expect(scene.run("status").text.hasSuffix("\n\nT@2    1 revision   1 key\nValue  6 revisions  1 key\n"))
     scene.run("prune").expectFailure("models.store: ", "--keep-last")
-    scene.run("backup", "-o", scene.scratch.path("none/backup")).expectFailure("no folder")
+    scene.run("backup", "-o", scene.scratch.path("none/backup")).expectFailure("folder of the backup does not exist")
     let dry = try scene.json("prune", "--keep-last", "2", "--dry-run")
     #expect(dry["removed"] == ["k": [2, 3, 4]] && dry["dryRun"] == true)
     #expect(try scene.json("history", "k")["revisions"]?.arrayValue?.count == 6)

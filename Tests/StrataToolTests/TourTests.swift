@@ -100,7 +100,7 @@ struct TourTests {
     ("[]", "array"), ("5", "integer"), ("{", "line 1"), (#"{"id": 1, "full_name": "a/b"}"#, "“number”"),
     (#"{"number": 1}"#, "“title”"), (issue.replacing("\"T\"", with: "7"), "title"),
     (issue.replacing("2020-01-01", with: "yesterday "), "created_at"),
-    (issue.replacing("1,", with: "1.5,"), "“number” is no integer"),
+    (issue.replacing("1,", with: "1.5,"), "“number” is not an integer"),
   ])
   func whatIsNoIssue(text: String, fragment: String) throws {
     Run("tour", try scratch.file("x.json", text), "-o", folder).expectFailure("x.json: ", fragment)

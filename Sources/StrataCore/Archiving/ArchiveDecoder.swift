@@ -211,7 +211,7 @@ extension ArchiveError {
   package static func newer(_ found: Int, _ schema: ModelSchema) -> ArchiveError {
     ArchiveError(
       .newerModel,
-      "written by version \(found) of the model, and this program knows versions up to \(schema.modelVersion); update it",
+      "written by version \(found) of the model, but this program supports only versions up to \(schema.modelVersion); update it",
       typeName: schema.name, foundVersion: found, supportedVersion: schema.modelVersion)
   }
 }
@@ -227,7 +227,7 @@ extension GzipHeader {
   /// Reads the header of an archive.
   fileprivate init(of archive: RawSpan) throws {
     guard !archive.isEmpty else {
-      throw ArchiveError(.notAnArchive, "there are no bytes; an archive has at least a header", byteOffset: 0)
+      throw ArchiveError(.notAnArchive, "the data has no bytes; an archive has at least a header", byteOffset: 0)
     }
     try self.init(at: 0, in: archive, fileOffset: 0)
   }

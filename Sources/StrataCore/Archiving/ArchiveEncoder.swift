@@ -122,7 +122,7 @@ extension ArchiveWriter {
     guard stamp.count <= UInt64(buffer.count) else {
       throw ArchiveError(
         .notEncodable,
-        "\(stamp.count) models are counted in \(buffer.count) bytes; _archivedCount is how many there are"
+        "_archivedCount is \(stamp.count) for \(buffer.count) bytes; it must return the number of models written"
       )
     }
     let least = leastFileSize

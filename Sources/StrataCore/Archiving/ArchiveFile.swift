@@ -96,7 +96,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   public func save(_ value: Value) throws {
     try known.withLock { known in
       let data = try encoder.encode(value)
-      switch (known, try Self.isThere(url)) {
+      switch (known, try Self.exists(url)) {
       case (let known?, true):
         guard try OpenFile(reading: url).status().isSameContent(as: known.status) else {
           throw ArchiveError(
@@ -115,7 +115,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   }
 
   private func open() throws -> (Loaded, Known)? {
-    guard try Self.isThere(url) else { return nil }
+    guard try Self.exists(url) else { return nil }
     // The status is read before the content, so that the next save detects a replacement in between.
     let status = try OpenFile(reading: url).status()
     guard let loaded = try read(url, .file) else { return nil }
@@ -124,7 +124,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   }
 
   private func read(_ file: URL, _ origin: Origin) throws -> Loaded? {
-    guard try Self.isThere(file) else { return nil }
+    guard try Self.exists(file) else { return nil }
     var report = DecodingReport()
     let value = try decoder.decode(Value.self, from: file, report: &report)
     return Loaded(value: value, origin: origin, report: report)
@@ -135,7 +135,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     try AtomicFile.write(bytes.bytes, to: other)
   }
 
-  private static func isThere(_ url: URL) throws -> Bool { try FileStatus(ofPath: OpenFile.path(of: url)) != nil }
+  private static func exists(_ url: URL) throws -> Bool { try FileStatus(ofPath: OpenFile.path(of: url)) != nil }
 }
 
 extension ArchiveFile.Loaded: Sendable where Value: Sendable {}

@@ -46,7 +46,7 @@ public enum ArchiveSalvage {
     let path = try OpenFile.path(of: output)
     for path in [path, path + unprovenSuffix] {
       if let other = try AtomicFile.target(of: path).status, other.isOfSameFile(as: own) {
-        throw ArchiveError(.fileSystem, "\(path) is the file to be salvaged; name another one to write")
+        throw ArchiveError(.fileSystem, "\(path) is the damaged archive itself; write to another file")
       }
     }
     // If the first header is damaged, members of a stream may follow. An archive of one value has no further members.

@@ -93,14 +93,14 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
     subclasses: [any VersionedModel.Type] = [], threads: Int? = nil
   ) throws {
-    let file = try WriterLock.take(url, waiting: waiting) { try OpenFile(appending: $0) }
+    let file = try WriterLock.acquire(url, waiting: waiting) { try OpenFile(appending: $0) }
     try AtomicFile.removeAbandoned(beside: url)
     let header = try MemberReader.firstHeader(of: file)
     let first = header.stamp
     guard first.kind != .single, first.typeName == Self.stamp(0).typeName else {
       let found = first.kind == .single ? "an archive of one value" : "a stream of \(first.typeName)"
       throw ArchiveError(
-        .typeMismatch, "the file is \(found), and no stream of \(Element._archiveTypeName) to append to",
+        .typeMismatch, "the file is \(found); only a stream of \(Element._archiveTypeName) can be appended to",
         typeName: first.typeName)
     }
     var size = try file.status().size
@@ -126,7 +126,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       (end, size) = (found.stamp, found.offset)
     } else {
       throw ArchiveError(
-        .truncated, "the stream has no end: its last writer did not finish; append with recovering to cut that off")
+        .truncated, "the stream has no end: its last writer did not finish; pass recovering: true to cut off the rest")
     }
     self.file = StreamFile(
       growing: file, at: url, from: size, isLinked: header.link != nil, trailer: trailer, cut: keepsCut ? nil : cut)

@@ -182,7 +182,7 @@ extension ArchiveError {
 
   package static func tooDeep(_ limit: Int) -> ArchiveError {
     ArchiveError(
-      .limitExceeded, "nested more than \(limit) levels deep; raise the depth limit if that is right",
+      .limitExceeded, "nested more than \(limit) levels deep; raise the depth limit if this is expected",
       limit: .depth)
   }
 

@@ -66,7 +66,7 @@ extension OrderedWork {
         switch state.withLock({ $0.ownerStep() }) {
         case .returns(let result): return try result?.get()
         case .runs(let number, let job): run(number, job)
-        case .makes: make()
+        case .createsJob: createJob()
         case .waits: isDone.wait()
         }
       }
@@ -85,7 +85,7 @@ extension OrderedWork {
       while true {
         switch state.withLock({ $0.workerStep() }) {
         case .runs(let number, let job): run(number, job)
-        case .makes: make()
+        case .createsJob: createJob()
         case .returns, .waits: return
         }
       }
@@ -96,9 +96,9 @@ extension OrderedWork {
       if state.withLock({ $0.end(number, result) }) { isDone.signal() }
     }
 
-    private func make() {
+    private func createJob() {
       let next = source?()
-      if state.withLock({ $0.endMaking(next?.weight ?? 0, next?.job) }) { isDone.signal() }
+      if state.withLock({ $0.endCreating(next?.weight ?? 0, next?.job) }) { isDone.signal() }
       // Other threads can create the next job, or run this one.
       wake()
     }
@@ -113,7 +113,7 @@ extension OrderedWork {
     enum Step: Sendable {
       case returns(Result<Output, any Error>?)
       case runs(Int, Job)
-      case makes
+      case createsJob
       case waits
     }
 
@@ -138,7 +138,7 @@ extension OrderedWork {
     /// The number of the first entry. Entries are numbered consecutively, and no number is reused.
     private var firstNumber = 0
     private var workerCount = 0
-    private var isMaking = false
+    private var isCreatingJob = false
     /// Whether the source has no more jobs.
     private var isAtEnd = false
     var goesAhead = false
@@ -151,7 +151,7 @@ extension OrderedWork {
       jobs.isEmpty || threads > 1 && jobs.count < 2 * threads && weight < threads * Self.weightPerThread
     }
 
-    private var mayMake: Bool { hasSource && !isMaking && !isAtEnd }
+    private var mayCreateJob: Bool { hasSource && !isCreatingJob && !isAtEnd }
 
     mutating func add(_ weight: Int, _ job: @escaping Job) {
       jobs.append(Entry(weight: weight, job: job))
@@ -174,14 +174,14 @@ extension OrderedWork {
       firstNumber += jobs.count
       (jobs, weight, waitingWeight) = ([], 0, 0)
       (goesAhead, isAtEnd) = (false, false)
-      isOwnerWaiting = isMaking
-      return isMaking
+      isOwnerWaiting = isCreatingJob
+      return isCreatingJob
     }
 
     mutating func beginWorker() -> Bool {
       let hasWork =
         waitingWeight >= Self.wakingWeight
-        || mayMake && goesAhead && jobs.count <= threads && weight < threads * Self.weightPerThread
+        || mayCreateJob && goesAhead && jobs.count <= threads && weight < threads * Self.weightPerThread
       guard hasWork, workerCount < threads - 1 else { return false }
       workerCount += 1
       return true
@@ -189,13 +189,13 @@ extension OrderedWork {
 
     mutating func ownerStep() -> Step {
       guard let entry = jobs.first else {
-        if isMaking {
+        if isCreatingJob {
           isOwnerWaiting = true
           return .waits
         }
-        guard mayMake else { return .returns(nil) }
-        isMaking = true
-        return .makes
+        guard mayCreateJob else { return .returns(nil) }
+        isCreatingJob = true
+        return .createsJob
       }
       if case .ended(let result) = entry.phase {
         if case .failure = result {
@@ -205,9 +205,9 @@ extension OrderedWork {
         return .returns(result)
       }
       if let index = jobs.firstIndex(where: \.isWaiting) { return begin(index) }
-      if mayMake, goesAhead, hasRoom {
-        isMaking = true
-        return .makes
+      if mayCreateJob, goesAhead, hasRoom {
+        isCreatingJob = true
+        return .createsJob
       }
       isOwnerWaiting = true
       return .waits
@@ -216,9 +216,9 @@ extension OrderedWork {
     /// Workers create jobs first, because only one thread at a time can. They start with the last job, because the owner starts with the
     /// first.
     mutating func workerStep() -> Step {
-      if mayMake, goesAhead, hasRoom {
-        isMaking = true
-        return .makes
+      if mayCreateJob, goesAhead, hasRoom {
+        isCreatingJob = true
+        return .createsJob
       }
       if let index = jobs.lastIndex(where: \.isWaiting) { return begin(index) }
       workerCount -= 1
@@ -247,8 +247,8 @@ extension OrderedWork {
     /// Records the job that the source returned.
     ///
     /// - Returns: whether the owner waits.
-    mutating func endMaking(_ weight: Int, _ job: Job?) -> Bool {
-      isMaking = false
+    mutating func endCreating(_ weight: Int, _ job: Job?) -> Bool {
+      isCreatingJob = false
       if let job { add(weight, job) } else { isAtEnd = true }
       return endWaiting()
     }

@@ -2,12 +2,12 @@ extension RawSpan {
   /// Whether both hold the same bytes.
   @inline(__always)
   func holdsSameBytes(as other: RawSpan) -> Bool {
-    byteCount == other.byteCount && stands(at: 0, in: other)
+    byteCount == other.byteCount && occurs(at: 0, in: other)
   }
 
   /// Whether `other`, which must be long enough, holds the same bytes at `start`.
   @inline(__always)
-  func stands(at start: Int, in other: RawSpan) -> Bool {
+  func occurs(at start: Int, in other: RawSpan) -> Bool {
     let count = byteCount
     precondition(start >= 0 && other.byteCount &- start >= count)
     if count < 8 {
@@ -34,7 +34,7 @@ extension RawSpan {
 
   /// A hash of the length and the first and last eight bytes. It differs for most keys, in its highest bits too.
   @inline(__always)
-  var mark: UInt64 {
+  var sampledHash: UInt64 {
     let count = byteCount
     var mark: UInt64 = 0
     if count >= 8 {

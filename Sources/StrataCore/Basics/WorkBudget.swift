@@ -137,10 +137,10 @@ package final class WorkBudget {
   private func exceeded(_ limit: ArchiveLimits.Limit) -> ArchiveError {
     let (what, most, ratio) =
       switch limit {
-      case .values: ("the file makes more values", limits.values, limits.maxWorkPerByte)
+      case .values: ("the file expands to more values", limits.values, limits.maxWorkPerByte)
       case .expandedBytes:
         (
-          "references stand for more bytes of text and data", limits.expandedBytes,
+          "references expand to more bytes of text and data", limits.expandedBytes,
           Self.bytes(forRatio: limits.maxWorkPerByte)
         )
       default: ("reading takes more steps of work", limits.steps, Self.bytes(forRatio: limits.maxWorkPerByte))
@@ -150,7 +150,7 @@ package final class WorkBudget {
     let orRatio = hasRatio ? " or maxWorkPerByte" : ""
     return ArchiveError(
       .limitExceeded,
-      "\(what) than the limit of \(most)\(perByte); raise the limit \(limit.rawValue)\(orRatio) if that is right",
+      "\(what) than the limit of \(most)\(perByte); raise the limit \(limit.rawValue)\(orRatio) if this is expected",
       limit: limit)
   }
 

@@ -2,15 +2,15 @@
 /// them. In that case there are no duplicates, and nothing has to be hashed.
 struct AscendingScalars {
   private var last = 0..<0
-  private(set) var holds = true
+  private(set) var isAscending = true
 
   /// Compares the next element with the previous one.
   ///
   /// - Parameter element: the range of its bytes.
   @inline(__always)
   mutating func add(_ element: Range<Int>, in bytes: RawSpan) {
-    guard holds else { return }
-    holds = Self.hasOneEncoding(element, in: bytes) && (last.isEmpty || Self.precedes(last, element, in: bytes))
+    guard isAscending else { return }
+    isAscending = Self.hasOneEncoding(element, in: bytes) && (last.isEmpty || Self.precedes(last, element, in: bytes))
     last = element
   }
 

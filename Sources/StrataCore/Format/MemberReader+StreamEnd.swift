@@ -37,9 +37,9 @@ extension MemberReader {
       let size = try file.status().size
       if try tailEnd(of: file, first, at: size)?.isProven ?? false { return size }
       switch try file.lock(isShared: true) {
-      case .isHeld: return try lastEnd(of: file, first, before: size)?.offset
-      case .isUnknown: return nil
-      case .taken:
+      case .heldByOther: return try lastEnd(of: file, first, before: size)?.offset
+      case .unsupported: return nil
+      case .acquired:
         file.unlock()
         // A writer may have finished just now.
         if try file.status().size == size { return size }
@@ -102,7 +102,7 @@ extension MemberReader {
     var reader = try MemberReader(of: file.duplicate(), limits: ArchiveLimits(), in: (last?.offset ?? 0)..<size)
     do {
       while let stamp = try reader.next()?.stamp, reader.place == .unstated {
-        try order.take(stamp)
+        try order.accept(stamp)
         if stamp.kind == .end { last = (stamp, reader.offset) }
       }
     } catch let error as ArchiveError where error.code != .fileSystem {
@@ -126,7 +126,7 @@ extension MemberReader {
         work += length
         guard work <= size * mostSearching + GzipHeader.largestWritten else {
           throw ArchiveError(
-            .limitExceeded, "too many places of the file look like ends of a stream and are none",
+            .limitExceeded, "too many places in the file look like the end of a stream but are not",
             byteOffset: bottom + index)
         }
         let place = bottom + index

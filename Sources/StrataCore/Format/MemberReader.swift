@@ -199,7 +199,7 @@ package struct MemberReader: ~Copyable {
         work += head.count
         guard work <= (size - start) * Self.mostSearching + GzipHeader.largestWritten else {
           throw ArchiveError(
-            .limitExceeded, "too many places of the file look like members of an archive and are none",
+            .limitExceeded, "too many places in the file look like archive members but are not",
             byteOffset: place + index)
         }
         // Bytes without a valid header are not a member, and the search continues after them.

@@ -68,7 +68,7 @@ struct ReadingCounts {
     try check(largestCount, limits.count, .count, "a collection has more elements")
     try check(longestText, limits.stringLength, .stringLength, "a string has more bytes")
     try check(values, limits.values, .values, "there are more values")
-    try check(expandedBytes, limits.expandedBytes, .expandedBytes, "references stand for more bytes")
+    try check(expandedBytes, limits.expandedBytes, .expandedBytes, "references expand to more bytes")
   }
 
   /// Checks a body that is read alone, without a file that could be made larger.
@@ -79,7 +79,7 @@ struct ReadingCounts {
     guard budget.allows(values: values), budget.allows(bytes: expandedBytes) else {
       throw ArchiveError(
         .limitExceeded,
-        "the body makes more of its bytes than readers accept; write an archive, or raise maxWorkPerByte on both sides",
+        "the body expands to more than readers accept; write an archive, or raise maxWorkPerByte on both sides",
         limit: budget.allows(values: values) ? .expandedBytes : .values)
     }
   }

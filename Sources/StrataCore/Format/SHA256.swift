@@ -45,14 +45,14 @@ package enum SHA256 {
       for place in 16..<64 {
         let early = words[place - 15], late = words[place - 2]
         words[place] =
-          words[place - 16] &+ (turned(early, 7) ^ turned(early, 18) ^ early &>> 3)
-          &+ words[place - 7] &+ (turned(late, 17) ^ turned(late, 19) ^ late &>> 10)
+          words[place - 16] &+ (rotatedRight(early, 7) ^ rotatedRight(early, 18) ^ early &>> 3)
+          &+ words[place - 7] &+ (rotatedRight(late, 17) ^ rotatedRight(late, 19) ^ late &>> 10)
       }
-      constants.withUnsafeBufferPointer { turn(&state, UnsafeBufferPointer(words), $0) }
+      constants.withUnsafeBufferPointer { compress(&state, UnsafeBufferPointer(words), $0) }
     }
   }
 
-  private static func turn(
+  private static func compress(
     _ state: inout [UInt32], _ words: UnsafeBufferPointer<UInt32>, _ constants: UnsafeBufferPointer<UInt32>
   ) {
     var (a, b, c, d, e, f, g, h) = (
@@ -60,13 +60,16 @@ package enum SHA256 {
     )
     for place in 0..<64 {
       let first =
-        h &+ (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) &+ (e & f ^ ~e & g) &+ constants[place] &+ words[place]
-      let second = (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) &+ (a & b ^ a & c ^ b & c)
+        h &+ (rotatedRight(e, 6) ^ rotatedRight(e, 11) ^ rotatedRight(e, 25)) &+ (e & f ^ ~e & g) &+ constants[place]
+        &+ words[place]
+      let second = (rotatedRight(a, 2) ^ rotatedRight(a, 13) ^ rotatedRight(a, 22)) &+ (a & b ^ a & c ^ b & c)
       (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ second)
     }
     for (place, value) in [a, b, c, d, e, f, g, h].enumerated() { state[place] &+= value }
   }
 
   @inline(__always)
-  private static func turned(_ word: UInt32, _ count: UInt32) -> UInt32 { word &>> count | word &<< (32 &- count) }
+  private static func rotatedRight(_ word: UInt32, _ count: UInt32) -> UInt32 {
+    word &>> count | word &<< (32 &- count)
+  }
 }

@@ -86,7 +86,7 @@ extension Stamp {
     }
     if let modelVersion, modelVersion < 0 {
       throw ArchiveError(
-        .notEncodable, "a model version is never negative", typeName: typeName, foundVersion: modelVersion)
+        .notEncodable, "a model version cannot be negative", typeName: typeName, foundVersion: modelVersion)
     }
     var bytes: [UInt8] = [Self.identifier.0, Self.identifier.1]
     bytes.reserveCapacity(Self.subfieldHeadSize + Self.fixedPayloadSize + name.count)
@@ -107,7 +107,7 @@ extension Stamp {
   /// - Throws: ``ArchiveError/Code/damaged``.
   func checkCount() throws {
     guard count <= plainSize else {
-      throw ArchiveError(.damaged, "the stamp counts \(count) models in \(plainSize) bytes; each takes at least one")
+      throw ArchiveError(.damaged, "the stamp claims \(count) models in \(plainSize) bytes; each takes at least one byte")
     }
   }
 
@@ -133,7 +133,7 @@ extension Stamp {
         extraField.byteCount - position - Self.subfieldHeadSize >= Int(length)
       else {
         throw ArchiveError(
-          .damaged, "the extra field of the gzip header is cut", byteOffset: fileOffset + position)
+          .damaged, "the extra field of the gzip header is truncated", byteOffset: fileOffset + position)
       }
       let start = position + Self.subfieldHeadSize
       let end = start + Int(length)
@@ -154,7 +154,7 @@ extension Stamp {
       {
         guard link == nil else {
           throw ArchiveError(
-            .damaged, "the gzip header has two links; a member has one place", byteOffset: fileOffset + position)
+            .damaged, "the gzip header has two links; a member has one link", byteOffset: fileOffset + position)
         }
         link = found
       }

@@ -113,10 +113,10 @@ package struct StreamMembers: ~Copyable {
         var later = order
         if damage == .skips {
           guard try belongs(member) else { continue }
-          if stamp.sequenceNumber != order.next { try later.pass(to: stamp) }
+          if stamp.sequenceNumber != order.next { try later.skipGap(to: stamp) }
         }
         following = stamp.sequenceNumber &+ 1
-        try later.take(stamp, damage == .skips ? .unstated : member.place)
+        try later.accept(stamp, damage == .skips ? .unstated : member.place)
         let content = try read(stamp, member.body, member.bytes.count)
         guard stamp.kind != .member || UInt64(count(content)) == stamp.count else {
           throw ArchiveError(
@@ -129,14 +129,14 @@ package struct StreamMembers: ~Copyable {
         return content
       } catch let error as ArchiveError {
         guard damage == .skips, error.isDamage else { throw error }
-        try takeReader()
+        try stopReadingAhead()
         guard file.reader.isSeekable else { throw error }
         if open == nil { open = (start, error) }
         if number == order.next, let stamp = member?.stamp ?? file.reader.header?.stamp, stamp.sequenceNumber == number
         {
           var later = order
           // A header out of order proves nothing about the members after it.
-          if (try? later.take(stamp, member?.place ?? file.reader.place)) != nil { broken = stamp }
+          if (try? later.accept(stamp, member?.place ?? file.reader.place)) != nil { broken = stamp }
         }
         // If the checksum of a member is right but its content is not, the next member follows directly.
         if offset > start { continue }
@@ -155,7 +155,7 @@ package struct StreamMembers: ~Copyable {
   }
 
   /// Stops reading ahead and moves the reader to the next member, so that it can be used directly.
-  private mutating func takeReader() throws {
+  private mutating func stopReadingAhead() throws {
     source?.stop()
     if file.reader.offset != offset { try file.reader.move(to: offset) }
   }
@@ -174,7 +174,7 @@ package struct StreamMembers: ~Copyable {
     waste += max(0, bytes)
     guard waste / Self.mostReading <= file.reader.reach else {
       throw ArchiveError(
-        .limitExceeded, "too many places of the file begin like members of an archive and are none",
+        .limitExceeded, "too many places in the file look like the start of an archive member but are not",
         byteOffset: file.reader.offset)
     }
   }
@@ -186,9 +186,9 @@ package struct StreamMembers: ~Copyable {
     if start < known || member.place == .right { return true }
     if member.place == .unstated, stamp.sequenceNumber == following { return true }
     let error = ArchiveError(
-      .damaged, "a part follows that is not known to belong to the stream: bytes before it are missing or were added",
+      .damaged, "the next part may not belong to the stream: bytes before it are missing or were added",
       byteOffset: start)
-    try takeReader()
+    try stopReadingAhead()
     guard file.reader.isSeekable else { throw error }
     let (found, end) = try follow(from: start)
     if open == nil, found?.lowerBound != start { open = (start, error) }
@@ -218,7 +218,7 @@ package struct StreamMembers: ~Copyable {
   ///   read.
   private mutating func follow(from start: Int) throws -> (found: Range<Int>?, end: Int) {
     var later = order
-    if let broken { try later.take(broken) }
+    if let broken { try later.accept(broken) }
     let least = later.next
     var (begin, firstEnd, end) = (Int?.none, Int?.none, start)
     var first: UInt64?, number: UInt64?
@@ -232,8 +232,8 @@ package struct StreamMembers: ~Copyable {
         if stamp.sequenceNumber >= least {
           begin = begin ?? end
           do {
-            try later.pass(to: stamp)
-            try later.take(stamp)
+            try later.skipGap(to: stamp)
+            try later.accept(stamp)
           } catch let error as ArchiveError where error.isDamage { return (nil, file.reader.offset) }
         }
         end = file.reader.offset

@@ -26,7 +26,7 @@ package struct StreamOrder {
   /// Verifies the next member and advances past it.
   ///
   /// - Throws: ``ArchiveError`` with the code `damaged` if it cannot follow the previous ones.
-  package mutating func take(_ stamp: Stamp, _ place: StreamPlace = .unstated) throws {
+  package mutating func accept(_ stamp: Stamp, _ place: StreamPlace = .unstated) throws {
     if let first {
       guard first.kind != .single else { throw Self.damage("a part follows the end of the archive") }
       guard stamp.kind != .single else { throw Self.damage("an archive of its own is in a stream") }
@@ -63,7 +63,7 @@ package struct StreamOrder {
   /// Skips the missing members before another one.
   ///
   /// - Throws: ``ArchiveError`` with the code `damaged` if the member cannot follow them.
-  package mutating func pass(to stamp: Stamp) throws {
+  package mutating func skipGap(to stamp: Stamp) throws {
     guard stamp.kind != .single, stamp.sequenceNumber >= next else {
       throw Self.damage("a part of the stream has a number that was there before")
     }

@@ -21,7 +21,7 @@ struct StreamRecovery {
   func check() throws {
     var reader = try MemberReader(wholeOf: url, limits: limits)
     var order = StreamOrder()
-    while let (stamp, _) = try reader.next() { try order.take(stamp, reader.place) }
+    while let (stamp, _) = try reader.next() { try order.accept(stamp, reader.place) }
     try order.finish()
   }
 
@@ -44,7 +44,7 @@ struct StreamRecovery {
         }
         continue
       }
-      try order.take(stamp)
+      try order.accept(stamp)
       last = stamp
       if stamp.kind == .end { end = (stamp, members.offset) }
     }
@@ -66,8 +66,8 @@ struct StreamRecovery {
   private static func refusal(_ gap: StreamGap, _ rest: String) -> ArchiveError {
     ArchiveError(
       .damaged,
-      "the stream is damaged, which is not what a writer leaves that did not finish: \(rest); nothing was cut off; salvage "
-        + "reads what is intact", byteOffset: gap.error.byteOffset ?? gap.bytes.lowerBound, underlying: gap.error)
+      "the stream is damaged, not just unfinished: \(rest); nothing was cut off; salvage "
+        + "recovers the intact parts", byteOffset: gap.error.byteOffset ?? gap.bytes.lowerBound, underlying: gap.error)
   }
 
   /// Returns whether the bytes at an offset are the expected end of the stream, except for a few wrong bytes. All bytes

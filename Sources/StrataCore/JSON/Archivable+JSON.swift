@@ -1,10 +1,10 @@
 public import Foundation
 
-// Each of these functions returns the same as `make(from:in:)` for the value of the element, only faster. Tests compare
+// Each of these functions returns the same as `decode(from:in:)` for the value of the element, only faster. Tests compare
 // the two paths. Types without such a function are created from the value.
 
 extension Archivable where Self: FixedWidthInteger {
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
     if element.token.kind == .integer, let small = ArchiveValue.smallInteger(element.text),
       let integer = Self(exactly: small)
     {
@@ -16,12 +16,12 @@ extension Archivable where Self: FixedWidthInteger {
   @inline(never)
   private static func makeOfLarge(_ element: JSONElement, in context: DecodingContext) throws -> Self {
     guard element.kind == .number else { throw element.mismatch("an integer") }
-    return try make(from: element.value(), in: context)
+    return try decode(from: element.value(), in: context)
   }
 }
 
 extension Double {
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Double {
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Double {
     switch element.token.kind {
     case .fraction:
       let number = Double(ofJSON: element.text)
@@ -30,15 +30,15 @@ extension Double {
     // Integers of up to 15 digits are exact.
     case .integer where element.token.length <= 15:
       if let integer = ArchiveValue.smallInteger(element.text) { return Double(integer) }
-      return try make(from: element.value(), in: context)
-    case .integer: return try make(from: element.value(), in: context)
+      return try decode(from: element.value(), in: context)
+    case .integer: return try decode(from: element.value(), in: context)
     default: throw element.mismatch("a floating-point number")
     }
   }
 }
 
 extension Decimal {
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Decimal {
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Decimal {
     guard element.kind == .number, let decimal = JSONNumber(element.text).decimal else {
       throw element.mismatch("a decimal")
     }
@@ -47,14 +47,14 @@ extension Decimal {
 }
 
 extension String {
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> String {
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> String {
     guard let string = element.stringValue else { throw element.mismatch("a string") }
     return string
   }
 }
 
 extension Date {
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Date {
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Date {
     switch element.token.kind {
     case .string: if let date = ISO8601.date(from: element.text) { return date }
     case .escapedString: if let text = element.stringValue, let date = ISO8601.date(from: text) { return date }
@@ -65,29 +65,29 @@ extension Date {
 }
 
 extension URL {
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> URL {
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> URL {
     if let url = context.url(element) { return url }
-    throw element.kind == .string ? element.located(ArchiveError.noURL) : element.mismatch("a URL")
+    throw element.kind == .string ? element.located(ArchiveError.invalidURL) : element.mismatch("a URL")
   }
 }
 
 extension Optional where Wrapped: Archivable {
   @inlinable
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Wrapped? {
-    element.isNull ? nil : try Wrapped.make(fromJSON: element, in: context)
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Wrapped? {
+    element.isNull ? nil : try Wrapped.decode(fromJSON: element, in: context)
   }
 }
 
 extension Array where Element: Archivable {
   @inlinable
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> [Element] {
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> [Element] {
     var place = try element.firstElement()
     let end = element.end
     var elements: [Element] = []
     elements.reserveCapacity(element.elementCount)
     while place < end {
       let next = element.element(at: place)
-      do { elements.append(try Element.make(fromJSON: next, in: context)) } catch {
+      do { elements.append(try Element.decode(fromJSON: next, in: context)) } catch {
         throw next.error(error, atIndex: elements.count)
       }
       place = element.place(after: place)
@@ -97,12 +97,12 @@ extension Array where Element: Archivable {
 }
 
 extension Set where Element: Archivable {
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Set<Element> {
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Set<Element> {
     guard element.kind == .array else { throw element.mismatch("a set") }
     var set = Set<Element>(minimumCapacity: element.elementCount)
     var load = HashLoad<Element>(context.budget)
     try element.forEachElement {
-      let element = try Element.make(fromJSON: $0, in: context)
+      let element = try Element.decode(fromJSON: $0, in: context)
       try load.add(element, weight: $0.weight)
       set.insert(element)
     }
@@ -111,8 +111,8 @@ extension Set where Element: Archivable {
 }
 
 extension Dictionary where Key: Archivable, Value: Archivable {
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> [Key: Value] {
-    if element.kind == .array { return try make(from: element.value(), in: context) }
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> [Key: Value] {
+    if element.kind == .array { return try decode(from: element.value(), in: context) }
     guard element.kind == .object else { throw element.mismatch("a dictionary") }
     var result: [Key: Value] = [:]
     result.reserveCapacity(element.elementCount)
@@ -120,8 +120,8 @@ extension Dictionary where Key: Archivable, Value: Archivable {
     try element.forEachMember { text, element in
       let key = try (text as? Key) ?? makeKey(.string(text), context)
       try load.add(key, weight: 1 + text.utf8.count / 16)
-      guard result.updateValue(try Value.make(fromJSON: element, in: context), forKey: key) == nil else {
-        throw ArchiveError(.invalidJSON, "a duplicate key; each may be there once")
+      guard result.updateValue(try Value.decode(fromJSON: element, in: context), forKey: key) == nil else {
+        throw ArchiveError(.invalidJSON, "a duplicate key; each may occur only once")
       }
     }
     return result
@@ -142,7 +142,7 @@ extension JSONElement {
       guard keys.contains(ExactKey(key)) else { return }
       guard !entries.contains(where: { ExactKey.isSame($0.key, key) }) else {
         throw ArchiveError(
-          .invalidJSON, "a duplicate key that a field reads in an object; each may be there once",
+          .invalidJSON, "an object has a duplicate key that a field reads; each may occur only once",
           byteOffset: member.byteOffset)
       }
       entries.append(ArchiveObject.Entry(key: key, value: try member.value()))
@@ -152,11 +152,11 @@ extension JSONElement {
 }
 
 extension VersionedModel {
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
     let schema = schema
     let plan = context.json.plan(of: schema)
     if try schema.isEnumeration || !context.readsDirectly(plan) || schema.jsonHierarchy() != nil {
-      return try make(from: element.value(), in: context)
+      return try decode(from: element.value(), in: context)
     }
     try schema.check()
     guard element.kind == .object else {
@@ -191,7 +191,7 @@ extension DecodingContext {
     // A URL has nothing to escape except slashes.
     guard element.token.kind == .string else { return element.stringValue.flatMap { URL(exactly: $0) } }
     let bytes = element.text
-    let slot = Int(truncatingIfNeeded: bytes.mark &>> 56)
+    let slot = Int(truncatingIfNeeded: bytes.sampledHash &>> 56)
     if urls.isEmpty { urls = Array(repeating: nil, count: 256) }
     if let known = urls[slot], ByteBuffer.withUTF8(of: known.text, { bytes.holdsSameBytes(as: $0.bytes) }) {
       return known.url

@@ -87,22 +87,22 @@ extension JSONFrame.Contents {
       let member = members.first { if case .key(let other) = $0.step { ExactKey.isSame(other, key) } else { false } }
       found = member.map { if case .value(let value, _) = $0.content { value } else { nil } }
       tagged = .members([.init(step: .key(key), content: .constant(.string(tag)))] + members, layout)
-    case .members, .elements, .tagged: throw Self.noPlace()
+    case .members, .elements, .tagged: throw Self.noMemberForTag()
     }
     guard let found else { return tagged }
     guard mayHoldTag, case .string(tag)? = found else {
       throw ArchiveError(
         .notEncodable,
-        "another value has the key of the tag \(tag); map it elsewhere, or set the field of a class to the tag",
+        "another value uses the key of the tag \(tag); map it to another key, or set the field of a class to the tag",
         path: [.key(key)])
     }
     return self
   }
 
-  static func noPlace() -> ArchiveError {
+  static func noMemberForTag() -> ArchiveError {
     ArchiveError(
       .notEncodable,
-      "the tag belongs among the members of an object, and there is none; use adjacent tagging for a case, "
+      "the tag must be a member of an object, but this is not an object; use adjacent tagging for a case, "
         + "and map the fields of a class to keys")
   }
 }

@@ -105,12 +105,12 @@ struct JSONKeys: Sendable {
 
   @inline(__always)
   private func find(_ key: RawSpan, _ table: Table) -> Int {
-    var slot = Int(truncatingIfNeeded: key.mark &>> UInt64(table.shift)) & table.mask
+    var slot = Int(truncatingIfNeeded: key.sampledHash &>> UInt64(table.shift)) & table.mask
     while true {
       let entry = slots[table.start &+ slot]
       if entry < 0 { return -1 }
       let start = entries[entry].keyStart
-      if key.byteCount == entries[entry].keyLength, key.stands(at: start, in: keyBytes.bytes) { return entry }
+      if key.byteCount == entries[entry].keyLength, key.occurs(at: start, in: keyBytes.bytes) { return entry }
       slot = (slot &+ 1) & table.mask
     }
   }
@@ -159,7 +159,7 @@ struct JSONKeys: Sendable {
       let bytes = Array(key.utf8)
       entries.append(Entry(path: path, keyStart: keyBytes.count, keyLength: bytes.count))
       keyBytes.append(contentsOf: bytes)
-      var slot = Int(truncatingIfNeeded: bytes.bytes.mark &>> UInt64(tables[table].shift)) & tables[table].mask
+      var slot = Int(truncatingIfNeeded: bytes.bytes.sampledHash &>> UInt64(tables[table].shift)) & tables[table].mask
       while slots[tables[table].start + slot] >= 0 { slot = (slot + 1) & tables[table].mask }
       slots[tables[table].start + slot] = place
 

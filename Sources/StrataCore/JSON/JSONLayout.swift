@@ -12,10 +12,10 @@ final class JSONLayout: Sendable {
     /// Whether the value is written as it is archived, with the adapter's treatment of null.
     let isPlain: Bool
     /// Whether this is a further path from which the field can be read. It gets a mark if the field has a value.
-    let isMark: Bool
+    let isFallbackPath: Bool
 
-    init(index: Int, key: String, entry: JSONPlan.Entry?, path: ValuePath, isMark: Bool = false) {
-      (self.index, self.key, self.entry, self.path, self.isMark) = (index, key, entry, path, isMark)
+    init(index: Int, key: String, entry: JSONPlan.Entry?, path: ValuePath, isFallbackPath: Bool = false) {
+      (self.index, self.key, self.entry, self.path, self.isFallbackPath) = (index, key, entry, path, isFallbackPath)
       isPlain = entry.map { $0.json.transform == nil && $0.json.nulls == nil && !$0.isAll } ?? true
     }
   }
@@ -47,14 +47,14 @@ final class JSONLayout: Sendable {
   ///   - plan: the mapping; `nil` if there is none, so that every key is a member.
   ///   - kinds: the kinds that a tag of the record distinguishes.
   ///   - writesUnknownKeys: whether keys without a mapping are written, after the others.
-  ///   - marksPaths: whether the further paths of a field get a mark (``mark``) if the field has a value.
+  ///   - marksFallbackPaths: whether the further paths of a field get a mark (``mark``) if the field has a value.
   convenience init(
     _ shape: RecordShape, _ plan: JSONPlan?, kinds: JSONKinds? = nil, writesUnknownKeys: Bool = true,
-    marksPaths: Bool = false
+    marksFallbackPaths: Bool = false
   ) {
     self.init(
       shape.keys, shape.typeName, plan?.entries ?? [], plan?.problem, kinds, writesUnknownKeys: writesUnknownKeys,
-      marksPaths: marksPaths)
+      marksFallbackPaths: marksFallbackPaths)
   }
 
   /// The placeholder at the further paths of a field, in documents that are compared and discarded. No document
@@ -63,7 +63,7 @@ final class JSONLayout: Sendable {
 
   init(
     _ keys: [String], _ typeName: String, _ entries: [JSONPlan.Entry], _ problem: ArchiveError?,
-    _ kinds: JSONKinds? = nil, writesUnknownKeys: Bool = true, marksPaths: Bool = false
+    _ kinds: JSONKinds? = nil, writesUnknownKeys: Bool = true, marksFallbackPaths: Bool = false
   ) {
     var leaves: [Leaf] = []
     var whole: [Leaf] = []
@@ -79,13 +79,13 @@ final class JSONLayout: Sendable {
       for path in entry.writtenPaths where !path.readsEach {
         leaves.append(Leaf(index: index, key: entry.field.key, entry: entry, path: path))
       }
-      guard marksPaths else { continue }
+      guard marksFallbackPaths else { continue }
       for path in entry.furtherPaths {
-        let mark = Leaf(index: index, key: entry.field.key, entry: entry, path: path, isMark: true)
+        let leaf = Leaf(index: index, key: entry.field.key, entry: entry, path: path, isFallbackPath: true)
         // A path that another field writes belongs to that field.
         let all = (entries.filter(\.json.isWritten).flatMap(\.writtenPaths) + leaves.map(\.path) + [path])
-        guard Self.areApart(all) else { continue }
-        leaves.append(mark)
+        guard Self.isLastPathFree(all) else { continue }
+        leaves.append(leaf)
       }
     }
     var rests: [Leaf] = []
@@ -100,7 +100,7 @@ final class JSONLayout: Sendable {
     }
     nodes = JSONPathTree.nodes(leaves.map(\.path))
     isPlain =
-      whole.isEmpty && rests.isEmpty && kinds == nil && !leaves.contains(where: \.isMark)
+      whole.isEmpty && rests.isEmpty && kinds == nil && !leaves.contains(where: \.isFallbackPath)
       && leaves.allSatisfy { leaf in
         (leaf.isPlain || leaf.entry?.json.transform == nil && leaf.entry?.json.nulls == .null)
           && leaf.path.components.allSatisfy(\.isKey)
@@ -120,7 +120,7 @@ final class JSONLayout: Sendable {
   }
 
   /// Whether the last path conflicts with none of the others.
-  private static func areApart(_ paths: [ValuePath]) -> Bool {
+  private static func isLastPathFree(_ paths: [ValuePath]) -> Bool {
     let last = paths.count - 1
     return !JSONPathTree.conflicts(in: JSONPathTree.nodes(paths)).contains { $0.number == last || $0.other == last }
   }
@@ -129,15 +129,15 @@ final class JSONLayout: Sendable {
     JSONPathTree.conflicts(in: nodes).min { $0.number < $1.number }.map { number, other in
       ArchiveError(
         .invalidMapping,
-        "JSON has one place for \(leaves[number].key) and \(leaves[other].key); give one of them another path",
+        "the JSON paths of \(leaves[number].key) and \(leaves[other].key) conflict; give one of them another path",
         path: [.key(leaves[number].key)], typeName: typeName)
     }
   }
 
   /// The error for an unknown value at the path of a field or along it.
-  func inTheWay(_ leaf: Leaf) -> ArchiveError {
+  func pathConflict(_ leaf: Leaf) -> ArchiveError {
     ArchiveError(
-      .invalidMapping, "JSON has one place for \(leaf.key) and for a field; give the field another path",
+      .invalidMapping, "the JSON path of \(leaf.key) conflicts with that of a field; give the field another path",
       path: [.key(leaf.key)], typeName: typeName)
   }
 

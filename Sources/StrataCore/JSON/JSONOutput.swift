@@ -229,6 +229,6 @@ struct JSONOutput: ~Copyable, JSONSink {
   }
 
   static func sameText() -> ArchiveError {
-    ArchiveError(.notEncodable, "two keys of a dictionary have the same text in JSON, which has each key once")
+    ArchiveError(.notEncodable, "two keys of a dictionary have the same text in JSON, where keys must be unique")
   }
 }

@@ -78,7 +78,7 @@ public struct JSONReader: Sendable {
     return try Measured.work("read JSON", T._archiveTypeName, bytes: { _ in data.count }) {
       try withRoot(of: data, depthLimit: ArchiveLimits().depth) { root in
         try context.checked {
-          do { return try T.make(fromJSON: root, in: context) } catch { throw root.located(error) }
+          do { return try T.decode(fromJSON: root, in: context) } catch { throw root.located(error) }
         }
       }
     }

@@ -25,7 +25,7 @@ extension JSONValueWriter {
         values.append(nil)
         continue
       }
-      if leaf.isMark {
+      if leaf.isFallbackPath {
         // The field is written at the leaf before.
         values.append(values.last.flatMap(\.self) == nil ? nil : JSONLayout.mark)
         continue
@@ -67,7 +67,7 @@ extension JSONValueWriter {
       let content: JSONFrame.Member.Content
       let rest = restAt(node).flatMap { $0.value.isNull ? nil : $0 }
       if let leaf = node.leaves.first {
-        if let rest { throw Self.inTheWay(rest, layout) }
+        if let rest { throw Self.pathConflict(rest, layout) }
         guard let value = values[leaf] else { continue }
         content = .value(value, leaf)
       } else {
@@ -123,12 +123,12 @@ extension JSONValueWriter {
         if element.isNull && index < elements.count - 1 || indices.contains(index) { return nil }
         return JSONFrame.Member(step: .index(index), content: .value(element, rest.leaf))
       }
-    default: throw inTheWay(rest, layout)
+    default: throw pathConflict(rest, layout)
     }
   }
 
-  private static func inTheWay(_ rest: Rest, _ layout: JSONLayout) -> ArchiveError {
-    layout.inTheWay(layout.leaves[rest.leaf])
+  private static func pathConflict(_ rest: Rest, _ layout: JSONLayout) -> ArchiveError {
+    layout.pathConflict(layout.leaves[rest.leaf])
   }
 
   /// The object of a model with fields that represent the whole object. These come first, so that other fields override
@@ -155,7 +155,7 @@ extension JSONValueWriter {
       }
       do {
         if layout.rests[ExactKey(leaf.key)] != nil, leaf.entry == nil, !value.isContainer {
-          throw layout.inTheWay(leaf)
+          throw layout.pathConflict(leaf)
         }
         try target.set(json(value), at: leaf.path.steps()[...]) { try ArchiveValue.container(.null, for: $1) }
       } catch { throw layout.located(error, leaf) }

@@ -119,19 +119,19 @@ struct JSONValueWriter {
   /// Returns the object of a reference.
   private mutating func object(_ number: Int) throws -> ArchiveValue {
     guard let graph, graph.objects.indices.contains(number) else {
-      throw ArchiveError(.notEncodable, "a reference names no object of its graph")
+      throw ArchiveError(.notEncodable, "a reference has no object in its graph")
     }
     guard !openReferences.contains(number) else {
       throw ArchiveError(
-        .notEncodable, "an object refers back to itself, for which JSON has no form; leave a reference out")
+        .notEncodable, "an object refers back to itself, which JSON cannot express; leave a reference out")
     }
     if case .reference = graph.objects[number] {
-      throw ArchiveError(.notEncodable, "an object of a graph is a reference to another")
+      throw ArchiveError(.notEncodable, "a graph has a reference in place of an object")
     }
     // Shared objects are written once for each reference, so their number could grow exponentially.
     expansions += 1
     guard expansions <= max(1 << 20, 16 * graph.objects.count) else {
-      throw ArchiveError(.limitExceeded, "objects are referred to more than \(expansions - 1) times", limit: .count)
+      throw ArchiveError(.limitExceeded, "shared objects are written more than \(expansions - 1) times", limit: .count)
     }
     return graph.objects[number]
   }
@@ -161,7 +161,7 @@ struct JSONValueWriter {
       let contents = try contents(of: record, layout)
       guard let key = kinds.discriminator.key, let tag = kinds.tag(of: record.typeName) else { return (contents, nil) }
       return (try contents.tagged(key, tag, mayHoldTag: true), nil)
-    default: throw JSONFrame.Contents.noPlace()
+    default: throw JSONFrame.Contents.noMemberForTag()
     }
   }
 
@@ -202,7 +202,7 @@ struct JSONValueWriter {
     ofCase record: ModelRecord, _ kinds: JSONKinds
   ) throws -> (JSONFrame.Contents, caseName: String?) {
     guard let name = record.keys.first, case .object(let payload)? = record[name] else {
-      throw ArchiveError(.notEncodable, "an enum is a record of one case", typeName: record.typeName)
+      throw ArchiveError(.notEncodable, "an enum record must have one case", typeName: record.typeName)
     }
     let (tag, content) = (kinds.tag(of: name) ?? name, kinds.content(of: payload))
     guard let key = kinds.discriminator.key else {
@@ -216,7 +216,7 @@ struct JSONValueWriter {
         openReferences.append(number)
       }
       let (inside, inCase) = try contents(of: content)
-      guard inCase == nil else { throw JSONFrame.Contents.noPlace() }
+      guard inCase == nil else { throw JSONFrame.Contents.noMemberForTag() }
       return (try inside.tagged(key, tag, mayHoldTag: false), name)
     } catch { throw ArchiveError.wrap(error).prefixed(by: .key(name), json: []) }
   }

@@ -7,7 +7,7 @@ final class JSONWriting {
   /// Whether an object along the paths of fields is written without any of them, because it may have other members.
   var keepsContainers = false
   /// Whether the further paths of a field get a mark if the field has a value.
-  var marksPaths = false
+  var marksFallbackPaths = false
   /// Whether a reference back to an object that is being written becomes null. An archive that is read without its
   /// types needs this, because it does not record which references a model leaves out.
   var nullsCycles = false
@@ -64,7 +64,8 @@ final class JSONWriting {
       return JSONLayout(shape, nil, kinds: kinds.isPlain ? nil : kinds)
     }
     let hierarchy = try schema.jsonHierarchy()
-    if shape == schema.fullShape, !marksPaths, hierarchy == nil { return plan.layout }
-    return JSONLayout(shape, plan, kinds: hierarchy, writesUnknownKeys: writesUnknownKeys, marksPaths: marksPaths)
+    if shape == schema.fullShape, !marksFallbackPaths, hierarchy == nil { return plan.layout }
+    return JSONLayout(
+      shape, plan, kinds: hierarchy, writesUnknownKeys: writesUnknownKeys, marksFallbackPaths: marksFallbackPaths)
   }
 }

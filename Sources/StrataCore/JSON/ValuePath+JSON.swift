@@ -33,13 +33,13 @@ extension ValuePath {
         for (index, element) in elements.enumerated() {
           let path = path + [.index(index)]
           guard let value = try Self.value(in: element, components[(place + 1)...], after: path) else {
-            throw ArchiveError(.missingValue, "an element of the array lacks what the path leads to", path: path)
+            throw ArchiveError(.missingValue, "an element of the array has no value at the path", path: path)
           }
           values.append(value)
         }
         return .array(values)
       }
-      guard current.takes(step) else { throw mismatch(component.isKey ? "an object" : "an array", current, path) }
+      guard current.accepts(step) else { throw mismatch(component.isKey ? "an object" : "an array", current, path) }
       guard let next = current[step] else { return nil }
       current = next
       path.append(step)
@@ -82,7 +82,7 @@ extension JSONElement {
         guard ExactKey.isSame(name, key) else { return }
         guard found == nil else {
           throw ArchiveError(
-            .invalidJSON, "a duplicate key on a path; each may be there once", byteOffset: value.byteOffset)
+            .invalidJSON, "a duplicate key on a path; each may occur only once", byteOffset: value.byteOffset)
         }
         found = value.place
       }
@@ -99,7 +99,7 @@ extension ArchiveValue {
   func part(along path: [ArchiveError.PathComponent]) -> ArchiveValue {
     var part = self
     for component in path {
-      guard part.takes(component), let next = part[component] else { break }
+      guard part.accepts(component), let next = part[component] else { break }
       part = next
     }
     return part

@@ -18,7 +18,7 @@ extension VersionedModel {
   /// Creates the model from a JSON object that was read before.
   public init(fromJSON json: ArchiveValue, validates: Bool = true) throws {
     let context = DecodingContext(source: .json, finishing: .gathering(validates: validates))
-    self = try context.checked { try Self.make(fromJSON: json, in: context) }
+    self = try context.checked { try Self.decode(fromJSON: json, in: context) }
   }
 
   /// Returns the model as a JSON object, in the form of ``JSONWriter``.
@@ -28,11 +28,11 @@ extension VersionedModel {
     try JSONWriter(isPretty: isPretty, sortsKeys: sortsKeys).write(self)
   }
 
-  package static func make(fromJSON json: ArchiveValue, in context: DecodingContext) throws -> Self {
+  package static func decode(fromJSON json: ArchiveValue, in context: DecodingContext) throws -> Self {
     let schema = schema
     if schema.isEnumeration { return try makeCase(of: json, in: context) }
     guard case .object(let object) = json, let hierarchy = try schema.jsonHierarchy() else {
-      return try make(ofOwn: json, in: context)
+      return try decode(ofOwnClass: json, in: context)
     }
     let (type, rest) = try inType {
       guard let found = try hierarchy.tagged(object, in: context.json) else {
@@ -40,7 +40,7 @@ extension VersionedModel {
       }
       return found
     }
-    guard let made = try type.make(ofOwn: .object(rest), in: context) as? Self else {
+    guard let made = try type.decode(ofOwnClass: .object(rest), in: context) as? Self else {
       throw ArchiveError.mismatch(expected: "an object of \(schema.name)", found: "an object of \(type.schema.name)")
     }
     return made
@@ -51,21 +51,21 @@ extension VersionedModel {
   }
 
   /// Creates an object of exactly this class.
-  private static func make(ofOwn json: ArchiveValue, in context: DecodingContext) throws -> Self {
+  private static func decode(ofOwnClass json: ArchiveValue, in context: DecodingContext) throws -> Self {
     let schema = schema
     try schema.check()
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context)
-    guard context.collectsErrors else { return try make(of: slots, plan, in: context) }
+    guard context.collectsErrors else { return try decode(from: slots, plan, in: context) }
     // Each field is decoded first, to find all errors, and then the model.
     if let error = schema.errors(of: slots, plan, in: context) { throw error }
     // The valid fields are decoded a second time, without collecting errors at each level again.
     context.collectsErrors = false
     defer { context.collectsErrors = true }
-    return try make(of: slots, plan, in: context)
+    return try decode(from: slots, plan, in: context)
   }
 
-  private static func make(of slots: JSONSlots, _ plan: JSONPlan, in context: DecodingContext) throws -> Self {
+  private static func decode(from slots: JSONSlots, _ plan: JSONPlan, in context: DecodingContext) throws -> Self {
     var reader = ArchiveReader(slots.fieldValues, unknownFields: slots.unknownFields, context: context)
     var model: Self
     do { model = try Self(fields: &reader) } catch {

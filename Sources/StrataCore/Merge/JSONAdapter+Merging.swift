@@ -14,12 +14,12 @@ extension JSONAdapter where Root: VersionedModel {
   public func jsonMergePatch(from old: Root, to new: Root) throws -> ArchiveValue {
     let plain = (old: try value(of: old, .omit), new: try value(of: new, .omit))
     var before = plain.old
-    let marksPaths = catalog.schemas.contains { plan(of: $0).entries.contains { !$0.furtherPaths.isEmpty } }
-    if marksPaths {
-      let marked = try value(of: old, .omit, marksPaths: true)
+    let marksFallbackPaths = catalog.schemas.contains { plan(of: $0).entries.contains { !$0.furtherPaths.isEmpty } }
+    if marksFallbackPaths {
+      let marked = try value(of: old, .omit, marksFallbackPaths: true)
       before = before.addingObjects(of: marked, where: marked)
     }
-    let after = try value(of: new, .omit, keepsContainers: true, marksPaths: marksPaths)
+    let after = try value(of: new, .omit, keepsContainers: true, marksFallbackPaths: marksFallbackPaths)
     let patch = JSONMergePatch.patch(from: before, to: plain.new.addingObjects(of: after, where: before))
     try checkNulls(of: plain.new, in: JSONMergePatch.apply(patch, to: plain.old))
     return patch
@@ -33,7 +33,7 @@ extension JSONAdapter where Root: VersionedModel {
     if case .success(let value) = reread, new.nullMissing(in: value) == nil { return }
     throw ArchiveError(
       .notEncodable,
-      "a merge patch cannot say that a key of a dictionary becomes null; write the field whole with encode(_:fields:)",
+      "a merge patch cannot set a key of a dictionary to null; write the whole field with encode(_:fields:)",
       path: path)
   }
 

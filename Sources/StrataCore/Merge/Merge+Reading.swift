@@ -84,13 +84,13 @@ extension Merge {
         typeName: schema.name)
     }
     guard let origin = try (base as? any VersionedModel)?.dynamicModel ?? remembered() ?? model?.dynamicModel else {
-      throw ArchiveError(.mergeFailed, "a patch is one of a model", typeName: schema.name)
+      throw ArchiveError(.mergeFailed, "only models can be patched", typeName: schema.name)
     }
     let before = try JSONReader().read(origin.jsonData())
     let after = try patch(before)
     guard case .object = after else {
       throw ArchiveError(
-        .mergeFailed, "the patch makes something else than an object of the model", typeName: schema.name)
+        .mergeFailed, "the result of the patch is not an object of the model", typeName: schema.name)
     }
     server = try part(after, since: before, addsNulls: addsNulls, in: context)
   }
@@ -118,7 +118,7 @@ extension Merge {
     guard let state, let record = state.base else { return }
     do { base = try state.read(record, type, PartReader(graph, .mergedArchive)) } catch {
       throw ArchiveError(
-        .mergeFailed, "what the server had when it was merged last cannot be read today", typeName: schema.name,
+        .mergeFailed, "the server's value from the last merge can no longer be read", typeName: schema.name,
         underlying: error)
     }
     isBaseRemembered = true

@@ -12,13 +12,13 @@ extension Merge {
       try merger.mergedRecord($0)
     }
     let reachable = Set(ways.map(\.object))
-    for way in before where !reachable.contains(way.object) { ways.append(try lost(way, matching)) }
+    for way in before where !reachable.contains(way.object) { ways.append(try wayToRemovedObject(way, matching)) }
     return (PathTable(ways), reachable)
   }
 
   /// The path of an object that is no longer in the result. An object with an identity is named by that, because other objects
   /// may now be at its old path.
-  private func lost(_ way: PathTable.Way, _ matching: ObjectMatching) throws -> PathTable.Way {
+  private func wayToRemovedObject(_ way: PathTable.Way, _ matching: ObjectMatching) throws -> PathTable.Way {
     guard matching.entities.indices.contains(way.object), let number = matching.entities[way.object][.local].first
     else { return way }
     let schema = graph.schema(number)

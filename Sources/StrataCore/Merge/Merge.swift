@@ -131,7 +131,7 @@ struct Merge {
     let policy = options.policy ?? .automatic
     guard !schema.isEnumeration else {
       guard let result = try merger.merge(sides, policy), case .record = result else {
-        throw ArchiveError(.mergeFailed, "the result is no case of the enum", typeName: schema.name)
+        throw ArchiveError(.mergeFailed, "the result is not a case of the enum", typeName: schema.name)
       }
       return result
     }
@@ -148,7 +148,7 @@ struct Merge {
       guard theirs == own || !theirs.isSubtype(of: own) else {
         throw ArchiveError(
           .mergeFailed,
-          "what comes in is of the class \(theirs.schema.name), and an object cannot change its class; merge it into an "
+          "the incoming object has the class \(theirs.schema.name), and an object cannot change its class; merge it into an "
             + "object of that class", typeName: schema.name)
       }
     }

@@ -60,7 +60,7 @@ struct MergeCommit {
         let context = DecodingContext(
           source: .merge, includesExcluded: true, finishing: .gathering(validates: validates))
         let unfinished = Dictionary(
-          (linking.updates + news).map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+          (linking.updates + newObjects).map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
         for update in try finishingOrder(unfinished).compactMap({ unfinished[$0] }) {
           if update.number == rootNumber { undo.append((update.number, update.before)) }
           do {
@@ -93,7 +93,7 @@ struct MergeCommit {
   // MARK: Objects
 
   /// The new objects as updates with all of their fields.
-  private var news: [ObjectLinking.Update] {
+  private var newObjects: [ObjectLinking.Update] {
     zip(linking.firstAddition..., linking.additions).map { number, addition in
       .init(number: number, before: addition.record, record: addition.record)
     }
@@ -107,7 +107,7 @@ struct MergeCommit {
   /// Creates the object anew, which runs its code, and copies the resulting fields to the existing object.
   private func finish(_ update: ObjectLinking.Update, in context: DecodingContext) throws -> ModelRecord {
     func finish<M: VersionedModel>(_ object: M) throws -> ModelRecord {
-      let made = try graph.make(M.self, update.record, in: context)
+      let made = try graph.decode(M.self, from: update.record, in: context)
       let after = try made.shallowRecord(graph.referenced)
       try checkConstants(of: M.schema, update.before, after)
       guard update.number != rootNumber || mustAdopt || !after.isEqual(to: update.before) else { return after }
@@ -147,10 +147,10 @@ struct MergeCommit {
     _ type: M.Type, _ value: ArchiveValue, in context: DecodingContext
   ) throws -> (root: M, finished: [Finished]) {
     guard case .record(let fields) = value, case .record(let before) = root else {
-      throw ArchiveError(.mergeFailed, "the result is no model", typeName: M.schema.name)
+      throw ArchiveError(.mergeFailed, "the result is not a model", typeName: M.schema.name)
     }
     do {
-      let model = try graph.make(M.self, fields, in: context)
+      let model = try graph.decode(M.self, from: fields, in: context)
       let after = context.finishesModels ? try model.shallowRecord(graph.referenced) : fields
       try checkConstants(of: M.schema, before, after)
       return (model, after.isEqual(to: fields) ? [] : [Finished(number: nil, before: fields, after: after)])
@@ -162,7 +162,7 @@ struct MergeCommit {
   static func failure(_ error: any Error, _ schema: ModelSchema) -> ArchiveError {
     if let error = error as? ArchiveError, error.code == .invalid || error.code == .mergeFailed { return error }
     return ArchiveError(
-      .mergeFailed, "a merged value is not what the field holds", path: (error as? ArchiveError)?.codingPath ?? [],
+      .mergeFailed, "a merged value does not fit the field", path: (error as? ArchiveError)?.codingPath ?? [],
       typeName: schema.name, underlying: error)
   }
 

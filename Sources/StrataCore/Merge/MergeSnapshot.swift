@@ -39,7 +39,7 @@ struct MergeSnapshot {
   var state: MergeState? {
     get throws {
       guard let stateKey else { return nil }
-      return try MergeState.make(from: graph.fields(of: root)?[stateKey] ?? .null, in: DecodingContext())
+      return try MergeState.decode(from: graph.fields(of: root)?[stateKey] ?? .null, in: DecodingContext())
     }
   }
 
@@ -49,7 +49,7 @@ struct MergeSnapshot {
     fields[stateKey] = state.value
     if let rootNumber { return try graph.set(fields, of: rootNumber, in: .unfinishedMerge) }
     func made<Model: VersionedModel>(_ type: Model.Type) throws -> Model {
-      try graph.make(type, fields, in: .unfinishedMerge)
+      try graph.decode(type, from: fields, in: .unfinishedMerge)
     }
     try model.adoptFields(of: made(Swift.type(of: model)))
   }

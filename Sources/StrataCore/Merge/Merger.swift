@@ -85,7 +85,7 @@ extension ArchiveValue {
     guard case .graph(let graph) = self else {
       guard !hasReferences else {
         throw ArchiveError(
-          .notEncodable, "a reference names an object of a graph, and stands outside of one; merge the whole graph")
+          .notEncodable, "a reference to an object of a graph is outside of the graph; merge the whole graph")
       }
       return self
     }
@@ -94,7 +94,7 @@ extension ArchiveValue {
     func expanded(_ value: ArchiveValue) throws -> ArchiveValue {
       try value.mapReferences { number in
         guard graph.objects.indices.contains(number) else {
-          throw ArchiveError(.notEncodable, "a reference names object \(number) of a graph with \(graph.objects.count)")
+          throw ArchiveError(.notEncodable, "a reference names object \(number), but the graph has \(graph.objects.count)")
         }
         guard seen.insert(number).inserted else {
           throw ArchiveError(

@@ -129,7 +129,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   private static func occupied(_ source: String, _ target: String) -> ArchiveError {
     ArchiveError(
       .migrationFailed,
-      "the record has both \(source) and \(target); drop one of them before, or say overwriting: true to replace \(target)"
+      "the record has both \(source) and \(target); drop one of them first, or pass overwriting: true to replace \(target)"
     )
   }
 
@@ -140,7 +140,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     guard found.isNull else { return try ArchiveValue.container(found, for: step) }
     guard let creating else {
       throw ArchiveError(
-        .migrationFailed, "there is no record to move into; say with creating: which one to make")
+        .migrationFailed, "there is no record to move into; pass the record to create as creating:")
     }
     return .record(ModelRecord(shape: creating.shape, values: []))
   }

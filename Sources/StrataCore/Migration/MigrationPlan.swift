@@ -103,8 +103,8 @@ public struct MigrationPlan: Sendable {
       if let target = effect.targets.lazy.compactMap(\.firstKey).first(where: { !known.contains($0) }) {
         return ArchiveError(
           .invalidMigration,
-          "the step from \(step.fromVersion) to \(step.toVersion) writes \(target), which is no key of a field and which no later "
-            + "step changes; the keys are \(keys.sorted().joined(separator: ", "))", typeName: typeName)
+          "the step from \(step.fromVersion) to \(step.toVersion) writes \(target), which is not a field's key and not changed by a later "
+            + "step; the keys are \(keys.sorted().joined(separator: ", "))", typeName: typeName)
       }
       known.formUnion(effect.sources.compactMap(\.firstKey))
     }
@@ -124,9 +124,9 @@ public struct MigrationPlan: Sendable {
     try upgrade(record, isComplete: isComplete) { _, _ in }
   }
 
-  /// - Parameter tell: called for each operation that found nothing to change.
+  /// - Parameter noteIdle: called for each operation that found nothing to change.
   func upgrade(
-    _ record: ModelRecord, isComplete: Bool, tell: (MigrationStep, MigrationOperation) -> Void
+    _ record: ModelRecord, isComplete: Bool, noteIdle: (MigrationStep, MigrationOperation) -> Void
   ) throws -> ModelRecord {
     let version = record.modelVersion ?? 0
     guard let oldest = oldestVersion else { return record }
@@ -138,7 +138,7 @@ public struct MigrationPlan: Sendable {
     }
     var upgraded = record
     for step in steps where step.fromVersion >= version {
-      for operation in try step.apply(to: &upgraded, isComplete: isComplete) { tell(step, operation) }
+      for operation in try step.apply(to: &upgraded, isComplete: isComplete) { noteIdle(step, operation) }
     }
     return upgraded
   }

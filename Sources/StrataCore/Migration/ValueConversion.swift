@@ -51,17 +51,17 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
   private var acceptedForms: String {
     switch self {
     case .toString:
-      "text is made of a number, a boolean, a URL, a UUID, or a date of the years 0 to 9999 that is no finer than a billionth "
+      "accepted are numbers, booleans, URLs, UUIDs, and dates of the years 0 to 9999 that are no finer than a billionth "
         + "of a second"
-    case .toInteger: "an integer is text of digits or a number without a fraction, of up to 128 bits, or a boolean"
+    case .toInteger: "accepted are text of digits, numbers without a fraction, of up to 128 bits, and booleans"
     case .toDouble: "a floating-point number is a number, or text of one, that a double holds with all its digits"
     case .toDecimal: "a decimal is a number, or text of one, that has at most 38 digits"
     case .toBool: "a boolean is 0, 1, or the text true or false"
     case .toDate: "a date is text such as 2019-03-04T12:30:00Z or 2019-03-04, or seconds since 1970"
-    case .toURL: "a URL is text that is one, with its special characters escaped"
+    case .toURL: "accepted is the text of a URL with special characters escaped"
     case .toUUID: "a UUID is text such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
-    case .toArray: "any value is an array of it"
-    case .mapping: "the table has no such value; add it, or say what others become with otherwise:"
+    case .toArray: "every value can be converted"
+    case .mapping: "the table has no such value; add it, or pass a fallback value as otherwise:"
     }
   }
 
@@ -75,7 +75,7 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     case (.toDouble, _): Double(withoutLossOf: value).map { .double($0) }
     case (.toDecimal, .string(let text)): ExactNumber(spelledAs: text)?.decimal.map { .decimal($0) }
     case (.toDecimal, _): ExactNumber(value)?.decimal.map { .decimal($0) }
-    case (.toBool, _): value.truth.map { .bool($0) }
+    case (.toBool, _): value.lenientBool.map { .bool($0) }
     case (.toDate, .string(let text)): (ISO8601.date(from: text) ?? ISO8601.midnight(ofDay: text)).map { .date($0) }
     case (.toDate, _): Double(withoutLossOf: value).flatMap(Self.date).map { .date($0) }
     case (.toURL, .string(let text)): URL(exactly: text).map { .url($0) }

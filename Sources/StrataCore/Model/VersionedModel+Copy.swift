@@ -10,10 +10,10 @@ extension VersionedModel {
     func copied<M: VersionedModel>(_ object: M) throws -> any VersionedModel {
       let referenced = ReferencedObjects()
       let context = DecodingContext(source: .update, includesExcluded: true, finishing: .never)
-      return try M.make(ofShallow: object.shallowRecord(referenced), referenced, in: context)
+      return try M.decode(shallow: object.shallowRecord(referenced), referenced, in: context)
     }
     guard let copy = try copied(dynamicModel) as? Self else {
-      throw ArchiveError(.invalidSchema, "a class made an object of another class", typeName: Self.schema.name)
+      throw ArchiveError(.invalidSchema, "a class created an object of another class", typeName: Self.schema.name)
     }
     return copy
   }
@@ -51,7 +51,7 @@ extension VersionedModel {
       }
     }
     let unfinished = DecodingContext(source: .update, includesExcluded: true, finishing: .never)
-    var made = try Self.make(ofShallow: record, referenced, in: unfinished)
+    var made = try Self.decode(shallow: record, referenced, in: unfinished)
     if !(Self.self is AnyClass) {
       // A value type keeps its properties that are not fields.
       var result = self

@@ -13,7 +13,7 @@ extension VersionedModel {
   public init(dictionary: [String: ArchiveValue]?, validates: Bool = true) throws {
     let context = DecodingContext(
       source: .dictionary, includesExcluded: true, finishing: .gathering(validates: validates))
-    self = try context.checked { try Self.make(dictionary: dictionary ?? [:], in: context) }
+    self = try context.checked { try Self.decode(dictionary: dictionary ?? [:], in: context) }
   }
 
   /// The values of all fields by key, including fields that archives exclude. A nil field is `.null`. For an enum, the
@@ -32,21 +32,21 @@ extension VersionedModel {
     }
   }
 
-  static func make(dictionary: [String: ArchiveValue], in context: DecodingContext) throws -> Self {
+  static func decode(dictionary: [String: ArchiveValue], in context: DecodingContext) throws -> Self {
     try schema.check()
-    guard !schema.isEnumeration else { return try make(dictionaryOfCase: dictionary, in: context) }
+    guard !schema.isEnumeration else { return try decodeCase(dictionary: dictionary, in: context) }
     try schema.checkKeys(dictionary.keys)
-    return try make(.slots(schema.allKeys.map { dictionary[$0] }), in: context)
+    return try decode(fields: .slots(schema.allKeys.map { dictionary[$0] }), in: context)
   }
 }
 
 extension VersionedModel {
-  private static func make(
-    dictionaryOfCase dictionary: [String: ArchiveValue], in context: DecodingContext
+  private static func decodeCase(
+    dictionary: [String: ArchiveValue], in context: DecodingContext
   ) throws -> Self {
     guard dictionary.count == 1, let (name, payload) = dictionary.first else {
       throw ArchiveError(
-        .typeMismatch, "an enum is a dictionary of one case, and there are \(dictionary.count) keys",
+        .typeMismatch, "an enum must be a dictionary of one case, and there are \(dictionary.count) keys",
         typeName: schema.name)
     }
     let record = ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, fields: [(name, payload)])

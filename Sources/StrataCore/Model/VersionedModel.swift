@@ -80,7 +80,7 @@ extension VersionedModel {
   public mutating func adoptFields(of other: Self) throws {
     guard !(Self.self is AnyClass) else {
       throw ArchiveError(
-        .mergeFailed, "a class takes over fields only where it implements adoptFields(of:)",
+        .mergeFailed, "a class adopts fields only if it implements adoptFields(of:)",
         typeName: Self.schema.name)
     }
     self = other
@@ -176,8 +176,8 @@ extension VersionedModel {
     guard schema.typeIdentity == ObjectIdentifier(type) else {
       throw ArchiveError(
         .notEncodable,
-        "the class \(type) inherits its description from \(schema.name) and has none of its own; give it "
-          + "@Model(version:superclass:), or a schema", typeName: schema.name)
+        "the class \(type) inherits its schema from \(schema.name) and has none of its own; declare it with "
+          + "@Model(version:superclass:), or write one", typeName: schema.name)
     }
     return schema
   }
@@ -216,13 +216,13 @@ extension VersionedModel {
       if schema.finishesModels, !reader.isObjectFrame { try finish(&model, in: reader.context) }
       return model
     case .values(let shape):
-      return try make(from: reader.readValues(of: shape), in: reader.context, isObjectFrame: reader.isObjectFrame)
+      return try decode(from: reader.readValues(of: shape), in: reader.context, isObjectFrame: reader.isObjectFrame)
     case .other:
-      return try make(from: reader.readValue(), in: reader.context)
+      return try decode(from: reader.readValue(), in: reader.context)
     }
   }
 
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
     if case .reference(let number) = value, let objects = context.objects {
       return try objects.object(number, as: Self.self, in: context)
     }
@@ -236,18 +236,18 @@ extension VersionedModel {
           "the key \(entry.key) occurs in two Unicode spellings; keep only the one that the model declares",
           path: [.key(entry.key)], typeName: schema.name)
       }
-      return try make(dictionary: dictionary, in: context)
+      return try decode(dictionary: dictionary, in: context)
     }
     // A record in JSON comes from a transformer.
     guard case .record(let record) = value else {
-      if context.source == .json { return try make(fromJSON: value, in: context) }
+      if context.source == .json { return try decode(fromJSON: value, in: context) }
       throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
     }
-    return try make(from: record, in: context)
+    return try decode(from: record, in: context)
   }
 
   /// Upgrades a record and creates the model from it.
-  package static func make(
+  package static func decode(
     from record: ModelRecord, in context: DecodingContext, isObjectFrame: Bool = false
   ) throws -> Self {
     let schema = Self.schema
@@ -255,20 +255,20 @@ extension VersionedModel {
     if schema.isObject, !schema.isNamed(record.typeName),
       let subclass = subclass(named: record.typeName, in: context)
     {
-      // `make` is called on `subclass`, because calls on `Self.Type` would run this class's implementations.
+      // `decode` is called on `subclass`, because calls on `Self.Type` would run this class's implementations.
       return try ObjectTable.cast(
-        subclass.make(from: record, in: context, isObjectFrame: isObjectFrame), to: Self.self)
+        subclass.decode(from: record, in: context, isObjectFrame: isObjectFrame), to: Self.self)
     }
     let objects = context.objects
     try objects?.enterRecord(in: context)
     defer { objects?.leaveRecord() }
     let (values, unknown) = try schema.upgradedFields(of: record, in: context)
-    return try make(values, unknownFields: unknown, in: context, isObjectFrame: isObjectFrame)
+    return try decode(fields: values, unknownFields: unknown, in: context, isObjectFrame: isObjectFrame)
   }
 
   /// Creates the model from the values of its fields.
-  package static func make(
-    _ values: consuming FieldValues, unknownFields: consuming UnknownFields = UnknownFields(),
+  package static func decode(
+    fields values: consuming FieldValues, unknownFields: consuming UnknownFields = UnknownFields(),
     in context: DecodingContext,
     isObjectFrame: Bool = false
   ) throws -> Self {

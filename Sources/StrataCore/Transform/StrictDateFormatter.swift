@@ -21,7 +21,7 @@ final class StrictDateFormatter {
 
   func date(from text: String) -> Date? {
     guard let date = formatter.date(from: text) else { return nil }
-    if says(text, date, formatter) { return date }
+    if writes(text, date, formatter) { return date }
     guard let local else { return nil }
     let zones = Self.zones(in: text)
     // A zone that only Foundation recognizes cannot be removed from the text, so only spaces around it are rejected.
@@ -30,13 +30,13 @@ final class StrictDateFormatter {
       local.timeZone = zone
       var rest = text
       rest.removeSubrange(range)
-      return says(rest, date, local)
+      return writes(rest, date, local)
     }
     return isSaid ? date : nil
   }
 
   /// Whether the formatter writes this text for a date, ignoring case.
-  private func says(_ text: String, _ date: Date, _ formatter: DateFormatter) -> Bool {
+  private func writes(_ text: String, _ date: Date, _ formatter: DateFormatter) -> Bool {
     func isSame(_ date: Date) -> Bool { formatter.string(from: date).lowercased() == text.lowercased() }
     // Formatters truncate fractions, and the double of .001 may be slightly smaller.
     return isSame(date) || hasFraction && isSame(date.addingTimeInterval(0.0005))

@@ -70,7 +70,7 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
 // The compiler's own message for a value of another type asks for a constraint.
 extension ValidationCheck {
   /// Reports the remedy for a value that is no collection.
-  @available(*, unavailable, message: "it checks a collection or a text; use .range for a number, or .that")
+  @available(*, unavailable, message: "it checks a collection or text; use .range for a number, or .that")
   @_disfavoredOverload
   public static var nonEmpty: Self { Self { _ in } }
 
@@ -80,7 +80,7 @@ extension ValidationCheck {
   public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 
   /// Reports the remedy for a value that is no text.
-  @available(*, unavailable, message: "it checks a text; use .count for a collection, .range for a number, or .that")
+  @available(*, unavailable, message: "it checks text; use .count for a collection, .range for a number, or .that")
   @_disfavoredOverload
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 }

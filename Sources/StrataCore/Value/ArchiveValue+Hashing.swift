@@ -36,14 +36,14 @@ private struct ValueHashing {
   private static let deepest = 512
 
   /// The storage of a collection and, for a record, the shape with the keys.
-  private struct Place: Hashable {
+  private struct CollectionIdentity: Hashable {
     let storage: StorageIdentity
     let shape: ObjectIdentifier?
   }
 
   private var count = 0
   private var depth = 0
-  private var known: [Place: Int] = [:]
+  private var known: [CollectionIdentity: Int] = [:]
 
   mutating func add(_ value: ArchiveValue, to hasher: inout Hasher) {
     count += 1
@@ -130,10 +130,10 @@ private struct ValueHashing {
     depth += 1
     defer { depth -= 1 }
     guard count > Self.remembers, !elements.isEmpty else { return make(&self) }
-    let place = Place(storage: StorageIdentity(elements), shape: shape.map { ObjectIdentifier($0) })
-    if let hash = known[place] { return hash }
+    let identity = CollectionIdentity(storage: StorageIdentity(elements), shape: shape.map { ObjectIdentifier($0) })
+    if let hash = known[identity] { return hash }
     let hash = make(&self)
-    known[place] = hash
+    known[identity] = hash
     return hash
   }
 }

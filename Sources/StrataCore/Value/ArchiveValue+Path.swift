@@ -31,7 +31,7 @@ extension ArchiveValue {
   // MARK: Steps
 
   /// Whether the value supports a step: a key of an object or a record, or an index of an array.
-  package func takes(_ step: Step) -> Bool {
+  package func accepts(_ step: Step) -> Bool {
     switch (step, self) {
     case (.key, .object), (.key, .record), (.index, .array): true
     default: false
@@ -55,7 +55,7 @@ extension ArchiveValue {
     var value = self
     for (place, step) in steps.enumerated() {
       guard !value.isNull else { return nil }
-      guard value.takes(step) else { throw value.mismatch(step).prefixed(by: Array(steps.prefix(place))) }
+      guard value.accepts(step) else { throw value.mismatch(step).prefixed(by: Array(steps.prefix(place))) }
       guard let next = value[step] else { return nil }
       value = next
     }
@@ -73,11 +73,11 @@ extension ArchiveValue {
     guard let step = steps.first else {
       throw ArchiveError(.typeMismatch, "the path is the root, and only a value inside of it can be set")
     }
-    let before = takes(step) ? nil : self
+    let before = accepts(step) ? nil : self
     if before != nil {
       guard newValue != nil || !isNull else { return }
       let made = try make(self, step)
-      guard made.takes(step) else { throw made.mismatch(step) }
+      guard made.accepts(step) else { throw made.mismatch(step) }
       self = made
     }
     if newValue != nil, case .index(let index) = step, case .array(let elements) = self,
@@ -85,7 +85,7 @@ extension ArchiveValue {
     {
       if let before { self = before }
       throw ArchiveError(
-        .typeMismatch, "the index \(index) is negative, or more than \(Self.mostNulls) behind the end of the array")
+        .typeMismatch, "the index \(index) is negative, or more than \(Self.mostNulls) past the end of the array")
     }
     let rest = steps.dropFirst()
     guard !rest.isEmpty else { return self[existing: step] = newValue }

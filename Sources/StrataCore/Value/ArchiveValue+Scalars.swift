@@ -45,7 +45,7 @@ extension ArchiveValue {
   }
 
   /// 0, 1, `true` and `false` as a boolean; `nil` for anything else.
-  package var truth: Bool? {
+  package var lenientBool: Bool? {
     switch self {
     case .bool(let flag): flag
     case .int(0), .string("false"): false

@@ -6,13 +6,13 @@ package import Foundation
 /// a decimal and as text, and 1e23 is the integer with 23 zeros.
 package struct ExactNumber: Comparable {
   /// In ascending order. NaN is below all numbers.
-  private enum Kind: Int, Comparable {
+  private enum Sign: Int, Comparable {
     case notANumber, negativeInfinity, negative, zero, positive, infinity
 
-    static func < (left: Kind, right: Kind) -> Bool { left.rawValue < right.rawValue }
+    static func < (left: Sign, right: Sign) -> Bool { left.rawValue < right.rawValue }
   }
 
-  private var kind = Kind.zero
+  private var sign = Sign.zero
   /// The digits of a fraction in ASCII, without the leading `0.`. Neither the first nor the last is a zero.
   private var digits: [UInt8] = []
   /// The power of ten that this fraction is multiplied by.
@@ -36,7 +36,7 @@ package struct ExactNumber: Comparable {
     }
   }
 
-  private init(_ kind: Kind) { self.kind = kind }
+  private init(_ sign: Sign) { self.sign = sign }
 
   private init?<T: BinaryFloatingPoint>(_ number: T, _ text: (T) -> String) {
     if number.isNaN {
@@ -59,22 +59,22 @@ package struct ExactNumber: Comparable {
 
   /// The number as an integer; `nil` if it has a fraction or more than 128 bits.
   var integer: ArchiveValue? {
-    guard kind != .zero else { return .int(0) }
-    guard kind == .positive || kind == .negative, let power = power.exactly(Int.self), power >= digits.count,
+    guard sign != .zero else { return .int(0) }
+    guard sign == .positive || sign == .negative, let power = power.exactly(Int.self), power >= digits.count,
       power <= 39
     else { return nil }
     let zeros = Array(repeating: UInt8(ascii: "0"), count: power - digits.count)
     guard let magnitude = WideInteger.Magnitude(digits: digits + zeros) else { return nil }
-    return ArchiveValue(WideInteger(isNegative: kind == .negative, magnitude: magnitude))
+    return ArchiveValue(WideInteger(isNegative: sign == .negative, magnitude: magnitude))
   }
 
   /// The number as a decimal; `nil` if a decimal does not hold all of its digits.
   package var decimal: Decimal? {
-    guard kind != .zero else { return 0 }
-    guard kind == .positive || kind == .negative, let power = power.exactly(Int.self), -200...200 ~= power,
+    guard sign != .zero else { return 0 }
+    guard sign == .positive || sign == .negative, let power = power.exactly(Int.self), -200...200 ~= power,
       let mantissa = WideInteger.Magnitude(digits: digits)
     else { return nil }
-    return DecimalParts(isNegative: kind == .negative, mantissa: mantissa, exponent: power - digits.count).decimal
+    return DecimalParts(isNegative: sign == .negative, mantissa: mantissa, exponent: power - digits.count).decimal
   }
 
   /// Parses a text that is known to be a number; `nil` for an exponent of more than 37 digits.
@@ -97,7 +97,7 @@ package struct ExactNumber: Comparable {
     }
     while digits.last == UInt8(ascii: "0") { digits.removeLast() }
     guard !digits.isEmpty else { return }
-    kind = isNegative ? .negative : .positive
+    sign = isNegative ? .negative : .positive
     let exponent: WideInteger? = rest.isEmpty ? 0 : WideInteger(Substring(rest.dropFirst()))
     guard let exponent, exponent.magnitude.high < 1 << 62, let bits = exponent.twosComplement,
       let added = WideInteger(places).twosComplement
@@ -106,8 +106,8 @@ package struct ExactNumber: Comparable {
   }
 
   package static func < (left: ExactNumber, right: ExactNumber) -> Bool {
-    guard left.kind == right.kind else { return left.kind < right.kind }
-    return left.kind == .negative ? right.isSmaller(than: left) : left.isSmaller(than: right)
+    guard left.sign == right.sign else { return left.sign < right.sign }
+    return left.sign == .negative ? right.isSmaller(than: left) : left.isSmaller(than: right)
   }
 
   /// Whether this has the smaller magnitude.

@@ -8,37 +8,37 @@ final class PathTable: Sendable {
     let steps: [ValuePath.Component]
   }
 
-  private struct Place {
+  private struct Entry {
     let way: Way
     let first: ValuePath.Component?
     let fingerprint: Int
   }
 
-  private let places: [Int: Place]
+  private let entries: [Int: Entry]
 
   /// - Parameter ways: for each object, its owner, which comes earlier, and the components from there. A root has no
   ///   owner.
   init(_ ways: [Way]) {
-    var places: [Int: Place] = [:]
-    for way in ways where places[way.object] == nil {
-      let owner = way.owner.flatMap { places[$0] }
-      places[way.object] = Place(
+    var entries: [Int: Entry] = [:]
+    for way in ways where entries[way.object] == nil {
+      let owner = way.owner.flatMap { entries[$0] }
+      entries[way.object] = Entry(
         way: way, first: owner?.first ?? way.steps.first,
         fingerprint: way.steps.reduce(owner?.fingerprint ?? 0, ValuePath.fingerprint))
     }
-    self.places = places
+    self.entries = entries
   }
 
-  func fingerprint(of object: Int) -> Int { places[object]?.fingerprint ?? 0 }
+  func fingerprint(of object: Int) -> Int { entries[object]?.fingerprint ?? 0 }
 
-  func first(to object: Int) -> ValuePath.Component? { places[object]?.first }
+  func first(to object: Int) -> ValuePath.Component? { entries[object]?.first }
 
   func components(to object: Int) -> [ValuePath.Component] {
     var steps: [[ValuePath.Component]] = []
     var next: Int? = object
-    while let place = next.flatMap({ places[$0] }) {
-      steps.append(place.way.steps)
-      next = place.way.owner
+    while let entry = next.flatMap({ entries[$0] }) {
+      steps.append(entry.way.steps)
+      next = entry.way.owner
     }
     return steps.reversed().flatMap(\.self)
   }

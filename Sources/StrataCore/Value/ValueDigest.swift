@@ -169,13 +169,13 @@ package final class ValueDigests {
 
   /// Computes the digest of a value and counts its steps.
   package func digest(of value: ArchiveValue) throws -> ValueDigest {
-    let digest = make(value)
+    let digest = uncountedDigest(of: value)
     try budget.spend(steps: steps)
     steps = 0
     return digest
   }
 
-  private func make(_ value: ArchiveValue) -> ValueDigest {
+  private func uncountedDigest(of value: ArchiveValue) -> ValueDigest {
     steps += 1
     var state: State
     switch value {
@@ -230,31 +230,31 @@ package final class ValueDigests {
     case .reference(let number): state = State(.reference, number)
     case .array(let elements):
       state = State(.array, elements.count)
-      for element in elements { state.combine(make(element)) }
+      for element in elements { state.combine(uncountedDigest(of: element)) }
     case .object(let object):
       state = State(.object, object.count)
       for entry in object.entries {
         state.combine(entry.key)
-        state.combine(make(entry.value))
+        state.combine(uncountedDigest(of: entry.value))
       }
     case .record(let record):
       state = State(.record)
       state.combine(record.shape.mark)
       for (key, value) in zip(record.keys, record.values) {
         state.combine(key)
-        state.combine(make(value))
+        state.combine(uncountedDigest(of: value))
       }
       steps += record.shape.keyBytes / 16
     case .set(let members):
       if let known = elements[StorageIdentity(members)] { return known.digest }
-      return digest(ofSet: members.map { make($0) })
+      return digest(ofSet: members.map { uncountedDigest(of: $0) })
     case .map(let pairs):
       if let known = entries[StorageIdentity(pairs)] { return known.digest }
-      return digest(ofMap: zip(pairs.map { make($0.key) }, pairs.map { make($0.value) }))
+      return digest(ofMap: zip(pairs.map { uncountedDigest(of: $0.key) }, pairs.map { uncountedDigest(of: $0.value) }))
     case .graph(let graph):
       state = State(.graph, graph.objects.count)
-      for object in graph.objects { state.combine(make(object)) }
-      state.combine(make(graph.root))
+      for object in graph.objects { state.combine(uncountedDigest(of: object)) }
+      state.combine(uncountedDigest(of: graph.root))
     }
     return state.finish()
   }

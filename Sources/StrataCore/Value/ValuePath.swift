@@ -108,8 +108,8 @@ extension ValuePath.Component {
   package var remedy: String? {
     switch self {
     case .key, .index: nil
-    case .anyKey: "* is any key; write \\* for a key that is named *"
-    case .anyElement: "[*] is every element; write an index, or \\[*] for a key"
+    case .anyKey: "* matches any key; write \\* for a key that is named *"
+    case .anyElement: "[*] matches every element; write an index, or \\[*] for a key"
     case .element, .value: "this step names an element by its identity or content; write its index"
     }
   }
@@ -282,7 +282,7 @@ extension ValuePath {
     self.init()
     guard !text.isEmpty else { return }
     guard text.utf8.first == UInt8(ascii: "/") else {
-      throw ArchiveError(.invalidJSON, "a JSON pointer is empty or begins with /")
+      throw ArchiveError(.invalidJSON, "a JSON pointer must be empty or begin with /")
     }
     rest = try text.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { token in
       let parts = token.split(separator: "~", omittingEmptySubsequences: false)
@@ -291,7 +291,7 @@ extension ValuePath {
           switch part.first {
           case "0": key += "~"
           case "1": key += "/"
-          default: throw ArchiveError(.invalidJSON, "in a JSON pointer ~ is followed by 0 or 1")
+          default: throw ArchiveError(.invalidJSON, "a ~ in a JSON pointer must precede 0 or 1")
           }
           key += String(part.dropFirst())
         })

@@ -122,7 +122,7 @@ package struct OutputLimit {
     let (shared, overflows) = sharing.distinct.multipliedReportingOverflow(by: Self.ratio)
     guard overflows || sharing.written <= shared + Self.free else {
       throw Self.exceeded(
-        "parts of the value are in it again and again, and would be written as more than \(Self.ratio) times its size"
+        "shared parts of the value would be written repeatedly, as more than \(Self.ratio) times its size"
       )
     }
   }

@@ -130,7 +130,7 @@ extension ArchiveDecoder {
         }
       }
     }
-    let root = try table.place(renumbered(graph.root), in: context) { try T.make(from: $0, in: context) }
+    let root = try table.place(renumbered(graph.root), in: context) { try T.decode(from: $0, in: context) }
     try table.setWaiting(in: context)
     try table.finish(in: context) { ObjectPath.find($0, from: root) }
     return root
@@ -148,6 +148,6 @@ extension ArchiveDecoder {
     _ type: any VersionedModel.Type, of value: ArchiveValue, in context: DecodingContext
   ) throws -> any VersionedModel {
     guard case .record(let record) = value else { throw ArchiveError.mismatch(expected: "a record", found: value.kind) }
-    return try type.make(from: record, in: context, isObjectFrame: true)
+    return try type.decode(from: record, in: context, isObjectFrame: true)
   }
 }

@@ -28,8 +28,8 @@ extension ArchiveEncoder {
   ///   - options: the names of classes, and how numbers are stored.
   ///   - adjust: changes a record to the form that the other program expects.
   /// - Throws: the errors of `encode(_:)` and ``/StrataLegacy/KeyedArchive/data(_:)``; `invalidSchema` if two models
-  ///   have the same name; `migrationFailed` if `adjust` throws, with its error as the cause, and if it leaves a
-  ///   record in the current version with a key that no field of the model reads.
+  ///   have the same name; `migrationFailed` if `adjust` throws, with its error as the cause, and if it replaces a
+  ///   key of a record by one that no field of the model reads, and leaves the record in the current version.
   /// - Complexity: linear in the size of the value.
   public func encodeKeyed<T: Archivable>(
     _ value: T, key: String = "root", options: KeyedWriting = KeyedWriting(),
@@ -53,7 +53,7 @@ extension ArchiveEncoder {
         var record = written
         do { try adjust(&record) } catch {
           throw ArchiveError(
-            .migrationFailed, "a record could not be adjusted to what the other program knows",
+            .migrationFailed, "a record could not be adjusted for the other program",
             typeName: record.typeName, underlying: error)
         }
         if let schema = catalog[record.typeName], let key = schema.unreadKey(of: record, writtenAs: written) {
@@ -90,9 +90,10 @@ extension KeyedWriting {
 }
 
 extension ModelSchema {
-  /// A key that an adjustment has added to a record of the current version although no field reads it.
+  /// A key that no field reads, if an adjustment has replaced keys of a record of the current version.
   fileprivate func unreadKey(of record: ModelRecord, writtenAs written: ModelRecord) -> String? {
-    guard record.modelVersion == modelVersion, !keepsUnknownFields else { return nil }
+    guard record.modelVersion == modelVersion, !keepsUnknownFields, written.keys.contains(where: { record[$0] == nil })
+    else { return nil }
     return record.keys.first { written[$0] == nil && !takenKeys.contains(ExactKey($0)) }
   }
 

@@ -86,7 +86,7 @@ extension FoundationRecord {
       numbers = [try fields.integer("NSLocation"), try fields.integer("NSLength")]
     }
     guard count >= 0, count == numbers.count / 2 else {
-      throw ArchiveError(.damaged, "an index set has not as many ranges as it says", path: [.key("NSRangeCount")])
+      throw ArchiveError(.damaged, "an index set has a wrong number of ranges", path: [.key("NSRangeCount")])
     }
     let ranges = stride(from: 0, to: numbers.count, by: 2).map { range(numbers[$0], numbers[$0 + 1]) }
     return with(

@@ -47,7 +47,7 @@ extension FoundationValue {
     let isNegative = try fields.required("NS.negative", "a boolean") { $0.boolValue ?? $0.intValue.map { $0 != 0 } }
     let isBig = fields["NS.mantissa.bo"]?.intValue == 2
     guard (0...8).contains(length), bytes.count >= 2 * length, bytes.count <= 16 else {
-      throw ArchiveError(.damaged, "a mantissa has as many digits as its length says", path: [.key("NS.mantissa")])
+      throw ArchiveError(.damaged, "a mantissa is not as long as its length states", path: [.key("NS.mantissa")])
     }
     // A sign without digits is NaN.
     guard length > 0 || !isNegative else { return .decimal(.nan) }
@@ -58,7 +58,7 @@ extension FoundationValue {
     }
     let parts = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: try fields.integer("NS.exponent"))
     guard let decimal = parts.decimal else {
-      throw ArchiveError(.damaged, "a decimal that is no mantissa of 128 bits with an exponent from -128 to 127")
+      throw ArchiveError(.damaged, "a decimal without a mantissa of 128 bits and an exponent from -128 to 127")
     }
     return .decimal(decimal)
   }
@@ -112,7 +112,7 @@ extension FoundationValue {
     case .url(let base)?:
       return URL(string: relative, relativeTo: base.absoluteURL).map { .url($0) }
         ?? ["base": .url(base), "relative": .string(relative)]
-    default: throw ArchiveError(.damaged, "an address is relative to another one", path: [.key("NS.base")])
+    default: throw ArchiveError(.damaged, "a URL is relative to another one", path: [.key("NS.base")])
     }
   }
 

@@ -61,7 +61,7 @@ enum FoundationValue {
   /// Decodes the value of an object.
   ///
   /// - Throws: `ArchiveError` with the code `damaged` if a key holds something that the class does not write.
-  func make(_ fields: KeyedFields, _ digests: ValueDigests) throws -> ArchiveValue {
+  func decode(_ fields: KeyedFields, _ digests: ValueDigests) throws -> ArchiveValue {
     switch self {
     case .null: .null
     case .string: try Self.string(fields)

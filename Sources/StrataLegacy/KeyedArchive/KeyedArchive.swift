@@ -37,7 +37,7 @@ public struct KeyedArchive: Sendable {
   private let encodings: [String: KeyedEncoding]
   private let topEncoding: KeyedEncoding
   /// The errors of malformed objects, by their numbers in the graph. Empty unless opened for inspection.
-  package let oddities: [Int: ArchiveError]
+  package let objectErrors: [Int: ArchiveError]
   /// The number of objects plus the bytes of text and data that were read; `nil` for an archive that was not read.
   let size: Int?
 
@@ -105,7 +105,7 @@ public struct KeyedArchive: Sendable {
   }
 
   /// Opens an archive for inspection. A malformed object is a record of its encoded fields, a reference without a
-  /// target refers to null, and ``oddities`` has the errors.
+  /// target refers to null, and ``objectErrors`` has the errors.
   ///
   /// - Throws: the same errors as `init(_:limits:opensNested:)` if the data is not a keyed archive or exceeds a limit.
   package init(inspecting propertyList: PropertyList, limits: ArchiveLimits) throws {
@@ -118,7 +118,7 @@ public struct KeyedArchive: Sendable {
       throw KeyedTable.notAnArchive("its outermost object is no dictionary")
     }
     do { return try PropertyListWriter().write(propertyList) } catch {
-      throw ArchiveError(.damaged, "the property list is none that could be written", underlying: error)
+      throw ArchiveError(.damaged, "the property list cannot be written", underlying: error)
     }
   }
 
@@ -128,7 +128,7 @@ public struct KeyedArchive: Sendable {
     let table = try KeyedTable(list, limits: limits)
     let nested = opensNested ? KeyedNesting(dataSize: list.dataSize) : nil
     var reader = try KeyedReader(table, limits: limits, nested: nested)
-    if isLenient { reader.contents.oddities = [:] }
+    if isLenient { reader.contents.objectErrors = [:] }
     let values = try reader.read().values
     archiver = table.archiver
     version = table.version
@@ -138,7 +138,7 @@ public struct KeyedArchive: Sendable {
     classes = reader.contents.classes
     encodings = reader.contents.encodings
     topEncoding = reader.contents.topEncoding
-    oddities = reader.contents.oddities ?? [:]
+    objectErrors = reader.contents.objectErrors ?? [:]
     size = table.size
   }
 
@@ -152,7 +152,7 @@ public struct KeyedArchive: Sendable {
     version = Self.knownVersion
     rootIndex = key == Self.rootKey ? 0 : nil
     others = ArchiveObject()
-    oddities = [:]
+    objectErrors = [:]
     size = nil
     let root: ArchiveValue =
       key == Self.rootKey ? graph.root : .object(ArchiveObject([ArchiveObject.Entry(key: key, value: graph.root)]))
@@ -184,7 +184,7 @@ public struct KeyedArchive: Sendable {
   public func propertyList(_ options: KeyedWriting = KeyedWriting()) throws -> PropertyList {
     if rootIndex == nil, graph.root.objectValue == nil {
       throw ArchiveError(
-        .notEncodable, "the archive has no top key root, so its root is to be an object of all top keys")
+        .notEncodable, "the archive has no top key root, so its root must be an object of all top keys")
     }
     var writer = KeyedWriter(graph.objects, classes: classes, encodings: encodings, options: options)
     return try writer.write(topEntries, topEncoding, archiver: archiver)

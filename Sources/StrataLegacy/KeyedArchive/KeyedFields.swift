@@ -56,7 +56,7 @@ struct KeyedFields {
       }
       guard byKey.isEmpty else {
         throw ArchiveError(
-          .damaged, "a collection has its elements in an array, and others under keys of their own")
+          .damaged, "a collection has elements both in an array and under separate keys")
       }
       return elements
     }

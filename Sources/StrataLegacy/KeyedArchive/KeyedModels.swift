@@ -9,7 +9,7 @@ struct KeyedModels {
   }
 
   /// The model for the records of a shape.
-  private struct Kind {
+  private struct ShapeModel {
     let shape: RecordShape
     let schema: ModelSchema?
     /// Whether the records hold their fields under ``representationKey``.
@@ -19,10 +19,10 @@ struct KeyedModels {
   private var schemas: [String: ModelSchema] = [:]
   /// The models found for class names of the archive.
   private var found: [String: ModelSchema?] = [:]
-  /// The kind of the last record. Objects of one class often follow each other.
-  private var last: Kind?
-  /// The kind of each shape. The graph holds the shapes too, so this takes no more memory than they do.
-  private var kinds: [ObjectIdentifier: Kind] = [:]
+  /// The model for the last record. Objects of one class often follow each other.
+  private var last: ShapeModel?
+  /// The model for each shape. The graph holds the shapes too, so this takes no more memory than they do.
+  private var models: [ObjectIdentifier: ShapeModel] = [:]
   /// The shapes of records with the names of their models and without nulls.
   private var shapes: [Nulls: RecordShape] = [:]
   /// The class models, by name.
@@ -72,22 +72,22 @@ struct KeyedModels {
     return schema
   }
 
-  private mutating func kind(of record: ModelRecord) -> Kind {
+  private mutating func model(of record: ModelRecord) -> ShapeModel {
     let shape = record.shape
     if let last, last.shape === shape { return last }
-    let kind = kinds[ObjectIdentifier(shape)] ?? newKind(of: shape)
-    kinds[ObjectIdentifier(shape)] = kind
-    last = kind
-    return kind
+    let model = models[ObjectIdentifier(shape)] ?? newModel(of: shape)
+    models[ObjectIdentifier(shape)] = model
+    last = model
+    return model
   }
 
-  private mutating func newKind(of shape: RecordShape) -> Kind {
+  private mutating func newModel(of shape: RecordShape) -> ShapeModel {
     let key = Self.representationKey
     guard let schema = schema(of: shape.typeName) else {
-      return Kind(shape: shape, schema: nil, hasRepresentation: false)
+      return ShapeModel(shape: shape, schema: nil, hasRepresentation: false)
     }
     let takesKey = schema.isEnumeration || schema.takenKeys.contains(ExactKey(key))
-    return Kind(shape: shape, schema: schema, hasRepresentation: !takesKey && shape.place(of: key) != nil)
+    return ShapeModel(shape: shape, schema: schema, hasRepresentation: !takesKey && shape.place(of: key) != nil)
   }
 
   private func schema(named name: String) -> ModelSchema? {
@@ -118,7 +118,7 @@ struct KeyedModels {
 
   /// - Throws: `ArchiveError` with the code `newerModel` if a newer version of its model wrote the record.
   mutating func refuseNewer(_ record: ModelRecord) throws {
-    guard let version = record.modelVersion, let schema = kind(of: record).schema, version > schema.modelVersion
+    guard let version = record.modelVersion, let schema = model(of: record).schema, version > schema.modelVersion
     else { return }
     throw ArchiveError.newer(version, schema)
   }
@@ -131,10 +131,10 @@ struct KeyedModels {
   mutating func record(
     _ record: ModelRecord, in context: DecodingContext, placing place: (ArchiveValue) throws -> ArchiveValue
   ) throws -> ModelRecord? {
-    let kind = kind(of: record)
-    guard let schema = kind.schema else { return nil }
+    let model = model(of: record)
+    guard let schema = model.schema else { return nil }
     let key = Self.representationKey
-    if kind.hasRepresentation, let representation = record[key] {
+    if model.hasRepresentation, let representation = record[key] {
       do { return try self.record(of: place(representation), schema, record.modelVersion, in: context) } catch {
         throw ArchiveError.at(.key(key), error).inType(schema.name)
       }
@@ -169,7 +169,7 @@ struct KeyedModels {
     } else if let type = schema.type as? any VersionedModel.Type {
       record = try type.recordByJSON(object)
     } else {
-      throw ArchiveError(.invalidSchema, "the schema is of no model")
+      throw ArchiveError(.invalidSchema, "the schema has no model type")
     }
     if version == nil { context.report.addMissingVersion(of: schema.name) }
     record.typeName = schema.name

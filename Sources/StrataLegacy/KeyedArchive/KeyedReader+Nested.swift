@@ -62,7 +62,7 @@ struct KeyedNesting {
     guard data.count <= rest else {
       throw ArchiveError(
         .limitExceeded,
-        "the archives inside of this one claim more bytes than it has data for \(Self.levelLimit) levels",
+        "the nested archives claim more bytes than \(Self.levelLimit) levels of this one's data can hold",
         limit: .inflatedSize)
     }
     rest -= data.count

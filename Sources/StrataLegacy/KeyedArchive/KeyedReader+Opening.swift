@@ -24,7 +24,7 @@ extension KeyedReader {
     default:
       let (start, count) = table.list.content(at: target.offset)
       opened = Frame(
-        kind: target.marker >> 4 == 0xC ? .set : .array, identity: target.identity, children: start, count: count,
+        container: target.marker >> 4 == 0xC ? .set : .array, identity: target.identity, children: start, count: count,
         depth: frame.depth + 1)
       try begin(opened)
       opened.values.reserveCapacity(count)
@@ -55,15 +55,16 @@ extension KeyedReader {
       try note(error, of: target.identity)
       // Reads the keys and then the values as an array, because they do not form a dictionary.
       opened = Frame(
-        kind: .array, identity: target.identity, children: start, count: 2 * count, depth: frame.depth + 1)
+        container: .array, identity: target.identity, children: start, count: 2 * count, depth: frame.depth + 1)
       try begin(opened)
       return true
     }
     let values = start &+ count &* table.list.referenceSize
     @inline(__always)
-    func open(_ kind: Frame.Kind, depth: Int) throws -> Bool {
+    func open(_ container: Frame.Container, depth: Int) throws -> Bool {
       opened = Frame(
-        kind: kind, identity: target.identity, children: values, count: count, depth: depth, indices: firstIndex,
+        container: container, identity: target.identity, children: values, count: count, depth: depth,
+        indices: firstIndex,
         classEntry: classEntry, values: Self.nulls(layout.keys.count),
         bytes: layout.keyBytes)
       try begin(opened)
@@ -72,7 +73,7 @@ extension KeyedReader {
     guard classEntry >= 0 else {
       if let key = layout.reservedKey {
         let error = ArchiveError(
-          .damaged, "an object without a $class has the key \(key); keys of its own begin with $$", path: [.key(key)])
+          .damaged, "an object without a $class has the key \(key); its own keys must begin with $$", path: [.key(key)])
         try note(error, of: target.identity)
       }
       return try open(.object(layout), depth: frame.depth + 1)

@@ -5,7 +5,7 @@ internal import StrataCore
 extension KeyedReader {
   mutating func finish(_ frame: inout Frame) throws -> Made {
     var made = Made(value: .null, size: frame.size, height: frame.height + 1, bytes: frame.bytes)
-    switch frame.kind {
+    switch frame.container {
     case .record(let plan):
       let values = isLenient ? frame.values : []
       var record: ModelRecord
@@ -22,7 +22,7 @@ extension KeyedReader {
       made.value = openedArchive(in: frame, layout) ?? .null
       made.height = frame.height
     case .foundation(let foundation, let layout):
-      do { made.value = try foundation.make(KeyedFields(keys: layout.keys, values: frame.values), digests) } catch {
+      do { made.value = try foundation.decode(KeyedFields(keys: layout.keys, values: frame.values), digests) } catch {
         try note(error, of: frame.identity)
         made.value = .record(
           ModelRecord(
@@ -86,7 +86,7 @@ extension KeyedReader {
     if let index = versionIndex {
       guard let found = fields.values.remove(at: index).intValue, found >= 0 else {
         throw ArchiveError(
-          .damaged, "a model version is an integer of 0 or more", path: [.key(KeyedLayout.versionKey)],
+          .damaged, "a model version must be an integer of 0 or more", path: [.key(KeyedLayout.versionKey)],
           typeName: plan.type.name)
       }
       version = found

@@ -13,7 +13,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
   /// A collection or an object whose children are being decoded.
   struct Frame {
-    enum Kind {
+    enum Container {
       case top, array, set
       case object(KeyedLayout)
       /// A value of a Foundation class.
@@ -21,7 +21,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
       case record(KeyedLayout.Plan)
     }
 
-    let kind: Kind
+    let container: Container
     let identity: Int
     /// The offset and the number of the references to its children.
     let children: Int
@@ -40,7 +40,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     var height = 0
     var bytes = 0
 
-    static var empty: Frame { Frame(kind: .top, identity: -1, children: 0, count: 0, depth: 0) }
+    static var empty: Frame { Frame(container: .top, identity: -1, children: 0, count: 0, depth: 0) }
   }
 
   /// A decoded value.
@@ -107,7 +107,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     let rawKeys = table.top.map(\.key)
     let keys = KeyedLayout.unescaped(rawKeys)
     contents.topEncoding.note(keys, rawKeys, areInlined: table.top.map { table.isInlined($0.value) })
-    var frame = Frame(kind: .top, identity: -1, children: table.topValues, count: keys.count, depth: depth)
+    var frame = Frame(container: .top, identity: -1, children: table.topValues, count: keys.count, depth: depth)
     do { try fill(&frame) } catch {
       let path = (frames + [frame]).prefix(256).compactMap { component(of: $0, keys) }
       throw path.reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
@@ -119,7 +119,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
   /// The path component for errors: the child that is being decoded.
   private func component(of frame: Frame, _ topKeys: [String]) -> ArchiveError.PathComponent? {
     guard frame.next < frame.count else { return nil }
-    switch frame.kind {
+    switch frame.container {
     case .top: return .key(topKeys[frame.next])
     case .array, .set: return .index(frame.next)
     case .foundation: return nil
@@ -162,7 +162,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
       }
       let target: KeyedTable.Target
       do { target = try table.target(table.list.reference(at: frame.children &+ frame.next &* size)) } catch {
-        try addNothing(because: error, to: &frame)
+        try addNull(for: error, to: &frame)
         continue
       }
       if try addScalar(target, to: &frame) { continue }
@@ -308,5 +308,5 @@ struct KeyedContents {
   var encodings: [String: KeyedEncoding] = [:]
   var topEncoding = KeyedEncoding()
   /// The errors of malformed objects, by number; `nil` if a malformed object throws.
-  var oddities: [Int: ArchiveError]?
+  var objectErrors: [Int: ArchiveError]?
 }

@@ -56,7 +56,7 @@ struct KeyedTable: ~Escapable {
     guard version == KeyedArchive.knownVersion else {
       let code: ArchiveError.Code = version > KeyedArchive.knownVersion ? .newerFormat : .notAnArchive
       throw ArchiveError(
-        code, "a keyed archive of format version \(version); there is only \(KeyedArchive.knownVersion)",
+        code, "a keyed archive of format version \(version); only \(KeyedArchive.knownVersion) exists",
         foundVersion: version, supportedVersion: KeyedArchive.knownVersion)
     }
     let array = list.offset(of: try member("$objects"))
@@ -102,7 +102,7 @@ struct KeyedTable: ~Escapable {
       target.offset = list.offset(of: list.reference(at: objects &+ Int(uid) &* list.referenceSize))
       target.marker = list.marker(at: target.offset)
       hops &+= 1
-      guard hops <= 64 else { throw ArchiveError(.damaged, "references lead to references in a cycle") }
+      guard hops <= 64 else { throw ArchiveError(.damaged, "references refer to each other in a cycle") }
     }
     target.isNull = hasNull && target.identity == 0
     return target
@@ -167,27 +167,27 @@ struct KeyedTable: ~Escapable {
 
   /// Reads the class that is the value of a `$class` key.
   func readClass(_ target: Target) throws -> KeyedClass {
-    guard target.marker >> 4 == 0xD else { throw ArchiveError(.damaged, "a class is no dictionary") }
+    guard target.marker >> 4 == 0xD else { throw ArchiveError(.damaged, "a class is not a dictionary") }
     let members = try Self.members(at: target.offset, of: list)
     func member(_ key: String) throws -> Target? {
       try members.first { $0.key == key }.map { try self.target($0.value) }
     }
     guard let name = try member("$classname").flatMap({ Self.string(at: $0.offset, of: list) }), !name.isEmpty else {
-      throw ArchiveError(.damaged, "a class has no name: $classname is to be a string")
+      throw ArchiveError(.damaged, "a class has no name: $classname must be a string")
     }
     func names(_ key: String) throws -> [String] {
       guard let array = try member(key) else { return [] }
-      guard Self.isArray(array.marker) else { throw ArchiveError(.damaged, "\(key) of a class is no array") }
+      guard Self.isArray(array.marker) else { throw ArchiveError(.damaged, "\(key) of a class is not an array") }
       let (start, count) = list.content(at: array.offset)
       // Many classes may refer to one array, and each keeps its own copy of the names.
       guard count <= Self.mostNames else {
         throw ArchiveError(
-          .limitExceeded, "\(key) of a class has \(count) names; \(Self.mostNames) are allowed", limit: .count)
+          .limitExceeded, "\(key) of a class has \(count) names; the limit is \(Self.mostNames)", limit: .count)
       }
       return try (0..<count).map { index in
         let element = try self.target(list.reference(at: start + index * list.referenceSize))
         guard let name = Self.string(at: element.offset, of: list) else {
-          throw ArchiveError(.damaged, "\(key) of a class holds something else than names")
+          throw ArchiveError(.damaged, "\(key) of a class holds something other than names")
         }
         return name
       }
@@ -198,7 +198,7 @@ struct KeyedTable: ~Escapable {
 
   // MARK: Errors
 
-  static var keyIsNoString: ArchiveError { ArchiveError(.damaged, "a key of a dictionary is no string") }
+  static var keyIsNoString: ArchiveError { ArchiveError(.damaged, "a key of a dictionary is not a string") }
 
   static func duplicate(_ key: String) -> ArchiveError {
     ArchiveError(.damaged, "a dictionary has a duplicate key", path: [.key(key)])
@@ -210,6 +210,6 @@ struct KeyedTable: ~Escapable {
   }
 
   static func notAnArchive(_ reason: String) -> ArchiveError {
-    ArchiveError(.notAnArchive, "this property list is no keyed archive: \(reason)")
+    ArchiveError(.notAnArchive, "this property list is not a keyed archive: \(reason)")
   }
 }

@@ -95,7 +95,7 @@ struct KeyedWriter {
       if value.twosComplement != nil {
         .integer(value)
       } else {
-        throw ArchiveError(.notEncodable, "an integer takes more than 128 bits, and property lists have no more")
+        throw ArchiveError(.notEncodable, "an integer needs more than 128 bits, the maximum in property lists")
       }
     case .float(let value): .float(value)
     case .double(let value): .double(value)
@@ -119,7 +119,7 @@ struct KeyedWriter {
         throw ArchiveError(.notEncodable, "a reference names an object that the graph does not have")
       }
       switch graph[number] {
-      case .reference: throw ArchiveError(.notEncodable, "an object of a graph is a reference to another")
+      case .reference: throw ArchiveError(.notEncodable, "a graph has a reference in place of an object")
       case .null: return try uid(of: .null, depth: depth)
       default: break
       }
@@ -169,11 +169,11 @@ struct KeyedWriter {
     switch value {
     case .record(let record): try set(uid, to: record, depth: depth)
     case .graph:
-      throw ArchiveError(.notEncodable, "there is a graph inside another; its objects belong to the outer one")
+      throw ArchiveError(.notEncodable, "a graph is inside another; move its objects to the outer one")
     default:
       if let encoding = FoundationValue.encoding(of: value) { return try set(uid, to: encoding, depth: depth) }
       guard let object = try scalar(value) else {
-        throw ArchiveError(.notEncodable, "a value that archives do not hold")
+        throw ArchiveError(.notEncodable, "a value that archives cannot hold")
       }
       objects.set(uid, to: object)
     }

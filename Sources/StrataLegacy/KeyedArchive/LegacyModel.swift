@@ -36,6 +36,6 @@ extension VersionedModel {
   /// Reads a dictionary by the model's JSON mapping. Hooks and validation run in the decoding after it.
   static func recordByJSON(_ object: ArchiveObject) throws -> ModelRecord {
     let context = DecodingContext(source: .json, finishing: .never)
-    return try make(fromJSON: .object(object), in: context).record(includingExcluded: true)
+    return try decode(fromJSON: .object(object), in: context).record(includingExcluded: true)
   }
 }

@@ -46,7 +46,7 @@ struct BinaryPropertyList: ~Escapable {
     offsetSize = Int(sizes >> 8 & 0xFF)
     referenceSize = Int(sizes & 0xFF)
     guard 1...8 ~= offsetSize, 1...8 ~= referenceSize else {
-      throw ArchiveError.damaged("the trailer gives numbers a size that is not from 1 to 8 bytes", at: trailer + 6)
+      throw ArchiveError.damaged("the trailer states a number size that is not from 1 to 8 bytes", at: trailer + 6)
     }
     guard table > UInt64(Self.headerSize), table < UInt64(trailer) else {
       throw ArchiveError.damaged("the table of offsets is not between objects and trailer", at: trailer + 24)
@@ -57,7 +57,7 @@ struct BinaryPropertyList: ~Escapable {
     }
     guard objects <= UInt64(limits.count) else { throw Self.tooMany(objects, limits, at: trailer + 8) }
     guard root < objects else {
-      throw ArchiveError.damaged("the outermost object has a number that names no object", at: trailer + 16)
+      throw ArchiveError.damaged("the number of the outermost object is out of range", at: trailer + 16)
     }
     self.bytes = bytes
     self.table = Int(table)
@@ -178,7 +178,7 @@ struct BinaryPropertyList: ~Escapable {
     case 0x2 where low == 2 || low == 3: return try end(1 << low, after: offset)
     case 0x3 where low == 3:
       let end = try end(8, after: offset)
-      guard double(at: offset).isFinite else { throw ArchiveError.damaged("a date is no finite number", at: offset) }
+      guard double(at: offset).isFinite else { throw ArchiveError.damaged("a date is not a finite number", at: offset) }
       return end
     case 0x4:
       let (start, count) = try checkContent(at: offset, width: 1, limits, isText: true)
@@ -220,7 +220,7 @@ struct BinaryPropertyList: ~Escapable {
       start = try end(1, after: offset)
       let marker = marker(at: offset + 1)
       guard marker >> 4 == 1, marker & 0xF <= 3 else {
-        throw ArchiveError.damaged("a length is no integer of up to 8 bytes", at: offset)
+        throw ArchiveError.damaged("a length is not an integer of up to 8 bytes", at: offset)
       }
       start = try end(1 << Int(marker & 0xF), after: offset + 1)
       count = unsigned(at: offset + 2, size: 1 << Int(marker & 0xF))

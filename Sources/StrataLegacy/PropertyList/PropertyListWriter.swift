@@ -16,7 +16,7 @@ public struct PropertyListWriter: Sendable {
   /// - Complexity: linear in the size of the table.
   public func write(_ list: PropertyList) throws -> Data {
     guard list.objects.indices.contains(list.root) else {
-      throw ArchiveError(.notEncodable, "the number of the outermost object names no object of the property list")
+      throw ArchiveError(.notEncodable, "the number of the outermost object is out of range")
     }
     let referenceSize = Self.size(of: UInt64(list.objects.count - 1))
     var buffer = ByteBuffer()
@@ -52,7 +52,7 @@ public struct PropertyListWriter: Sendable {
     case .date(let value):
       let seconds = value.timeIntervalSinceReferenceDate
       guard seconds.isFinite else {
-        throw ArchiveError(.notEncodable, "a date is no finite number of seconds; property lists hold only such")
+        throw ArchiveError(.notEncodable, "a date is not a finite number of seconds, as property lists require")
       }
       buffer.append(0x33, seconds.bitPattern)
     case .data(let value):
@@ -86,7 +86,7 @@ public struct PropertyListWriter: Sendable {
   private static func append(_ value: WideInteger, to buffer: inout ByteBuffer) throws {
     guard let small = value.exactly(Int64.self) else {
       guard let bits = value.twosComplement else {
-        throw ArchiveError(.notEncodable, "an integer takes more than 128 bits, and property lists have no more")
+        throw ArchiveError(.notEncodable, "an integer needs more than 128 bits, the maximum in property lists")
       }
       buffer.append(0x14, bits.high)
       append(bits.low, size: 8, to: &buffer)

@@ -30,19 +30,19 @@ struct XMLPropertyList: ~Escapable {
   mutating func read() throws -> PropertyList {
     try tokenizer.skipProlog()
     var tag = try tokenizer.nextTag()
-    let isWrapped = tag.kind == .start && tag.name == .plist
+    let isWrapped = tag.side == .start && tag.name == .plist
     if isWrapped {
       guard !tag.isEmpty else { throw ArchiveError.damaged("the property list has no value", at: tag.start) }
       tag = try tokenizer.nextTag()
     }
     repeat {
-      try take(tag)
+      try handle(tag)
       if !open.isEmpty { tag = try tokenizer.nextTag() }
     } while !open.isEmpty
     // `open` is empty once the root value is complete.
     if isWrapped {
       let end = try tokenizer.nextTag()
-      guard end.kind == .end, end.name == .plist else {
+      guard end.side == .end, end.name == .plist else {
         throw ArchiveError.damaged("a property list has one value; \"</plist>\" must follow it", at: end.start)
       }
     }
@@ -50,8 +50,8 @@ struct XMLPropertyList: ~Escapable {
     return list
   }
 
-  private mutating func take(_ tag: XMLTokenizer.Tag) throws {
-    if tag.kind == .end { return try close(tag) }
+  private mutating func handle(_ tag: XMLTokenizer.Tag) throws {
+    if tag.side == .end { return try close(tag) }
     switch tag.name {
     case .dict, .array:
       let number = try add(.null, tag)
@@ -77,7 +77,7 @@ struct XMLPropertyList: ~Escapable {
       try add(tag, "a date is not written as YYYY-MM-DDThh:mm:ssZ") { XMLScalars.date($0).map { .date($0) } }
     case .data: try add(tag, "data is not written in base64") { XMLScalars.data($0).map { .data($0) } }
     case .plist, .other:
-      throw ArchiveError.damaged("an element is none of those that property lists have", at: tag.start)
+      throw ArchiveError.damaged("an element is not one that property lists can have", at: tag.start)
     }
   }
 
@@ -112,7 +112,7 @@ struct XMLPropertyList: ~Escapable {
 
   private mutating func close(_ tag: XMLTokenizer.Tag) throws {
     guard let last = open.last, tag.name == (last.isDictionary ? .dict : .array) else {
-      throw ArchiveError.damaged("an end tag closes nothing that is open", at: tag.start)
+      throw ArchiveError.damaged("an end tag does not match a start tag", at: tag.start)
     }
     guard last.key == nil else { throw ArchiveError.damaged("a key has no value", at: tag.start) }
     try finish()

@@ -11,8 +11,8 @@ struct XMLTokenizer: ~Escapable {
   }
 
   struct Tag {
-    enum Kind { case start, end }
-    var kind: Kind
+    enum Side { case start, end }
+    var side: Side
     var name: Name
     /// Whether the tag also ends its element.
     var isEmpty: Bool
@@ -71,7 +71,7 @@ struct XMLTokenizer: ~Escapable {
     let name = rest.dropFirst().prefix { $0 != "\"" && $0 != "'" }
     // UTF-16 has been converted to UTF-8 already.
     guard ["utf-8", "utf8", "us-ascii", "ascii", "utf-16", "utf16", "utf-16le", "utf-16be"].contains(name) else {
-      throw ArchiveError.damaged("the text has another encoding than UTF-8 and UTF-16", at: start)
+      throw ArchiveError.damaged("the encoding of the text is neither UTF-8 nor UTF-16", at: start)
     }
   }
 
@@ -87,7 +87,7 @@ struct XMLTokenizer: ~Escapable {
         position = try find(next == UInt8(ascii: "'") ? "'" : "\"", from: position) + 1
       case UInt8(ascii: "["), UInt8(ascii: "<"):
         throw ArchiveError.damaged(
-          "the document type declares something of its own; property lists only name theirs", at: start)
+          "the document type has declarations of its own; property lists have none", at: start)
       default: break
       }
     }
@@ -120,17 +120,17 @@ struct XMLTokenizer: ~Escapable {
     repeat { skipSpace() } while try skipComment()
     guard position < bytes.byteCount else { throw endOfText() }
     guard byte(position) == UInt8(ascii: "<") else {
-      throw ArchiveError.damaged("text stands where an element must stand", at: position)
+      throw ArchiveError.damaged("text is found where an element must be", at: position)
     }
     return try tag()
   }
 
   /// Parses the tag at this position.
   private mutating func tag() throws -> Tag {
-    var tag = Tag(kind: .start, name: .other, isEmpty: false, start: position)
+    var tag = Tag(side: .start, name: .other, isEmpty: false, start: position)
     position += 1
     if byte(position) == UInt8(ascii: "/") {
-      tag.kind = .end
+      tag.side = .end
       position += 1
     }
     tag.name = try name()
@@ -139,14 +139,14 @@ struct XMLTokenizer: ~Escapable {
       skipSpace()
       guard position < bytes.byteCount else { throw endOfText() }
       if skip(UInt8(ascii: ">")) { return tag }
-      if tag.kind == .start, byte(position) == UInt8(ascii: "/") {
+      if tag.side == .start, byte(position) == UInt8(ascii: "/") {
         position += 1
         guard position < bytes.byteCount else { throw endOfText() }
         guard skip(UInt8(ascii: ">")) else { throw badTag() }
         tag.isEmpty = true
         return tag
       }
-      guard tag.kind == .start, hadSpace else { throw badTag() }
+      guard tag.side == .start, hadSpace else { throw badTag() }
       try skipAttribute()
     }
   }
@@ -242,8 +242,8 @@ struct XMLTokenizer: ~Escapable {
   /// Skips the end tag of a text.
   private mutating func endText(of tag: Tag) throws {
     let end = try self.tag()
-    guard end.kind == .end, end.name == tag.name else {
-      throw ArchiveError.damaged("an element stands in the text of another", at: end.start)
+    guard end.side == .end, end.name == tag.name else {
+      throw ArchiveError.damaged("an element is inside the text of another", at: end.start)
     }
   }
 
@@ -298,9 +298,9 @@ struct XMLTokenizer: ~Escapable {
       guard digits.utf8.first != UInt8(ascii: "+"), digits.utf8.first != UInt8(ascii: "-"),
         let number = UInt32(digits, radix: isHexadecimal ? 16 : 10), let scalar = Unicode.Scalar(number),
         number >= 0x20 || [0x09, 0x0A, 0x0D].contains(number), number != 0xFFFE, number != 0xFFFF
-      else { throw ArchiveError.damaged("a reference names no character that XML allows", at: start) }
+      else { throw ArchiveError.damaged("a reference names a character that XML forbids", at: start) }
       return Array(String(Character(scalar)).utf8)
-    default: throw ArchiveError.damaged("a reference names an entity that is none of the five of XML", at: start)
+    default: throw ArchiveError.damaged("a reference names an entity other than the five of XML", at: start)
     }
   }
 

@@ -19,14 +19,14 @@ struct CacheControl: Sendable, Hashable {
         if let name = parser.token() {
           parser.skipSpace()
           var argument: String?
-          if parser.take("=") {
+          if parser.consume("=") {
             parser.skipSpace()
             argument = parser.quoted() ?? parser.upTo(",")
           }
           found[name.lowercased(), default: []].append(argument)
         }
         _ = parser.upTo(",")
-        _ = parser.take(",")
+        _ = parser.consume(",")
       }
     }
     directives = found

@@ -68,11 +68,11 @@ final class HTTPClient: Sendable {
       }
       var response: HTTPResponse?
       do {
-        let answer = try await carried(authorized)
+        let answer = try await perform(authorized)
         if answer.status == 401 {
           guard !wasRenewed else {
             throw RemoteError(
-              .unauthorized, "the server rejects the renewed token too; a valid one is needed", status: 401)
+              .unauthorized, "the server rejects the renewed token too; provide a valid one", status: 401)
           }
           guard let credential, let token = try await authentication?.renew(credential) else { return answer }
           (renewed, wasRenewed) = (token, true)
@@ -96,7 +96,7 @@ final class HTTPClient: Sendable {
   /// Sends a request once.
   ///
   /// - Throws: ``RemoteError``; `CancellationError` only if this task is cancelled.
-  private func carried(_ request: HTTPRequest) async throws -> HTTPResponse {
+  private func perform(_ request: HTTPRequest) async throws -> HTTPResponse {
     do { return try await transport.send(request, sizeLimit: sizeLimit, timeout: timeout) } catch let error
       as RemoteError
     {

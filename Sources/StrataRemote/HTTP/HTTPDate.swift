@@ -50,14 +50,14 @@ private struct Reader {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  private mutating func take(_ text: String) -> Bool {
+  private mutating func consume(_ text: String) -> Bool {
     guard bytes[place...].starts(with: text.utf8) else { return false }
     place += text.utf8.count
     return true
   }
 
   /// The index of the name at the current position, which is consumed.
-  private mutating func take(oneOf names: [String]) -> Int? { names.indices.first { take(names[$0]) } }
+  private mutating func consume(oneOf names: [String]) -> Int? { names.indices.first { consume(names[$0]) } }
 
   private mutating func digits(_ count: Int) -> Int? {
     let found = bytes[place...].prefix(count)
@@ -67,7 +67,7 @@ private struct Reader {
   }
 
   private mutating func time(into fields: inout Fields) -> Bool {
-    guard let hour = digits(2), take(":"), let minute = digits(2), take(":"), let second = digits(2) else {
+    guard let hour = digits(2), consume(":"), let minute = digits(2), consume(":"), let second = digits(2) else {
       return false
     }
     (fields.hour, fields.minute, fields.second) = (hour, minute, second)
@@ -77,10 +77,11 @@ private struct Reader {
   mutating func imfFixdate() -> Fields? {
     place = 0
     var fields = Fields()
-    guard let weekday = take(oneOf: HTTPDate.weekdays.map { String($0.prefix(3)) }), take(", "),
-      let day = digits(2), take(" "), let month = take(oneOf: HTTPDate.months), take(" "), let year = digits(4),
-      take(" "),
-      time(into: &fields), take(" gmt"), place == bytes.count
+    guard let weekday = consume(oneOf: HTTPDate.weekdays.map { String($0.prefix(3)) }), consume(", "),
+      let day = digits(2), consume(" "), let month = consume(oneOf: HTTPDate.months), consume(" "),
+      let year = digits(4),
+      consume(" "),
+      time(into: &fields), consume(" gmt"), place == bytes.count
     else { return nil }
     (fields.weekday, fields.year, fields.month, fields.day) = (weekday, year, month + 1, day)
     return fields
@@ -89,9 +90,9 @@ private struct Reader {
   mutating func rfc850(now: Date) -> Fields? {
     place = 0
     var fields = Fields()
-    guard let weekday = take(oneOf: HTTPDate.weekdays), take(", "), let day = digits(2), take("-"),
-      let month = take(oneOf: HTTPDate.months), take("-"), let short = digits(2), take(" "),
-      time(into: &fields), take(" gmt"), place == bytes.count
+    guard let weekday = consume(oneOf: HTTPDate.weekdays), consume(", "), let day = digits(2), consume("-"),
+      let month = consume(oneOf: HTTPDate.months), consume("-"), let short = digits(2), consume(" "),
+      time(into: &fields), consume(" gmt"), place == bytes.count
     else { return nil }
     (fields.weekday, fields.month, fields.day) = (weekday, month + 1, day)
     let bounded = max(-1e11, min(1e11, now.timeIntervalSince1970))
@@ -109,9 +110,10 @@ private struct Reader {
   mutating func asctime() -> Fields? {
     place = 0
     var fields = Fields()
-    guard let weekday = take(oneOf: HTTPDate.weekdays.map { String($0.prefix(3)) }), take(" "),
-      let month = take(oneOf: HTTPDate.months), take(" "), let day = take(" ") ? digits(1) : digits(2), take(" "),
-      time(into: &fields), take(" "), let year = digits(4), place == bytes.count
+    guard let weekday = consume(oneOf: HTTPDate.weekdays.map { String($0.prefix(3)) }), consume(" "),
+      let month = consume(oneOf: HTTPDate.months), consume(" "), let day = consume(" ") ? digits(1) : digits(2),
+      consume(" "),
+      time(into: &fields), consume(" "), let year = digits(4), place == bytes.count
     else { return nil }
     (fields.weekday, fields.year, fields.month, fields.day) = (weekday, year, month + 1, day)
     return fields

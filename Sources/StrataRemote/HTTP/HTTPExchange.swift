@@ -67,7 +67,7 @@ final class HTTPExchange: Sendable {
     // Only cancellation ends the sleep early, and then the exchange has ended.
     guard (try? await Task.sleep(until: end, clock: .continuous)) != nil else { return }
     finish(
-      .failure(RemoteError(.timedOut, "the answer was not there in time; a faster one or a longer timeout is needed")))
+      .failure(RemoteError(.timedOut, "no complete answer arrived in time; try again, or set a longer timeout")))
   }
 
   #if canImport(FoundationNetworking)
@@ -120,7 +120,7 @@ final class HTTPExchange: Sendable {
   /// Receives the head of the answer.
   func receive(_ response: URLResponse) {
     guard let http = response as? HTTPURLResponse else {
-      return finish(.failure(RemoteError(.invalidResponse, "the answer is no HTTP; one of HTTP is needed")))
+      return finish(.failure(RemoteError(.invalidResponse, "the answer is not HTTP; check the server URL")))
     }
     var headers = HTTPHeaders()
     for (name, value) in http.allHeaderFields {
@@ -148,27 +148,27 @@ final class HTTPExchange: Sendable {
   /// - Parameter head: the answer's head from the task. On Linux, a redirection without `Location` is reported in no
   ///   other way, and its content is lost.
   func complete(_ error: (any Error)?, head: URLResponse? = nil) {
-    let isUntold = state.withLock { $0.response == nil && $0.outcome == nil }
-    if error == nil, isUntold, let head { receive(head) }
+    let hasNoResponse = state.withLock { $0.response == nil && $0.outcome == nil }
+    if error == nil, hasNoResponse, let head { receive(head) }
     let response = state.withLock { $0.response }
     if let error { return finish(.failure(RemoteError(transport: error, hasHead: response != nil))) }
     guard let response else {
-      return finish(.failure(RemoteError(.invalidResponse, "the answer is no HTTP; one of HTTP is needed")))
+      return finish(.failure(RemoteError(.invalidResponse, "the answer is not HTTP; check the server URL")))
     }
     guard 100...599 ~= response.status else {
-      return finish(.failure(RemoteError(.invalidResponse, "the status of the answer is none of HTTP; 100 to 599 are")))
+      return finish(.failure(RemoteError(.invalidResponse, "the status of the answer is invalid; HTTP has 100 to 599")))
     }
     guard hasValidLength(response) else {
-      return finish(.failure(RemoteError(.invalidResponse, "the length of the answer is no number; digits are needed")))
+      return finish(.failure(RemoteError(.invalidResponse, "the Content-Length of the answer is not a whole number")))
     }
-    if !isUntold, let length = contentLength(of: response), response.body.count < length {
-      return finish(.failure(RemoteError(.cutOff, "the answer is shorter than it says; the whole is needed")))
+    if !hasNoResponse, let length = contentLength(of: response), response.body.count < length {
+      return finish(.failure(RemoteError(.cutOff, "the answer is shorter than its Content-Length; try again")))
     }
     finish(.success(response))
   }
 
   private var tooLarge: RemoteError {
-    RemoteError(.tooLarge, "the answer has more than \(sizeLimit) bytes; a smaller one or a greater limit is needed")
+    RemoteError(.tooLarge, "the answer has more than \(sizeLimit) bytes; request less, or raise the size limit")
   }
 
   /// The number of bytes of the decoded content; `nil` if it is not announced (RFC 9110, section 8.6).

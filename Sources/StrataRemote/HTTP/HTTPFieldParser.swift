@@ -15,7 +15,7 @@ struct HTTPFieldParser {
   }
 
   /// Consumes the byte if it is at the current position, and returns whether it was.
-  mutating func take(_ byte: Character) -> Bool {
+  mutating func consume(_ byte: Character) -> Bool {
     guard place < bytes.count, bytes[place] == byte.asciiValue else { return false }
     place += 1
     return true
@@ -31,7 +31,7 @@ struct HTTPFieldParser {
   /// Consumes a quoted string and returns it without quotes and escaping backslashes; `nil` if none begins at the
   /// current position. An unterminated string ends with the text.
   mutating func quoted() -> String? {
-    guard take("\"") else { return nil }
+    guard consume("\"") else { return nil }
     var content: [UInt8] = []
     while place < bytes.count, bytes[place] != 0x22 {
       if bytes[place] == 0x5C, place + 1 < bytes.count { place += 1 }

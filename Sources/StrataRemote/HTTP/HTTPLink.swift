@@ -17,20 +17,20 @@ struct HTTPLink: Sendable, Hashable {
     var parser = HTTPFieldParser(line)
     while true {
       parser.skipSpace()
-      while parser.take(",") { parser.skipSpace() }
-      guard parser.take("<") else { return links }
+      while parser.consume(",") { parser.skipSpace() }
+      guard parser.consume("<") else { return links }
       let target = parser.upTo(">")
-      guard parser.take(">") else { return links }
+      guard parser.consume(">") else { return links }
       var relations: [String]?
       var hasAnchor = false
       parser.skipSpace()
-      while parser.take(";") {
+      while parser.consume(";") {
         parser.skipSpace()
         // Two semicolons in a row are an empty parameter.
         guard let name = parser.token()?.lowercased() else { continue }
         parser.skipSpace()
         var value = ""
-        if parser.take("=") {
+        if parser.consume("=") {
           parser.skipSpace()
           value = parser.quoted() ?? parser.upTo(";,")
         }
@@ -42,7 +42,7 @@ struct HTTPLink: Sendable, Hashable {
       }
       links.append(HTTPLink(target: target, relations: relations ?? [], hasAnchor: hasAnchor))
       parser.skipSpace()
-      if !parser.isAtEnd, !parser.take(",") { return links }
+      if !parser.isAtEnd, !parser.consume(",") { return links }
     }
   }
 }

@@ -1,11 +1,11 @@
 /// How requests are authenticated.
 public struct RemoteAuthentication: Sendable {
-  enum Kind: Sendable {
+  enum Scheme: Sendable {
     case bearer(BearerToken, canRefresh: Bool)
     case custom(@Sendable (inout HTTPRequest) async throws -> Void)
   }
 
-  let kind: Kind
+  let scheme: Scheme
 
   /// Sends `Authorization: Bearer` with a token (RFC 6750, section 2.1).
   ///
@@ -23,7 +23,7 @@ public struct RemoteAuthentication: Sendable {
     token: @Sendable @escaping () async throws -> String?,
     refresh: (@Sendable (_ rejected: String) async throws -> String?)? = nil
   ) -> RemoteAuthentication {
-    RemoteAuthentication(kind: .bearer(BearerToken(token: token, refresh: refresh), canRefresh: refresh != nil))
+    RemoteAuthentication(scheme: .bearer(BearerToken(token: token, refresh: refresh), canRefresh: refresh != nil))
   }
 
   /// Lets a closure modify each request before every attempt. An error that it throws becomes the cause of
@@ -31,7 +31,7 @@ public struct RemoteAuthentication: Sendable {
   public static func custom(_ authorize: @Sendable @escaping (inout HTTPRequest) async throws -> Void)
     -> RemoteAuthentication
   {
-    RemoteAuthentication(kind: .custom(authorize))
+    RemoteAuthentication(scheme: .custom(authorize))
   }
 
   /// Authorizes a request, and returns the credential to renew if it is rejected; `nil` if it cannot be renewed.
@@ -39,7 +39,7 @@ public struct RemoteAuthentication: Sendable {
   /// - Throws: ``RemoteError`` with the code `unauthorized`; `CancellationError`.
   func authorize(_ request: inout HTTPRequest) async throws -> BearerToken.Credential? {
     do {
-      switch kind {
+      switch scheme {
       case .custom(let authorize):
         try await authorize(&request)
         return nil
@@ -53,13 +53,13 @@ public struct RemoteAuthentication: Sendable {
       // failure.
       try Task.checkCancellation()
       throw RemoteError(
-        .unauthorized, "the request could not be authorized; what it needs for that must be there", underlying: error)
+        .unauthorized, "the request could not be authorized; provide valid credentials", underlying: error)
     }
   }
 
   /// Returns a token to replace a rejected one; `nil` if renewal is not supported.
   func renew(_ rejected: BearerToken.Credential) async throws -> String? {
-    guard case .bearer(let bearer, true) = kind else { return nil }
+    guard case .bearer(let bearer, true) = scheme else { return nil }
     return try await bearer.renewed(rejected)
   }
 }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// How the next page of a list is found.
 public struct RemotePagination: Sendable {
-  enum Kind: Sendable {
+  enum Strategy: Sendable {
     case none
     case linkHeader
     case page(name: String, size: String?, count: Int, first: Int)
@@ -10,10 +10,10 @@ public struct RemotePagination: Sendable {
     case cursor(@Sendable (HTTPResponse) throws -> URL?)
   }
 
-  let kind: Kind
+  let strategy: Strategy
 
   /// The list has one page.
-  public static let none = RemotePagination(kind: .none)
+  public static let none = RemotePagination(strategy: .none)
 
   /// The answer links the next page in `Link` with the relation `next` (RFC 8288). A page without such a link is the
   /// last.
@@ -21,7 +21,7 @@ public struct RemotePagination: Sendable {
   /// A relative URL is resolved against the answer's. A link with another context (`anchor`) is ignored. A link to
   /// another origin than the request's is refused with `invalidResponse`, because the request would send the token
   /// there.
-  public static let linkHeader = RemotePagination(kind: .linkHeader)
+  public static let linkHeader = RemotePagination(strategy: .linkHeader)
 
   /// Numbered pages. A page with fewer than `count` elements is the last.
   ///
@@ -32,7 +32,7 @@ public struct RemotePagination: Sendable {
   ///   - first: the number of the first page.
   public static func page(_ name: String = "page", size: String? = "per_page", of count: Int = 100, first: Int = 1)
     -> RemotePagination
-  { RemotePagination(kind: .page(name: name, size: size, count: max(1, count), first: first)) }
+  { RemotePagination(strategy: .page(name: name, size: size, count: max(1, count), first: first)) }
 
   /// Pages by the number of elements before them. A page with fewer than `count` elements is the last.
   ///
@@ -42,7 +42,7 @@ public struct RemotePagination: Sendable {
   ///   - count: the number of elements in a full page, at least 1. The server must not have a lower limit.
   public static func offset(_ name: String = "offset", limit: String = "limit", of count: Int = 100) -> RemotePagination
   {
-    RemotePagination(kind: .offset(name: name, limit: limit, count: max(1, count)))
+    RemotePagination(strategy: .offset(name: name, limit: limit, count: max(1, count)))
   }
 
   /// A closure that returns the next page's URL for an answer; `nil` after the last page.
@@ -50,12 +50,12 @@ public struct RemotePagination: Sendable {
   /// A URL without a scheme is resolved against the answer's. A URL of another origin than the request's is refused
   /// with `invalidResponse`, as with ``linkHeader``. Errors of the closure are rethrown.
   public static func cursor(_ next: @Sendable @escaping (HTTPResponse) throws -> URL?) -> RemotePagination {
-    RemotePagination(kind: .cursor(next))
+    RemotePagination(strategy: .cursor(next))
   }
 
   /// Returns the URL of the first page. Its query stays, except that the pagination's items are set or replaced.
   func first(_ url: URL) -> URL {
-    switch kind {
+    switch strategy {
     case .none, .linkHeader, .cursor: url
     case .page(let name, let size, let count, let first):
       url.settingQuery([(name, String(first))] + (size.map { [($0, String(count))] } ?? []))
@@ -75,7 +75,7 @@ public struct RemotePagination: Sendable {
   /// - Throws: ``RemoteError`` with the code `invalidResponse` for a link that is not an HTTP URL, or that has another
   ///   origin; errors of the closure of ``cursor(_:)``.
   func next(after url: URL, response: HTTPResponse, count elements: Int, received total: Int) throws -> URL? {
-    switch kind {
+    switch strategy {
     case .none: return nil
     case .linkHeader:
       guard let link = Self.nextLink(response) else { return nil }

@@ -72,7 +72,7 @@ public final class URLSessionTransport: HTTPTransport {
       throw error.located(method: next.method, url: next.url)
     }
     throw RemoteError(
-      .redirected, "the server redirects more than \(HTTPRedirect.limit) times; fewer are followed",
+      .redirected, "the server redirects more than \(HTTPRedirect.limit) times; no more are followed",
       method: request.method,
       url: request.url)
   }
@@ -101,14 +101,14 @@ public final class URLSessionTransport: HTTPTransport {
   /// A year: far beyond every useful timeout, and far below the limit of the clock.
   private static let greatestTimeout = Duration.seconds(365 * 86_400)
 
-  private static let invalidated = RemoteError(.notConnected, "the transport was invalidated; a new one is needed")
+  private static let invalidated = RemoteError(.notConnected, "the transport was invalidated; create a new one")
 
   private static func prepared(_ request: HTTPRequest, timeout: Duration) throws -> URLRequest {
     guard HTTPOrigin(request.url) != nil else {
-      throw RemoteError(.invalidConfiguration, "the URL is none of HTTP; one of http or https with a host is needed")
+      throw RemoteError(.invalidConfiguration, "the URL is not an HTTP URL; use http or https with a host")
     }
     guard isToken(request.method) else {
-      throw RemoteError(.invalidConfiguration, "the method is none of HTTP; letters are needed")
+      throw RemoteError(.invalidConfiguration, "the method is not a valid HTTP method; use letters")
     }
     var prepared = URLRequest(url: request.url, cachePolicy: .reloadIgnoringLocalCacheData)
     prepared.httpMethod = request.method
@@ -121,7 +121,7 @@ public final class URLSessionTransport: HTTPTransport {
       guard isToken(field.name), field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
         throw RemoteError(
           .invalidConfiguration,
-          "the name of a header is no token, or its value has control characters; both must be as HTTP allows them")
+          "the name of a header is not a token, or its value has control characters; HTTP allows neither")
       }
       prepared.addValue(field.value, forHTTPHeaderField: field.name)
     }

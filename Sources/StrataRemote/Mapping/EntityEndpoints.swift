@@ -41,7 +41,7 @@ struct PathTemplate: Sendable {
       var rest = component[...]
       while let open = rest.firstIndex(of: "{") {
         guard let close = rest[open...].firstIndex(of: "}"), close > rest.index(after: open) else {
-          throw RemoteError(.invalidConfiguration, "the path \(path) has a { without a key and a }")
+          throw RemoteError(.invalidConfiguration, "the path \(path) has a { without a key and closing }")
         }
         try parts.append(Self.text(rest[..<open], path))
         parts.append(.key(String(rest[rest.index(after: open)..<close])))
@@ -84,7 +84,7 @@ struct EntityPaths: Sendable {
       if let other = template.keys.first(where: { !keys.contains($0) }) {
         throw RemoteError(
           .invalidConfiguration,
-          "the path \(path ?? own) names \(other); it can name \(keys.sorted().joined(separator: ", "))")
+          "the path \(path ?? own) uses the key \(other); it can use \(keys.sorted().joined(separator: ", "))")
       }
       guard !needsID || template.keys.contains("id") else {
         throw RemoteError(

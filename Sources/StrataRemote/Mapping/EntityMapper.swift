@@ -132,7 +132,7 @@ public struct EntityMapper: Sendable {
 extension RemotePagination {
   /// The default of ``EntityMapper/missing``: without pages, a list may be a part of all records.
   fileprivate var missing: EntityMapper.Missing {
-    switch kind {
+    switch strategy {
     case .none: .keep
     case .linkHeader, .page, .offset, .cursor: .delete
     }

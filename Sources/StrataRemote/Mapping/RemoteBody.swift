@@ -20,14 +20,14 @@ struct RemoteBody: Sendable {
   init(_ body: Data, of entity: MappedEntity, isOne: Bool = false) throws {
     guard !body.isEmpty else {
       throw RemoteError(
-        .invalidBody, "the answer has no content, so nothing of it was merged; a list without records is []",
+        .invalidBody, "the answer is empty, so nothing was merged; an empty list must be sent as []",
         entity: entity.name)
     }
     let value: ArchiveValue
     do {
       value = try entity.decoder?(body) ?? JSONReader.refusingDuplicates(limits: ArchiveLimits()).read(body)
     } catch {
-      let form = entity.decoder == nil ? "JSON that can be read" : "what the decoder of the configuration reads"
+      let form = entity.decoder == nil ? "readable JSON" : "readable by the decoder of the configuration"
       throw RemoteError(.invalidBody, "the answer is not \(form)", entity: entity.name, underlying: error)
     }
     switch value {
@@ -87,7 +87,7 @@ extension MappedEntity {
       return try adapter.nodes(of: .array(records.map { withReferences($0, catalog) }), in: catalog.store.catalog)
     } catch {
       throw RemoteError(
-        .invalidBody, "a record is not what the entity needs; nothing was merged", entity: name, underlying: error)
+        .invalidBody, "a record cannot be read as the entity; nothing was merged", entity: name, underlying: error)
     }
   }
 

@@ -32,7 +32,7 @@ struct RemoteCatalog: Sendable {
   func known(_ type: any Entity.Type) throws -> MappedEntity {
     guard let number = store.catalog.number(of: type), let entity = entity(ofType: number) else {
       throw RemoteError(
-        .invalidConfiguration, "no mapper names the entity; add one to the configuration", entity: type.schema.name)
+        .invalidConfiguration, "the entity has no mapper; add one to the configuration", entity: type.schema.name)
     }
     return entity
   }
@@ -41,7 +41,7 @@ struct RemoteCatalog: Sendable {
     guard let entity = self[name] else {
       throw RemoteError(
         .invalidConfiguration,
-        "there is no such entity; there are \(entities.map(\.name).sorted().joined(separator: ", "))", entity: name)
+        "there is no such entity; the entities are \(entities.map(\.name).sorted().joined(separator: ", "))", entity: name)
     }
     return entity
   }
@@ -239,7 +239,7 @@ private struct RemoteCatalogBuilder {
           mapper)
         continue
       }
-      switch relation.kind {
+      switch relation.cardinality {
       case .toOne(let slot, let referenced):
         if !places.written.isEmpty, [referenced] != catalog.table(of: relation.target).primaryKey {
           note(
@@ -255,7 +255,7 @@ private struct RemoteCatalogBuilder {
         let other = catalog.types[relation.target]
         let isHeld =
           other.attributes.contains { $0.slot == slot && $0.isWritten }
-          || other.relations.contains { if case .toOne(slot, _) = $0.kind { true } else { false } }
+          || other.relations.contains { if case .toOne(slot, _) = $0.cardinality { true } else { false } }
         if !isHeld, !places.written.isEmpty {
           note(
             "no property of \(other.name) holds the foreign key of the list \(relation.key), so that its changes could not be sent; give it one, or make the list .readOnly in JSON",

@@ -54,7 +54,7 @@ extension AnswerWriter {
       guard case .relation(let number) = field.source, let base = bases[field.column] else { continue }
       guard case .nodes(let found) = nodes.nodes[place].links[number] else { continue }
       let incoming = found.first.map { key(of: $0) } ?? .null
-      if try !takes(incoming, entity, record, field, base, row[field.slot], sent) {
+      if try !acceptForeignKey(incoming, entity, record, field, base, row[field.slot], sent) {
         nodes.nodes[place].links[number] = .absent
       }
     }
@@ -66,7 +66,7 @@ extension AnswerWriter {
 
   /// Whether the incoming value replaces a foreign key that was changed locally. Updates the base, and notes a conflict
   /// if both sides changed it.
-  mutating func takes(
+  mutating func acceptForeignKey(
     _ incoming: DatabaseValue?, _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field,
     _ base: DatabaseValue, _ local: DatabaseValue, _ sent: SentValues
   ) throws -> Bool {
@@ -170,7 +170,7 @@ extension AnswerWriter {
     for place in nodes.nodes.indices {
       guard let entity = entity(place), let owner = records[place] else { continue }
       for (number, relation) in entity.type.relations.enumerated() {
-        guard case .toMany(let slot, _, _, let removed) = relation.kind,
+        guard case .toMany(let slot, _, _, let removed) = relation.cardinality,
           case .nodes(let children) = nodes.nodes[place].links[number],
           let target = catalog.entity(ofType: relation.target), try removed == .delete || changes.has(target),
           let field = target.fields.first(where: { $0.slot == slot })
@@ -184,11 +184,11 @@ extension AnswerWriter {
             continue
           }
           let sent = try SentValues(target, record, db)
-          if try takes(owner, target, record, field, base, row[field.slot], sent) { kept.append(child) }
+          if try acceptForeignKey(owner, target, record, field, base, row[field.slot], sent) { kept.append(child) }
           try changes.settle(target, record)
         }
-        var here = try movedHere(target, field, to: owner)
-        if removed == .delete { here += try unsent(target, field, in: owner, except: kept) }
+        var here = try recordsWithUnsentMembership(target, field, to: owner)
+        if removed == .delete { here += try undeletableRecords(target, field, in: owner, except: kept) }
         for record in here {
           if kept.contains(where: { records[$0]?.isExactly(record) ?? false }) { continue }
           var values = [ArchiveValue?](repeating: nil, count: target.type.attributes.count)
@@ -208,7 +208,7 @@ extension AnswerWriter {
 
   /// The records in an owner's list whose membership has not been sent: new records, and records whose foreign key has
   /// an unsent edit.
-  func movedHere(_ target: MappedEntity, _ field: MappedEntity.Field, to owner: DatabaseValue) throws
+  func recordsWithUnsentMembership(_ target: MappedEntity, _ field: MappedEntity.Field, to owner: DatabaseValue) throws
     -> [DatabaseValue]
   {
     let key = target.keyColumn.quotedDatabaseIdentifier
@@ -224,7 +224,7 @@ extension AnswerWriter {
 
   /// The records in an owner's list that must not be deleted, because they have unsent changes, or because deleting
   /// them would be refused or would affect unsent changes. They count as kept.
-  mutating func unsent(
+  mutating func undeletableRecords(
     _ target: MappedEntity, _ field: MappedEntity.Field, in owner: DatabaseValue, except listed: [Int]
   ) throws -> [DatabaseValue] {
     let column = field.column.quotedDatabaseIdentifier

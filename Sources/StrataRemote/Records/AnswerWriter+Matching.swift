@@ -39,20 +39,20 @@ extension AnswerWriter {
   }
 
   /// Gives new local records another key if the server uses theirs for another record.
-  func makeWay() throws {
+  func rekeyNewRecords() throws {
     guard !changes.isEmpty else { return }
     let changed = try changedRecords()
     for number in nodes.nodes.indices {
       guard let entity = entity(number) else { continue }
       if entity.idIsKey, let record = records[number], changed[entity.number]?.contains(ExactValue(record)) ?? false {
-        try makeWay(entity, record)
+        try rekeyIfNew(entity, record)
       }
       for field in entity.fields {
         guard case .attribute(let attribute) = field.source, let type = field.target,
           let target = catalog.entity(ofType: type), try changes.has(target),
           let value = nodes.nodes[number].values[attribute], !value.isNull
         else { continue }
-        try makeWay(target, entity.stored(value, attribute))
+        try rekeyIfNew(target, entity.stored(value, attribute))
       }
     }
   }
@@ -65,7 +65,7 @@ extension AnswerWriter {
   }
 
   /// Gives a record another key if it is a new local one, because the server uses its key.
-  func makeWay(_ entity: MappedEntity, _ record: DatabaseValue) throws {
+  func rekeyIfNew(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     guard try changes.kind(entity, record) == .insert, !(try isAwaited(entity, record)) else { return }
     try RecordRenaming(catalog, entity, db).moveAside(record)
   }

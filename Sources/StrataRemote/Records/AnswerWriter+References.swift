@@ -132,7 +132,7 @@ extension AnswerWriter {
     let record: DatabaseValue = row[1]
     // An unsent local edit of the field takes precedence.
     guard try changes.bases(entity, record)[field.column] == nil else { return }
-    try ChangeTriggers.passed(db) {
+    try ChangeTriggers.withoutRecording(db) {
       try db.execute(
         cached: """
           UPDATE \(entity.quotedTable) SET \(field.column.quotedDatabaseIdentifier) = ?

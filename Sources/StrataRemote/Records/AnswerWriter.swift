@@ -118,7 +118,7 @@ struct AnswerWriter {
       }
       result.ids.append(text)
     }
-    try makeWay()
+    try rekeyNewRecords()
     try dropOutdated()
     if !changes.isEmpty {
       for number in nodes.nodes.indices where records[number] == nil { try findNew(number) }
@@ -140,7 +140,7 @@ struct AnswerWriter {
     }
     if leads { try db.execute(sql: "PRAGMA defer_foreign_keys = ON") }
     let writer = EntityWriter(nodes, catalog.store.catalog, matching: nil, db)
-    result.report = try ChangeTriggers.passed(db) { try writer.run() }
+    result.report = try ChangeTriggers.withoutRecording(db) { try writer.run() }
     for place in nodes.nodes.indices { records[place] = writer.primaryKey(ofNode: place)?.first }
     try noteRecords(copy, entity)
     try noteAwaited()

@@ -72,7 +72,7 @@ struct CarriedEdits {
     guard let field else {
       throw RemoteError(
         .store,
-        "an edit that has not been sent is of \(column), which no property holds any more; name \(key) in formerly: or in a step that renames it, or send the edits before",
+        "an unsent edit is of the column \(column), which no property uses any more; name \(key) in formerly: or in a step that renames it, or send the edits first",
         entity: entity.name)
     }
     // Without the version that wrote them it is unknown which conversions the values need.
@@ -104,7 +104,7 @@ struct CarriedEdits {
     case .move(let path, _, _, _) where path.firstKey == key, .drop(let path) where path.firstKey == key:
       throw RemoteError(
         .store,
-        "an edit of \(key) has not been sent, and the migration of the model takes it away (\(operation)); send the edits before",
+        "an edit of \(key) has not been sent, and the migration of the model removes it (\(operation)); send the edits first",
         entity: entity.name)
     case .optional(let inner): try follow(inner, &key, &conversions)
     case .rename, .convert, .replaceNull, .move, .drop, .setDefault, .custom: break

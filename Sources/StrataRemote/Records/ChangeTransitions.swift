@@ -22,7 +22,7 @@ extension UnsentChange {
   /// Stores the request of the change, under a new idempotency key.
   ///
   /// - Parameter request: the number of the request.
-  func freeze(_ content: Content, number request: Int64, _ db: Database) throws -> UnsentChange {
+  func storeRequest(_ content: Content, number request: Int64, _ db: Database) throws -> UnsentChange {
     let lines = content.headers.fields.map { "\($0.name):\($0.value)" }.joined(separator: "\n")
     try db.execute(
       cached: """
@@ -36,14 +36,14 @@ extension UnsentChange {
     for (field, value) in content.values {
       try db.execute(cached: "INSERT OR REPLACE INTO strata_remote_sent VALUES (?, ?, ?)", [number, field, value])
     }
-    guard let frozen = try UnsentChange.fetch(number, db) else {
-      throw RemoteError(.store, "a change vanished while it was made ready to be sent", entity: entity)
+    guard let stored = try UnsentChange.fetch(number, db) else {
+      throw RemoteError(.store, "a change was removed while it was prepared for sending", entity: entity)
     }
-    return frozen
+    return stored
   }
 
   /// Sets the reason why a change waits, unless it has an error.
-  func explain(_ reason: String, _ db: Database) throws {
+  func setReason(_ reason: String, _ db: Database) throws {
     guard state == .waiting, reason != self.reason, code == nil else { return }
     try db.execute(cached: "UPDATE strata_remote_changes SET reason = ? WHERE number = ?", [reason, number])
   }
@@ -53,7 +53,7 @@ extension UnsentChange {
   /// Forgets the request, so that the next attempt creates a new one.
   ///
   /// - Parameter keepsSent: whether the sent values are kept, because they may have arrived.
-  func thaw(_ db: Database, keepsSent: Bool = false) throws {
+  func discardRequest(_ db: Database, keepsSent: Bool = false) throws {
     try db.execute(
       cached: """
         UPDATE strata_remote_changes
@@ -98,7 +98,7 @@ extension UnsentChange {
   ///
   /// - Parameter keepsRequest: whether a retry repeats the same request, because this one may have arrived.
   func refuse(_ error: RemoteError, keepsRequest: Bool = false, _ db: Database) throws {
-    if !keepsRequest { try thaw(db) }
+    if !keepsRequest { try discardRequest(db) }
     try db.execute(
       cached: """
         UPDATE strata_remote_changes
@@ -110,7 +110,7 @@ extension UnsentChange {
 
   /// Returns the change to the queue. An uncertain one gets a new request.
   func retry(_ db: Database) throws {
-    if state == .uncertain { try thaw(db) }
+    if state == .uncertain { try discardRequest(db) }
     try db.execute(
       cached: """
         UPDATE strata_remote_changes
@@ -119,7 +119,7 @@ extension UnsentChange {
   }
 
   /// Ends the delay of a record's change.
-  static func hurry(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
+  static func clearDelay(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET not_before = NULL WHERE entity = ? AND record = ?",
       [entity.name, record])
@@ -129,7 +129,7 @@ extension UnsentChange {
 
   /// Turns the change into the insertion of a new record.
   func becomeNew(_ db: Database) throws {
-    try thaw(db)
+    try discardRequest(db)
     try db.execute(cached: "UPDATE strata_remote_changes SET kind = 'insert', id = NULL WHERE number = ?", [number])
     for table in ["edits", "records", "conflicts"] {
       try db.execute(cached: "DELETE FROM strata_remote_\(table) WHERE entity = ? AND record = ?", [entity, record])
@@ -152,7 +152,7 @@ extension UnsentChange {
 
   /// Resets the attempts after the server answered the request. The rest of the change waits without an error.
   func acknowledge(_ db: Database) throws {
-    try thaw(db)
+    try discardRequest(db)
     try db.execute(
       cached: """
         UPDATE strata_remote_changes SET attempts = 0, not_before = NULL, code = NULL, reason = NULL, status = NULL

@@ -8,7 +8,7 @@ internal import StrataStore
 /// when the database is closed. They ignore writes of a server's answer.
 enum ChangeTriggers {
   /// Creates the triggers on the writing connection.
-  static func make(_ entities: [MappedEntity], account: String, _ db: Database) throws {
+  static func create(_ entities: [MappedEntity], account: String, _ db: Database) throws {
     try db.execute(
       sql: """
         CREATE TEMP TABLE IF NOT EXISTS strata_remote_session (account TEXT NOT NULL, applying INTEGER NOT NULL);
@@ -23,7 +23,7 @@ enum ChangeTriggers {
   }
 
   /// Calls `body` with the triggers disabled, for writes that are not the app's changes.
-  static func passed<T>(_ db: Database, _ body: () throws -> T) throws -> T {
+  static func withoutRecording<T>(_ db: Database, _ body: () throws -> T) throws -> T {
     try db.execute(sql: "UPDATE temp.strata_remote_session SET applying = applying + 1")
     // If `body` throws, the caller rolls back the transaction, including this update.
     let result = try body()
@@ -44,7 +44,7 @@ enum ChangeTriggers {
       arguments: StatementArguments(names))
     guard count == names.count else {
       throw RemoteError(
-        .store, "a table was made anew, and its changes are no longer noted; make the RemoteStore after all migrations")
+        .store, "a table was recreated, so its changes are no longer recorded; create the RemoteStore after all migrations")
     }
     return try String.fetchOne(db.cachedStatement(sql: "SELECT account FROM temp.strata_remote_session"))
   }

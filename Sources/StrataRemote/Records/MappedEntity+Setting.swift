@@ -4,7 +4,7 @@ internal import StrataStore
 extension MappedEntity {
   /// Sets a column of a row without recording a local change.
   func set(_ column: String, of record: DatabaseValue, to value: DatabaseValue, _ db: Database) throws {
-    try ChangeTriggers.passed(db) {
+    try ChangeTriggers.withoutRecording(db) {
       try db.execute(
         cached: """
           UPDATE \(quotedTable) SET \(column.quotedDatabaseIdentifier) = ? WHERE \(keyColumn.quotedDatabaseIdentifier) = ?
@@ -15,7 +15,7 @@ extension MappedEntity {
   /// Deletes a row without recording a local change. Returns the number of deleted rows.
   @discardableResult
   func delete(_ record: DatabaseValue, _ db: Database) throws -> Int {
-    try ChangeTriggers.passed(db) {
+    try ChangeTriggers.withoutRecording(db) {
       try db.execute(
         cached: "DELETE FROM \(quotedTable) WHERE \(keyColumn.quotedDatabaseIdentifier) = ?", [record])
       return db.changesCount

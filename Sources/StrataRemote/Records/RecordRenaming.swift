@@ -24,7 +24,7 @@ struct RecordRenaming {
 
   /// Changes a record's key to one that no row has.
   func rename(_ old: DatabaseValue, to new: DatabaseValue) throws {
-    try ChangeTriggers.passed(db) {
+    try ChangeTriggers.withoutRecording(db) {
       // Foreign keys are violated between the updates.
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
       let key = entity.keyColumn.quotedDatabaseIdentifier
@@ -71,7 +71,7 @@ struct RecordRenaming {
 
   /// Replaces a row with an existing row of the same record. The replaced row is deleted.
   func replace(_ old: DatabaseValue, by new: DatabaseValue) throws {
-    try ChangeTriggers.passed(db) {
+    try ChangeTriggers.withoutRecording(db) {
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
       try redirect(old, to: new)
       try entity.delete(old, db)
@@ -99,7 +99,7 @@ struct RecordRenaming {
   }
 
   /// Whether other rows refer to a record.
-  func isLedTo(_ record: DatabaseValue) throws -> Bool {
+  func isReferenced(_ record: DatabaseValue) throws -> Bool {
     for reference in try references() {
       let isOwn = reference.table.lowercased() == entity.table.name.lowercased()
       let other = isOwn ? " AND \(entity.keyColumn.quotedDatabaseIdentifier) <> ?1" : ""
@@ -166,7 +166,7 @@ struct RecordRenaming {
       for relation in type.relations {
         let isTarget = all.types[relation.target].table == entity.type.table
         let isOwner = type.table == entity.type.table
-        switch relation.kind {
+        switch relation.cardinality {
         case .toOne(let slot, let referenced):
           if isTarget, referenced == entity.key.slot { add(type.table, slot) }
         case .toMany(let slot, let referenced, _, _):

@@ -11,7 +11,7 @@ enum RemoteTables {
   /// Creates the tables if they do not exist.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if a newer version of Strata created them.
-  static func make(_ db: Database) throws {
+  static func create(_ db: Database) throws {
     try db.execute(sql: sql)
     let found = try Int.fetchOne(db, sql: "SELECT value FROM strata_remote_meta WHERE name = 'format'")
     guard let found else {
@@ -21,7 +21,7 @@ enum RemoteTables {
     guard found <= format else {
       throw RemoteError(
         .store,
-        "the tables of the remote have the format \(found), and this program knows \(format); use a newer one")
+        "the tables of the RemoteStore have format \(found), and this program knows \(format); update the program")
     }
     guard found < format else { return }
     for column in ["owner TEXT", "until REAL"] {

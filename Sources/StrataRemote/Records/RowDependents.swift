@@ -18,7 +18,7 @@ struct RowDependents {
   }
 
   /// A row, identified by all of its values.
-  private struct Place: Hashable {
+  private struct RowIdentity: Hashable {
     let table: String
     let values: [ExactValue]
   }
@@ -77,11 +77,11 @@ struct RowDependents {
     guard links.contains(where: { $0.target == entity.table.name.lowercased() }) else { return false }
     let sql = "SELECT * FROM \(entity.quotedTable) WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?"
     guard let row = try Row.fetchOne(db, sql: sql, arguments: [record]) else { return false }
-    var seen: Set<Place> = [place(row, entity.table.name)]
+    var seen: Set<RowIdentity> = [identity(of: row, in: entity.table.name)]
     var waiting = [(entity.table.name, row)]
     while let (table, row) = waiting.popLast() {
       for link in links where link.target == table.lowercased() {
-        for child in try children(of: row, link) where seen.insert(place(child, link.table)).inserted {
+        for child in try children(of: row, link) where seen.insert(identity(of: child, in: link.table)).inserted {
           let isRefused = link.action == "NO ACTION" || link.action == "RESTRICT"
           if try isRefused || hasChanges(child, link.table) { return true }
           if link.action == "CASCADE" { waiting.append((link.table, child)) }
@@ -100,8 +100,8 @@ struct RowDependents {
       arguments: StatementArguments(values))
   }
 
-  private func place(_ row: Row, _ table: String) -> Place {
-    Place(table: table.lowercased(), values: row.databaseValues.map { ExactValue($0) })
+  private func identity(of row: Row, in table: String) -> RowIdentity {
+    RowIdentity(table: table.lowercased(), values: row.databaseValues.map { ExactValue($0) })
   }
 
   private func hasChanges(_ row: Row, _ table: String) throws -> Bool {

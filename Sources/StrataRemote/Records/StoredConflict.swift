@@ -56,7 +56,7 @@ struct StoredConflict {
       try entity.set(field.column, of: record, to: entity.replacing(part, of: local, in: field, by: server), db)
     case .value(let value):
       guard case .attribute(let place) = field.source else {
-        throw RemoteError(.store, "a reference is resolved by one of the sides", entity: entity.name)
+        throw RemoteError(.store, "a reference cannot be resolved by a value; use .local or .server", entity: entity.name)
       }
       let new = try entity.stored(part.replaced(in: entity.value(local, place), with: value), place)
       try entity.set(field.column, of: record, to: new, db)
@@ -66,7 +66,7 @@ struct StoredConflict {
     if now?.isExactly(server) ?? true { try changes.setBase(entity, record, field.column, nil) }
     try changes.settle(entity, record)
     // Changes that waited for the resolution can be sent.
-    try UnsentChange.hurry(entity, record, db)
+    try UnsentChange.clearDelay(entity, record, db)
   }
 
   /// Throws `store` if the server's reference is to a record that does not exist locally.
@@ -75,7 +75,7 @@ struct StoredConflict {
     guard try target.row(server, db) == nil else { return }
     throw RemoteError(
       .store,
-      "the server's value leads to a record that is not here; discard its deletion, or resolve by the local value",
+      "the server's value refers to a record that does not exist locally; discard its deletion, or resolve with .local",
       entity: entity.name)
   }
 }

@@ -18,9 +18,9 @@ struct UnsentChange: Sendable {
   let status: Int?
   /// The content of the request as it was first sent; `nil` if there is none. Each attempt determines its URL and its
   /// authorization anew.
-  let request: Frozen?
+  let request: StoredRequest?
 
-  struct Frozen: Sendable {
+  struct StoredRequest: Sendable {
     let verb: String
     let body: Data?
     let headers: [HTTPHeaders.Field]
@@ -44,14 +44,14 @@ struct UnsentChange: Sendable {
     code = row["code"]
     reason = row["reason"]
     status = row["status"]
-    request = Self.frozen(row)
+    request = Self.storedRequest(row)
     let isRefused = row["state"] == "refused"
     // A new record whose POST has an unknown outcome that cannot be looked up.
     let isUncertain = code == RemoteError.Code.uncertain.rawValue
     state = isRefused ? .refused : request == nil ? .waiting : isUncertain ? .uncertain : .sending
   }
 
-  private static func frozen(_ row: Row) -> Frozen? {
+  private static func storedRequest(_ row: Row) -> StoredRequest? {
     guard let verb = row["verb"] as String?, let key = row["idempotency_key"] as String?,
       let number = row["request"] as Int64?
     else { return nil }
@@ -60,7 +60,7 @@ struct UnsentChange: Sendable {
       guard let colon = line.firstIndex(of: ":") else { return nil }
       return .init(String(line[..<colon]), String(line[line.index(after: colon)...]))
     }
-    return Frozen(verb: verb, body: row["body"], headers: headers, key: key, number: number)
+    return StoredRequest(verb: verb, body: row["body"], headers: headers, key: key, number: number)
   }
 
   static func fetch(_ number: Int64, _ db: Database) throws -> UnsentChange? {

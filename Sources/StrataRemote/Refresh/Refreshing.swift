@@ -44,22 +44,22 @@ struct Refreshing: Sendable {
 
   /// Like ``run()``, and returns the first record as the server sent it.
   func fetch() async throws -> (refresh: RemoteRefresh, record: ArchiveValue?) {
-    session.tell(.willFetch, entity: entity.name, account: account)
+    session.post(.willFetch, entity: entity.name, account: account)
     do {
       let (refresh, record) = try await refreshed()
-      session.tell(.didFetch(refresh), entity: entity.name, account: account)
-      if refresh.conflicts > 0 { session.tell(.conflicts(refresh.conflicts), entity: entity.name, account: account) }
+      session.post(.didFetch(refresh), entity: entity.name, account: account)
+      if refresh.conflicts > 0 { session.post(.conflicts(refresh.conflicts), entity: entity.name, account: account) }
       return (refresh, record)
     } catch {
       let known = (error as? RemoteError)?.located(entity: entity.name, method: "GET", url: url)
-      if let known { session.tell(.fetchFailed(known), entity: entity.name, account: account) }
+      if let known { session.post(.fetchFailed(known), entity: entity.name, account: account) }
       throw known ?? error
     }
   }
 
   private func refreshed() async throws -> (RemoteRefresh, ArchiveValue?) {
     guard session.account == account else {
-      throw RemoteError(.accountChanged, "another account is in use; ask again as that one")
+      throw RemoteError(.accountChanged, "another account is in use; repeat the call for it")
     }
     let number = session.nextNumber()
     try await session.checkRows(entity)
@@ -136,7 +136,7 @@ struct Refreshing: Sendable {
     if asks, let answer = try await answer(to: first, since: known) { return answer }
     guard let answer = try await answer(to: first, since: nil) else {
       throw RemoteError(
-        .invalidResponse, "the server says that nothing has changed, and was not asked that", status: 304)
+        .invalidResponse, "the server answered 304 to an unconditional request", status: 304)
     }
     return answer
   }
@@ -177,19 +177,19 @@ struct Refreshing: Sendable {
     while true {
       guard response.status == 200 || response.status == 203 else {
         throw RemoteError(
-          .invalidBody, "the answer is no list and no record; nothing was merged", status: response.status)
+          .invalidBody, "the answer is neither a list nor a record; nothing was merged", status: response.status)
       }
       let body = try RemoteBody(response.body, of: entity, isOne: isOne)
       records += body.records
       count += 1
       isList = isList && body.isList
-      session.tell(.didReceive(pages: count, records: records.count), entity: entity.name, account: account)
+      session.post(.didReceive(pages: count, records: records.count), entity: entity.name, account: account)
       guard body.isList,
         let next = try entity.mapper.pagination.next(
           after: request.url, response: response, count: body.records.count, received: records.count)
       else { break }
       guard seen.insert(Self.resource(next)).inserted else {
-        throw RemoteError(.invalidResponse, "the pages of the list lead in a cycle; nothing was merged")
+        throw RemoteError(.invalidResponse, "the pages of the list are linked in a cycle; nothing was merged")
       }
       guard count < session.configuration.pageLimit else {
         throw RemoteError(

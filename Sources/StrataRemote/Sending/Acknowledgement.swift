@@ -36,7 +36,7 @@ struct Acknowledgement {
       if !columns.isEmpty {
         ignored = RemoteError(
           .notApplied,
-          "the server took the change, and its record has \(keys.joined(separator: ", ")) as before; retry the change, or discard it",
+          "the server accepted the change, but its record has the old \(keys.joined(separator: ", ")); retry the change, or discard it",
           entity: entity.name, status: 200)
       }
     }
@@ -46,7 +46,7 @@ struct Acknowledgement {
       guard let id else {
         throw RemoteError(
           .invalidBody,
-          "the answer to POST names no id, neither in its content nor in Location; what was sent is at the server",
+          "the answer to POST has no id, neither in its content nor in Location; the server has the new record",
           entity: entity.name)
       }
       record = try acknowledgeInsert(change, values, id)

@@ -32,7 +32,7 @@ struct ChangeRequest {
       switch self {
       case .waits: "it waits for a record that it refers to, and that the server does not have yet"
       case .held: "it waits for its conflict to be resolved"
-      case .behind: "it waits for the changes of records that have referred to it"
+      case .behind: "it waits for changes of records that used to refer to it"
       case .ready, .uncertain, .nothing, .stuck, .again, .needsRecord: nil
       }
     }
@@ -54,11 +54,11 @@ struct ChangeRequest {
     let sent: [String: DatabaseValue]
   }
 
-  func freeze() throws -> Outcome {
+  func prepare() throws -> Outcome {
     if let request = change.request {
       let isOutdated = change.kind == .delete && request.verb != "POST" && request.verb != "DELETE"
       guard isOutdated else { return entity.canRepeat(request) ? .ready(change, isNew: false) : .uncertain(change) }
-      try change.thaw(db, keepsSent: true)
+      try change.discardRequest(db, keepsSent: true)
     }
     var headers = HTTPHeaders()
     let content: Content
@@ -119,7 +119,7 @@ struct ChangeRequest {
         guard fetched != nil else { return .needsRecord }
         guard !isStrict else {
           throw RemoteError(
-            .refused, "the mapper says that the server sends strong ETags, and its record has none; correct the traits",
+            .refused, "the mapper expects strong ETags from the server, but its record has none; correct the traits",
             entity: entity.name)
         }
       }
@@ -182,7 +182,7 @@ struct ChangeRequest {
       guard read.isExactly(row[field.slot]) else {
         throw RemoteError(
           .refused,
-          "a merge patch cannot say that a key of the dictionary \(field.key) becomes null; let update: of the mapper be .put",
+          "a merge patch cannot set a key of the dictionary \(field.key) to null; set update: of the mapper to .put",
           entity: entity.name,
           underlying: ArchiveError(.notEncodable, "null in a merge patch removes the key", path: path))
       }
@@ -293,7 +293,7 @@ struct ChangeRequest {
     if content.body != nil {
       headers["Content-Type"] = content.verb == "PATCH" ? entity.mapper.traits.patchType.rawValue : "application/json"
     }
-    return try change.freeze(
+    return try change.storeRequest(
       .init(
         verb: content.verb, body: content.body.map { try JSONWriter().write($0) }, headers: headers,
         values: content.sent),
@@ -303,7 +303,7 @@ struct ChangeRequest {
 
 extension MappedEntity {
   /// Whether a request may be repeated while the outcome of its first attempt is unknown.
-  func canRepeat(_ request: UnsentChange.Frozen) -> Bool {
+  func canRepeat(_ request: UnsentChange.StoredRequest) -> Bool {
     request.verb == "POST" ? mapper.ids == .server && mapper.traits.honoursIdempotencyKeys : request.isConditional
   }
 

@@ -16,7 +16,7 @@ extension ChangeSender {
     if hasContent, request.method == "DELETE" {
       // The content may be an HTML page of a proxy.
       guard (try? JSONReader().read(response.body)) != nil else {  // The reason why it isn't JSON is not needed.
-        throw RemoteError(.invalidBody, "the answer to DELETE is no JSON", entity: entity.name)
+        throw RemoteError(.invalidBody, "the answer to DELETE is not JSON", entity: entity.name)
       }
     } else if hasContent, request.method != "POST" || response.headers["Location"] == nil || Self.isJSON(response) {
       let body = try RemoteBody(response.body, of: entity, isOne: true)
@@ -85,6 +85,6 @@ extension MappedEntity {
       // A type that the column cannot hold is skipped.
       if let stored = try? stored(candidate, id.attribute) { return stored }
     }
-    throw RemoteError(.invalidBody, "the id in Location is not one that the property can be", entity: name)
+    throw RemoteError(.invalidBody, "the property cannot hold the id in Location", entity: name)
   }
 }

@@ -9,15 +9,15 @@ internal import StrataStore
 
 /// The handling of refused, failed and uncertain requests.
 extension ChangeSender {
-  func take(
+  func handle(
     _ error: RemoteError, _ change: UnsentChange, _ entity: MappedEntity, _ shown: RemoteChange,
-    _ wasFetched: Bool, thaws: Bool, _ sending: inout RemoteSending
+    _ wasFetched: Bool, discardsRequest: Bool, _ sending: inout RemoteSending
   ) async throws -> Sent {
     let verb = change.request?.verb
     switch error.code {
     case .unavailable, .unauthorized:
-      try await postpone(change.number, attempts: change.attempts + 1, because: error, thaws: thaws)
-      tell(.sendFailed(shown, error), shown)
+      try await postpone(change.number, attempts: change.attempts + 1, because: error, discardsRequest: discardsRequest)
+      post(.sendFailed(shown, error), shown)
       throw error
     case .notFound where verb == "DELETE":
       let (catalog, number) = (session.catalog, session.nextNumber())
@@ -26,7 +26,7 @@ extension ChangeSender {
           nil, id: nil, copy: nil, number: number, answered: number)
       }
       sending.sent += 1
-      tell(.didSend(shown), shown)
+      post(.didSend(shown), shown)
       return .settled
     // A 409 after a fetch of the current record has another cause, such as a duplicate value, so the change is refused.
     case .conflict where error.status == 412 && verb != "POST" || (verb == "PATCH" || verb == "PUT") && !wasFetched:
@@ -43,7 +43,7 @@ extension ChangeSender {
     guard let change else { return }
     let error = RemoteError(
       .store,
-      "the new record leads to others that lead back to it, so that none can be sent first; let a column of them be null",
+      "the new record and others refer to each other in a cycle, so none can be sent first; allow null in one column",
       entity: entity.name)
     try await refuse(change, error, shown(change), &sending)
   }
@@ -60,7 +60,7 @@ extension ChangeSender {
       try known.refuse(error, keepsRequest: keepsRequest, db)
     }
     sending.refused += 1
-    tell(.refused(shown, error), shown)
+    post(.refused(shown, error), shown)
   }
 
   /// Delays the change. The request is kept, because it may have arrived.
@@ -68,12 +68,12 @@ extension ChangeSender {
   /// After `notConnected`, `cutOff`, `timedOut` and `unauthorized` there is no delay, because the app knows when to
   /// call `send()` again.
   ///
-  /// - Parameter thaws: whether this was the first attempt, so that a request that certainly had no effect can be
+  /// - Parameter discardsRequest: whether this was the first attempt, so that a request that certainly had no effect can be
   ///   dropped without fetching the record first.
   func postpone(
-    _ number: Int64, attempts: Int, because error: RemoteError? = nil, thaws: Bool = false
+    _ number: Int64, attempts: Int, because error: RemoteError? = nil, discardsRequest: Bool = false
   ) async throws {
-    let thaws = thaws && error?.hadNoEffect ?? false
+    let discardsRequest = discardsRequest && error?.hadNoEffect ?? false
     let retry = session.configuration.retry
     let delay = min(retry.maximumDelay.seconds, retry.baseDelay.seconds * pow(2, Double(min(attempts, 30))))
     let hasAnswer =
@@ -88,7 +88,7 @@ extension ChangeSender {
       try await session.write { db in
         let change = try UnsentChange.fetch(number, db)
         try change?.postpone(attempts: attempts, until: time, error, db)
-        if thaws { try change?.thaw(db) }
+        if discardsRequest { try change?.discardRequest(db) }
         if error?.status == 429, error?.retryAfter != nil, let time {
           try UnsentChange.postponeAll(of: account, until: time, db)
         }
@@ -105,7 +105,7 @@ extension ChangeSender {
       entity: entity.name)
     try await session.write { db in try change.becomeUncertain(error, db) }
     let shown = try await shown(change)
-    tell(.sendFailed(shown, error), shown)
+    post(.sendFailed(shown, error), shown)
   }
 }
 

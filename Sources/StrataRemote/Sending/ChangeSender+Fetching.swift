@@ -14,7 +14,7 @@ extension ChangeSender {
   ) async throws -> ArchiveValue? {
     guard let record = try await fetch(number, entity, &sending) else { return nil }
     // Merging needs the values that were sent, so the request is dropped afterwards.
-    try await session.write { db in try UnsentChange.fetch(number, db)?.thaw(db) }
+    try await session.write { db in try UnsentChange.fetch(number, db)?.discardRequest(db) }
     return record
   }
 
@@ -67,7 +67,7 @@ extension ChangeSender {
         guard changed.isEmpty else {
           let error = RemoteError(
             .conflict,
-            "the record was deleted here, and \(changed.joined(separator: ", ")) of it changed at the server; retry the change to delete it all the same, or discard it",
+            "the record was deleted locally, and its \(changed.joined(separator: ", ")) changed at the server; retry the change to delete it anyway, or discard it",
             entity: entity.name)
           try await refuse(change, error, shown, &sending)
           return nil
@@ -97,14 +97,14 @@ extension ChangeSender {
       case .invalidBody, .tooLarge:
         // The unreadable answer does not settle the change.
         try await postpone(number, attempts: change.attempts + 1, because: error)
-        tell(.sendFailed(shown, error), shown)
+        post(.sendFailed(shown, error), shown)
         return nil
       case .notFound, .forbidden, .refused, .store:
         try await refuse(change, error.located(entity: entity.name), shown, &sending)
         return nil
       default:
         try await postpone(number, attempts: change.attempts + 1, because: error)
-        tell(.sendFailed(shown, error), shown)
+        post(.sendFailed(shown, error), shown)
         throw error
       }
     }

@@ -50,7 +50,7 @@ struct ChangeSender: Sendable {
         {
           guard session.account == account else {
             failure = RemoteError(
-              .accountChanged, "another account is in use; its changes are sent by a call of its own")
+              .accountChanged, "another account is in use; send its changes with a separate call")
             isEnding = true
             break
           }
@@ -133,14 +133,14 @@ struct ChangeSender: Sendable {
     // The change whose outcome is unknown, as it was sent.
     var uncertain: UnsentChange?
     for _ in 0..<4 {
-      guard let (outcome, entity) = try await freeze(number, fetched, &sending) else { return .done }
+      guard let (outcome, entity) = try await prepare(number, fetched, &sending) else { return .done }
       switch outcome {
       case .nothing:
         if let uncertain {
           // The server's record contains the change.
           sending.sent += 1
           let shown = RemoteChange(uncertain, columns: [])
-          tell(.didSend(shown), shown)
+          post(.didSend(shown), shown)
         }
         return .freed
       case .waits: return .skipped
@@ -192,7 +192,7 @@ struct ChangeSender: Sendable {
     case uncertain(ArchiveValue)
   }
 
-  /// Runs `body` and ends the lease that ``freeze(_:_:_:)`` takes for it, also if `body` throws or the task is cancelled.
+  /// Runs `body` and ends the lease that ``prepare(_:_:_:)`` takes for it, also if `body` throws or the task is cancelled.
   private func endingLease(of number: Int64, _ body: () async throws -> Step) async throws -> Step {
     let result: Result<Step, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }
@@ -202,17 +202,17 @@ struct ChangeSender: Sendable {
     return try result.get()
   }
 
-  private func freeze(
+  private func prepare(
     _ number: Int64, _ fetched: ArchiveValue?, _ sending: inout RemoteSending
   ) async throws -> (ChangeRequest.Outcome, MappedEntity)? {
-    do { return try await freeze(number, fetched) } catch let error as RemoteError where error.isOfOneRecord {
+    do { return try await prepare(number, fetched) } catch let error as RemoteError where error.isOfOneRecord {
       guard let change = try await session.read({ db in try UnsentChange.fetch(number, db) }) else { return nil }
       try await refuse(change, error, shown(change), &sending)
       return nil
     }
   }
 
-  private func freeze(_ number: Int64, _ fetched: ArchiveValue?) async throws -> (ChangeRequest.Outcome, MappedEntity)?
+  private func prepare(_ number: Int64, _ fetched: ArchiveValue?) async throws -> (ChangeRequest.Outcome, MappedEntity)?
   {
     let (request, now) = (session.nextNumber(), session.clock.now())
     return try await session.write { [catalog = session.catalog, lease = session.lease, account] db in
@@ -221,11 +221,11 @@ struct ChangeSender: Sendable {
         return nil
       }
       let entity = try catalog.known(change.entity)
-      guard try lease.take(number, at: now, db) else { return (.waits, entity) }
+      guard try lease.acquire(number, at: now, db) else { return (.waits, entity) }
       let made = ChangeRequest(
         catalog: catalog, entity: entity, change: change, fetched: fetched, number: request, db: db)
-      let outcome = try made.freeze()
-      if let reason = outcome.reason { try change.explain(reason, db) }
+      let outcome = try made.prepare()
+      if let reason = outcome.reason { try change.setReason(reason, db) }
       return (outcome, entity)
     }
   }
@@ -233,57 +233,58 @@ struct ChangeSender: Sendable {
   private func send(
     _ change: UnsentChange, _ entity: MappedEntity, _ wasFetched: Bool, isNew: Bool, _ sending: inout RemoteSending
   ) async throws -> Sent {
-    guard let frozen = change.request else { return .settled }
+    guard let stored = change.request else { return .settled }
     let shown = try await shown(change)
     let url: URL
     do {
-      guard let path = try await path(of: change, frozen.verb, entity) else { return .settled }
+      guard let path = try await path(of: change, stored.verb, entity) else { return .settled }
       url = session.configuration.url(path)
     } catch let error as RemoteError where error.isOfOneRecord {
       // An earlier attempt may have arrived.
       try await refuse(change, error, shown, keepsRequest: !isNew, &sending)
       return .settled
     }
-    tell(.willSend(shown), shown)
-    var request = HTTPRequest(frozen.verb, url, headers: HTTPHeaders(frozen.headers), body: frozen.body)
-    request.headers["Idempotency-Key"] = "\"\(frozen.key)\""
+    post(.willSend(shown), shown)
+    var request = HTTPRequest(stored.verb, url, headers: HTTPHeaders(stored.headers), body: stored.body)
+    request.headers["Idempotency-Key"] = "\"\(stored.key)\""
     request.headers["Accept"] = "application/json"
     let asked = session.clock.now()
     let response: HTTPResponse
     do {
-      response = try await session.client(account).answer(to: request, isRepeatable: entity.canRepeat(frozen))
+      response = try await session.client(account).answer(to: request, isRepeatable: entity.canRepeat(stored))
     } catch let error as RemoteError {
-      let located = error.located(entity: entity.name, method: frozen.verb, url: url)
+      let located = error.located(entity: entity.name, method: stored.verb, url: url)
       try await postpone(
-        change.number, attempts: change.attempts + 1, because: located, thaws: isNew && !entity.canRepeat(frozen))
-      tell(.sendFailed(shown, located), shown)
+        change.number, attempts: change.attempts + 1, because: located,
+        discardsRequest: isNew && !entity.canRepeat(stored))
+      post(.sendFailed(shown, located), shown)
       throw located
     }
     if let error = RemoteError(
       refusing: response, to: request, retry: session.configuration.retry, now: session.clock.now())
     {
-      return try await take(
-        error.located(entity: entity.name, method: frozen.verb, url: url), change, entity, shown, wasFetched,
-        thaws: isNew && !entity.canRepeat(frozen), &sending)
+      return try await handle(
+        error.located(entity: entity.name, method: stored.verb, url: url), change, entity, shown, wasFetched,
+        discardsRequest: isNew && !entity.canRepeat(stored), &sending)
     }
     guard response.status != 304 else {
       try await refuse(
-        change, RemoteError(.invalidResponse, "304 is no answer to \(frozen.verb)", status: 304), shown, &sending)
+        change, RemoteError(.invalidResponse, "304 is not an answer to \(stored.verb)", status: 304), shown, &sending)
       return .settled
     }
     do {
-      let applied = try await acknowledge(change, entity, request, response, frozen.number, asked)
+      let applied = try await acknowledge(change, entity, request, response, stored.number, asked)
       note(applied, of: shown, &sending)
     } catch let error as RemoteError where error.code == .invalidBody {
-      let located = error.located(entity: entity.name, method: frozen.verb, url: url)
+      let located = error.located(entity: entity.name, method: stored.verb, url: url)
       // The answer cannot be read. The record shows whether the change was made.
-      guard frozen.verb == "POST" else {
+      guard stored.verb == "POST" else {
         return try await settled(change.number, entity, &sending).map { .uncertain($0) } ?? .settled
       }
       // Repeating the request returns the same answer, or a readable one.
       if change.attempts + 1 < Self.unreadableAnswers {
         try await postpone(change.number, attempts: change.attempts + 1, because: located)
-        tell(.sendFailed(shown, located), shown)
+        post(.sendFailed(shown, located), shown)
       } else {
         try await refuse(change, located, shown, keepsRequest: true, &sending)
       }
@@ -297,20 +298,20 @@ struct ChangeSender: Sendable {
     guard let applied else { return }
     if let error = applied.notApplied {
       sending.refused += 1
-      tell(.refused(shown, error), shown)
+      post(.refused(shown, error), shown)
     } else {
       sending.sent += 1
-      tell(.didSend(shown), shown)
+      post(.didSend(shown), shown)
     }
     sending.conflicts += applied.conflicts
     if applied.conflicts > 0 {
-      tell(.conflicts(applied.conflicts), shown)
+      post(.conflicts(applied.conflicts), shown)
     }
   }
 
   /// Sends an event about a change.
-  func tell(_ kind: RemoteEvent.Kind, _ change: RemoteChange) {
-    session.tell(kind, entity: change.entity, account: account)
+  func post(_ kind: RemoteEvent.Kind, _ change: RemoteChange) {
+    session.post(kind, entity: change.entity, account: account)
   }
 
   /// The number of unreadable answers after which a change is refused.

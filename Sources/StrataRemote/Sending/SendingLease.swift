@@ -28,7 +28,7 @@ final class SendingLease: Sendable {
   deinit { Self.live.withLock { _ = $0.remove(owner) } }
 
   /// Takes the lease of a change, unless another owner holds it. Returns whether it was taken.
-  func take(_ number: Int64, at now: Date, _ db: Database) throws -> Bool {
+  func acquire(_ number: Int64, at now: Date, _ db: Database) throws -> Bool {
     let row = try Row.fetchOne(
       db.cachedStatement(sql: "SELECT owner, until FROM strata_remote_changes WHERE number = ?"), arguments: [number])
     if let other = row?["owner"] as String?, other != owner, Self.isLive(other),

@@ -8,7 +8,7 @@ struct SendingOrder {
   private let db: Database
 
   /// A record of the queue.
-  private struct Place: Hashable {
+  private struct QueuedRecord: Hashable {
     let entity: Int
     let record: ExactValue
   }
@@ -18,8 +18,8 @@ struct SendingOrder {
   /// Whether a deletion has to wait, because the server may still have a record that refers to the deleted one and
   /// whose change has not been sent. A change that was refused with `notFound` blocks no deletion.
   func isBehind(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
-    let own = Place(entity: entity.number, record: ExactValue(record))
-    var found: Set<Place> = []
+    let own = QueuedRecord(entity: entity.number, record: ExactValue(record))
+    var found: Set<QueuedRecord> = []
     for other in catalog.entities {
       for field in other.fields where field.target == entity.number {
         let records = try DatabaseValue.fetchAll(
@@ -30,7 +30,7 @@ struct SendingOrder {
                   FROM strata_remote_edits AS e WHERE e.entity = ?1 AND e.record = c.record AND e.field = ?2 AND e.base = ?3)
                 OR EXISTS (SELECT 1 FROM strata_remote_sent AS s WHERE s.number = c.number AND s.field = ?2 AND s.value = ?3))
               """), arguments: [other.name, field.column, record])
-        found.formUnion(records.map { Place(entity: other.number, record: ExactValue($0)) })
+        found.formUnion(records.map { QueuedRecord(entity: other.number, record: ExactValue($0)) })
       }
     }
     found.remove(own)
@@ -42,19 +42,19 @@ struct SendingOrder {
   /// The nullable fields through which a new record refers to other new records that refer back to it.
   func circular(_ entity: MappedEntity, _ record: DatabaseValue, _ row: [DatabaseValue]) throws -> [MappedEntity.Field]
   {
-    let own = Place(entity: entity.number, record: ExactValue(record))
+    let own = QueuedRecord(entity: entity.number, record: ExactValue(record))
     return try entity.fields.filter { field in
       guard field.isSent, isOptional(field, entity), let target = field.target, !row[field.slot].isNull else {
         return false
       }
-      let next = Place(entity: target, record: ExactValue(row[field.slot]))
+      let next = QueuedRecord(entity: target, record: ExactValue(row[field.slot]))
       return try next == own || isNew(next) && reached(from: next) { try inserted($0, $1) }.contains(own)
     }
   }
 
   /// Whether a new record is in a cycle of new records and required columns, so that none of them can be sent first.
   func isStuck(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
-    let own = Place(entity: entity.number, record: ExactValue(record))
+    let own = QueuedRecord(entity: entity.number, record: ExactValue(record))
     return try reached(from: own) { entity, record in
       try inserted(entity, record).filter { !isOptional($0.0, entity) }
     }.contains(own)
@@ -68,24 +68,24 @@ struct SendingOrder {
     }
   }
 
-  private func kind(_ place: Place) throws -> RemoteChange.Kind? {
-    guard let entity = catalog.entity(ofType: place.entity) else { return nil }
-    return try LocalChanges(db).kind(entity, place.record.value)
+  private func kind(_ queued: QueuedRecord) throws -> RemoteChange.Kind? {
+    guard let entity = catalog.entity(ofType: queued.entity) else { return nil }
+    return try LocalChanges(db).kind(entity, queued.record.value)
   }
 
-  private func isNew(_ place: Place) throws -> Bool { try kind(place) == .insert }
+  private func isNew(_ queued: QueuedRecord) throws -> Bool { try kind(queued) == .insert }
 
   /// All records that are reachable from a record by the column values that `values` returns.
   private func reached(
-    from first: Place, _ values: (MappedEntity, DatabaseValue) throws -> [(MappedEntity.Field, DatabaseValue)]
-  ) throws -> Set<Place> {
-    var found: Set<Place> = []
+    from first: QueuedRecord, _ values: (MappedEntity, DatabaseValue) throws -> [(MappedEntity.Field, DatabaseValue)]
+  ) throws -> Set<QueuedRecord> {
+    var found: Set<QueuedRecord> = []
     var waiting = [first]
-    while let place = waiting.popLast() {
-      guard let entity = catalog.entity(ofType: place.entity) else { continue }
-      for (field, value) in try values(entity, place.record.value) {
+    while let queued = waiting.popLast() {
+      guard let entity = catalog.entity(ofType: queued.entity) else { continue }
+      for (field, value) in try values(entity, queued.record.value) {
         guard let target = field.target, !value.isNull else { continue }
-        let next = Place(entity: target, record: ExactValue(value))
+        let next = QueuedRecord(entity: target, record: ExactValue(value))
         if found.insert(next).inserted { waiting.append(next) }
       }
     }

@@ -15,7 +15,7 @@ struct LostHeads {
   /// - Parameters:
   ///   - target: the salvaged store, with all intact revisions and the last given sequence.
   ///   - count: called with the number of new revisions of each transaction.
-  func repeatLast(in target: SnapshotStore, _ work: StoreWork, count: (Int) -> Void) throws {
+  func saveLastAgain(in target: SnapshotStore, _ work: StoreWork, count: (Int) -> Void) throws {
     var name: String?
     repeat {
       try work.check()
@@ -29,21 +29,21 @@ struct LostHeads {
           ) { (name: try $0.column(0) as String, id: try $0.column(1) as Int64) }
           name = keys.last?.name
           let last = try target.lastSequence(in: transaction.db)
-          return try source.db.telling(beside: transaction.db) {
-            try keys.count { try repeatLast(ofKey: $0.id, $0.name, last, transaction) }
+          return try source.db.withStoreErrors(beside: transaction.db) {
+            try keys.count { try saveLastAgain(ofKey: $0.id, $0.name, last, transaction) }
           }
         })
     } while name != nil
   }
 
-  private func repeatLast(ofKey id: Int64, _ name: String, _ last: Int64, _ transaction: StoreTransaction) throws
+  private func saveLastAgain(ofKey id: Int64, _ name: String, _ last: Int64, _ transaction: StoreTransaction) throws
     -> Bool
   {
     guard let head = try transaction.head(of: name)?.row,
       let number = try highestNumber(ofKey: id, head, last), number > head.seq, number < .max
     else { return false }
     var row = StoredRow(
-      id: try transaction.takeID(), key: id, seq: number + 1,
+      id: try transaction.reserveID(), key: id, seq: number + 1,
       time: transaction.store.options.clock().milliseconds, form: .whole, action: .restore)
     row.origin = head.seq
     row.note = "salvage: later revisions of this key are lost, or may be"
@@ -58,7 +58,7 @@ struct LostHeads {
   ///     number of lost revisions.
   private func highestNumber(ofKey id: Int64, _ head: StoredRow, _ last: Int64) throws -> Int64? {
     let (most, overflows) = head.seq.addingReportingOverflow(max(0, last - head.id))
-    let told = try source.intact {
+    let recorded = try source.intact {
       try Int64.fetchOne(
         source.statement("SELECT head FROM \(source.tables.keys) WHERE id = ?"), arguments: [id])
     }
@@ -68,10 +68,10 @@ struct LostHeads {
           "SELECT seq, id FROM \(source.tables.revisions) WHERE key = ? ORDER BY seq DESC LIMIT 1"), [id]
       ) { row in (seq: try row.column(0) as Int64, id: try row.column(1) as Int64) }
     }
-    if let indexed, indexed.seq >= head.seq, indexed.seq <= most, told.map({ $0 <= indexed.id }) ?? true {
+    if let indexed, indexed.seq >= head.seq, indexed.seq <= most, recorded.map({ $0 <= indexed.id }) ?? true {
       return indexed.seq
     }
-    if told == head.id { return head.seq }
+    if recorded == head.id { return head.seq }
     return overflows ? nil : most
   }
 }

@@ -24,7 +24,7 @@ struct RebuiltFile {
       if try FileStatus(ofPath: damaged.path + "-wal") != nil {
         try FileManager.default.copyItem(atPath: damaged.path + "-wal", toPath: path + "-wal")
       }
-    } catch { throw StoreError.ofFile(error, "the damaged file could not be copied to work on") }
+    } catch { throw StoreError.ofFile(error, "the damaged file could not be copied for the repair") }
   }
 
   /// Opens the copy with its own first page if the tables can be found from it, otherwise with the first page of a new store.
@@ -67,7 +67,7 @@ struct RebuiltFile {
     guard needed.allSatisfy({ found.contains($0) }) else {
       throw found.count * 2 < roots.count && !own.starts(with: Self.magic)
         ? StoreError(.notAStore, "nothing in the file shows that it was a store")
-        : StoreError(.damaged, "too many pages of the file are damaged to find anything in it; go back to a backup")
+        : StoreError(.damaged, "too many pages of the file are damaged to recover anything; restore a backup")
     }
     for page in Self.schemaPages(of: fresh) {
       let bytes = fresh.subdata(in: (page - 1) * Self.pageSize..<page * Self.pageSize)

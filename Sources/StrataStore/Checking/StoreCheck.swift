@@ -74,7 +74,7 @@ final class StoreChecker {
 
   static func check(_ store: SnapshotStore, _ level: StoreCheckLevel, _ work: StoreWork) throws -> StoreCheckReport {
     if case .share(let percent) = level, !(0...100).contains(percent) {
-      throw StoreError(.invalid, "a share of the revisions is from 0 to 100 percent")
+      throw StoreError(.invalid, "a share of the revisions must be from 0 to 100 percent")
     }
     return try store.readDamaged { db in
       try store.read(db) { transaction in
@@ -258,7 +258,7 @@ final class StoreChecker {
       try reporting(.content, "content \(id), which revisions share: ") {
         let hash: Data = try row.column(1)
         guard try SHA256.digest(of: transaction.blob(id).bytes) == [UInt8](hash) else {
-          throw StoreError(.damaged, "the bytes are not those of its digest")
+          throw StoreError(.damaged, "the bytes do not match its digest")
         }
         guard !isUsed else { return }
         findings.add(

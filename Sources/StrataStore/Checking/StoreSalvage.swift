@@ -21,8 +21,8 @@ extension StoreSalvageReport: CustomStringConvertible {
   /// One line: the numbers of revisions and keys in the new store, and of losses.
   public var description: String {
     let lost = lost.count + omittedLosses
-    let brought = "\(revisions.counting("revision")) of \(keys.counting("key")) brought out"
-    return lost == 0 ? "\(brought), nothing lost" : "\(brought), \(lost.counting("loss", plural: "losses"))"
+    let recovered = "\(revisions.counting("revision")) of \(keys.counting("key")) brought out"
+    return lost == 0 ? "\(recovered), nothing lost" : "\(recovered), \(lost.counting("loss", plural: "losses"))"
   }
 }
 
@@ -79,7 +79,7 @@ struct StoreSalvage {
   private var lost = StoreFindings()
   private var names = KeyNames()
   private var revisions = 0
-  private var highest = GivenNumbers()
+  private var highest = HighestIdentifier()
 
   static func run(_ damaged: URL, _ url: URL, _ options: StoreOptions, _ work: StoreWork) throws -> StoreSalvageReport {
     let damaged = URL(fileURLWithPath: try StoreOpening.resolved(damaged.path))
@@ -111,7 +111,7 @@ struct StoreSalvage {
   }
 
   private static let existing = StoreError(
-    .invalid, "there is a file, or a journal, where the salvaged store should be; name a new one")
+    .invalid, "a file or a journal exists at the path of the salvaged store; choose another path")
 
   private static func run(
     _ store: SnapshotStore, _ url: URL, _ folder: URL, _ work: StoreWork
@@ -126,7 +126,7 @@ struct StoreSalvage {
       return try salvage.run()
     }
     // Closing also checkpoints, but ignores errors.
-    try target.writer.writeWithoutTransaction { db in try db.telling { _ = try db.checkpoint(.truncate) } }
+    try target.writer.writeWithoutTransaction { db in try db.withStoreErrors { _ = try db.checkpoint(.truncate) } }
     try target.close()
     guard try AtomicFile.place(made, at: url, isNew: true) else { throw existing }
     return report
@@ -146,16 +146,16 @@ struct StoreSalvage {
             isFinished = true
             return
           }
-          try salvage.take(step, transaction)
+          try salvage.copy(step, transaction)
         }
       }
     }
     try write { salvage, transaction in
-      try salvage.takeLabels(transaction)
+      try salvage.copyLabels(transaction)
       try salvage.listMissing(transaction)
       try salvage.setSequence(transaction)
     }
-    try LostHeads(source: source).repeatLast(in: target, work) { revisions += $0 }
+    try LostHeads(source: source).saveLastAgain(in: target, work) { revisions += $0 }
     let keys = try target.read { [target] in
       try Int.fetchOne($0.db, sql: "SELECT count(*) FROM \(target.tables.keys)") ?? 0
     }
@@ -164,13 +164,13 @@ struct StoreSalvage {
 
   private mutating func write(_ body: (inout StoreSalvage, StoreTransaction) throws -> Void) throws {
     try target.write { transaction in
-      try source.db.telling(beside: transaction.db) { try body(&self, transaction) }
+      try source.db.withStoreErrors(beside: transaction.db) { try body(&self, transaction) }
     }
   }
 
-  private mutating func take(_ step: RevisionWalk.Step, _ transaction: StoreTransaction) throws {
+  private mutating func copy(_ step: RevisionWalk.Step, _ transaction: StoreTransaction) throws {
     switch step {
-    case .row(let row): try take(row, transaction)
+    case .row(let row): try copy(row, transaction)
     case .lost(let loss):
       lost.add(try loss.finding(&names, source, advice: Self.advice))
       // The first identifier of a range may never have been given.
@@ -178,7 +178,7 @@ struct StoreSalvage {
     }
   }
 
-  private mutating func take(_ row: StoredRow, _ transaction: StoreTransaction) throws {
+  private mutating func copy(_ row: StoredRow, _ transaction: StoreTransaction) throws {
     highest.note(row.id)
     highest.note(row.base)
     let known = try names.name(row.key, source)
@@ -221,7 +221,7 @@ struct StoreSalvage {
 
   private static let advice = "look for it in a backup; what else is intact is in the new store"
 
-  private mutating func takeLabels(_ transaction: StoreTransaction) throws {
+  private mutating func copyLabels(_ transaction: StoreTransaction) throws {
     var seen: Set<String> = []
     // The labels are read from both ends: one direction may reach labels that are behind a damaged page in the other.
     for order in ["ASC", "DESC"] {
@@ -237,7 +237,7 @@ struct StoreSalvage {
             let key: Int64 = try row.column(0), name: String = try row.column(1), revision: Int64 = try row.column(2)
             try StoredKey.check(label: name, key: key, revision: revision, row.column(3))
             guard seen.insert("\(key) \(name)").inserted else { continue }
-            try takeLabel(name, key, revision, transaction)
+            try copyLabel(name, key, revision, transaction)
           } catch  where StoreError.isDamage(error, source.db) {
             lost.add(
               StoreFinding(
@@ -256,7 +256,7 @@ struct StoreSalvage {
     }
   }
 
-  private mutating func takeLabel(
+  private mutating func copyLabel(
     _ name: String, _ key: Int64, _ revision: Int64, _ transaction: StoreTransaction
   ) throws {
     highest.note(revision)
@@ -306,11 +306,11 @@ struct StoreSalvage {
         // Unreadable tables are ignored; the sequence decides.
       }
     }
-    let told: Int64?
-    do { told = try source.store.lastSequence(in: source.db) } catch  where StoreError.isDamage(error, source.db) {
-      told = nil
+    let recorded: Int64?
+    do { recorded = try source.store.lastSequence(in: source.db) } catch  where StoreError.isDamage(error, source.db) {
+      recorded = nil
     }
-    let (last, isKnown) = highest.last(told: told)
+    let (last, isKnown) = highest.last(recorded: recorded)
     try transaction.setLastSequence(last)
     guard !isKnown else { return }
     lost.add(

@@ -6,17 +6,17 @@ internal import StrataCore
 ///
 /// A value that would not read back equal is refused.
 struct ColumnCoding: Sendable {
-  indirect enum Kind: Sendable {
+  indirect enum Conversion: Sendable {
     case bool, integer, float, double, string, data, url, uuid, decimal
     case date(EntityColumn.DateForm)
     case archive(Any.Type)
     case json(Any.Type)
-    case transform(FieldTransform, Kind)
+    case transform(FieldTransform, Conversion)
     /// The value as SQLite stores it: an integer, a real number, text or bytes.
     case unconverted
   }
 
-  let kind: Kind
+  let conversion: Conversion
   let affinity: ColumnAffinity
 
   /// - Parameters:
@@ -25,12 +25,16 @@ struct ColumnCoding: Sendable {
   /// - Throws: ``EntityError`` with the code `invalidMapping` for a form that the type cannot have.
   init(_ type: Any.Type, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws {
     self.affinity = affinity
-    kind = try Self.kind(type, form, affinity)
+    conversion = try Self.conversion(type, form, affinity)
   }
 
-  init(_ kind: Kind, _ affinity: ColumnAffinity) { (self.kind, self.affinity) = (kind, affinity) }
+  init(_ conversion: Conversion, _ affinity: ColumnAffinity) {
+    (self.conversion, self.affinity) = (conversion, affinity)
+  }
 
-  private static func kind(_ type: Any.Type, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws -> Kind {
+  private static func conversion(_ type: Any.Type, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws
+    -> Conversion
+  {
     let type = TypeShape.unwrapped(type)
     func invalid(_ reason: String) -> EntityError { EntityError(.invalidMapping, reason) }
     switch form {
@@ -50,11 +54,11 @@ struct ColumnCoding: Sendable {
       guard output == type else {
         throw invalid("the transformer makes \(transform.output), and the field is \(type)")
       }
-      return .transform(transform, try kind(input, .automatic, affinity))
+      return .transform(transform, try conversion(input, .automatic, affinity))
     }
   }
 
-  private static func scalar(_ type: Any.Type, _ affinity: ColumnAffinity) -> Kind? {
+  private static func scalar(_ type: Any.Type, _ affinity: ColumnAffinity) -> Conversion? {
     switch TypeShape(of: type).kind {
     case .scalar(let scalar):
       switch scalar {
@@ -77,7 +81,7 @@ struct ColumnCoding: Sendable {
 
   /// Whether values are equal exactly if their columns are, so that columns can be compared without decoding.
   var isExact: Bool {
-    switch kind {
+    switch conversion {
     case .bool, .integer, .float, .double, .string, .data, .url, .unconverted: true
     default: false
     }
@@ -89,17 +93,19 @@ struct ColumnCoding: Sendable {
   ///
   /// - Throws: ``EntityError`` with the code `notStorable`, and any error of a transformer or of the type's own code.
   func stored(_ value: ArchiveValue) throws -> DatabaseValue {
-    if case .transform(let transform, let inner) = kind {
+    if case .transform(let transform, let inner) = conversion {
       guard let write = transform.write else {
-        throw EntityError(.notStorable, "the transformer has no way back; make the column .readOnly")
+        throw EntityError(.notStorable, "the transformer is not reversible; make the column .readOnly")
       }
       if value.isNull, !transform.takesNull { return .null }
       return try Self.stored(write(value), inner, affinity)
     }
-    return try Self.stored(value, kind, affinity)
+    return try Self.stored(value, conversion, affinity)
   }
 
-  private static func stored(_ value: ArchiveValue, _ kind: Kind, _ affinity: ColumnAffinity) throws -> DatabaseValue {
+  private static func stored(_ value: ArchiveValue, _ conversion: Conversion, _ affinity: ColumnAffinity) throws
+    -> DatabaseValue
+  {
     func refused(_ reason: String) -> EntityError { EntityError(.notStorable, reason) }
     func text(_ text: String) throws -> DatabaseValue {
       // SQLite's functions cut a text off at a NUL, and so does GRDB's binding.
@@ -107,7 +113,7 @@ struct ColumnCoding: Sendable {
       return try affinity.stored(text.databaseValue)
     }
     if value.isNull { return .null }
-    switch (kind, value) {
+    switch (conversion, value) {
     case (.archive(let type), _): return try archive(value, type).databaseValue
     case (.json(let type), _): return try text(json(value, type))
     case (.bool, .bool(let flag)): return try affinity.stored((flag ? 1 : 0 as Int64).databaseValue)
@@ -137,7 +143,7 @@ struct ColumnCoding: Sendable {
 
   private static var notANumber: EntityError {
     EntityError(
-      .notStorable, "SQLite makes null of what is not a number; save nil in an optional instead")
+      .notStorable, "SQLite stores a value that is not a number as null; save nil in an optional instead")
   }
 
   private static func digits(of value: ArchiveValue) -> String? {
@@ -154,7 +160,7 @@ struct ColumnCoding: Sendable {
     if let integer = Int64(decimal.description) { return try affinity.stored(integer.databaseValue) }
     guard let double = Double(decimal.description), ExactNumber(.double(double))?.decimal == decimal else {
       throw EntityError(
-        .notStorable, "the column is one of numbers, which would round the decimal; declare the column as TEXT")
+        .notStorable, "the column is numeric and would round the decimal; declare the column as TEXT")
     }
     return try affinity.stored(double.databaseValue)
   }
@@ -172,7 +178,7 @@ struct ColumnCoding: Sendable {
       return try affinity.stored(milliseconds.databaseValue)
     case .text, .iso8601:
       guard var text = ISO8601.string(from: date) else {
-        throw EntityError(.notStorable, "the date is out of the years 0 to 9999, which have a spelling")
+        throw EntityError(.notStorable, "the date is outside the years 0 to 9999; only these have a text form")
       }
       if form == .iso8601 { return text.databaseValue }
       text.removeLast()
@@ -185,11 +191,11 @@ struct ColumnCoding: Sendable {
 
   private static func archive(_ value: ArchiveValue, _ type: Any.Type) throws -> Data {
     func archive<T: Archivable>(_ type: T.Type) throws -> Data {
-      try ArchiveEncoder().encode(T.make(from: value, in: unfinished()))
+      try ArchiveEncoder().encode(T.decode(from: value, in: unfinished()))
     }
     if let type = type as? any Archivable.Type { return try archive(type) }
     func encode<T: Codable>(_ type: T.Type) throws -> Data {
-      try ArchiveEncoder().encode(ValueCoding.make(T.self, from: value, in: unfinished()))
+      try ArchiveEncoder().encode(ValueCoding.decode(T.self, from: value, in: unfinished()))
     }
     guard let type = type as? any Codable.Type else {
       throw EntityError(.notStorable, "the type \(type) is neither Archivable nor Codable")
@@ -199,7 +205,7 @@ struct ColumnCoding: Sendable {
 
   private static func json(_ value: ArchiveValue, _ type: Any.Type) throws -> String {
     func json<T: Archivable>(_ type: T.Type) throws -> Data {
-      try JSONWriter(sortsKeys: true).write(T.make(from: value, in: unfinished()))
+      try JSONWriter(sortsKeys: true).write(T.decode(from: value, in: unfinished()))
     }
     guard let type = type as? any Archivable.Type else {
       throw EntityError(.notStorable, "the type \(type) is not Archivable")
@@ -216,18 +222,18 @@ struct ColumnCoding: Sendable {
   ///
   /// - Throws: ``EntityError`` with the code `notReadable`, and any error of a transformer or of the type's own code.
   func value(of stored: DatabaseValue) throws -> ArchiveValue {
-    if case .transform(let transform, let inner) = kind {
+    if case .transform(let transform, let inner) = conversion {
       if stored.isNull, !transform.takesNull { return .null }
       return try transform.read(Self.value(of: stored, inner), Self.unfinished())
     }
-    return try Self.value(of: stored, kind)
+    return try Self.value(of: stored, conversion)
   }
 
-  private static func value(of stored: DatabaseValue, _ kind: Kind) throws -> ArchiveValue {
+  private static func value(of stored: DatabaseValue, _ conversion: Conversion) throws -> ArchiveValue {
     func refused(_ expected: String) -> EntityError {
-      EntityError(.notReadable, "the column holds something else than \(expected)")
+      EntityError(.notReadable, "the column holds something other than \(expected)")
     }
-    switch (kind, stored.storage) {
+    switch (conversion, stored.storage) {
     case (_, .null): return .null
     case (.unconverted, _): return stored.archiveValue
     case (.bool, .int64(let number)) where number == 0 || number == 1: return .bool(number == 1)
@@ -244,7 +250,7 @@ struct ColumnCoding: Sendable {
     case (.integer, _): throw refused("an integer")
     case (.float, _), (.double, _):
       guard let number = double(stored) else { throw refused("a number") }
-      guard case .float = kind else { return .double(number) }
+      guard case .float = conversion else { return .double(number) }
       guard let single = Float(exactly: number) else { throw refused("a number that a Float can be") }
       return .float(single)
     case (.string, .string(let text)): return .string(text)

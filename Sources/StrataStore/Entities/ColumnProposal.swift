@@ -9,9 +9,9 @@ struct ColumnProposal {
     let mapping = type.entityMapping, column = mapping.columns[field.key]
     var name = column?.name ?? (column == nil && field.archive != .excluded ? field.key : nil)
     var declaration = ""
-    switch mapping.relations[field.key]?.kind {
+    switch mapping.relations[field.key]?.cardinality {
     case nil where !field.isLibraryField:
-      declaration = Self.declaration(of: try ColumnCoding(field.type, column?.form ?? .automatic, .none).kind)
+      declaration = Self.declaration(of: try ColumnCoding(field.type, column?.form ?? .automatic, .none).conversion)
     case .toOne(let foreignKey, let references):
       name = foreignKey
       guard let target = TypeShape.unwrapped(field.type) as? any Entity.Type else { break }
@@ -29,15 +29,15 @@ struct ColumnProposal {
     }
   }
 
-  private static func declaration(of kind: ColumnCoding.Kind) -> String {
-    switch kind {
+  private static func declaration(of conversion: ColumnCoding.Conversion) -> String {
+    switch conversion {
     case .bool: "BOOLEAN"
     case .integer, .date(.millisecondsSince1970): "INTEGER"
     case .float, .double, .date(.secondsSince1970): "DOUBLE"
     case .string, .url, .decimal, .json: "TEXT"
     case .date: "DATETIME"
     case .data, .uuid, .archive, .unconverted: "BLOB"
-    case .transform(_, let kind): declaration(of: kind)
+    case .transform(_, let inner): declaration(of: inner)
     }
   }
 }

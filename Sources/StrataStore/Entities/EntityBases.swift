@@ -13,8 +13,8 @@ package struct EntityBases {
   /// Whether objects overwrite their rows without a check.
   let overwrites: Bool
   private let servers: EntityServers?
-  private var ofNode: [Int: FetchedRows.Place] = [:]
-  private var byKey: [EntityWriter.PlainKey: FetchedRows.Place] = [:]
+  private var ofNode: [Int: FetchedRows.RowReference] = [:]
+  private var byKey: [EntityWriter.PlainKey: FetchedRows.RowReference] = [:]
   private var keys: [Visit: EntityWriter.PlainKey] = [:]
 
   /// No bases, and no checks.
@@ -32,7 +32,7 @@ package struct EntityBases {
     (self.conflicts, self.overwrites, self.servers) = (conflicts, overwrites, servers)
     nodes = try Self.withoutUnread(nodes, catalog)
     let given = try given.map { try Self.withoutUnread($0, catalog) }
-    var places: [FetchedRows.Place] = []
+    var places: [FetchedRows.RowReference] = []
     if !overwrites {
       for (number, node) in nodes.nodes.enumerated() {
         guard let place = node.rowBase?.place, place.row.type == node.type else { continue }
@@ -46,13 +46,13 @@ package struct EntityBases {
         let type = catalog.types[given.nodes[base].type]
         guard let key = try Self.key(of: given.nodes[base], catalog), !key.contains(where: \.value.isNull) else {
           throw EntityError(
-            .missingValue, "an object that was fetched has a value for its primary key; map it to a property",
+            .missingValue, "the object in base: has no value for its primary key; map the key to a property",
             entity: type.name, table: catalog.tables[type.table].name)
         }
         guard try key == Self.key(of: nodes.nodes[root], catalog) else {
-          throw EntityError(.clash, "base: is another object than the one that is saved", entity: type.name)
+          throw EntityError(.clash, "base: is not the object that is being saved", entity: type.name)
         }
-        let place = FetchedRows.Place(rows: try FetchedRows(given, catalog), number: base)
+        let place = FetchedRows.RowReference(rows: try FetchedRows(given, catalog), number: base)
         ofNode[root] = place
         places.insert(place, at: 0)
       }
@@ -71,7 +71,7 @@ package struct EntityBases {
         if case .nodes(let found) = node.links[place], !found.isEmpty {
           throw EntityError(
             .unreadRelation,
-            "the relation was not read when the object was fetched, so that a save would lose what it refers to; fetch the object with it, then change it",
+            "the relation was not fetched with the object, so a save would lose the related rows; fetch the object with it, then change it",
             entity: catalog.types[node.type].name, path: nodes.path(of: number) + [.key(relation.key)])
         }
         result.nodes[number].links[place] = .absent
@@ -82,10 +82,10 @@ package struct EntityBases {
 
   /// Registers all fetched rows that are reachable from the places, under their present keys.
   private mutating func visit(
-    _ places: [FetchedRows.Place], _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
+    _ places: [FetchedRows.RowReference], _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
   ) throws {
     guard !places.isEmpty else { return }
-    var found: [FetchedRows.Place] = []
+    var found: [FetchedRows.RowReference] = []
     var seen = Set<Visit>()
     var waiting = Array(places.reversed())
     while let place = waiting.popLast() {
@@ -112,7 +112,7 @@ package struct EntityBases {
   var isEmpty: Bool { ofNode.isEmpty && byKey.isEmpty }
 
   /// The fetched state of an object, by its node or by the key of its row.
-  func base(ofNode node: Int?, _ key: EntityWriter.PlainKey?) -> FetchedRows.Place? {
+  func base(ofNode node: Int?, _ key: EntityWriter.PlainKey?) -> FetchedRows.RowReference? {
     if let place = node.flatMap({ ofNode[$0] }) {
       // A row found by another key is not the fetched row.
       let known = keys[.init(rows: ObjectIdentifier(place.rows), number: place.number)]
@@ -122,7 +122,7 @@ package struct EntityBases {
   }
 
   /// The keys of the rows that a relation referred to; `nil` if one of them is not known.
-  func links(_ place: FetchedRows.Place, _ relation: Int) -> [EntityWriter.PlainKey]? {
+  func links(_ place: FetchedRows.RowReference, _ relation: Int) -> [EntityWriter.PlainKey]? {
     guard let links = place.row.links[relation] else { return nil }
     let found = links.compactMap { keys[.init(rows: ObjectIdentifier(place.rows), number: $0)] }
     return found.count == links.count ? found : nil

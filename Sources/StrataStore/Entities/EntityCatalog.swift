@@ -43,7 +43,7 @@ package final class EntityCatalog: Sendable {
     let number = try known(type)
     guard types[number].table == types[declared].table else {
       throw EntityError(
-        .invalidMapping, "the class that a row is to be has another table", entity: type.schema.name, table: table.name)
+        .invalidMapping, "the class chosen for a row has another table", entity: type.schema.name, table: table.name)
     }
     return number
   }
@@ -52,7 +52,7 @@ package final class EntityCatalog: Sendable {
   func known(_ type: any VersionedModel.Type) throws -> Int {
     guard let number = number(of: type) else {
       throw EntityError(
-        .invalidMapping, "the store does not know this entity; name it where the EntityStore is made",
+        .invalidMapping, "the store does not know this entity; add it when creating the EntityStore",
         entity: type.schema.name)
     }
     return number
@@ -89,7 +89,7 @@ struct EntityCatalogBuilder {
     let path: [ArchiveError.PathComponent] = key.map { [.key($0)] } ?? []
     let known =
       (error as? EntityError)
-      ?? EntityError(.invalidMapping, "the model or the database refuses", underlying: error)
+      ?? EntityError(.invalidMapping, "the model or the database failed", underlying: error)
     problems.append(known.located(entity: type.schema.name, path: path))
   }
 
@@ -183,7 +183,7 @@ struct EntityCatalogBuilder {
         let slot = try tables[table].slot(of: name)
         let form = column?.form ?? .automatic
         let coding = try ColumnCoding(field.type, form, tables[table].columns[slot].affinity)
-        if case .archive(let inner) = coding.kind { try checkValue(inner) }
+        if case .archive(let inner) = coding.conversion { try checkValue(inner) }
         if column?.isWritten ?? true {
           if let other = types[number].attributes.first(where: { $0.slot == slot && $0.isWritten }) {
             throw invalid(
@@ -245,10 +245,11 @@ struct EntityCatalogBuilder {
           throw invalid("\(element) is no entity, so that nothing can lead to it; conform it to Entity")
         }
         try checkPolicy(of: field, number, shape, isOptional)
-        let kind = try kind(of: relation, field, number, target, shape, isOptional)
+        let cardinality = try cardinality(of: relation, field, number, target, shape, isOptional)
         types[number].relations.append(
           .init(
-            place: place, key: field.key, target: target, kind: kind, shape: shape, isOptional: isOptional,
+            place: place, key: field.key, target: target, cardinality: cardinality, shape: shape,
+            isOptional: isOptional,
             keepsLocal: types[number].merging.part.keepsRelation(field)))
       } catch { note(error, type, field.key) }
     }
@@ -271,22 +272,22 @@ struct EntityCatalogBuilder {
     }
   }
 
-  private mutating func kind(
+  private mutating func cardinality(
     of relation: EntityRelation, _ field: FieldInfo, _ own: Int, _ target: Int, _ shape: EntityType.Relation.Shape,
     _ isOptional: Bool
-  ) throws -> EntityType.Relation.Kind {
+  ) throws -> EntityType.Relation.Cardinality {
     let (ownTable, targetTable) = (types[own].table, types[target].table)
     let name = "\(tables[ownTable].name).\(field.key)"
     if shape != .one, isOptional {
       throw invalid("a list in rows is never nil, only empty; make the property an array or a set that is no optional")
     }
-    switch relation.kind {
+    switch relation.cardinality {
     case .toOne(let column, let references):
       guard shape == .one else { throw invalid("a relation to one is for a property that is no list; use .toMany") }
       let slot = try tables[ownTable].slot(of: column)
       let referenced = try referenced(
         references ?? tables[ownTable].reference(of: column, to: tables[targetTable].name), in: targetTable)
-      let isTaken = types[own].relations.contains { if case .toOne(slot, _) = $0.kind { true } else { false } }
+      let isTaken = types[own].relations.contains { if case .toOne(slot, _) = $0.cardinality { true } else { false } }
       if isTaken || types[own].attributes.contains(where: { $0.slot == slot && $0.isWritten }) {
         throw invalid("another property sets the same column; make it .readOnly, or leave it out", ownTable, [column])
       }
@@ -309,7 +310,7 @@ struct EntityCatalogBuilder {
           targetTable, [column])
       }
       let isRequired = types[target].type.schema.fields.contains { other in
-        guard case .toOne(let back, _)? = types[target].mapping.relations[other.key]?.kind else {
+        guard case .toOne(let back, _)? = types[target].mapping.relations[other.key]?.cardinality else {
           return false
         }
         return back.lowercased() == column.lowercased() && !(other.type is any OptionalType.Type)
@@ -417,7 +418,7 @@ struct EntityCatalogBuilder {
     let primary = tables[table].primaryKey
     let isHeld = primary.allSatisfy { slot in
       types[number].attributes.contains { $0.slot == slot }
-        || types[number].relations.contains { if case .toOne(slot, _) = $0.kind { true } else { false } }
+        || types[number].relations.contains { if case .toOne(slot, _) = $0.cardinality { true } else { false } }
     }
     if isHeld, !keys.contains(where: { Set($0.slots) == Set(primary) }) {
       let names = primary.map { tables[table].columns[$0].name.lowercased() }
@@ -431,7 +432,7 @@ struct EntityCatalogBuilder {
     let type = types[number]
     for attribute in type.attributes where type.schema.fields[attribute.place].key == key { return attribute.slot }
     for relation in type.relations where relation.key == key {
-      if case .toOne(let slot, _) = relation.kind { return slot }
+      if case .toOne(let slot, _) = relation.cardinality { return slot }
     }
     return nil
   }

@@ -11,9 +11,9 @@ struct EntityChanges {
   private var waiting: [Operation] = []
 
   private struct Operation {
-    enum Kind { case update, delete, insert }
+    enum Action { case update, delete, insert }
 
-    let kind: Kind
+    let action: Action
     let row: Int
     /// The last error that SQLite returned for the operation.
     var error: DatabaseError?
@@ -24,16 +24,16 @@ struct EntityChanges {
   mutating func run() throws {
     let rows = writer.rows.indices
     waiting += rows.filter { !writer.rows[$0].isNew && !writer.rows[$0].isDeleted && !writer.changedSlots($0).isEmpty }
-      .map { .init(kind: .update, row: $0) }
+      .map { .init(action: .update, row: $0) }
     waiting += rows.filter {
       !writer.rows[$0].isNew && writer.rows[$0].isDeleted && writer.rows[$0].outcome != .deleted
     }
-    .map { .init(kind: .delete, row: $0) }
+    .map { .init(action: .delete, row: $0) }
     let new = rows.filter { writer.rows[$0].isNew && !writer.rows[$0].isDeleted }
     let ordered = Postorder.numbers(from: new) { row in
       writer.rows[row].references.sorted { $0.key < $1.key }.map(\.value.row).filter { writer.rows[$0].isNew }
     }
-    waiting += ordered.map { .init(kind: .insert, row: $0) }
+    waiting += ordered.map { .init(action: .insert, row: $0) }
     var isRelaxed = false
     var deletes = false
     var forces = false
@@ -42,10 +42,11 @@ struct EntityChanges {
       var left: [Operation] = []
       var hasMoved = false
       // Other rows may have to leave a row's lists before it is deleted, so deletions wait until nothing else can be done.
-      let moving = Set(waiting.lazy.filter { $0.kind == .update }.map(\.row))
-      for var operation in waiting where operation.kind != .delete || deletes {
+      let moving = Set(waiting.lazy.filter { $0.action == .update }.map(\.row))
+      for var operation in waiting where operation.action != .delete || deletes {
         // The database may also delete the rows that refer to it.
-        if operation.kind == .delete, !forces, writer.leaving[operation.row]?.contains(where: moving.contains) ?? false
+        if operation.action == .delete, !forces,
+          writer.rowsLeavingLists[operation.row]?.contains(where: moving.contains) ?? false
         {
           left.append(operation)
           continue
@@ -53,9 +54,9 @@ struct EntityChanges {
         do {
           if try perform(operation, isRelaxed: isRelaxed) {
             hasMoved = true
-          } else if operation.kind == .insert, writer.rows[operation.row].isWritten {
+          } else if operation.action == .insert, writer.rows[operation.row].isWritten {
             // The other foreign keys are set once their rows exist.
-            left.append(.init(kind: .update, row: operation.row))
+            left.append(.init(action: .update, row: operation.row))
             hasMoved = true
           } else {
             left.append(operation)
@@ -65,14 +66,14 @@ struct EntityChanges {
           left.append(operation)
         }
       }
-      if !deletes { left += waiting.filter { $0.kind == .delete } }
+      if !deletes { left += waiting.filter { $0.action == .delete } }
       // An operation often waits for the one after it.
       waiting = left.reversed()
       guard !hasMoved else {
         (isRelaxed, deletes, forces) = (false, false, false)
         continue
       }
-      guard deletes || !waiting.contains(where: { $0.kind == .delete }) else {
+      guard deletes || !waiting.contains(where: { $0.action == .delete }) else {
         deletes = true
         continue
       }
@@ -81,7 +82,7 @@ struct EntityChanges {
         isRelaxed = true
         continue
       }
-      guard forces || !waiting.contains(where: { $0.kind == .delete }) else {
+      guard forces || !waiting.contains(where: { $0.action == .delete }) else {
         forces = true
         continue
       }
@@ -98,14 +99,14 @@ struct EntityChanges {
       let table = writer.table(of: reference.row)
       throw writer.located(
         EntityError(
-          .missingValue, "a relation leads to a row that has no value in the column which the foreign key holds",
+          .missingValue, "a relation refers to a row that has null in the column that the foreign key refers to",
           table: table.name, columns: [table.columns[reference.slot].name]), row, key: writer.key(of: slot, row))
     }
   }
 
   /// - Returns: whether the operation was done; `false` if it waits for another row.
   private mutating func perform(_ operation: Operation, isRelaxed: Bool) throws -> Bool {
-    switch operation.kind {
+    switch operation.action {
     case .update: return try update(operation.row)
     case .delete:
       try delete(operation.row)
@@ -142,7 +143,7 @@ struct EntityChanges {
     try statement.execute(arguments: StatementArguments(values.map(\.value) + table.primaryKey.map { original[$0] }))
     guard db.changesCount == 1 else {
       throw EntityError(
-        .constraint, "a trigger or a rule of the database keeps the row as it is", table: table.name)
+        .constraint, "a trigger or a rule of the database prevented the update", table: table.name)
     }
     for (slot, value) in values { writer.rows[row].original?[slot] = value }
   }
@@ -159,7 +160,7 @@ struct EntityChanges {
       let sql = "SELECT 1 FROM \(table.quotedName) WHERE \(key)"
       guard try Row.fetchOne(db, sql: sql, arguments: arguments) == nil else {
         throw EntityError(
-          .constraint, "a trigger of the database keeps the row that is to be deleted", table: table.name)
+          .constraint, "a trigger of the database prevented the deletion of the row", table: table.name)
       }
     }
     writer.rows[row].outcome = .deleted
@@ -198,7 +199,7 @@ struct EntityChanges {
       try statement.execute(arguments: arguments)
     }
     guard db.changesCount == 1 else {
-      throw EntityError(.constraint, "a trigger or a rule of the database ignores the row", table: table.name)
+      throw EntityError(.constraint, "a trigger or a rule of the database prevented the insert", table: table.name)
     }
     if isSupplied, table.hasRowID {
       supplied = try Row.fetchOne(
@@ -239,7 +240,7 @@ struct EntityChanges {
   private func park(_ parked: inout Set<Int>) throws -> Bool {
     guard waiting.contains(where: { $0.error?.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE }) else { return false }
     // The updates that SQLite refused come first, then those not tried yet because they wait for other rows.
-    let updates = waiting.filter { $0.kind == .update && !parked.contains($0.row) }
+    let updates = waiting.filter { $0.action == .update && !parked.contains($0.row) }
     for group in [updates.filter { $0.error != nil }, updates.filter { $0.error == nil }] {
       var isDone = false
       for operation in group where try parked.insert(operation.row).inserted && park(operation.row) { isDone = true }
@@ -274,7 +275,7 @@ struct EntityChanges {
       return writer.located(
         EntityError(
           .constraint,
-          "new rows refer to each other in a cycle, and none of the foreign keys may be null; let one be"), left[0].row
+          "new rows refer to each other in a cycle, and none of the foreign keys is nullable; make one so"), left[0].row
       )
     }
     guard let failure = EntityError.ofDatabase(error) as? EntityError else { return error }

@@ -138,7 +138,7 @@ extension EntityError {
         underlying: error)
     case .full:
       return EntityError(
-        .full, "there is no room for what is saved; nothing of it was saved; make room", underlying: error)
+        .full, "there is no space left; nothing was saved; make room", underlying: error)
     default:
       return EntityError(.database, "the database refused the operation", underlying: error)
     }

@@ -14,7 +14,7 @@ package struct EntityGraph: Sendable, Equatable {
   /// The indices of the requested objects.
   let roots: [Int]
   /// The number of values in structs, counted once per reference, because each reference decodes its struct anew.
-  let allowance: Int
+  let extraSubstitutes: Int
   let catalog: EntityCatalog
   /// The rows of the objects, if one of their types has a ``RowBase``.
   let fetched: FetchedRows?
@@ -27,7 +27,7 @@ package struct EntityGraph: Sendable, Equatable {
   ///
   /// - Throws: ``EntityError`` with the code `notReadable` if a value does not fit its property, `invalid` if a rule of a model is
   ///   broken.
-  package func make<E: Entity>(_ type: E.Type) throws -> [E] {
+  package func models<E: Entity>(of type: E.Type) throws -> [E] {
     do {
       let (table, context) = try table(finishing: .atOnce())
       return try roots.enumerated().map { place, number in
@@ -59,14 +59,14 @@ package struct EntityGraph: Sendable, Equatable {
     let isInvalid = known.code == .invalid
     return EntityError.of(
       known, isInvalid ? .invalid : .notReadable,
-      isInvalid ? "the rules of the model refuse what the row is" : "the row cannot be read as the model",
+      isInvalid ? "the row violates the rules of the model" : "the row cannot be read as the model",
       entity: known.typeName ?? entity)
   }
 
   private func table(finishing: Finishing) throws -> (ObjectTable, DecodingContext) {
     let context = DecodingContext(includesExcluded: true, finishing: finishing)
     let table = ObjectTable(types: [:], first: 0, count: objects.count)
-    table.allowance = allowance
+    table.extraSubstitutes = extraSubstitutes
     context.objects = table
     context.options = fetched
     var places: [ObjectIdentifier: Int] = [:]
@@ -78,12 +78,12 @@ package struct EntityGraph: Sendable, Equatable {
         table.append(.record(object.record))
         continue
       }
-      func make<E: Entity>(_ type: E.Type) throws {
-        let object = try E.make(from: object.record, in: context, isObjectFrame: true)
+      func append<E: Entity>(_ type: E.Type) throws {
+        let object = try E.decode(from: object.record, in: context, isObjectFrame: true)
         if let identity = object._objectIdentity { places[identity] = rootPlaces[number] }
         table.append(object)
       }
-      do { try make(type) } catch { throw rootPlaces[number].map { ArchiveError.at(.index($0), error) } ?? error }
+      do { try append(type) } catch { throw rootPlaces[number].map { ArchiveError.at(.index($0), error) } ?? error }
     }
     try table.setWaiting(in: context)
     if context.finishesModels {

@@ -10,31 +10,31 @@ struct EntityLinker {
   private let targets: EntityTargets
   private var catalog: EntityCatalog { writer.catalog }
   /// The foreign keys that references set: the target row, `nil` for null, and the node with the reference.
-  private var claims: [Place: (target: Int?, node: Int)] = [:]
+  private var claims: [ForeignKeySlot: (target: Int?, node: Int)] = [:]
   /// The foreign keys that lists set: the row that owns the list.
-  private var listed: [Place: Int] = [:]
+  private var listed: [ForeignKeySlot: Int] = [:]
   /// The complete lists, by owner row and foreign key of the elements.
-  private var wholeLists = Set<Place>()
+  private var wholeLists = Set<ForeignKeySlot>()
   /// The pairs of saved lists, with the node and relation of the list.
   private var pairs: [Pair: (row: Int, node: Int, relation: EntityType.Relation, isListed: Bool)] = [:]
   /// The elements of complete lists of pairs, by owner row and column.
-  private var wholePairs: [Place: Set<Int>] = [:]
+  private var wholePairs: [ForeignKeySlot: Set<Int>] = [:]
   /// Pairs that left a list, with the element if it is to be deleted too.
   private var lostPairs: [(pair: Pair, element: Int?)] = []
 
   /// A pair of rows, equal from either side.
   private struct Pair: Hashable {
     /// The end with the lower slot.
-    let first: Place
-    let second: Place
+    let first: ForeignKeySlot
+    let second: ForeignKeySlot
 
-    init(_ one: Place, _ other: Place) {
+    init(_ one: ForeignKeySlot, _ other: ForeignKeySlot) {
       (first, second) = one.slot < other.slot ? (one, other) : (other, one)
     }
   }
 
   /// A foreign key of a row.
-  private struct Place: Hashable {
+  private struct ForeignKeySlot: Hashable {
     let row: Int
     let table: Int
     let slot: Int
@@ -42,7 +42,7 @@ struct EntityLinker {
 
   /// A list that is saved.
   private struct List {
-    let place: EntityTargets.Place
+    let place: EntityTargets.RowRelation
     let node: Int
     var elements: [Int]
     var row: Int { place.row }
@@ -63,7 +63,7 @@ struct EntityLinker {
         if writer.nodes.merges, relation.keepsLocal, !writer.rows[row].isNew { continue }
         try checkDeleted(number, row, place, found)
         let elements = found.compactMap { writer.rowOfNode[$0] }
-        if case .toOne(let slot, let referenced) = relation.kind {
+        if case .toOne(let slot, let referenced) = relation.cardinality {
           guard try isReassigned(number, row, slot, referenced, found, elements, relation) else { continue }
           try claim(row, slot, referenced, elements.first, number, relation)
         } else {
@@ -152,7 +152,7 @@ struct EntityLinker {
     let rows = targets.rows(of: list.place)
     let (local, now) = (list.elements.map { writer.plainKey($0) }, rows.map { writer.plainKey($0) })
     let isOrdered =
-      switch relation.kind {
+      switch relation.cardinality {
       case .toMany(_, _, .kept?, _), .through(_, .kept?, _): true
       default: false
       }
@@ -201,7 +201,7 @@ struct EntityLinker {
   private mutating func claim(
     _ row: Int, _ slot: Int, _ referenced: Int, _ target: Int?, _ node: Int, _ relation: EntityType.Relation
   ) throws {
-    let place = Place(row: row, table: writer.rows[row].table, slot: slot)
+    let place = ForeignKeySlot(row: row, table: writer.rows[row].table, slot: slot)
     if writer.nodes.isWhole, let other = claims[place], other.target != target {
       throw failure("two objects are of one row, and their relations lead to different rows", node: node, relation)
     }
@@ -229,7 +229,7 @@ struct EntityLinker {
   /// - Returns: the elements of lists that a later list replaced.
   private func join(_ lists: inout [List]) throws -> Set<Int> {
     var superseded = Set<Int>()
-    var places: [EntityTargets.Place: Int] = [:]
+    var places: [EntityTargets.RowRelation: Int] = [:]
     var joined: [List] = []
     for list in lists {
       guard let known = places[list.place] else {
@@ -260,19 +260,19 @@ struct EntityLinker {
 
   private mutating func add(_ list: List) throws {
     let relation = targets.relation(list.place)
-    guard case .toMany(let slot, let referenced, _, let removed) = relation.kind else {
+    guard case .toMany(let slot, let referenced, _, let removed) = relation.cardinality else {
       return try addPairs(list, relation)
     }
     let table = catalog.types[relation.target].table
-    if removed != .keep { wholeLists.insert(Place(row: list.row, table: table, slot: slot)) }
+    if removed != .keep { wholeLists.insert(ForeignKeySlot(row: list.row, table: table, slot: slot)) }
     for element in list.elements {
-      let place = Place(row: element, table: table, slot: slot)
+      let place = ForeignKeySlot(row: element, table: table, slot: slot)
       if let claim = claims[place], let target = claim.target, target != list.row {
         throw failure(
           "an element of the list refers to another row than the one that has the list; make both sides agree",
           node: list.node, relation)
       }
-      if claims[place] == nil, let node = writer.rows[element].node, says(node, slot),
+      if claims[place] == nil, let node = writer.rows[element].node, hasOwnValue(node, slot),
         let known = writer.rows[element].values[slot], !known.isNull, !known.isExactly(value(list.row, referenced))
       {
         throw failure(
@@ -288,7 +288,7 @@ struct EntityLinker {
   }
 
   /// Whether a node itself has a value for a column.
-  private func says(_ number: Int, _ slot: Int) -> Bool {
+  private func hasOwnValue(_ number: Int, _ slot: Int) -> Bool {
     let node = writer.nodes.nodes[number]
     return zip(catalog.types[node.type].attributes, node.values).contains {
       $0.slot == slot && $0.isWritten && $1 != nil
@@ -299,13 +299,13 @@ struct EntityLinker {
   private func checkClaims() throws {
     for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) {
       guard let target = claim.target, listed[place] == nil,
-        wholeLists.contains(Place(row: target, table: place.table, slot: place.slot))
+        wholeLists.contains(ForeignKeySlot(row: target, table: place.table, slot: place.slot))
       else { continue }
       let type = catalog.types[writer.nodes.nodes[claim.node].type]
-      let relation = type.relations.first { if case .toOne(place.slot, _) = $0.kind { true } else { false } }
+      let relation = type.relations.first { if case .toOne(place.slot, _) = $0.cardinality { true } else { false } }
       throw writer.located(
         EntityError(
-          .clash, "the object refers to one whose list lacks it; put it into the list, or let go of the reference",
+          .clash, "the object refers to an owner whose list does not contain it; add it to the list, or remove the reference",
           path: relation.map { [.key($0.key)] } ?? []), node: claim.node)
     }
   }
@@ -314,7 +314,7 @@ struct EntityLinker {
 
   private mutating func order(_ list: List) throws {
     let relation = targets.relation(list.place)
-    guard case .toMany(let slot, let referenced, .kept(let order)?, let removed) = relation.kind else { return }
+    guard case .toMany(let slot, let referenced, .kept(let order)?, let removed) = relation.cardinality else { return }
     let parent = value(list.row, referenced)
     setPositions(list.elements, order, existing: targets.rows(of: list.place), removed) { row in
       writer.rows[row].original?[slot].isExactly(parent) ?? false
@@ -353,7 +353,7 @@ struct EntityLinker {
 
   /// Appends rows that joined a list through their own reference to its owner.
   private func placeClaimed() throws {
-    var coming: [(list: Place, row: Int, referenced: Int, order: Int)] = []
+    var coming: [(list: ForeignKeySlot, row: Int, referenced: Int, order: Int)] = []
     for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) where listed[place] == nil {
       guard let (referenced, order) = orderedList(of: place) else { continue }
       let state = writer.rows[place.row]
@@ -367,7 +367,7 @@ struct EntityLinker {
         continue
       }
       writer.touched.insert(target)
-      coming.append((Place(row: target, table: place.table, slot: place.slot), place.row, referenced, order))
+      coming.append((ForeignKeySlot(row: target, table: place.table, slot: place.slot), place.row, referenced, order))
     }
     for (pair, known) in pairs.sorted(by: { $0.value.row < $1.value.row }) where writer.rows[known.row].isNew {
       guard let (owner, referenced, order) = orderedPairs(of: pair), writer.rows[known.row].values[order] == nil else {
@@ -376,19 +376,19 @@ struct EntityLinker {
       coming.append((owner, known.row, referenced, order))
     }
     guard !coming.isEmpty else { return }
-    var ends: [Place: Int64] = [:]
+    var ends: [ForeignKeySlot: Int64] = [:]
     for (place, row) in listed {
       guard let (_, order) = orderedList(of: place), let position = writer.rows[place.row].values[order]?.integer else {
         continue
       }
-      ends[Place(row: row, table: place.table, slot: place.slot), default: -1].raise(to: position)
+      ends[ForeignKeySlot(row: row, table: place.table, slot: place.slot), default: -1].raise(to: position)
     }
     for (key, group) in Dictionary(grouping: coming, by: { [$0.list.table, $0.list.slot, $0.order] })
       .sorted(by: { $0.key.lexicographicallyPrecedes($1.key) })
     {
       let table = catalog.tables[key[0]]
-      var lists: [(list: Place, value: DatabaseValue)] = []
-      var seen = Set<Place>()
+      var lists: [(list: ForeignKeySlot, value: DatabaseValue)] = []
+      var seen = Set<ForeignKeySlot>()
       for (list, _, referenced, _) in group where seen.insert(list).inserted {
         if let parent = value(list.row, referenced), !parent.isNull { lists.append((list, parent)) }
       }
@@ -413,10 +413,10 @@ struct EntityLinker {
   }
 
   /// The ordered list whose elements have the foreign key.
-  private func orderedList(of place: Place) -> (referenced: Int, order: Int)? {
+  private func orderedList(of place: ForeignKeySlot) -> (referenced: Int, order: Int)? {
     for type in catalog.types {
       for relation in type.relations {
-        guard case .toMany(place.slot, let referenced, .kept(let order)?, _) = relation.kind,
+        guard case .toMany(place.slot, let referenced, .kept(let order)?, _) = relation.cardinality,
           catalog.types[relation.target].table == place.table
         else { continue }
         return (referenced, order)
@@ -426,9 +426,10 @@ struct EntityLinker {
   }
 
   /// The end of a pair whose list is ordered.
-  private func orderedPairs(of pair: Pair) -> (owner: Place, referenced: Int, order: Int)? {
+  private func orderedPairs(of pair: Pair) -> (owner: ForeignKeySlot, referenced: Int, order: Int)? {
     for relation in catalog.types.lazy.flatMap(\.relations) {
-      guard case .through(let table, .kept(let order)?, _) = relation.kind, table.table == pair.first.table else {
+      guard case .through(let table, .kept(let order)?, _) = relation.cardinality, table.table == pair.first.table
+      else {
         continue
       }
       let owner = table.from == pair.first.slot ? pair.first : pair.second
@@ -443,14 +444,14 @@ struct EntityLinker {
     var deleted: [Int] = []
     for list in lists {
       let relation = targets.relation(list.place)
-      guard case .toMany(let slot, _, let order, let removed) = relation.kind, removed != .keep else { continue }
+      guard case .toMany(let slot, _, let order, let removed) = relation.cardinality, removed != .keep else { continue }
       let table = catalog.types[relation.target].table
       let elements = Set(list.elements)
       for row in targets.rows(of: list.place)
       where !elements.contains(row) {
         writer.touched.insert(list.row)
         writer.rows[row].owner = list.row
-        let place = Place(row: row, table: table, slot: slot)
+        let place = ForeignKeySlot(row: row, table: table, slot: slot)
         guard listed[place] == nil, claims[place]?.target == nil, writer.rows[row].references[slot] == nil,
           // An incoming value of the foreign key itself is kept.
           claims[place] != nil || writer.rows[row].values[slot]?.isExactly(writer.rows[row].original?[slot]) ?? false
@@ -492,22 +493,22 @@ struct EntityLinker {
       let rows = waiting.filter { !writer.rows[$0].isDeleted }
       waiting = []
       for row in rows { writer.rows[row].isDeleted = true }
-      var places: [EntityTargets.Place] = []
+      var places: [EntityTargets.RowRelation] = []
       for row in rows {
         guard let type = writer.rows[row].type else { continue }
         for (relation, declared) in catalog.types[type].relations.enumerated() {
-          if case .toOne = declared.kind { continue }
+          if case .toOne = declared.cardinality { continue }
           places.append(.init(row: row, type: type, relation: relation))
         }
       }
       try targets.load(places)
       for place in places {
         let relation = targets.relation(place)
-        switch relation.kind {
+        switch relation.cardinality {
         case .toOne: break
         case .toMany(let slot, _, let order, let removed):
           let rows = targets.rows(of: place)
-          writer.leaving[place.row, default: []] += rows.filter { writer.rows[$0].references[slot] != nil }
+          writer.rowsLeavingLists[place.row, default: []] += rows.filter { writer.rows[$0].references[slot] != nil }
           for row in rows where writer.rows[row].references[slot] == nil && !writer.rows[row].isDeleted {
             switch removed {
             case .keep: break
@@ -531,10 +532,10 @@ struct EntityLinker {
   // MARK: Pairs
 
   private mutating func addPairs(_ list: List, _ relation: EntityType.Relation) throws {
-    guard case .through(let table, let order, let removed) = relation.kind else { return }
+    guard case .through(let table, let order, let removed) = relation.cardinality else { return }
     let place = list.place
-    let own = Place(row: list.row, table: table.table, slot: table.from)
-    func pair(_ element: Int) -> Pair { Pair(own, Place(row: element, table: table.table, slot: table.to)) }
+    let own = ForeignKeySlot(row: list.row, table: table.table, slot: table.from)
+    func pair(_ element: Int) -> Pair { Pair(own, ForeignKeySlot(row: element, table: table.table, slot: table.to)) }
     for (row, known) in zip(targets.rows(of: place), targets.pairs(of: place)) where pairs[pair(row)] == nil {
       pairs[pair(row)] = (known, list.node, relation, false)
     }
@@ -569,7 +570,9 @@ struct EntityLinker {
 
   /// Throws if only one of two complete lists contains a pair, and deletes the pairs that left a list.
   private func checkPairs() throws {
-    func lacks(_ end: Place, _ other: Place) -> Bool { wholePairs[end].map { !$0.contains(other.row) } ?? false }
+    func lacks(_ end: ForeignKeySlot, _ other: ForeignKeySlot) -> Bool {
+      wholePairs[end].map { !$0.contains(other.row) } ?? false
+    }
     for (pair, known) in pairs.sorted(by: { $0.value.row < $1.value.row }) where known.isListed {
       guard !lacks(pair.first, pair.second), !lacks(pair.second, pair.first) else {
         throw failure(

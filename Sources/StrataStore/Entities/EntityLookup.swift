@@ -87,7 +87,7 @@ extension EntityCatalog {
     _ body: (Int, StatementRow) throws -> Void
   ) throws {
     let table = table(of: relation.target), tuples = keys.map { [$0] }
-    switch relation.kind {
+    switch relation.cardinality {
     case .toOne(_, let referenced): try table.forEachStatementRow(where: [referenced], in: tuples, db, body)
     case .toMany(let slot, _, let order, _):
       try table.forEachStatementRow(where: [slot], in: tuples, order: table.order(order), db, body)

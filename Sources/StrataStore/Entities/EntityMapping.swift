@@ -139,13 +139,13 @@ public struct EntityRelation: Sendable {
     case keep
   }
 
-  enum Kind: Sendable {
+  enum Cardinality: Sendable {
     case toOne(column: String, references: String?)
     case toMany(foreignKey: String, references: String?, order: Order?, removed: Removal)
     case through(table: String, from: String, to: String, order: Order?, removed: Removal)
   }
 
-  let kind: Kind
+  let cardinality: Cardinality
 
   /// One entity, referenced by a foreign key in this table. The field is the entity or an optional of it.
   ///
@@ -153,7 +153,7 @@ public struct EntityRelation: Sendable {
   ///   - column: the foreign key.
   ///   - references: the referenced column of the other table; by default the one that the foreign key declares, else the primary key.
   public static func toOne(_ column: String, references: String? = nil) -> EntityRelation {
-    EntityRelation(kind: .toOne(column: column, references: references))
+    EntityRelation(cardinality: .toOne(column: column, references: references))
   }
 
   /// The entities whose foreign key refers to this one. The field is an array or a set, or an optional if at most one row
@@ -167,7 +167,7 @@ public struct EntityRelation: Sendable {
   public static func toMany(
     foreignKey: String, references: String? = nil, order: Order? = nil, removed: Removal = .nullify
   ) -> EntityRelation {
-    EntityRelation(kind: .toMany(foreignKey: foreignKey, references: references, order: order, removed: removed))
+    EntityRelation(cardinality: .toMany(foreignKey: foreignKey, references: references, order: order, removed: removed))
   }
 
   /// Entities joined through a table of pairs. The field is an array or a set.
@@ -182,6 +182,6 @@ public struct EntityRelation: Sendable {
   public static func through(
     _ table: String, from: String, to: String, order: Order? = nil, removed: Removal = .nullify
   ) -> EntityRelation {
-    EntityRelation(kind: .through(table: table, from: from, to: to, order: order, removed: removed))
+    EntityRelation(cardinality: .through(table: table, from: from, to: to, order: order, removed: removed))
   }
 }

@@ -15,17 +15,17 @@ struct EntityMatcher {
   private var owners: [Int: [(slot: Int, owner: EntityRowState.Reference)]] = [:]
   private var drafts: [DraftKey: Int] = [:]
   /// The candidate rows for nodes without a key, by relation, including new rows.
-  private var pools: [EntityTargets.Place: [Int]] = [:]
+  private var candidateRows: [EntityTargets.RowRelation: [Int]] = [:]
   /// The content that a new row was created for, by row and slot.
   private var made: [Int: [Int: DatabaseValue]] = [:]
   /// Nodes that no longer wait for the rows of other nodes. Their keys that depend on such rows are ignored.
-  private var impatient = Set<Int>()
+  private var nodesDoneWaiting = Set<Int>()
   /// The keys of new rows, by row and index of the key.
   private var newKeys: [Int: [Int: [Part]]] = [:]
   /// Rows assigned to a node.
-  private var taken = Set<Int>()
+  private var assignedRows = Set<Int>()
   /// The relation through which a node's parent refers to it. Used if the node has no complete key.
-  private var wayTo: [Int: (owner: Int, relation: Int)] = [:]
+  private var parentRelation: [Int: (owner: Int, relation: Int)] = [:]
 
   /// A part of a key.
   private enum Part: Hashable {
@@ -74,7 +74,7 @@ struct EntityMatcher {
         } else if found.contains(where: { $0.parts != nil }) {
           ready.append(node)
           candidates[node] = found
-        } else if let way = wayTo[node], writer.rowOfNode[way.owner] == nil {
+        } else if let way = parentRelation[node], writer.rowOfNode[way.owner] == nil {
           waiting[way.owner, default: []].append(node)
         } else {
           keyless.append(node)
@@ -87,19 +87,19 @@ struct EntityMatcher {
       // Keys that depend on each other in a cycle are ignored if a node has another complete key.
       let stuck = waiting.values.joined().sorted()
       pending = try stuck.filter { node in
-        try !impatient.contains(node) && self.candidates(of: node).contains { $0.parts != nil }
+        try !nodesDoneWaiting.contains(node) && self.candidates(of: node).contains { $0.parts != nil }
       }
-      impatient.formUnion(pending)
+      nodesDoneWaiting.formUnion(pending)
       if pending.isEmpty {
         // A node that waits only for its owner, which itself waits for the node, is new.
         pending = try stuck.filter { node in try self.candidates(of: node).allSatisfy { $0.node == nil } }
-        for node in pending { wayTo[node] = nil }
+        for node in pending { parentRelation[node] = nil }
       }
       let released = Set(pending)
       for (other, nodes) in waiting { waiting[other] = nodes.filter { !released.contains($0) } }
       guard !pending.isEmpty else {
         throw writer.located(
-          EntityError(.clash, "the keys of the objects lead in a cycle, so that none can be looked up first"),
+          EntityError(.clash, "the keys of the objects depend on each other, so none can be looked up first"),
           node: first)
       }
     }
@@ -109,7 +109,7 @@ struct EntityMatcher {
   private func candidates(of node: Int) throws -> [Candidate] {
     let keys = catalog.types[writer.nodes.nodes[node].type].keys
     var found = try keys.map { counts($0, node) ? try candidate(node, $0) : .incomplete }
-    if impatient.contains(node) { found = found.map { $0.node == nil ? $0 : .incomplete } }
+    if nodesDoneWaiting.contains(node) { found = found.map { $0.node == nil ? $0 : .incomplete } }
     // A unique index allows several nulls, so a key with a null is used only if no other key is complete.
     guard found.contains(where: { $0.parts.map { !$0.contains(where: \.isNull) } ?? false }) else { return found }
     return found.map { $0.parts?.contains(where: \.isNull) ?? false ? .incomplete : $0 }
@@ -123,10 +123,10 @@ struct EntityMatcher {
       for (place, relation) in catalog.types[node.type].relations.enumerated() {
         guard case .nodes(let children) = node.links[place] else { continue }
         // Only the reference from the parent, so that there are no cycles.
-        for child in children where wayTo[child] == nil && nodes[child].parent == number {
-          wayTo[child] = (number, place)
+        for child in children where parentRelation[child] == nil && nodes[child].parent == number {
+          parentRelation[child] = (number, place)
         }
-        guard case .toMany(let slot, let referenced, _, _) = relation.kind else { continue }
+        guard case .toMany(let slot, let referenced, _, _) = relation.cardinality else { continue }
         for child in children where catalog.types[nodes[child].type].keys.contains(where: { $0.slots.contains(slot) }) {
           owners[child, default: []].append((slot, .init(row: number, slot: referenced)))
         }
@@ -159,7 +159,7 @@ struct EntityMatcher {
       return value.isNull ? .incomplete : .complete([.value(ExactValue(value))])
     }
     for (place, relation) in type.relations.enumerated() {
-      guard case .toOne(slot, let referenced) = relation.kind, case .nodes(let found) = node.links[place] else {
+      guard case .toOne(slot, let referenced) = relation.cardinality, case .nodes(let found) = node.links[place] else {
         continue
       }
       if let target = found.first { return reference(target, referenced) }
@@ -203,7 +203,7 @@ struct EntityMatcher {
           guard hits[node]?[place] == nil else {
             throw writer.located(
               EntityError(
-                .clash, "several rows have the values of the key \(key.name), one of which is null; name another key",
+                .clash, "several rows match the key \(key.name), because a value of it is null; use another key",
                 table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
           }
           hits[node]?[place] = row
@@ -232,7 +232,7 @@ struct EntityMatcher {
     }
     /// Returns the first key before the index `found` that distinguishes the row from the node. A key that finds the row itself
     /// does not.
-    func earlier(_ found: Int, tells row: Int) -> Int? {
+    func earlier(_ found: Int, distinguishing row: Int) -> Int? {
       (0..<found).first { place in
         guard hits[place] != row, let parts = candidates[place].parts, !parts.contains(where: \.isNull) else {
           return false
@@ -245,7 +245,7 @@ struct EntityMatcher {
     // A row that an earlier key distinguishes is skipped. It must give up its value in the same save, or SQLite refuses the write.
     var found: Int?
     for (place, row) in hits.enumerated() where found == nil {
-      if let row, earlier(place, tells: row) == nil { found = row }
+      if let row, earlier(place, distinguishing: row) == nil { found = row }
     }
     for (place, key) in type.keys.enumerated() {
       guard let parts = candidates[place].parts,
@@ -255,7 +255,7 @@ struct EntityMatcher {
         throw clash(
           "two objects of this save have the same \(key.name), and other keys find different rows for them", key)
       }
-      if let other = earlier(place, tells: draft) {
+      if let other = earlier(place, distinguishing: draft) {
         throw clash("two objects of this save have the same \(key.name), and another \(type.keys[other].name)", key)
       }
       found = draft
@@ -266,7 +266,7 @@ struct EntityMatcher {
       drafts[DraftKey(table: type.table, slots: key.slots, parts: parts)] = row
       if writer.rows[row].isNew { newKeys[row, default: [:]][place] = parts }
     }
-    take(row, node, number)
+    assign(row, node, number)
     guard writer.rows[row].isNew else { return }
     // The keys of other nodes may need these values of the new row.
     for slot in Set(type.keys.flatMap(\.slots)) where writer.rows[row].values[slot] == nil {
@@ -287,45 +287,45 @@ struct EntityMatcher {
     return try type.stored(value, type.attributes[place], in: catalog.tables[type.table])
   }
 
-  private mutating func take(_ row: Int, _ node: Int, _ type: Int) {
+  private mutating func assign(_ row: Int, _ node: Int, _ type: Int) {
     writer.rowOfNode[node] = row
     if writer.rows[row].node == nil {
       writer.rows[row].node = node
       // An existing row may be of a subclass.
       if writer.rows[row].isNew || writer.rows[row].type == nil { writer.rows[row].type = type }
     }
-    taken.insert(row)
+    assignedRows.insert(row)
   }
 
   // MARK: Content
 
   private mutating func matchByContent(_ numbers: [Int]) throws {
-    var groups: [EntityTargets.Place: [Int: [Int]]] = [:]
-    var order: [EntityTargets.Place] = []
+    var groups: [EntityTargets.RowRelation: [Int: [Int]]] = [:]
+    var order: [EntityTargets.RowRelation] = []
     for node in numbers {
       let number = writer.nodes.nodes[node].type
-      guard let way = wayTo[node], let row = writer.rowOfNode[way.owner] else {
-        take(writer.newRow(table: catalog.types[number].table, type: number), node, number)
+      guard let way = parentRelation[node], let row = writer.rowOfNode[way.owner] else {
+        assign(writer.newRow(table: catalog.types[number].table, type: number), node, number)
         continue
       }
-      let place = EntityTargets.Place(row: row, type: writer.nodes.nodes[way.owner].type, relation: way.relation)
+      let place = EntityTargets.RowRelation(row: row, type: writer.nodes.nodes[way.owner].type, relation: way.relation)
       if groups[place] == nil { order.append(place) }
       groups[place, default: [:]][way.owner, default: []].append(node)
     }
     try targets.load(order)
     for place in order {
-      if pools[place] == nil {
+      if candidateRows[place] == nil {
         // A row with its own foreign key is in one list only. Through other relations, several objects may refer to one row.
-        let isOwned = if case .toMany = targets.relation(place).kind { true } else { false }
-        pools[place] = targets.rows(of: place).filter { !isOwned || !taken.contains($0) }
+        let isOwned = if case .toMany = targets.relation(place).cardinality { true } else { false }
+        candidateRows[place] = targets.rows(of: place).filter { !isOwned || !assignedRows.contains($0) }
       }
       for (_, nodes) in (groups[place] ?? [:]).sorted(by: { $0.key < $1.key }) { try match(nodes, place) }
     }
   }
 
   /// Finds the rows of the nodes in one object's relation. Another object of the same row finds the same rows.
-  private mutating func match(_ nodes: [Int], _ place: EntityTargets.Place) throws {
-    let free = pools[place] ?? []
+  private mutating func match(_ nodes: [Int], _ place: EntityTargets.RowRelation) throws {
+    let free = candidateRows[place] ?? []
     var used = Set<Int>()
     // The candidate rows by the content of the node's columns, in reverse order.
     var byContent: [[Int]: [[ExactValue]: [Int]]] = [:]
@@ -344,15 +344,15 @@ struct EntityMatcher {
       }
       // In a relation to one, the existing row matches whatever its content.
       if found == nil, targets.relation(place).shape == .one {
-        found = free.first { !taken.contains($0) && writer.rows[$0].table == catalog.types[number].table }
+        found = free.first { !assignedRows.contains($0) && writer.rows[$0].table == catalog.types[number].table }
       }
       let row = found ?? writer.newRow(table: catalog.types[number].table, type: number)
       if found == nil {
-        pools[place, default: []].append(row)
+        candidateRows[place, default: []].append(row)
         made[row] = Dictionary(zip(slots, values.map(\.value)), uniquingKeysWith: { first, _ in first })
       }
       used.insert(row)
-      take(row, node, number)
+      assign(row, node, number)
     }
   }
 

@@ -156,7 +156,7 @@ package struct EntityNodes: Sendable {
   static func failure(_ error: any Error, _ entity: String, _ path: [ArchiveError.PathComponent]) -> any Error {
     if let error = error as? EntityError { return error.located(entity: entity, path: path) }
     return EntityError.of(
-      error, .invalidSource, "what came in cannot be read as the entity", entity: entity, path: path)
+      error, .invalidSource, "the incoming data cannot be read as this entity", entity: entity, path: path)
   }
 
   /// Creates the nodes of a source without recursion, so that deep values do not exhaust the stack.
@@ -254,8 +254,8 @@ package struct EntityNodes: Sendable {
         guard known != nil || part.slots[relation.place] == nil else {
           throw EntityError(
             .invalidSource,
-            "the row is of the class \(type.name), and the document has its relation \(relation.key); apply the document to "
-              + "\(type.name), or let it name the class", path: [.key(relation.key)])
+            "the row is of the class \(type.name), whose relation \(relation.key) is in the document; apply the document to "
+              + "\(type.name), or add the tag of the class", path: [.key(relation.key)])
         }
         return known
       }
@@ -284,7 +284,7 @@ package struct EntityNodes: Sendable {
       case (.one, .null):
         guard relation.isOptional else {
           throw EntityNodes.failure(
-            EntityError(.invalidSource, "found null, and the relation is no optional"),
+            EntityError(.invalidSource, "found null, but the relation is not optional"),
             catalog.types[nodes[node].type].name, path(node, [.key(relation.key)]))
         }
         return []

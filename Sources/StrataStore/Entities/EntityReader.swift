@@ -93,7 +93,7 @@ final class EntityReader {
     let known = Set(catalog.types.flatMap(\.relations).map(\.key))
     guard let other = included.subtracting(known).min() else { return }
     throw EntityError(
-      .invalidMapping, "no entity has a relation \(other); there are \(known.sorted().joined(separator: ", "))")
+      .invalidMapping, "no entity has a relation \(other); the relations are \(known.sorted().joined(separator: ", "))")
   }
 
   // MARK: Rows
@@ -174,7 +174,7 @@ final class EntityReader {
     guard entity.rowBase != nil else {
       throw EntityError(
         .invalidMapping,
-        "the relation would not be read, and a save could not tell that from an empty one; include it, or declare a property of the type RowBase",
+        "the relation would not be read, and a save would take it for an empty one; include it, or declare a property of the type RowBase",
         entity: entity.name, path: [.key(relation.key)])
     }
     return false
@@ -221,9 +221,11 @@ final class EntityReader {
     for (place, number) in order.enumerated() { numbers[number] = place }
     // Several foreign keys may refer to the same structure.
     let sizes = catalog.types.map { $0.schema.isObject ? 0 : $0.schema.fields.count + 1 }
-    var allowance = 0
+    var extraSubstitutes = 0
     for number in order {
-      for case let links? in nodes[number].links { for target in links { allowance += sizes[nodes[target].type] } }
+      for case let links? in nodes[number].links {
+        for target in links { extraSubstitutes += sizes[nodes[target].type] }
+      }
     }
     var fetched: FetchedRows?
     if order.contains(where: { catalog.types[nodes[$0].type].rowBase != nil }) {
@@ -239,7 +241,8 @@ final class EntityReader {
       EntityGraph.Object(type: nodes[number].type, record: try record(number, numbers))
     }
     return EntityGraph(
-      objects: objects, roots: roots.map { numbers[$0] }, allowance: allowance, catalog: catalog, fetched: fetched)
+      objects: objects, roots: roots.map { numbers[$0] }, extraSubstitutes: extraSubstitutes, catalog: catalog,
+      fetched: fetched)
   }
 
   /// Returns the record of a node, and takes the values out of the node.
@@ -272,7 +275,7 @@ enum EntityRowCoding {
     guard mapping.relations.isEmpty else {
       throw EntityError(
         .invalidMapping,
-        "a row alone does not have the relations of the entity, and a model without them would lose them when it is saved; fetch it with an EntityStore",
+        "a single row does not contain the relations of the entity, and saving the model would lose them; fetch it with an EntityStore",
         entity: schema.name, table: mapping.table)
     }
     var slots = [ArchiveValue?](repeating: nil, count: schema.fields.count)
@@ -289,7 +292,7 @@ enum EntityRowCoding {
       } catch {
         let known =
           error as? EntityError
-          ?? EntityError(.notReadable, "the column holds what the property cannot be", underlying: error)
+          ?? EntityError(.notReadable, "the property cannot hold the column's value", underlying: error)
         throw known.located(entity: schema.name, path: [.key(field.key)], table: mapping.table, columns: [name])
       }
     }
@@ -298,7 +301,7 @@ enum EntityRowCoding {
       shape: RecordShape(
         typeName: schema.name, modelVersion: schema.modelVersion, keys: keys, levels: schema.fullShape.levels),
       values: slots.compactMap(\.self))
-    do { return try E.make(from: .record(record), in: DecodingContext(includesExcluded: true)) } catch {
+    do { return try E.decode(from: .record(record), in: DecodingContext(includesExcluded: true)) } catch {
       throw EntityError.of(
         error, .notReadable, "the row cannot be read as the model", entity: schema.name, table: mapping.table)
     }

@@ -20,7 +20,7 @@ struct EntityRowState {
   /// The slots that take their value from another row. They override `values`.
   var references: [Int: Reference] = [:]
   /// The slots for which a node after the first has a value.
-  var said = Set<Int>()
+  var slotsOfLaterNodes = Set<Int>()
   /// The first node of the row.
   var node: Int?
   /// Whether the row is in the table, with its original or new values.

@@ -53,7 +53,7 @@ extension EntityStore {
     let report = try await save(model, matching: keys, conflicts: conflicts, overwriting: overwriting)
     do {
       let graph = try await openDatabase().read { [catalog] db in try Self.graph(of: E.self, report, catalog, db) }
-      return try Self.root(of: graph.make(E.self))
+      return try Self.root(of: graph.models(of: E.self))
     } catch { throw EntityError.ofDatabase(error) }
   }
 
@@ -63,7 +63,7 @@ extension EntityStore {
     overwriting: Bool = false, in db: Database
   ) throws -> E {
     let report = try save(model, matching: keys, conflicts: conflicts, overwriting: overwriting, in: db)
-    do { return try Self.root(of: Self.graph(of: E.self, report, catalog, db).make(E.self)) } catch {
+    do { return try Self.root(of: Self.graph(of: E.self, report, catalog, db).models(of: E.self)) } catch {
       throw EntityError.ofDatabase(error)
     }
   }

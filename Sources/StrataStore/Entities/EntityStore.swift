@@ -198,7 +198,7 @@ public struct EntityStore: Sendable {
     let known = Set(catalog.types[try catalog.known(type)].keys.map(\.name))
     for key in keys where !known.contains(key) {
       throw EntityError(
-        .invalidMapping, "there is no key \(key); there are \(known.sorted().joined(separator: ", "))",
+        .invalidMapping, "there is no key \(key); the keys are \(known.sorted().joined(separator: ", "))",
         entity: type.schema.name)
     }
   }
@@ -253,14 +253,14 @@ public struct EntityStore: Sendable {
       let graph = try await openDatabase().read { [catalog] db in
         try Self.graph(request, catalog, db, including: included, atMost: count)
       }
-      return try graph.make(E.self)
+      return try graph.models(of: E.self)
     } catch { throw EntityError.ofDatabase(error) }
   }
 
   private func read<E: Entity>(
     _ request: QueryInterfaceRequest<E>, _ included: Set<String>?, atMost count: Int, in db: Database
   ) throws -> [E] {
-    do { return try Self.graph(request, catalog, db, including: included, atMost: count).make(E.self) } catch {
+    do { return try Self.graph(request, catalog, db, including: included, atMost: count).models(of: E.self) } catch {
       throw EntityError.ofDatabase(error)
     }
   }
@@ -285,7 +285,7 @@ public struct EntityStore: Sendable {
         let reader = try EntityReader(catalog, db, including: included)
         let roots = try reader.read(type: type, primaryKeys: keys).compactMap(\.self)
         keys.removeAll(keepingCapacity: true)
-        let entities = try reader.graph(roots: roots).make(E.self)
+        let entities = try reader.graph(roots: roots).models(of: E.self)
         do { try body(entities) } catch {
           bodyError = error
           throw error

@@ -4,7 +4,7 @@ internal import StrataCore
 /// The rows that existing rows refer to before a save, read once per relation.
 final class EntityTargets {
   /// A relation of a row.
-  struct Place: Hashable {
+  struct RowRelation: Hashable {
     let row: Int
     /// The entity that declares the relation.
     let type: Int
@@ -13,24 +13,24 @@ final class EntityTargets {
   }
 
   private let writer: EntityWriter
-  private var known: [Place: [Int]] = [:]
+  private var known: [RowRelation: [Int]] = [:]
   /// The rows of the table of pairs, in the order of `known`.
-  private var knownPairs: [Place: [Int]] = [:]
+  private var knownPairs: [RowRelation: [Int]] = [:]
   private var catalog: EntityCatalog { writer.catalog }
 
   init(_ writer: EntityWriter) { self.writer = writer }
 
-  func relation(_ place: Place) -> EntityType.Relation { catalog.types[place.type].relations[place.relation] }
+  func relation(_ place: RowRelation) -> EntityType.Relation { catalog.types[place.type].relations[place.relation] }
 
   /// The rows that a loaded relation refers to, in their order.
-  func rows(of place: Place) -> [Int] { known[place] ?? [] }
+  func rows(of place: RowRelation) -> [Int] { known[place] ?? [] }
 
   /// The rows of the table of pairs of a loaded relation, one for each row that it refers to, in the same order.
-  func pairs(of place: Place) -> [Int] { knownPairs[place] ?? [] }
+  func pairs(of place: RowRelation) -> [Int] { knownPairs[place] ?? [] }
 
   /// Loads the given relations of rows, unless they are loaded already: one query for each relation of an entity.
-  func load(_ places: [Place]) throws {
-    var groups: [[Int]: [Place]] = [:]
+  func load(_ places: [RowRelation]) throws {
+    var groups: [[Int]: [RowRelation]] = [:]
     for place in places where known[place] == nil {
       known[place] = []
       // A new row refers to no rows of the database.
@@ -41,14 +41,14 @@ final class EntityTargets {
     }
   }
 
-  private func load(_ places: [Place], _ relation: EntityType.Relation) throws {
+  private func load(_ places: [RowRelation], _ relation: EntityType.Relation) throws {
     let target = catalog.types[relation.target].table, table = catalog.tables[target]
     let asking = places.filter { !(writer.rows[$0.row].original?[relation.slot].isNull ?? true) }
     let keys = asking.map { writer.rows[$0.row].original?[relation.slot] ?? .null }
     try catalog.forEachLink(relation, keys, writer.db, withPairs: true) { index, row in
       known[asking[index]]?.append(
         try writer.row(table.values(row, from: 1), table: target, type: relation.target))
-      guard case .through(let pairs, _, _) = relation.kind else { return }
+      guard case .through(let pairs, _, _) = relation.cardinality else { return }
       let values = catalog.tables[pairs.table].values(row, from: 1 + table.columns.count)
       knownPairs[asking[index], default: []].append(try writer.row(values, table: pairs.table, type: nil))
     }

@@ -27,7 +27,7 @@ package struct EntityType: Sendable {
 
   /// A field that refers to other entities.
   package struct Relation: Sendable {
-    package enum Kind: Sendable {
+    package enum Cardinality: Sendable {
       /// - Parameter referenced: the slot in the other table whose value the foreign key holds.
       case toOne(slot: Int, referenced: Int)
       /// - Parameter slot: the foreign key, in the other table.
@@ -57,14 +57,14 @@ package struct EntityType: Sendable {
     package let key: String
     /// The index of the other entity in the catalog.
     package let target: Int
-    package let kind: Kind
+    package let cardinality: Cardinality
     package let shape: Shape
     package let isOptional: Bool
     /// Whether a merge keeps the relation of existing rows.
     let keepsLocal: Bool
     /// The slot of the entity's own table whose value finds the rows that the relation refers to.
     var slot: Int {
-      switch kind {
+      switch cardinality {
       case .toOne(let slot, _): slot
       case .toMany(_, let referenced, _, _): referenced
       case .through(let pairs, _, _): pairs.fromReferenced
@@ -72,7 +72,7 @@ package struct EntityType: Sendable {
     }
     /// The rule for elements that leave the list; `nil` for a to-one relation.
     var removed: EntityRelation.Removal? {
-      switch kind {
+      switch cardinality {
       case .toOne: nil
       case .toMany(_, _, _, let removed), .through(_, _, let removed): removed
       }

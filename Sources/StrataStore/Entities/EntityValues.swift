@@ -23,7 +23,7 @@ public struct EntityValues<E: Entity>: AsyncSequence {
       // mutating function.
       nonisolated(unsafe) var iterator = iterator
       defer { self.iterator = iterator }
-      return try await iterator.next()?.make(E.self)
+      return try await iterator.next()?.models(of: E.self)
     }
   }
 

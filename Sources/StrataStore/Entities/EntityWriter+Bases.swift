@@ -4,7 +4,7 @@ internal import StrataCore
 // Merges whole objects with rows that changed since the objects were fetched.
 extension EntityWriter {
   /// The fetched state of the object of a row; `nil` if it is not known.
-  func base(ofRow row: Int, node: Int? = nil) -> FetchedRows.Place? {
+  func base(ofRow row: Int, node: Int? = nil) -> FetchedRows.RowReference? {
     guard !nodes.merges, !bases.isEmpty else { return nil }
     return bases.base(ofNode: node ?? rows[row].node, plainKey(row))
   }
@@ -51,7 +51,7 @@ extension EntityWriter {
           throw located(
             EntityError(
               .conflict,
-              "the row was deleted since the object was fetched; save it with overwriting: true to make it again"),
+              "the row was deleted since the object was fetched; save it with overwriting: true to create it again"),
             node: number)
         }
       }
@@ -65,12 +65,13 @@ extension EntityWriter {
 
   /// Merges the values of an object with its row, three ways.
   func merge(
-    _ said: [(attribute: EntityType.Attribute, value: ArchiveValue)], _ base: FetchedRows.Place, _ type: EntityType,
+    _ stated: [(attribute: EntityType.Attribute, value: ArchiveValue)], _ base: FetchedRows.RowReference,
+    _ type: EntityType,
     _ row: Int, _ isFirst: Bool
   ) throws {
     let table = table(of: row)
     var both: [(attribute: EntityType.Attribute, local: DatabaseValue, base: DatabaseValue)] = []
-    for (attribute, value) in said {
+    for (attribute, value) in stated {
       let local = try type.stored(value, attribute, in: table)
       guard let known = base.row.values[attribute.slot], !table.primaryKey.contains(attribute.slot) else {
         try set(local, attribute, type, row, isFirst)
@@ -137,7 +138,7 @@ extension EntityWriter {
       throw located(
         EntityError(
           .staleSave,
-          "the object may be older than its row; save it with base:, declare a property of the type RowBase, or say overwriting: true",
+          "the object may be older than its row; save it with base:, declare a property of the type RowBase, or pass overwriting: true",
           columns: slots.map { self.table(of: row).columns[$0].name }), row)
     }
   }

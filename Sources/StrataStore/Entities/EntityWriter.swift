@@ -23,7 +23,7 @@ package final class EntityWriter {
   /// Rows whose lists changed.
   var touched = Set<Int>()
   /// For each row to delete, the rows that must leave its lists first.
-  var leaving: [Int: [Int]] = [:]
+  var rowsLeavingLists: [Int: [Int]] = [:]
   private var rowsByKey: [PlainKey: Int] = [:]
 
   /// The primary key of a row.
@@ -42,7 +42,7 @@ package final class EntityWriter {
       guard let key = Self(table: number, table.primaryKey.map { values[$0] }) else {
         let columns = table.primaryKey.filter { values[$0].isNull }.map { table.columns[$0].name }
         throw EntityError(
-          .notReadable, "the row has no primary key, so that nothing tells it from others; give it one",
+          .notReadable, "the row has no primary key, so it cannot be identified; give it one",
           table: table.name, columns: columns)
       }
       self = key
@@ -188,25 +188,25 @@ package final class EntityWriter {
     let (type, table) = (catalog.types[node.type], table(of: row))
     let isFirst = rows[row].node == number
     let merging = type.merging(isWhole: nodes.isWhole)
-    var said = zip(type.attributes, node.values).compactMap { attribute, value in
+    var stated = zip(type.attributes, node.values).compactMap { attribute, value in
       attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
     }
     // This is needed only if several nodes have the same row.
-    defer { if !isFirst { for (attribute, _) in said { rows[row].said.insert(attribute.slot) } } }
+    defer { if !isFirst { for (attribute, _) in stated { rows[row].slotsOfLaterNodes.insert(attribute.slot) } } }
     if rows[row].isNew {
       // Columns that no earlier node has set take the incoming value.
-      for (attribute, value) in said where rows[row].values[attribute.slot] == nil {
+      for (attribute, value) in stated where rows[row].values[attribute.slot] == nil {
         // The database chooses a primary key that is nil.
         if value.isNull, table.primaryKey.contains(attribute.slot) { continue }
         let whole = attribute.isPlain ? value : try merging.completed(value)
         rows[row].values[attribute.slot] = try type.stored(whole, attribute, in: table)
       }
       if isFirst { return }
-      said.removeAll { $0.value.isNull && rows[row].values[$0.attribute.slot] == nil }
+      stated.removeAll { $0.value.isNull && rows[row].values[$0.attribute.slot] == nil }
     }
-    if let base = base(ofRow: row, node: number) { return try merge(said, base, type, row, isFirst) }
-    guard nodes.merges, !node.isMerged, merging.hasHooks || said.contains(where: { !$0.attribute.isPlain }) else {
-      for (attribute, value) in said {
+    if let base = base(ofRow: row, node: number) { return try merge(stated, base, type, row, isFirst) }
+    guard nodes.merges, !node.isMerged, merging.hasHooks || stated.contains(where: { !$0.attribute.isPlain }) else {
+      for (attribute, value) in stated {
         try set(type.stored(value, attribute, in: table), attribute, type, row, isFirst)
       }
       return
@@ -215,7 +215,7 @@ package final class EntityWriter {
     let local = ModelRecord(
       shape: type.shape(of: known.map(\.place)),
       values: try known.map { try type.value(of: $0, rows[row].values[$0.slot] ?? .null, in: table) })
-    let server = ModelRecord(shape: type.shape(of: said.map(\.attribute.place)), values: said.map(\.value))
+    let server = ModelRecord(shape: type.shape(of: stated.map(\.attribute.place)), values: stated.map(\.value))
     let merged = try merging.merged(server, into: local).record
     for attribute in type.attributes where attribute.isWritten {
       let key = type.schema.fields[attribute.place].key
@@ -251,7 +251,9 @@ package final class EntityWriter {
       }
       throw clash("the row that a key finds has another primary key, which cannot change")
     }
-    if !isFirst, !nodes.isWhole, rows[row].said.contains(attribute.slot) || firstSays(attribute, row) {
+    if !isFirst, !nodes.isWhole,
+      rows[row].slotsOfLaterNodes.contains(attribute.slot) || firstNodeHasValue(for: attribute, row)
+    {
       report.contradictions.append(
         .init(
           table: table.name, entity: type.name, primaryKey: primaryKey(row), kind: .updated,
@@ -261,7 +263,7 @@ package final class EntityWriter {
   }
 
   /// Whether the first node of a row has a value for a column.
-  private func firstSays(_ attribute: EntityType.Attribute, _ row: Int) -> Bool {
+  private func firstNodeHasValue(for attribute: EntityType.Attribute, _ row: Int) -> Bool {
     guard let node = rows[row].node.map({ nodes.nodes[$0] }) else { return false }
     let place = catalog.types[node.type].attributes.firstIndex { $0.slot == attribute.slot }
     return place.map { node.values[$0] != nil } ?? false
@@ -274,12 +276,12 @@ package final class EntityWriter {
     for row in rows.indices where rows[row].isNew && !rows[row].isDeleted {
       if let number = rows[row].type { try supplyDefaults(row, number) }
       for relation in rows[row].type.map({ catalog.types[$0].relations }) ?? [] where !relation.isOptional {
-        guard case .toOne(let slot, _) = relation.kind, rows[row].references[slot] == nil else { continue }
+        guard case .toOne(let slot, _) = relation.cardinality, rows[row].references[slot] == nil else { continue }
         guard rows[row].values[slot] == nil, table(of: row).suppliesValue(of: slot) else {
           throw located(
             EntityError(
               .missingValue,
-              "the row is new, and nothing says which row the relation leads to; make it an optional, or name one",
+              "the row is new, and the required relation refers to no row; make it an optional, or set it",
               columns: [table(of: row).columns[slot].name]), row, key: relation.key)
         }
       }
@@ -288,7 +290,7 @@ package final class EntityWriter {
       where rows[row].values[slot] == nil && rows[row].references[slot] == nil && !table.suppliesValue(of: slot) {
         throw located(
           EntityError(
-            .missingValue, "the row is new, and nothing has a value for its primary key",
+            .missingValue, "the row is new, and there is no value for its primary key",
             columns: [table.columns[slot].name]),
           row, key: key(of: slot, row))
       }
@@ -298,7 +300,7 @@ package final class EntityWriter {
         if slot == table.rowID { continue }
         throw located(
           EntityError(
-            .missingValue, "the column must have a value, and what is saved has none for it", columns: [column.name]),
+            .missingValue, "the column is NOT NULL, and the saved object has no value for it", columns: [column.name]),
           row, key: key(of: slot, row))
       }
     }
@@ -317,7 +319,7 @@ package final class EntityWriter {
           rows[row].values[attribute.slot] = try type.stored(value, attribute, in: table)
         } else if !field.isOptional, !table.suppliesValue(of: attribute.slot) {
           throw EntityError(
-            .missingValue, "the row is new, and the property is absent; give it a default, or name a row that is there",
+            .missingValue, "the row is new, and the property is absent; give it a default, or name an existing row",
             columns: [table.columns[attribute.slot].name])
         }
       } catch {
@@ -331,7 +333,7 @@ package final class EntityWriter {
   func key(of slot: Int, _ row: Int) -> String? {
     guard let type = rows[row].type.map({ catalog.types[$0] }) else { return nil }
     if let attribute = type.attribute(of: slot) { return type.schema.fields[attribute.place].key }
-    return type.relations.first { if case .toOne(slot, _) = $0.kind { true } else { false } }?.key
+    return type.relations.first { if case .toOne(slot, _) = $0.cardinality { true } else { false } }?.key
   }
 
   // MARK: Rules and hooks
@@ -352,7 +354,7 @@ package final class EntityWriter {
       let found = try reader.read(type: number, primaryKeys: changed.map { primaryKey($0) })
       if let lost = found.firstIndex(of: nil) {
         throw located(
-          EntityError(.constraint, "a trigger of the database took the row away that was just written"), changed[lost])
+          EntityError(.constraint, "a trigger of the database deleted the row that was just written"), changed[lost])
       }
       let graph = try reader.graph(roots: found.compactMap(\.self))
       try graph.finishRoots { place, result in
@@ -361,7 +363,7 @@ package final class EntityWriter {
         do { record = try result.get() } catch {
           throw located(
             EntityError(
-              .invalid, "the rules of the model, or its code, refuse what the row would be; nothing was saved",
+              .invalid, "the rules or the code of the model reject the resulting row; nothing was saved",
               underlying: error), row)
         }
         for attribute in type.attributes where attribute.isWritten {

@@ -19,7 +19,7 @@ final class FetchedRows: Sendable {
   }
 
   /// One of the rows.
-  struct Place: Sendable {
+  struct RowReference: Sendable {
     let rows: FetchedRows
     let number: Int
     var row: Row { rows.rows[number] }
@@ -42,7 +42,7 @@ final class FetchedRows: Sendable {
         return found
       }
       for (relation, found) in zip(type.relations, links) {
-        guard case .toOne(let slot, let referenced) = relation.kind, let found else { continue }
+        guard case .toOne(let slot, let referenced) = relation.cardinality, let found else { continue }
         guard let target = found.first else {
           values[slot] = .null
           continue

@@ -45,11 +45,11 @@ struct KeyHistory {
     }
   }
 
-  /// Whether an operation names the key.
-  func names(_ key: String) -> Bool { changes.contains { $0.source == key || $0.target == key } }
+  /// Whether an operation mentions the key.
+  func mentions(_ key: String) -> Bool { changes.contains { $0.source == key || $0.target == key } }
 
   /// Whether a step may read the key.
-  func reads(_ key: String) -> Bool { hasClosures || names(key) }
+  func reads(_ key: String) -> Bool { hasClosures || mentions(key) }
 
   /// Whether the key can exist in the old version: the first operation that names it does not create it.
   func mayExist(_ key: String) -> Bool {

@@ -41,23 +41,23 @@ extension RowBase {
     }
     private struct Weak { weak var box: Box? }
     private struct State {
-      var place: FetchedRows.Place?
+      var place: FetchedRows.RowReference?
       var token: Int64?
     }
 
     private static let live = Mutex(Live())
     private let state: Mutex<State>
 
-    init(_ place: FetchedRows.Place?) { state = Mutex(State(place: place)) }
+    init(_ place: FetchedRows.RowReference?) { state = Mutex(State(place: place)) }
 
     deinit {
       guard let token = state.withLock({ $0.token }) else { return }
       Self.live.withLock { _ = $0.boxes.removeValue(forKey: token) }
     }
 
-    var place: FetchedRows.Place? { state.withLock { $0.place } }
+    var place: FetchedRows.RowReference? { state.withLock { $0.place } }
 
-    func move(to place: FetchedRows.Place) { state.withLock { $0.place = place } }
+    func move(to place: FetchedRows.RowReference) { state.withLock { $0.place = place } }
 
     /// The number that represents the box in a model's fields, while a merge or a copy decomposes the model.
     var token: Int64 {
@@ -88,7 +88,7 @@ extension RowBase: Archivable {
     try writer.write(writer.includesExcluded ? ArchiveValue.array([.int(box.token)]) : .null)
   }
 
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> RowBase {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> RowBase {
     if case .int(let number) = value, let rows = context.options as? FetchedRows,
       rows.rows.indices.contains(Int(number))
     {

@@ -41,7 +41,7 @@ struct RowUpgrader {
     let schema = type.schema, history = KeyHistory(schema, part, unused)
     var columns = type.attributes
     for relation in type.relations {
-      guard case .toOne(let slot, _) = relation.kind else { continue }
+      guard case .toOne(let slot, _) = relation.cardinality else { continue }
       let coding = ColumnCoding(.unconverted, table.columns[slot].affinity)
       columns.append(.init(place: relation.place, slot: slot, coding: coding, isWritten: true, isPlain: true))
     }
@@ -55,7 +55,7 @@ struct RowUpgrader {
       var source = Source(key: key, slot: slot, coding: ColumnCoding(.unconverted, table.columns[slot].affinity))
       if let last = history.destination(of: key), let target = columns.first(where: { type.key(of: $0) == last }) {
         let field = schema.fields[target.place], form = type.mapping.columns[last]?.form ?? .automatic
-        if case .archive = target.coding.kind {
+        if case .archive = target.coding.conversion {
           // Steps see the records of an archive at their own versions.
           source.coding = ColumnCoding(.archive(ArchiveValue.self), .none)
         } else if type.mapping.relations[last] == nil {
@@ -64,7 +64,7 @@ struct RowUpgrader {
         }
         // An error means that the property cannot be nil.
         let null = try? ValueCoding.typed(.null, as: field.type, ReferencedObjects(), in: DecodingContext())
-        source.nullIsAbsent = null == nil && !history.names(key)
+        source.nullIsAbsent = null == nil && !history.mentions(key)
       }
       sources.append(source)
     }
@@ -74,7 +74,7 @@ struct RowUpgrader {
     for column in columns where !keys.contains(type.key(of: column)) {
       if let origin = history.origin(of: type.key(of: column)), !keys.contains(origin) {
         // The column was renamed, unless another one can have the value.
-        let others = unused.map(\.name).filter { !history.names($0) && !keys.contains($0) }
+        let others = unused.map(\.name).filter { !history.mentions($0) && !keys.contains($0) }
         guard others.isEmpty else {
           throw EntityError(
             .invalidMapping,
@@ -162,7 +162,7 @@ struct RowUpgrader {
     guard type.relations.isEmpty else { return changes }
     let whole = ModelRecord(shape: type.shape, values: values), entity = type.type
     func check<E: Entity>(_ type: E.Type) throws {
-      _ = try E.make(from: .record(whole), in: DecodingContext(includesExcluded: true))
+      _ = try E.decode(from: .record(whole), in: DecodingContext(includesExcluded: true))
     }
     try check(entity)
     return changes
@@ -195,7 +195,7 @@ struct RowUpgrader {
         as ArchiveError where field.acceptsUnknownCase(error)
       {
         // The model takes the default when it is read, and the column keeps the case.
-        if case .archive = column.coding.kind { return (value, nil) }
+        if case .archive = column.coding.conversion { return (value, nil) }
       }
     }
     guard column.isWritten else {

@@ -40,7 +40,7 @@ struct TableMigration {
     guard roots.count == 1, types.count == 1 || roots[0].mapping.subclass != nil else {
       throw EntityError(
         .invalidMapping,
-        "several entities have rows in the table; migrate one of them, or let subclass: name the class of a row",
+        "several entities have rows in the table; migrate one of them, or choose the class of a row with subclass:",
         table: table.name)
     }
     root = try catalog.known(roots[0].type)
@@ -79,7 +79,7 @@ struct TableMigration {
       for name in parts[place].models.keys where !schemas.contains(where: { $0.isNamed(name) }) {
         throw EntityError(
           .invalidMapping,
-          "the table has rows of \(name), which no registered entity is; register it, or add the former name of a model that was renamed",
+          "the table has rows of \(name), which is not a registered entity; register it, or add the former name of a renamed model",
           table: table.name)
       }
       for schema in schemas {

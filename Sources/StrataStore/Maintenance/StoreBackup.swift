@@ -32,25 +32,25 @@ extension SnapshotStore {
   /// - Complexity: linear in the size of the file. Saves made meanwhile stay in the journal until the backup is done.
   @discardableResult
   public func backup(to url: URL) async throws -> StoreBackup {
-    try await StoreWork.run { try StoreBackup.make(self, url, $0) }
+    try await StoreWork.run { try StoreBackup.create(self, url, $0) }
   }
 
   /// Like ``backup(to:)-(URL)``, for synchronous code.
   @discardableResult
   public func backup(to url: URL) throws -> StoreBackup {
-    try StoreWork.runNow { try StoreBackup.make(self, url, $0) }
+    try StoreWork.runNow { try StoreBackup.create(self, url, $0) }
   }
 }
 
 extension StoreBackup {
-  static func make(_ store: SnapshotStore, _ url: URL, _ work: StoreWork) throws -> StoreBackup {
+  static func create(_ store: SnapshotStore, _ url: URL, _ work: StoreWork) throws -> StoreBackup {
     let (sequence, size) = try DatabaseFile.backup(to: url, of: store.journal?.path) { copy in
       try store.read { transaction in
         // Begins the transaction, so that all steps copy one snapshot, and saves by others do not restart the backup.
         _ = try store.lastSequence(in: transaction.db)
         try DatabaseFile.copy(transaction.db, to: copy, work)
       }
-      return try copy.read { db in try db.telling { try store.lastSequence(in: db) } }
+      return try copy.read { db in try db.withStoreErrors { try store.lastSequence(in: db) } }
     }
     return StoreBackup(url: url, size: size, sequence: sequence)
   }

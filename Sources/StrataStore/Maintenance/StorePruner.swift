@@ -49,7 +49,7 @@ struct StorePruner {
         last = key.key.bytes
       }
     }
-    if !report.isDryRun { try giveBack() }
+    if !report.isDryRun { try freePages() }
     return report
   }
 
@@ -73,7 +73,7 @@ struct StorePruner {
     guard isEmpty else {
       throw StoreError(
         .invalid,
-        "these rules keep no revision, so that only last revisions and labels would stay; name what to keep, "
+        "these rules keep nothing except last revisions and labels; specify what to keep, "
           + "or force it")
     }
   }
@@ -83,11 +83,11 @@ struct StorePruner {
     /// The last key that was processed.
     case upTo(Data)
     /// The next key has a long history.
-    case long(Leaving)
+    case long(Removal)
   }
 
   /// A key and its revisions to remove.
-  private struct Leaving {
+  private struct Removal {
     var key: StoredKey
     var entries: [(id: Int64, seq: Int64)]
     var count: Int
@@ -95,7 +95,7 @@ struct StorePruner {
 
   /// - Throws: ``StoreError`` with the code `damaged` if the key does not refer to its last revision, because the revision to
   ///   keep is then unknown.
-  private func leaving(_ key: StoredKey, _ transaction: StoreTransaction) throws -> Leaving {
+  private func removal(_ key: StoredKey, _ transaction: StoreTransaction) throws -> Removal {
     let outline = try transaction.outline(ofKey: key.id)
     try key.check()
     guard outline.last?.id == key.head else {
@@ -107,41 +107,41 @@ struct StorePruner {
     let entries = outline.indices.filter { place in
       !kept.contains(place) && outline[place].id != key.head && !labelled.contains(outline[place].id)
     }.map { (outline[$0].id, outline[$0].seq) }
-    return Leaving(key: key, entries: entries, count: outline.count)
+    return Removal(key: key, entries: entries, count: outline.count)
   }
 
   private mutating func page(after last: Data, _ transaction: StoreTransaction) throws -> Page {
     var final: Data?
     var removed = 0, bytes = 0
     for key in try transaction.keys(prefix: prefix, after: last, limit: Self.keys) {
-      let leaving: Leaving
-      do { leaving = try self.leaving(key, transaction) } catch  where Self.isUnreadable(error) {
+      let removal: Removal
+      do { removal = try self.removal(key, transaction) } catch  where Self.isUnreadable(error) {
         final = key.bytes
         skip(key.name, try transaction.outline(ofKey: key.id).count, error)
         continue
       }
-      if !report.isDryRun, !leaving.entries.isEmpty, leaving.count > Self.revisions {
-        guard let final else { return .long(leaving) }
+      if !report.isDryRun, !removal.entries.isEmpty, removal.count > Self.revisions {
+        guard let final else { return .long(removal) }
         return .upTo(final)
       }
       final = key.bytes
-      report.kept += leaving.count - leaving.entries.count
-      guard !leaving.entries.isEmpty else { continue }
+      report.kept += removal.count - removal.entries.count
+      guard !removal.entries.isEmpty else { continue }
       if !report.isDryRun {
         do {
           try transaction.db.inSavepoint {
             var chain = StoreChain()
-            _ = try transaction.keep(key, without: Set(leaving.entries.map(\.id)), &chain)
-            bytes += try transaction.remove(leaving.entries.reversed().map(\.id))
+            _ = try transaction.rewriteKept(key, without: Set(removal.entries.map(\.id)), &chain)
+            bytes += try transaction.remove(removal.entries.reversed().map(\.id))
             return .commit
           }
         } catch  where Self.isUnreadable(error) {
-          skip(key.name, leaving.entries.count, error)
+          skip(key.name, removal.entries.count, error)
           continue
         }
       }
-      report.removed[key.name, default: []] += leaving.entries.map { Int($0.seq) }
-      removed += leaving.entries.count
+      report.removed[key.name, default: []] += removal.entries.map { Int($0.seq) }
+      removed += removal.entries.count
       if try removed >= Self.revisions || bytes >= mostBytes() { break }
     }
     return final.map { .upTo($0) } ?? .end
@@ -169,14 +169,14 @@ struct StorePruner {
   /// Prunes a key in several transactions. First, kept revisions that are deltas of removed ones are stored anew. Then the others are
   /// removed, the last one first, because a delta is removed before its base. After each transaction every remaining revision can be
   /// read.
-  private mutating func prune(_ leaving: Leaving, _ progress: ((StorePruneReport) -> Void)?) throws {
-    let key = leaving.key
+  private mutating func prune(_ removal: Removal, _ progress: ((StorePruneReport) -> Void)?) throws {
+    let key = removal.key
     // Keys are compared by bytes, but strings by canonical equivalence, so another key may share this entry.
     let others = report.removed[key.name] ?? []
     var removed: [Int] = []
     do {
-      try restoreDeltas(key, Set(leaving.entries.map(\.id)))
-      var left = leaving.entries
+      try restoreDeltas(key, Set(removal.entries.map(\.id)))
+      var left = removal.entries
       while !left.isEmpty {
         try work.check()
         let most = try mostBytes()
@@ -202,13 +202,13 @@ struct StorePruner {
         progress?(report)
       }
     } catch  where Self.isUnreadable(error) {
-      skip(key.name, leaving.entries.count - removed.count, error)
+      skip(key.name, removal.entries.count - removed.count, error)
     }
-    report.kept += leaving.count - leaving.entries.count
+    report.kept += removal.count - removal.entries.count
     if removed.isEmpty { report.removed[key.name] = others.isEmpty ? nil : others }
   }
 
-  private func restoreDeltas(_ key: StoredKey, _ leaving: Set<Int64>) throws {
+  private func restoreDeltas(_ key: StoredKey, _ removal: Set<Int64>) throws {
     var chain = StoreChain()
     var last: Int64? = 0
     while let after = last {
@@ -217,7 +217,8 @@ struct StorePruner {
       let before = chain
       (last, chain) = try store.write { transaction in
         var chain = before
-        let last = try transaction.keep(key, without: leaving, after: after, &chain, limit: Self.revisions, bytes: most)
+        let last = try transaction.rewriteKept(
+          key, without: removal, after: after, &chain, limit: Self.revisions, bytes: most)
         return (last, chain)
       }
       try shortenJournal()
@@ -232,11 +233,11 @@ struct StorePruner {
   }
 
   /// Shortens the file by its free pages, some at a time, so that neither the journal nor the file grows.
-  private mutating func giveBack() throws {
+  private mutating func freePages() throws {
     while true {
       try work.check()
       let (before, after, size) = try store.writer.writeWithoutTransaction { db in
-        try db.telling {
+        try db.withStoreErrors {
           let before = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
           // The app's own database may have another mode, in which free pages stay in the file for later saves.
           guard try Int.fetchOne(db, sql: "PRAGMA auto_vacuum") == 2,

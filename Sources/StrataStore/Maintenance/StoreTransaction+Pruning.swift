@@ -18,15 +18,15 @@ extension StoreTransaction {
   /// Rewrites the kept revisions of a key whose bases will be removed, in ascending order.
   ///
   /// - Parameters:
-  ///   - leaving: the revisions to remove.
+  ///   - removed: the revisions to remove.
   ///   - seq: the number after which to begin.
   ///   - chain: the kept revisions before it.
   ///   - limit: the most revisions to look at.
   ///   - most: the number of stored bytes after which to stop.
   /// - Returns: the number of the last examined revision; `nil` if there is none.
   /// - Throws: ``StoreError`` with the code `damaged` if a revision cannot be read. The caller must then roll back.
-  func keep(
-    _ key: StoredKey, without leaving: Set<Int64>, after seq: Int64 = 0, _ chain: inout StoreChain, limit: Int = .max,
+  func rewriteKept(
+    _ key: StoredKey, without removed: Set<Int64>, after seq: Int64 = 0, _ chain: inout StoreChain, limit: Int = .max,
     bytes most: Int = .max
   ) throws -> Int64? {
     let outline = try outline(ofKey: key.id, after: seq, limit: limit)
@@ -34,7 +34,7 @@ extension StoreTransaction {
     for entry in outline {
       // Revisions to remove are read too: nothing is removed from a key with a damaged revision.
       guard var row = try revision(entry.id) else { throw missingRow(entry.seq) }
-      guard !leaving.contains(entry.id) else { continue }
+      guard !removed.contains(entry.id) else { continue }
       // If this revision cannot be read, those to remove may be all that is left of the key.
       _ = try content(of: row)
       if !chain.holds(row) {
@@ -49,14 +49,14 @@ extension StoreTransaction {
   }
 
   /// Removes revisions of a key, given in descending order, so that a delta is removed before its base. Deltas that were saved
-  /// since ``keep(_:without:after:_:limit:bytes:)`` are stored whole if their base is removed.
+  /// since ``rewriteKept(_:without:after:_:limit:bytes:)`` are stored whole if their base is removed.
   ///
   /// - Returns: the approximate number of bytes removed.
-  func remove(_ leaving: [Int64]) throws -> Int {
+  func remove(_ removed: [Int64]) throws -> Int {
     var unused: Set<Int64> = []
     var definitions: [Int64?] = []
     var bytes = 0
-    for id in leaving {
+    for id in removed {
       guard let row = try revision(id) else { throw missingRow(nil) }
       let deltas = try deltas(of: id)
       if !deltas.isEmpty {

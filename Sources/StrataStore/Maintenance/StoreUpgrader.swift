@@ -145,12 +145,12 @@ struct StoreUpgrader {
 
   /// Returns a lookup of the shapes of the newest definition by stamp. Old definitions are left out.
   private func shapes(_ transaction: StoreTransaction) throws -> @Sendable (Stamp) -> [RecordShape] {
-    var known: [DefinitionCache.Kind: [RecordShape]] = [:]
+    var known: [DefinitionCache.StampKey: [RecordShape]] = [:]
     for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(store.tables.definitions) ORDER BY id") {
       let content = try transaction.definition(id).content
-      if types.state(of: content) == .current { known[DefinitionCache.Kind(content)] = content.shapes }
+      if types.state(of: content) == .current { known[DefinitionCache.StampKey(content)] = content.shapes }
     }
-    return { [known] in known[DefinitionCache.Kind($0)] ?? [] }
+    return { [known] in known[DefinitionCache.StampKey($0)] ?? [] }
   }
 
   /// Decodes and encodes revisions on all cores.

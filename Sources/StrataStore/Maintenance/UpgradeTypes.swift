@@ -41,7 +41,7 @@ struct UpgradeTypes: Sendable {
   /// - Parameter shapes: returns the shapes of the current definition for a stamp.
   func upgraded(_ content: StoredContent, shapes: (Stamp) -> [RecordShape]) throws -> EncodedRow {
     guard let root = root(content.definition.content.typeName) else {
-      throw StoreError(.invalid, "its type is none of those given", key: content.key, revision: content.revision)
+      throw StoreError(.invalid, "its type is not one of those given", key: content.key, revision: content.revision)
     }
     let today = ArchivedType(root, options.subclasses, stampedAs: content.definition.content.typeName)
     return try upgraded(content, as: today.type, shapes)

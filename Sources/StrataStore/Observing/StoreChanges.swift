@@ -69,8 +69,8 @@ public struct StoreChanges: AsyncSequence, Sendable {
             guard newest > last else {
               throw StoreError(
                 .notFound,
-                "the store has given no number above \(newest), and so not \(last) after which to begin; it is another one, or "
-                  + "an earlier state of it: read it anew, and go on after its last revision")
+                "the last revision of the store is \(newest), so there are no changes after \(last); it is another store, or "
+                  + "an older copy: read it again, and continue after its last revision")
             }
             return (try transaction.rows(since: last, limit: Self.page), newest)
           }

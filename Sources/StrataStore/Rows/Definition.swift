@@ -32,7 +32,7 @@ struct Definition: Sendable {
 
   /// Whether a row of the same kind can use this definition, checked without creating the row's own definition: the row must have been
   /// encoded with exactly these shapes.
-  func isThat(of row: EncodedRow, countsElements: Bool) -> Bool {
+  func fits(_ row: EncodedRow, countsElements: Bool) -> Bool {
     !prefix.isEmpty && content.countsElements == countsElements && content.shapes.count == row.parts.shapes.count
       && zip(content.shapes, row.parts.shapes).allSatisfy { $0 === $1 } && row.bytes.starts(with: prefix)
   }

@@ -4,7 +4,7 @@ internal import StrataCore
 /// definition may be rolled back, and its identifier reused.
 final class DefinitionCache: Sendable {
   /// The fields of a stamp except the count.
-  struct Kind: Hashable {
+  struct StampKey: Hashable {
     let typeName: String
     let modelVersion: Int?
     let fingerprint: UInt64
@@ -20,21 +20,21 @@ final class DefinitionCache: Sendable {
 
   private struct State {
     var byID: [Int64: Definition] = [:]
-    var newest: [Kind: Definition] = [:]
+    var newest: [StampKey: Definition] = [:]
   }
 
   private let state = Mutex(State())
 
   subscript(id: Int64) -> Definition? { state.withLock { $0.byID[id] } }
 
-  /// Returns the newest known definition of a kind.
-  func newest(_ kind: Kind) -> Definition? { state.withLock { $0.newest[kind] } }
+  /// Returns the newest known definition for a stamp.
+  func newest(_ key: StampKey) -> Definition? { state.withLock { $0.newest[key] } }
 
   func add(_ definition: Definition) {
     state.withLock { state in
       state.byID[definition.id] = definition
-      let kind = Kind(definition.content)
-      if state.newest[kind].map({ $0.id < definition.id }) ?? true { state.newest[kind] = definition }
+      let key = StampKey(definition.content)
+      if state.newest[key].map({ $0.id < definition.id }) ?? true { state.newest[key] = definition }
     }
   }
 }

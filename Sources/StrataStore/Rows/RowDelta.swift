@@ -17,7 +17,7 @@ package enum RowDelta {
   /// - Parameter deflates: whether the script may be deflated.
   /// - Returns: the delta, or `nil` if it would save less than an eighth. The script is deflated only if that saves an
   ///   eighth of it, because the inflations in a chain are limited.
-  package static func make(_ target: [UInt8], from base: [UInt8], deflates: Bool = true) throws -> Data? {
+  package static func encode(_ target: [UInt8], from base: [UInt8], deflates: Bool = true) throws -> Data? {
     let script = Self.script(of: target, from: base)
     var output = RowNumbers()
     output.append(target.count)

@@ -100,7 +100,7 @@ extension StoreTransaction {
     let before = inflations
     let baseBytes = try plainBytes(of: base)
     let deflates = inflations - before < min(most, row.mostInflations)
-    return try RowDelta.make(bytes, from: baseBytes, deflates: deflates)
+    return try RowDelta.encode(bytes, from: baseBytes, deflates: deflates)
   }
 
   /// Whether a delta takes less space than the row stored whole.

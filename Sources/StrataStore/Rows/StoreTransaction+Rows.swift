@@ -32,7 +32,7 @@ extension StoreTransaction {
       let head = try StoredRow(row)
       guard head.key == id else {
         throw StoreError(
-          .damaged, "the last revision of a key is of another one; check the store, then salvage it", key: key)
+          .damaged, "the last revision of a key belongs to another; check the store, then salvage it", key: key)
       }
       return (id, head)
     }
@@ -71,7 +71,7 @@ extension StoreTransaction {
     case .latest: return head.row
     case .revision(let number):
       guard let row = try revision(ofKey: head.key, seq: Int64(number)) else {
-        throw StoreError.notFound("such revision; it was never made, or pruned", key: key, revision: number)
+        throw StoreError.notFound("such revision; it never existed, or was pruned", key: key, revision: number)
       }
       return row
     case .time(let time):
@@ -89,7 +89,7 @@ extension StoreTransaction {
       guard let id, let row = try revision(id) else { throw StoreError.notFound("label \(name)", key: key) }
       guard row.key == head.key else {
         throw StoreError(
-          .damaged, "label \(name) is of a revision of another key; check the store, then salvage it", key: key)
+          .damaged, "label \(name) refers to a revision of another key; check the store, then salvage it", key: key)
       }
       return row
     }
@@ -175,7 +175,7 @@ extension StoreTransaction {
 
   func damagedRow(_ row: StoredRow) -> StoreError {
     StoreError(
-      .damaged, "a row lacks what its content is made of; check the store, then salvage it", revision: Int(row.seq))
+      .damaged, "a row lacks parts of its content; check the store, then salvage it", revision: Int(row.seq))
   }
 
   /// Stores content without its head in a row, in place or as a blob.
@@ -283,7 +283,7 @@ extension StoreTransaction {
 
   /// Returns the content of a blob.
   func blob(_ id: Int64) throws -> Data {
-    let damage = StoreError(.damaged, "content that rows share is missing or damaged; check the store, then salvage it")
+    let damage = StoreError(.damaged, "shared content of rows is missing or damaged; check the store, then salvage it")
     let row = try StatementRow.first(
       of: statement("SELECT size, crc, bytes FROM \(tables.blobs) WHERE id = ?"), [id]
     ) { (size: try $0.column(0) as Int, crc: try $0.column(1) as Int64, bytes: try $0.column(2) as Data) }

@@ -10,7 +10,7 @@ struct StoredKey {
   /// The identifier of the last revision.
   let head: Int64
   /// Whether the checksum matches the name, the identifier and the last revision.
-  private let isRight: Bool
+  private let isIntact: Bool
 
   static let damage = "the checksum of a key is wrong; check the store, then salvage it"
 
@@ -23,7 +23,7 @@ struct StoredKey {
     id = try row.column(index + 1)
     head = try row.column(index + 2)
     let bytes = bytes
-    isRight = try Int64(Self.checksum(id, head) { $0.append(bytes.bytes) }) == row.column(index + 3) as Int64
+    isIntact = try Int64(Self.checksum(id, head) { $0.append(bytes.bytes) }) == row.column(index + 3) as Int64
   }
 
   /// The name, with invalid UTF-8 replaced.
@@ -31,7 +31,7 @@ struct StoredKey {
 
   /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong.
   func check() throws {
-    if !isRight { throw StoreError(.damaged, Self.damage, key: name) }
+    if !isIntact { throw StoreError(.damaged, Self.damage, key: name) }
   }
 
   /// Returns the checksum of a key, which does not depend on other rows.
@@ -45,7 +45,7 @@ struct StoredKey {
   /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong.
   static func check(label name: String, key: Int64, revision: Int64, _ checksum: Int64) throws {
     guard Int64(self.checksum(ofLabel: name, key: key, revision: revision)) == checksum else {
-      throw StoreError(.damaged, "the checksum of label \(name) is wrong; remove it, or set it anew")
+      throw StoreError(.damaged, "the checksum of label \(name) is wrong; remove it, or set it again")
     }
   }
 

@@ -70,7 +70,7 @@ extension StoredRow {
   init(_ row: StatementRow) throws {
     let kind: Int = try row.column(5)
     guard kind >= 0, let form = Form(rawValue: kind / 8), let action = StoreRevision.Action(rawValue: kind % 8) else {
-      throw StoreError(.damaged, "a row says of itself what no row is; check the store, then salvage it")
+      throw StoreError(.damaged, "a row has an invalid kind; check the store, then salvage it")
     }
     try self.init(
       id: row.column(0), key: row.column(1), seq: row.column(2), time: row.column(3), definition: row.nullable(4),
@@ -78,7 +78,7 @@ extension StoredRow {
       origin: row.nullable(10), author: row.nullable(11), note: row.nullable(12))
     // Identifiers and numbers begin with 1, and calculations rely on that.
     guard id > 0, seq > 0 else {
-      throw StoreError(.damaged, "a row has a number that is never given; check the store, then salvage it")
+      throw StoreError(.damaged, "a row has an invalid number; check the store, then salvage it")
     }
     guard try Int64(checksum) == row.column(6) as Int64 else {
       throw StoreError(.damaged, "the checksum of a row is wrong; check the store, then salvage it", revision: Int(seq))

@@ -11,7 +11,7 @@ extension Database {
   /// Runs `body` with reset error numbers, which distinguish damage from a failure of the system. Both are thrown as errors of the store.
   ///
   /// - Parameter other: another connection that `body` uses.
-  func telling<R>(beside other: Database? = nil, _ body: () throws -> R) throws -> R {
+  func withStoreErrors<R>(beside other: Database? = nil, _ body: () throws -> R) throws -> R {
     for file in files + (other?.files ?? []) where Self.lastError(file) != 0 {
       // A read past the end is not a system error, and sets the number to 0.
       var size: sqlite3_int64 = 0, byte: UInt8 = 0

@@ -11,7 +11,7 @@ enum DatabaseFile {
 
   private static func connection(_ path: String, _ configuration: Configuration) throws -> DatabaseQueue {
     var configuration = configuration
-    configuration.prepareDatabase { try look(at: $0) }
+    configuration.prepareDatabase { try readSchema(of: $0) }
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
@@ -23,14 +23,14 @@ enum DatabaseFile {
     configuration.readonly = true
     do {
       let queue = try connection(path, configuration)
-      let isWhole = try queue.read { db in try db.telling { try db.pageProblems("quick_check(1)").isEmpty } }
+      let isWhole = try queue.read { db in try db.withStoreErrors { try db.pageProblems("quick_check(1)").isEmpty } }
       return isWhole ? StoreError.unreadable(cause) : error
     } catch { return error }
   }
 
   /// Reads the file of a new connection for the first time.
-  static func look(at db: Database) throws {
-    _ = try db.telling { try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") }
+  static func readSchema(of db: Database) throws {
+    _ = try db.withStoreErrors { try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") }
   }
 
   /// Turns a copy of a database into one file without journals, and closes it.
@@ -38,10 +38,10 @@ enum DatabaseFile {
   /// - Returns: the first problem of its pages; `nil` if there is none.
   static func close(copy: DatabaseQueue) throws -> String? {
     let problem = try copy.writeWithoutTransaction { db in
-      try db.telling {
+      try db.withStoreErrors {
         // The header of the copy has the journal mode of its source.
         guard try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE") == "delete" else {
-          throw StoreError(.fileSystem, "the copy could not be made a single file")
+          throw StoreError(.fileSystem, "the copy could not be put in a single file")
         }
         return try db.pageProblems("quick_check").first
       }
@@ -63,7 +63,7 @@ enum DatabaseFile {
       try checkTarget(url, path)
       let folder = url.deletingLastPathComponent()
       guard try FileStatus(ofPath: folder.path) != nil else {
-        throw StoreError(.fileSystem, "the backup has no folder to be in: there is none at \(folder.path)")
+        throw StoreError(.fileSystem, "the folder of the backup does not exist: \(folder.path)")
       }
       return try TemporaryFiles.withFolder(beside: url) { folder in
         let copy = folder.appending(path: "copy")
@@ -83,7 +83,7 @@ enum DatabaseFile {
   /// Copies the snapshot of a transaction.
   static func copy(_ source: Database, to queue: DatabaseQueue, _ work: StoreWork) throws {
     try queue.writeWithoutTransaction { target in
-      try target.telling { try source.backup(to: target, pagesPerStep: 1024) { _ in try work.check() } }
+      try target.withStoreErrors { try source.backup(to: target, pagesPerStep: 1024) { _ in try work.check() } }
     }
     try work.check()
   }
@@ -107,7 +107,7 @@ enum DatabaseFile {
     }
     guard try !hasJournal() else {
       throw StoreError(
-        .invalid, "the file of the backup has a journal beside it: it is open, or the journal is of another file")
+        .invalid, "the backup file has a journal next to it: the file is open, or the journal belongs to another file")
     }
   }
 }

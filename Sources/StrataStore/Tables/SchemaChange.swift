@@ -37,18 +37,18 @@ struct SchemaChange {
   }
 
   private func versions(_ writer: any DatabaseWriter) throws -> StoreVersions? {
-    try writer.read { db in try db.telling { try tables.versions(in: db) } }
+    try writer.read { db in try db.withStoreErrors { try tables.versions(in: db) } }
   }
 
   private static func failed(_ what: String, _ error: (any Error)?) -> StoreError {
     StoreError(
       .schemaChangeFailed,
-      "the tables could not be brought to the format of this program; \(what); open it for reading, or with the program "
-        + "before", underlying: error)
+      "the tables could not be converted to this program's format; \(what); open the store read-only, or with the previous "
+        + "program", underlying: error)
   }
 
   private func change(_ writer: any DatabaseWriter) throws {
-    try writer.writeWithoutTransaction { db in try db.telling { try change(writer, db) } }
+    try writer.writeWithoutTransaction { db in try db.withStoreErrors { try change(writer, db) } }
   }
 
   private func change(_ writer: any DatabaseWriter, _ db: Database) throws {
@@ -115,13 +115,13 @@ struct SchemaChange {
     guard let path, let versions = try versions(writer), versions.isChanging else { return }
     let copyPath = Self.copyPath(path, format: versions.format)
     // The copy is locked meanwhile, so that no other process undoes the result.
-    try withLock(onFile: copyPath) { isThere in
+    try withLock(onFile: copyPath) { exists in
       guard try self.versions(writer)?.isChanging == true else { return }
       guard let problem = try problem(ofFile: path) else {
         return try writer.write { try tables.setChanging(false, in: $0) }
       }
       let cause = StoreError(.damaged, problem)
-      guard isThere else { throw Self.failed("there is no safety copy any more, so that it stays as it is", cause) }
+      guard exists else { throw Self.failed("there is no safety copy any more, so that it stays as it is", cause) }
       let copy = try DatabaseFile.open(copyPath, readOnly)
       try copy.backup(to: writer)
       try copy.close()
@@ -136,12 +136,12 @@ struct SchemaChange {
         // The connection only read. If closing fails, it closes when it is deallocated.
         try? reader.close()
       }
-      return try reader.read { db in try db.telling { try problem(db) } }
+      return try reader.read { db in try db.withStoreErrors { try problem(db) } }
     } catch  where StoreError.isDamage(error) { return "SQLite cannot read it" }
   }
 
   /// Runs `body` with a write lock on a SQLite database, which others may read meanwhile. Without a file, there is no lock.
-  private func withLock(onFile path: String, _ body: (_ isThere: Bool) throws -> Void) throws {
+  private func withLock(onFile path: String, _ body: (_ exists: Bool) throws -> Void) throws {
     guard try FileStatus(ofPath: path) != nil else { return try body(false) }
     var configuration = Configuration()
     configuration.busyMode = .timeout(busyTimeout)

@@ -61,7 +61,7 @@ struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
 
   // An underlying error would reveal the value.
   private static func damage(_ index: Int) -> StoreError {
-    StoreError(.damaged, "column \(index) of a row holds no value of its type; check the store, then salvage it")
+    StoreError(.damaged, "column \(index) of a row has a value of the wrong type; check the store, then salvage it")
   }
 }
 

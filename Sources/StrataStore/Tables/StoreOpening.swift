@@ -48,10 +48,10 @@ struct StoreOpening {
 
   func open(in writer: any DatabaseWriter, prefix: String) throws -> SnapshotStore.Parts {
     guard !prefix.isEmpty else {
-      throw StoreError(.invalid, "inside of a database of the app's own, the tables of the store need a prefix")
+      throw StoreError(.invalid, "in the app's own database, the tables of the store need a prefix")
     }
     let tables = try StoreTables(prefix: prefix, schema)
-    let versions = try writer.read { db in try db.telling { try tables.versions(in: db) } }
+    let versions = try writer.read { db in try db.withStoreErrors { try tables.versions(in: db) } }
     try versions?.checkReadable()
     let isReadOnly = options.isReadOnly || writer.configuration.readonly || !(versions?.isWritable ?? true)
     if isReadOnly {
@@ -71,7 +71,7 @@ struct StoreOpening {
     let tables = try StoreTables(prefix: "", schema)
     try checkJournal(ofFile: path, .notAStore)
     let queue = try DatabaseFile.open(path, configuration(isReadOnly: isReadOnly))
-    try queue.read { db in try db.telling { try checkTables(tables, db) } }
+    try queue.read { db in try db.withStoreErrors { try checkTables(tables, db) } }
     return (queue, tables)
   }
 
@@ -104,7 +104,7 @@ struct StoreOpening {
     configuration.prepareDatabase { db in
       // This works only before there is a table, and therefore before the journal mode is set.
       if !db.configuration.readonly { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
-      try DatabaseFile.look(at: db)
+      try DatabaseFile.readSchema(of: db)
     }
     return configuration
   }
@@ -118,11 +118,11 @@ struct StoreOpening {
     }
     // SQLite treats so short a file as empty, and would overwrite it.
     guard size >= 512 else {
-      throw StoreError(.notAStore, "the file is no database of SQLite; it is too short for one")
+      throw StoreError(.notAStore, "the file is not an SQLite database; it is too short for one")
     }
     let queue = try DatabaseFile.open(path, configuration(isReadOnly: true))
     defer { closeQuietly(queue) }
-    return try queue.read { db in try db.telling { try versions(in: db, tables) } }
+    return try queue.read { db in try db.withStoreErrors { try versions(in: db, tables) } }
   }
 
   private func versions(in db: Database, _ tables: StoreTables) throws -> StoreVersions? {
@@ -143,7 +143,7 @@ struct StoreOpening {
     guard try FileStatus(ofPath: path)?.size == 0, try FileStatus(ofPath: path + "-wal")?.size ?? 0 > 0 else { return }
     throw StoreError(
       code,
-      "the file is empty, and has a journal beside it, which may hold what was saved last; it is left as it is: make a "
+      "the file is empty, but the journal next to it may hold the last saves; both are left unchanged: make a "
         + "copy of both, and open a backup under another name")
   }
 
@@ -155,11 +155,11 @@ struct StoreOpening {
   /// Makes each commit wait for the disk, because a pool sets a weaker mode after it has prepared its connection.
   private func prepare(_ pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { db in
-      try db.telling {
+      try db.withStoreErrors {
         try db.execute(sql: "PRAGMA synchronous = FULL")
         try db.execute(sql: "PRAGMA journal_size_limit = \(Self.journalLimit)")
         guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == Self.full else {
-          throw StoreError(.fileSystem, "SQLite does not wait for the disk, though it was asked to")
+          throw StoreError(.fileSystem, "SQLite did not accept the setting synchronous = FULL")
         }
       }
     }
@@ -167,7 +167,7 @@ struct StoreOpening {
 
   private func makeTables(in writer: any DatabaseWriter, _ tables: StoreTables) throws {
     try writer.write { db in
-      try db.telling {
+      try db.withStoreErrors {
         // Another process may have been faster.
         guard try tables.versions(in: db) == nil else { return }
         if tables.prefix.isEmpty { try db.execute(sql: "PRAGMA application_id = \(StoreTables.applicationID)") }

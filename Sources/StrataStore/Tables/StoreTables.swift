@@ -26,7 +26,7 @@ struct StoreTables: Sendable {
     guard prefix.utf8.allSatisfy({ $0 == 95 || (48...57).contains($0) || (65...90).contains($0 & 0xDF) }),
       !(prefix.utf8.first.map { (48...57).contains($0) } ?? false), prefix.utf8.count <= 64
     else {
-      throw StoreError(.invalid, "a prefix of tables has ASCII letters, digits and _ only, and begins with no digit")
+      throw StoreError(.invalid, "a table prefix must have only ASCII letters, digits and _, and not begin with a digit")
     }
     self.prefix = prefix
     self.schema = schema
@@ -144,7 +144,7 @@ struct StoreTables: Sendable {
         """)
     guard isRight == true else {
       throw StoreError(
-        .damaged, "the counts of revisions are none that a store can have; check the store, then salvage it")
+        .damaged, "the counts of revisions are invalid; check the store, then salvage it")
     }
   }
 
@@ -157,7 +157,7 @@ struct StoreTables: Sendable {
     ) { (try $0.column(0) as String, try $0.column(1) as Int) }
     let values = Dictionary(rows, uniquingKeysWith: { first, _ in first })
     guard let format = values["format"], let reader = values["minimumReader"], let writer = values["minimumWriter"]
-    else { throw StoreError(.damaged, "the table \(meta) does not tell the format of the store") }
+    else { throw StoreError(.damaged, "the table \(meta) does not contain the store's format") }
     return StoreVersions(
       format: format, minimumReader: reader, minimumWriter: writer, isChanging: values[Self.change] != nil,
       known: schema.format)
@@ -180,7 +180,7 @@ struct StoreVersions: Sendable {
   func checkReadable() throws {
     guard !isReadable else { return }
     throw StoreError(
-      .newerStore, "a newer program made this store; update this one, which leaves it as it is",
+      .newerStore, "a newer program created this store, which stays unchanged; update this one",
       foundVersion: minimumReader, supportedVersion: known)
   }
 
@@ -190,8 +190,8 @@ struct StoreVersions: Sendable {
       guard isChanging else { return }
       throw StoreError(
         .busy,
-        "another program changes the tables of the store; save again when it is done, or open the store anew, which finishes what "
-          + "was cut off")
+        "another program is changing the tables of the store; save again when it is done, or reopen the store to finish an "
+          + "interrupted change")
     }
     throw StoreError(
       .readOnly, "a newer program changed this store so that this one may only read it; update this one",

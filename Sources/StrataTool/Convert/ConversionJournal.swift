@@ -31,7 +31,7 @@ final class ConversionJournal {
     path = folder + "/" + Self.name
     let url = URL(fileURLWithPath: path)
     let existing = try FileStatus(ofPath: path)
-    guard existing?.isRegular ?? true else { throw ToolError("\(path): the journal is no regular file") }
+    guard existing?.isRegular ?? true else { throw ToolError("\(path): the journal is not a regular file") }
     guard !isDry else {
       file = nil
       entries = existing == nil ? [:] : Self.parse(try AtomicFile.read(url))
@@ -39,7 +39,7 @@ final class ConversionJournal {
     }
     let file = try OpenFile(growing: url)
     // The lock is taken before reading, so that no line of another run is missed.
-    if case .isHeld = try file.lock() {
+    if case .heldByOther = try file.lock() {
       throw ToolError("\(folder): another run is converting into this folder")
     }
     entries = try Self.parse(AtomicFile.read(url))

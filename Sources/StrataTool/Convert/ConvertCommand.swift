@@ -53,12 +53,12 @@ struct ConvertCommand: ToolCommand {
       throw ValidationError("\(option) needs a name.")
     }
     if let type, RecordShape.parseMark(type).modelVersion != nil {
-      throw ValidationError("--type is a name alone; the version follows --model-version.")
+      throw ValidationError("--type takes only a name; pass the version with --model-version.")
     }
-    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version is 0 or more.") }
-    if let jobs, !(1...256 ~= jobs) { throw ValidationError("--jobs is from 1 to 256.") }
+    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version takes 0 or more.") }
+    if let jobs, !(1...256 ~= jobs) { throw ValidationError("--jobs takes 1 to 256.") }
     if let report, report != "-", !report.hasSuffix(".json"), !report.hasSuffix(".tsv") {
-      throw ValidationError("--report is a file.json or a file.tsv, or - for standard output.")
+      throw ValidationError("--report takes a file.json or a file.tsv, or - for standard output.")
     }
     if output.isEmpty { throw ValidationError("--output needs a path.") }
     _ = try newNames()
@@ -69,10 +69,10 @@ struct ConvertCommand: ToolCommand {
     for text in rename {
       let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
-        throw ValidationError("--rename is OLD=NEW, two names of classes.")
+        throw ValidationError("--rename takes OLD=NEW, two class names.")
       }
       guard RecordShape.parseMark(parts[1]).modelVersion == nil else {
-        throw ValidationError("--rename gives a name alone, without a version.")
+        throw ValidationError("--rename takes a new name without a version.")
       }
       guard names.updateValue(parts[1], forKey: parts[0]) == nil else {
         throw ValidationError("--rename names the class \(parts[0]) twice.")
@@ -96,7 +96,7 @@ struct ConvertCommand: ToolCommand {
     try DataFile(output).refuseTerminal(console)
     let file = try InputFile(DataFile(input), console)
     let name = DataFile(input).name
-    switch file.kind {
+    switch file.format {
     case .archive:
       throw ToolError(
         "\(name): is \(try file.archiveName); only keyed archives and property lists are converted")
@@ -123,15 +123,15 @@ struct ConvertCommand: ToolCommand {
       try [input, output].map { try OpenFile(reading: URL(fileURLWithPath: $0)).status() }
     }
     guard files[0].device != files[1].device || files[0].inode != files[1].inode else {
-      throw ToolError("\(output): is the file that is to be converted; originals are not overwritten")
+      throw ToolError("\(output): is the input file; originals are not overwritten")
     }
   }
 
   private func convertFolder(_ conversion: LegacyConversion, _ console: Console) throws -> Int32 {
-    guard output != "-" else { throw ValidationError("The files of a folder need a folder to go to.") }
+    guard output != "-" else { throw ValidationError("The output for a folder must be a folder.") }
     let folders = try FolderPair(input: input, output: output)
     if let report, report != "-", try folders.isAmongOriginals(report) {
-      throw ToolError("\(report): the report must not lie among the originals")
+      throw ToolError("\(report): the report must not be in the input folder")
     }
     let folder = try FolderConversion(folders: folders, conversion: conversion, isDry: dryRun)
     let jobs = jobs ?? min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 8)

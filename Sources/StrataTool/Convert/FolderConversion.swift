@@ -46,7 +46,7 @@ struct FolderConversion: Sendable {
       work.running.enter()
       let thread = Thread {
         func run() {
-          while let place = Self.take(work, items.count) {
+          while let place = Self.nextIndex(work, items.count) {
             let result = convert(items[place].path, items[place].item, entries[items[place].path])
             work.state.withLock { $0.results.append((place, result)) }
             work.arrived.signal()
@@ -78,7 +78,7 @@ struct FolderConversion: Sendable {
     return results.compactMap { $0 }
   }
 
-  private static func take(_ work: Work, _ count: Int) -> Int? {
+  private static func nextIndex(_ work: Work, _ count: Int) -> Int? {
     work.state.withLock { state in
       guard !state.isStopped, state.next < count else { return nil }
       state.next += 1
@@ -107,18 +107,18 @@ struct FolderConversion: Sendable {
     let archive = FolderPair.archiveName(of: file)
     let output = folders.output + "/" + archive
     let existing = try FileStatus(ofPath: output)
-    let made = try MadeArchive(output, existing, entry)
+    let made = try ExistingArchive(output, existing, entry)
     if made == .intact, let entry, entry.size == status.size, entry.modified == status.modified,
       entry.conversion == text
     {
       return ConversionResult(file: file, outcome: .done, output: archive)
     }
     let input = try InputFile(path: folders.input + "/" + file)
-    guard case .propertyList(let isBinary) = input.kind else {
+    guard case .propertyList(let isBinary) = input.format else {
       return .ignored(file, try Self.kind(of: input))
     }
     let data = try conversion.archive(input.legacyDocument(isBinary: isBinary, limits: conversion.limits))
-    if let reason = made.reasonToStay {
+    if let reason = made.reasonToKeep {
       // A link is refused as well, because writing through it would replace another file.
       guard existing?.isRegular ?? true,
         try AtomicFile.read(URL(fileURLWithPath: output), limit: .max) == Array(data)
@@ -136,7 +136,7 @@ struct FolderConversion: Sendable {
   }
 
   private static func kind(of input: InputFile) throws -> String {
-    switch input.kind {
+    switch input.format {
     case .archive: try input.archiveName
     case .propertyList: "a property list"
     case .other(let found): found

@@ -98,10 +98,10 @@ struct LegacyConversion: Sendable {
   }
 
   private static let versionAlone = ArchiveError(
-    .typeMismatch, "--model-version needs --type where the root is no object of a class")
+    .typeMismatch, "--model-version needs --type if the root is not an object of a class")
 
   private static func noRoot(_ found: String) -> ArchiveError {
-    ArchiveError(.typeMismatch, "--type needs an object or a dictionary at the root, and there is \(found)")
+    ArchiveError(.typeMismatch, "--type needs an object or a dictionary at the root; found \(found)")
   }
 
   /// The stamp of a graph. The type is `Issue` or `[Issue]` as in a model's archive, or `ArchiveValue` without an

@@ -10,10 +10,10 @@ struct GraphOrder {
   /// The document number of each object; `nil` if the object is unreachable.
   private(set) var numbers: [Int?]
   /// The indices of malformed objects.
-  let odd: Set<Int>
+  let malformed: Set<Int>
 
-  init(_ objects: [ArchiveValue], from top: [(key: String, value: ArchiveValue)], odd: Set<Int> = []) {
-    self.odd = odd
+  init(_ objects: [ArchiveValue], from top: [(key: String, value: ArchiveValue)], malformed: Set<Int> = []) {
+    self.malformed = malformed
     self.objects = objects
     self.top = top
     numbers = Array(repeating: nil, count: objects.count)

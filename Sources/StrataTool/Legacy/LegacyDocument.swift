@@ -59,15 +59,15 @@ struct LegacyDocument {
     case .keyed(let archive, _):
       GraphOrder(
         archive.graph.objects, from: archive.topKeys.map { ($0, archive.top[$0] ?? .null) },
-        odd: Set(archive.oddities.keys))
+        malformed: Set(archive.objectErrors.keys))
     case .plain(let value, _): GraphOrder([], from: [("", value)])
     }
   }
 
   /// The errors of malformed objects, by the numbers of the objects in the document.
-  private func oddities(_ graph: GraphOrder) -> [(object: Int, reason: String)] {
+  private func objectErrors(_ graph: GraphOrder) -> [(object: Int, reason: String)] {
     guard case .keyed(let archive, _) = content else { return [] }
-    return archive.oddities.compactMap { place, error in graph.number(of: place).map { ($0, "\(error)") } }
+    return archive.objectErrors.compactMap { place, error in graph.number(of: place).map { ($0, "\(error)") } }
       .sorted { $0.object < $1.object }
   }
 
@@ -106,17 +106,17 @@ struct LegacyDocument {
     let graph = graph
     var tree = ValueTree(width: width, depth: depth, elements: elements, isColoured: isColoured)
     tree.add(graph.top.map { ($0.key.isEmpty ? "" : $0.key.onOneLine + ": ", $0.value) }, in: graph)
-    let odd = Self.lines(of: oddities(graph), mostLines: max(elements, 20))
+    let errors = Self.lines(of: objectErrors(graph), mostLines: max(elements, 20))
     return rows(of: path).map { Self.row($0.name, $0.text, width, isColoured) } + [""] + tree.lines
-      + odd.map { $0.cut(to: width) }
+      + errors.map { $0.cut(to: width) }
   }
 
-  private static func lines(of oddities: [(object: Int, reason: String)], mostLines: Int) -> [String] {
-    guard !oddities.isEmpty else { return [] }
-    let what = oddities.count == 1 ? "1 object is" : "\(oddities.count.grouped) objects are"
+  private static func lines(of errors: [(object: Int, reason: String)], mostLines: Int) -> [String] {
+    guard !errors.isEmpty else { return [] }
+    let what = errors.count == 1 ? "1 object is" : "\(errors.count.grouped) objects are"
     var lines = ["", "\(what) odd, so that verify and decode refuse the file:"]
-    lines += oddities.prefix(mostLines).map { "  #\($0.object)  \($0.reason.onOneLine)" }
-    if oddities.count > mostLines { lines.append("  … \((oddities.count - mostLines).grouped) more") }
+    lines += errors.prefix(mostLines).map { "  #\($0.object)  \($0.reason.onOneLine)" }
+    if errors.count > mostLines { lines.append("  … \((errors.count - mostLines).grouped) more") }
     return lines
   }
 
@@ -164,9 +164,9 @@ struct LegacyDocument {
     case .plain(let value, _):
       document = ["format": "property list", "form": .string(form), "value": value]
     }
-    let oddities = oddities(graph)
-    if !oddities.isEmpty {
-      document["odd"] = .array(oddities.map { ["object": .integer($0.object), "reason": .string($0.reason)] })
+    let errors = objectErrors(graph)
+    if !errors.isEmpty {
+      document["odd"] = .array(errors.map { ["object": .integer($0.object), "reason": .string($0.reason)] })
     }
     var json = GraphJSON(graph, sink)
     try json.write(document)

@@ -23,7 +23,7 @@ struct Document {
   init(_ input: InputFile) throws {
     let file = DataFile(input.path)
     name = file.name
-    switch input.kind {
+    switch input.format {
     case .archive:
       guard try !input.isEmpty else {
         throw ToolError("\(name): the file is empty; an archive or a JSON document is expected")

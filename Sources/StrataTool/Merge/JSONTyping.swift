@@ -124,7 +124,7 @@ struct JSONTyping {
   private func scalar(_ json: ArchiveValue, like example: ArchiveValue, _ isStrict: Bool) throws -> ArchiveValue {
     // An error means that the value does not fit.
     func made<T: Archivable>(_ wrap: (T) -> ArchiveValue) -> ArchiveValue? {
-      (try? T.make(from: json, in: context)).map(wrap)
+      (try? T.decode(from: json, in: context)).map(wrap)
     }
     let value: ArchiveValue? =
       switch example {

@@ -96,18 +96,18 @@ struct MergeCommand: ToolCommand {
     _ = try source()
     _ = try MergeOptions(policy: policy, conflicts: conflicts, partial: partial)
     let inputs = [local, server, serverPatch, serverMergePatch, base].compactMap(\.self)
-    guard inputs.count(where: { $0 == "-" }) < 2 else { throw ValidationError("standard input can be read once only.") }
+    guard inputs.count(where: { $0 == "-" }) < 2 else { throw ValidationError("standard input can be read only once.") }
     if output.isEmpty { throw ValidationError("--output needs a path.") }
     if let format, MergedDocument.Format(rawValue: format) == nil {
-      throw ValidationError("--format is json or strata.")
+      throw ValidationError("--format takes json or strata.")
     }
     if let report {
-      guard report == "-" || report.hasSuffix(".json") else { throw ValidationError("--report is a file.json, or -.") }
+      guard report == "-" || report.hasSuffix(".json") else { throw ValidationError("--report takes a file.json, or -.") }
       guard report != "-" || output != "-" else {
         throw ValidationError(
           "--report and the document cannot both be on standard output; the document goes to a file with -o FILE.")
       }
-      guard report != output else { throw ValidationError("--report and --output are two files.") }
+      guard report != output else { throw ValidationError("--report and --output need two files.") }
     }
   }
 
@@ -126,7 +126,7 @@ struct MergeCommand: ToolCommand {
     let data = try ToolError.at(output) { try result.data(form) }
     if data.first == 0x1F { try DataFile(output).refuseTerminal(console) }
     let account = try self.report.map { _ in try report.json(showsValues: values).jsonText() }
-    try write(fails ? nil : data, account, console) { try tell(result, fails, console) }
+    try write(fails ? nil : data, account, console) { try printResult(result, fails, console) }
     return report.conflicts.isEmpty || conflicts == .local || conflicts == .server ? 0 : 1
   }
 
@@ -150,11 +150,11 @@ struct MergeCommand: ToolCommand {
   private func model(of file: InputFile, _ models: ToolModels) throws -> (any VersionedModel.Type)? {
     if let type {
       guard let model = try models.type(ofOption: type).type as? any VersionedModel.Type else {
-        throw ToolError("--type \(type): is no model; lists are merged by values, without --type")
+        throw ToolError("--type \(type): is not a model; lists are merged by values, without --type")
       }
       return model
     }
-    guard case .archive = file.kind, try !file.isEmpty else { return nil }
+    guard case .archive = file.format, try !file.isEmpty else { return nil }
     let stamp = try ToolError.at(file.path) { try file.stamp() }
     return stamp.kind == .single ? models.type(of: stamp)?.type as? any VersionedModel.Type : nil
   }
@@ -162,17 +162,17 @@ struct MergeCommand: ToolCommand {
   /// Writes the merged document and the report, and prints the table. First both go to temporary files, then the table
   /// is printed, then the files are replaced, the document last. Any failure before that leaves the old document.
   private func write(
-    _ document: Data?, _ account: Data?, _ console: Console, _ tell: () throws -> Void
+    _ document: Data?, _ account: Data?, _ console: Console, _ printResult: () throws -> Void
   ) throws {
     func writeReport() throws {
-      guard let report, let account else { return try tell() }
+      guard let report, let account else { return try printResult() }
       guard report != "-" else {
-        try tell()
+        try printResult()
         return try console.write(account)
       }
       try DataFile(report).replace { file in
         try file.writeAll(account.bytes)
-        try tell()
+        try printResult()
       }
     }
     let output = DataFile(output)
@@ -198,7 +198,7 @@ struct MergeCommand: ToolCommand {
     }
   }
 
-  private func tell(_ result: MergeResult, _ fails: Bool, _ console: Console) throws {
+  private func printResult(_ result: MergeResult, _ fails: Bool, _ console: Console) throws {
     let report = result.report
     try page.write(output == "-" ? "merge of \(DataFile(local).name)" : output, console) { page in
       page.element("p", counts(report) + result.note)
@@ -231,7 +231,7 @@ extension MergeOptions {
   init(policy: [String], conflicts: MergeCommand.Conflicts?, partial: Bool) throws {
     let policies = try policy.map { try PolicyArgument($0) }
     guard policies.count(where: { $0.path == nil }) < 2 else {
-      throw ValidationError("--policy names a rule for everything twice; put a path before one of them.")
+      throw ValidationError("--policy is given twice for the whole document; put a path before one of them.")
     }
     self.init(conflicts: conflicts == .server ? .takeServer : .keepLocal)
     if partial { unlisted = .keep }

@@ -34,14 +34,14 @@ struct MergeInput {
     var base = try baseDocument.map(tree)
     let examples = [localValue] + (baseDocument?.isJSON == false ? [base].compactMap(\.self) : [])
     let typing = local.isJSON ? nil : JSONTyping(examples: examples, isStrict: true)
-    func brought(_ value: ArchiveValue, _ document: Document) throws -> ArchiveValue {
+    func typed(_ value: ArchiveValue, _ document: Document) throws -> ArchiveValue {
       try ToolError.at(document.name) {
         guard let typing else { return document.isJSON ? value : try value.asJSON() }
         return document.isJSON ? try typing.typed(value, like: localValue) : value
       }
     }
     if let document = baseDocument, let value = base {
-      base = try brought(value, document)
+      base = try typed(value, document)
       try Self.checkRoots(localValue, local.name, base ?? .null, document.name)
     }
     let serverPath: String
@@ -49,7 +49,7 @@ struct MergeInput {
     switch source {
     case .document(let path):
       let document = try Self.document(Document(path, console))
-      (serverPath, server) = (path, try brought(tree(document), document))
+      (serverPath, server) = (path, try typed(tree(document), document))
     case .patch(let path), .mergePatch(let path):
       let json = try Self.patch(path, console)
       let patch =
@@ -78,7 +78,7 @@ struct MergeInput {
 
   private static func patch(_ path: String, _ console: Console) throws -> ArchiveValue {
     let document = try Document(path, console)
-    guard document.isJSON else { throw ToolError("\(document.name): a patch is a JSON document") }
+    guard document.isJSON else { throw ToolError("\(document.name): a patch must be a JSON document") }
     return document.value
   }
 
@@ -107,7 +107,7 @@ struct MergeInput {
   {
     let (own, found) = (local.rootName, other.rootName)
     guard own != found, local.isContainer || other.isContainer else { return }
-    throw ToolError("\(name): holds \(found), and \(localName) \(own); only documents of one kind can be merged")
+    throw ToolError("\(name): holds \(found), and \(localName) holds \(own); only documents of one kind can be merged")
   }
 }
 

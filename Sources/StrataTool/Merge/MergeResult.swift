@@ -55,7 +55,7 @@ extension ToolModels {
 
   /// - Throws: `ToolError` if the file is neither JSON nor an archive.
   private static func isJSON(_ file: InputFile) throws -> Bool {
-    switch file.kind {
+    switch file.format {
     case .archive: return false
     case .other(let found) where InputFile.mayBeJSON(found): return true
     case .other(let found): throw InputFile.unknown(found)

@@ -27,7 +27,7 @@ struct PolicyArgument {
     let name = String(text[..<end])
     guard !name.isEmpty else { throw ValidationError("--policy needs a path before the =; . is the whole document.") }
     guard Self.hasStarsOnly(name) else {
-      throw ValidationError("--policy: elements of a list are [*], all of them; another bracket is \\[.")
+      throw ValidationError("--policy: [*] selects all elements of a list; write \\[ for a bracket.")
     }
     path = ValuePath(parsing: name)
   }

@@ -13,7 +13,7 @@ struct GitFolder {
   /// - Throws: `ToolError` if git cannot be run, or does not know the revision.
   init(_ name: String, of folder: String) throws {
     // Git would take it for an option.
-    guard !name.isEmpty, !name.hasPrefix("-") else { throw ToolError("--against \(name): is no revision of git") }
+    guard !name.isEmpty, !name.hasPrefix("-") else { throw ToolError("--against \(name): is not a Git revision") }
     let (revision, reason) = try Self.git(["rev-parse", "--verify", name + "^{commit}"], in: folder)
     guard let revision else {
       throw ToolError(

@@ -19,7 +19,7 @@ struct LockFolder {
   /// - Throws: `ToolError` if there is no recorded schema in the folder.
   init(_ path: String) throws {
     guard FileTree.isFolder(path) else {
-      throw ToolError("\(path): is no folder; a folder of recorded schemas is expected, such as Tests/AppTests/Schemas")
+      throw ToolError("\(path): is not a folder; a folder of recorded schemas is expected, such as Tests/AppTests/Schemas")
     }
     self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     folder = SchemaFolder(url: URL(fileURLWithPath: path))
@@ -34,7 +34,7 @@ struct LockFolder {
           }
           versions.append(schema)
         } catch {
-          let reason = error is DecodingError ? "it is no recorded schema" : ToolError.message(of: error)
+          let reason = error is DecodingError ? "it is not a recorded schema" : ToolError.message(of: error)
           damages.append(
             SchemaAnnotation(
               file: file(of: name, version),

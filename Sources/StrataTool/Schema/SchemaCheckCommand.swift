@@ -66,7 +66,7 @@ struct SchemaProofCommand: ToolCommand {
   @OptionGroup var format: SchemaFormat
 
   func validate() throws {
-    guard archives > 0 else { throw ValidationError("--archives is a number above 0") }
+    guard archives > 0 else { throw ValidationError("--archives takes a number above 0") }
   }
 
   func run(on console: Console) throws -> Int32 {

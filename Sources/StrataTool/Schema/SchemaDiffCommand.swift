@@ -38,7 +38,7 @@ struct SchemaDiffCommand: ToolCommand {
     let models = folder.models.filter { model == nil || $0.name == model }
     guard !models.isEmpty else {
       throw ToolError(
-        "\(folder.path): no model \(model ?? "") is recorded; there are \(folder.models.map(\.name).joined(separator: ", "))"
+        "\(folder.path): no model \(model ?? "") is recorded; the models are \(folder.models.map(\.name).joined(separator: ", "))"
       )
     }
     var (lines, documents, notices) = ([String](), [ArchiveValue](), [SchemaAnnotation]())
@@ -77,7 +77,7 @@ struct SchemaDiffCommand: ToolCommand {
       let old = try find(from, model.versions.last { $0.version < new.version })
     else { return nil }
     guard old.version < new.version else {
-      throw ToolError("--from \(old.version) --to \(new.version): the first is the older version")
+      throw ToolError("--from \(old.version) --to \(new.version): --from must be the older version")
     }
     return (old, new)
   }

@@ -27,8 +27,8 @@ struct StoreFile: ParsableArguments {
 
   func validate() throws {
     if path.isEmpty { throw ValidationError("the store needs a path.") }
-    if path == "-" { throw ValidationError("a store is a file, and not standard input.") }
-    guard wait >= 0, wait <= 86_400 else { throw ValidationError("--wait is from 0 to 86400 seconds.") }
+    if path == "-" { throw ValidationError("a store must be a file, not standard input.") }
+    guard wait >= 0, wait <= 86_400 else { throw ValidationError("--wait takes 0 to 86400 seconds.") }
   }
 
   /// Whether anything exists at the path.
@@ -60,7 +60,7 @@ struct StoreFile: ParsableArguments {
   func atFile<R>(_ access: Access, _ body: (URL, StoreOptions) throws -> R) throws -> R {
     // Only `makes` creates a store: an empty store at a wrong path would look correct.
     guard try access == .makes || exists else {
-      throw ToolError("\(path): there is no file; strata store init makes a store")
+      throw ToolError("\(path): there is no file; strata store init creates a store")
     }
     guard !path.hasSuffix("/"), !FileTree.isFolder(path) else {
       throw ToolError("\(path): names a folder, and a store is a file")
@@ -108,7 +108,7 @@ struct StoreChange: ParsableArguments {
 
   @OptionGroup var key: StoreKey
 
-  @OptionGroup var who: StoreNote
+  @OptionGroup var attribution: StoreNote
 
   /// Makes the change in a transaction, and prints the new revision.
   func run(on console: Console, _ make: (StoreTransaction) throws -> StoreRevision) throws -> Int32 {

@@ -45,25 +45,25 @@ struct StoreImportBatch {
 
   /// - Returns: the outcome of each file, once the batch is on disk.
   /// - Throws: `StoreError` if the store fails. Then nothing of the batch is saved.
-  func save(in store: SnapshotStore, _ who: StoreNote) throws -> [StoreImportReport.Result] {
+  func save(in store: SnapshotStore, _ attribution: StoreNote) throws -> [StoreImportReport.Result] {
     try store.write { transaction in
       try items.map { item in
         switch item {
         case .done(let result): result
-        case .document(let file, let key, let archive): try Self.save(file, key, archive, transaction, who)
+        case .document(let file, let key, let archive): try Self.save(file, key, archive, transaction, attribution)
         }
       }
     }
   }
 
   private static func save(
-    _ file: String, _ key: String, _ archive: Data, _ transaction: StoreTransaction, _ who: StoreNote
+    _ file: String, _ key: String, _ archive: Data, _ transaction: StoreTransaction, _ attribution: StoreNote
   ) throws -> StoreImportReport.Result {
     do {
       if let same = try revision(of: key, with: archive, transaction) {
         return .init(file: file, outcome: .same, key: key, revision: same)
       }
-      let revision = try transaction.saveArchive(archive, as: key, author: who.author, note: who.note)
+      let revision = try transaction.saveArchive(archive, as: key, author: attribution.author, note: attribution.note)
       return .init(file: file, outcome: .saved, key: key, revision: revision.number)
     } catch let error as StoreError where [.notEncodable, .invalid, .newerModel, .damaged].contains(error.code) {
       // These errors concern one key. If a save is left half done, the transaction throws at its end.

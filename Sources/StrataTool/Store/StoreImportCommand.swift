@@ -23,11 +23,11 @@ struct StoreImportCommand: ToolCommand {
   @Option(help: "What the keys begin with.")
   var prefix = ""
 
-  @OptionGroup var who: StoreNote
+  @OptionGroup var attribution: StoreNote
 
   func run(on console: Console) throws -> Int32 {
     guard FileTree.isFolder(folder) else {
-      throw ToolError("\(folder): is no folder; strata store save saves one file")
+      throw ToolError("\(folder): is not a folder; strata store save saves one file")
     }
     let root = folder.count > 1 && folder.hasSuffix("/") ? String(folder.dropLast()) : folder
     let items = try FileTree(root).items.filter { !FileTree.isUnfinished($0.path) }
@@ -37,7 +37,7 @@ struct StoreImportCommand: ToolCommand {
       while !rest.isEmpty {
         console.progress("\(items.count - rest.count)/\(items.count)")
         let batch = StoreImportBatch(&rest, root: root, prefix: prefix, console)
-        let results = try batch.save(in: store, who)
+        let results = try batch.save(in: store, attribution)
         report.results += results
         // Results are printed once they are on disk.
         console.clearProgress()

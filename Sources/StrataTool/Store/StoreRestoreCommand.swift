@@ -18,7 +18,7 @@ struct StoreRestoreCommand: ToolCommand {
 
   func run(on console: Console) throws -> Int32 {
     try change.run(on: console) {
-      try $0.restore(change.key.name, to: point.point, author: change.who.author, note: change.who.note)
+      try $0.restore(change.key.name, to: point.point, author: change.attribution.author, note: change.attribution.note)
     }
   }
 }

@@ -22,7 +22,7 @@ struct StoreSaveCommand: ToolCommand {
 
   @OptionGroup var record: RecordOptions
 
-  @OptionGroup var who: StoreNote
+  @OptionGroup var attribution: StoreNote
 
   @Option(help: "Save only if this is still the number of the last revision.")
   var ifRevision: Int?
@@ -35,7 +35,7 @@ struct StoreSaveCommand: ToolCommand {
 
   func validate() throws {
     if ifRevision != nil, ifAbsent { throw ValidationError("--if-revision and --if-absent exclude each other.") }
-    if let ifRevision, ifRevision < 1 { throw ValidationError("--if-revision is 1 or more.") }
+    if let ifRevision, ifRevision < 1 { throw ValidationError("--if-revision takes 1 or more.") }
   }
 
   func run(on console: Console) throws -> Int32 {
@@ -44,7 +44,7 @@ struct StoreSaveCommand: ToolCommand {
     let revision = try store.use(.writes) { store in
       try store.write {
         try $0.saveArchive(
-          document.archive, as: key.name, author: who.author, note: who.note, if: condition,
+          document.archive, as: key.name, author: attribution.author, note: attribution.note, if: condition,
           overNewer: overNewer)
       }
     }

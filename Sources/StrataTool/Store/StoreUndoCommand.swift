@@ -14,6 +14,8 @@ struct StoreUndoCommand: ToolCommand {
   @OptionGroup var change: StoreChange
 
   func run(on console: Console) throws -> Int32 {
-    try change.run(on: console) { try $0.undo(change.key.name, author: change.who.author, note: change.who.note) }
+    try change.run(on: console) {
+      try $0.undo(change.key.name, author: change.attribution.author, note: change.attribution.note)
+    }
   }
 }

@@ -10,7 +10,7 @@ struct StoredDocument {
     guard try !input.isEmpty else {
       throw ToolError("\(file.name): the file is empty; an archive or a JSON document is expected")
     }
-    switch input.kind {
+    switch input.format {
     case .archive:
       guard record?.type == nil else {
         throw ToolError("\(file.name): --type is for JSON documents, and an archive has a type")
@@ -31,7 +31,7 @@ struct StoredDocument {
 
   /// Reads a file of a folder. Returns `nil` and the format found if it is neither an archive nor JSON.
   static func inFolder(_ path: String, _ console: Console) throws -> (document: StoredDocument?, found: String) {
-    switch try InputFile(path: path).kind {
+    switch try InputFile(path: path).format {
     case .archive: break
     case .propertyList: return (nil, "a property list; strata convert makes an archive of it")
     case .other(let found):

@@ -28,7 +28,7 @@ struct IssueResponse {
       throw ToolError("\(file.name): this is not a GitHub issue: it has no \(list)")
     }
     guard let number = object["number"]?.intValue else {
-      throw ToolError("\(file.name): this is not a GitHub issue: “number” is no integer")
+      throw ToolError("\(file.name): this is not a GitHub issue: “number” is not an integer")
     }
     self.number = number
   }
@@ -44,7 +44,7 @@ struct IssueResponse {
     func seconds(_ key: String) throws -> ArchiveValue {
       guard let value = json[key], !value.isNull else { return .null }
       guard let text = value.stringValue, let date = ISO8601.date(from: text) else {
-        throw ToolError("\(path): “\(key)” is no date, such as 2011-01-26T19:01:12Z")
+        throw ToolError("\(path): “\(key)” is not a date such as 2011-01-26T19:01:12Z")
       }
       return .double(date.timeIntervalSince1970)
     }

@@ -34,15 +34,15 @@ struct TourCommand: ToolCommand {
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     } catch {
-      throw ToolError("cannot make the folder “\(output)”: " + ToolError.reason(of: error))
+      throw ToolError("cannot create the folder “\(output)”: " + ToolError.reason(of: error))
     }
     let title = stages.first?.issue.title ?? ""
     let heading = "Issue \(responses.first?.number ?? 0): \(title.onOneLine)".cut(to: console.width)
     try console.line(console.paint(heading, .bold))
-    for (place, stage) in stages.enumerated() { try tell(stage, place + 1, in: folder, console) }
+    for (place, stage) in stages.enumerated() { try printStage(stage, place + 1, in: folder, console) }
     let store = TourStore(in: folder, output)
     let number = responses.first?.number ?? 0
-    let lines = try store.tell(stages, key: "issue/\(number)")
+    let lines = try store.run(stages, key: "issue/\(number)")
     try console.line()
     try console.line(
       console.paint("\(stages.count + 1). A store keeps every state: \(store.path.onOneLine)", .bold))
@@ -53,7 +53,7 @@ struct TourCommand: ToolCommand {
     return 0
   }
 
-  private func tell(_ stage: TourStage, _ place: Int, in folder: URL, _ console: Console) throws {
+  private func printStage(_ stage: TourStage, _ place: Int, in folder: URL, _ console: Console) throws {
     try console.line()
     try console.line(console.paint("\(place). \(stage.title.onOneLine)", .bold))
     for line in stage.lines { try console.line("   " + line) }
@@ -61,7 +61,7 @@ struct TourCommand: ToolCommand {
     let url = folder.appendingPathComponent(stage.fileName)
     try AtomicFile.write(stage.archive, to: url)
     guard try stage.isIntact(Data(AtomicFile.read(url))) else {
-      throw ToolError("\(path): the archive does not give back what was saved")
+      throw ToolError("\(path): the archive does not contain the saved value")
     }
     let size = stage.archive.count.counted("byte")
     let share = ratio(UInt64(stage.archive.count) * 100, UInt64(stage.jsonSize), places: 0)

@@ -20,7 +20,7 @@ struct TourStore {
   /// Saves a revision for each stage, then restores an old one and undoes that.
   ///
   /// - Returns: the lines to print.
-  func tell(_ stages: [TourStage], key: String) throws -> [String] {
+  func run(_ stages: [TourStage], key: String) throws -> [String] {
     try ToolError.at(path) {
       try removeEarlier()
       let store = try SnapshotStore(url: url)
@@ -36,7 +36,7 @@ struct TourStore {
       // Revision 1 was saved by version 1 of the model, and opens with the current one.
       let first = try store.read { try $0.value(Issue.self, for: key, at: .revision(1)) }
       guard let first, first == stages.first?.issue else {
-        throw ToolError("\(path): revision 1 does not give back what was saved")
+        throw ToolError("\(path): revision 1 does not contain the saved value")
       }
       lines.append("revision 1 opens in today's model: state \(first.state.rawValue)")
       let restored = try store.write {
@@ -50,7 +50,7 @@ struct TourStore {
       try store.write { transaction in
         try transaction.undo(key, author: "tour", note: "not needed after all")
         guard try transaction.value(Issue.self, for: key) == stages.last?.issue else {
-          throw ToolError("\(path): what was undone is not what was saved before")
+          throw ToolError("\(path): undo did not restore the earlier value")
         }
       }
       lines.append("undone, so that the last state is that of revision \(stages.count) again:")

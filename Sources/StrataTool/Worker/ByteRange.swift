@@ -55,7 +55,7 @@ struct ByteRange {
 
   /// Requests the range with one range request (RFC 9110 §14.2).
   private func download(limit: Int) throws -> Data {
-    guard let url = URL(string: location) else { throw ToolError("\(location): is no address") }
+    guard let url = URL(string: location) else { throw ToolError("\(location): is not a valid address") }
     var request = URLRequest(url: url, timeoutInterval: 60)
     if !isWhole { request.setValue("bytes=\(offset)-\(offset + length - 1)", forHTTPHeaderField: "Range") }
     let answer = Mutex<Result<(Data, Int), any Error>?>(nil)

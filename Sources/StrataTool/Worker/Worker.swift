@@ -114,7 +114,7 @@ struct Worker {
 
   private func convert(_ number: UInt64, _ files: [InputFile]) throws -> WorkerAnswer {
     let archive: Data
-    switch files[0].kind {
+    switch files[0].format {
     case .propertyList(let isBinary):
       guard files.count == 1 else {
         return WorkerAnswer(number, .invalid, "only a JSON document needs the name of a model")
@@ -196,7 +196,7 @@ struct Worker {
 
   /// - Throws: `ArchiveError` if the file is of another format.
   private func archiveStamp(of file: InputFile) throws -> Stamp {
-    switch file.kind {
+    switch file.format {
     case .archive:
       guard try !file.isEmpty else { throw ArchiveError(.truncated, "the archive has no bytes") }
       return try file.stamp()

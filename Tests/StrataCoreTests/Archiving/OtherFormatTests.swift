@@ -19,7 +19,7 @@ struct OtherFormatTests {
   private static let list = "it looks like a property list; read it with KeyedArchive or PropertyListReader"
 
   private static let xml =
-    "it looks like XML; read it with KeyedArchive or PropertyListReader where it is a property list"
+    "it looks like XML; read it with KeyedArchive or PropertyListReader if it is a property list"
 
   static let cases: [(String, Data, String)] = [
     ("object", Data(#"{"text": "secret"}"#.utf8), json), ("array", Data("[]".utf8), json),

@@ -152,7 +152,7 @@ struct StreamTests {
         for _ in 0..<levels { value = .array([value]) }
         try writer.write(value)
       }
-      static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Deep {
+      static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Deep {
         var (value, levels) = (value, 0)
         while let inner = value.arrayValue?.first { (value, levels) = (inner, levels + 1) }
         return Deep(levels: levels)

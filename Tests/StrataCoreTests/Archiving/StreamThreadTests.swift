@@ -17,7 +17,7 @@ private struct Witness: Archivable {
 
   func write(to writer: inout ArchiveWriter) throws { writer.write("\(number) \(padding)") }
 
-  static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Witness {
+  static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Witness {
     decoded?.withLock { $0 += 1 }
     let words = value.stringValue?.split(separator: " ", maxSplits: 1) ?? []
     return Witness(number: words.first.flatMap { Int($0) } ?? -1, tenant: tenant)

@@ -82,7 +82,7 @@ struct StreamWriteFaultTests {
 
   /// Whether the error states that the session may be in the file.
   private static func isUnknown(_ error: (any Error)?) -> Bool {
-    (error as? ArchiveError)?.reason.contains("read the stream before anything is written again") ?? false
+    (error as? ArchiveError)?.reason.contains("read the stream before writing to it again") ?? false
   }
 
   /// The models in the file after an incomplete session has been cut off.
@@ -181,7 +181,7 @@ struct StreamWriteFaultTests {
             }
           }
         }
-        #expect(codes.count > 2 && codes.dropFirst().allSatisfy { $0.contains("taken back") }, "\(codes.prefix(2))")
+        #expect(codes.count > 2 && codes.dropFirst().allSatisfy { $0.contains("could not be undone") }, "\(codes.prefix(2))")
         #expect(try Self.content(stream) == beginning.old)
       }
     }

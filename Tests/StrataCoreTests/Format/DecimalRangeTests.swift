@@ -25,7 +25,7 @@ struct DecimalRangeTests {
     #expect(try ArchiveEncoder().encodeBody(ArchiveDecoder().decodeBody(Decimal.self, from: again)) == again)
     let json = try JSONWriter().write(.array([.decimal(decimal)]))
     let value = try JSONReader().read(json)
-    #expect(try [Decimal].make(from: value, in: DecodingContext(source: .json)) == [decimal])
+    #expect(try [Decimal].decode(from: value, in: DecodingContext(source: .json)) == [decimal])
   }
 
   @Test(

@@ -65,7 +65,7 @@ struct FormatRuleTests {
     archiveError(.damaged) { _ = try ArchiveDecoder().decodeValue(from: data) }
     archiveError(.damaged) { _ = try ArchiveDecoder().decode(ArchiveValue.self, from: data) }
     var order = StreamOrder()
-    archiveError(.damaged) { try order.take(stamp) }
+    archiveError(.damaged) { try order.accept(stamp) }
   }
 
   @Test(

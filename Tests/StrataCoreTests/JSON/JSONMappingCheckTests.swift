@@ -59,10 +59,10 @@ struct JSONMappingCheckTests {
       } catch { return ArchiveError.wrap(error).all.map(\.reason) }
     }
     #expect(
-      reasons(["count": "*"]) == ["the path * is no path in JSON: * is any key; write \\* for a key that is named *"])
+      reasons(["count": "*"]) == ["the path * is no path in JSON: * matches any key; write \\* for a key that is named *"])
     #expect(
       reasons(["count": .readOnly("a[*].*")]) == [
-        "the path a[*].* is no path in JSON: * is any key; write \\* for a key that is named *"
+        "the path a[*].* is no path in JSON: * matches any key; write \\* for a key that is named *"
       ])
     #expect(
       reasons(["text": .path(ValuePath([.key("a"), .element(key: "id", id: 3)]))]) == [

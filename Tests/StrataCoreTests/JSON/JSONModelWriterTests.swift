@@ -146,7 +146,7 @@ struct JSONModelWriterTests {
       writer.write(Int64(2))
       writer.leave()
     }
-    static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Clash { Clash(fields: []) }
+    static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Clash { Clash(fields: []) }
   }
 
   @Test("Unknown fields are written after the others")
@@ -180,7 +180,7 @@ struct JSONModelWriterTests {
           writer.leave()
         }
       }
-      static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Shape { Shape(schemas: []) }
+      static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Shape { Shape(schemas: []) }
     }
     let schemas = (0..<300).map {
       ModelSchema(

@@ -49,7 +49,7 @@ private struct Annexed: DescribedModel, Equatable {
   struct Mark: Archivable, Equatable {
     var isNull: Bool
     func write(to writer: inout ArchiveWriter) throws { isNull ? writer.writeNull() : writer.write(true) }
-    static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Mark {
+    static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Mark {
       Mark(isNull: value.isNull)
     }
   }
@@ -84,7 +84,7 @@ private func compare<T: Archivable & Equatable>(
   let detour = Outcome {
     var reader = JSONReader()
     reader.duplicateKeys = .refuse
-    return try T.make(from: reader.read(data), in: DecodingContext(source: .json))
+    return try T.decode(from: reader.read(data), in: DecodingContext(source: .json))
   }
   #expect(straight == detour, "\(T.self) \(text)", sourceLocation: sourceLocation)
 }
@@ -354,10 +354,10 @@ struct JSONPathsAgreeTests {
     struct Sum: Archivable, Equatable {
       var total: Int
       func write(to writer: inout ArchiveWriter) throws { writer.write(Int64(total)) }
-      static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Sum { Sum(total: -1) }
-      static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Sum {
+      static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Sum { Sum(total: -1) }
+      static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Sum {
         var total = 0
-        try element["n"]?.forEachElement { total += try Int.make(fromJSON: $0, in: context) }
+        try element["n"]?.forEachElement { total += try Int.decode(fromJSON: $0, in: context) }
         var keys: [String] = []
         try element.forEachMember { key, value in keys.append("\(key):\(value.kind.rawValue)") }
         #expect(

@@ -89,8 +89,8 @@ private struct Remembering {
 private struct Pile<Element: VersionedModel>: Archivable {
   var elements: [Element] = []
   func write(to writer: inout ArchiveWriter) throws { try elements.write(to: &writer) }
-  static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Pile {
-    Pile(elements: try [Element].make(from: value, in: context))
+  static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Pile {
+    Pile(elements: try [Element].decode(from: value, in: context))
   }
   static func _collectSchemas(into catalog: inout SchemaCatalog) { Element._collectSchemas(into: &catalog) }
   static var _rootSchema: ModelSchema? { Element.schema }

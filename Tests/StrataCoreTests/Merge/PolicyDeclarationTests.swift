@@ -39,7 +39,7 @@ private enum Unit: String, Codable { case metre }
 /// A type with its own archive format.
 private struct Own: Archivable {
   func write(to writer: inout ArchiveWriter) throws { writer.writeNull() }
-  static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Own { Own() }
+  static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Own { Own() }
 }
 
 /// A type of field, and the special policies that it accepts.
@@ -177,7 +177,7 @@ struct PolicyDeclarationTests {
   func reasons() {
     #expect(
       problem(.lines.orElse(.serverWins), Int?.self)?.description
-        == "the policy lines is for texts, and the field holds Int; what fits is max, min, sumOfDeltas or a policy for "
+        == "the policy lines is for strings, and the field holds Int; what fits is max, min, sumOfDeltas or a policy for "
         + "every type, as serverWins (at field) [Sheet]")
     #expect(
       problem(.byID("x"), [Piece].self)?.reason
@@ -195,7 +195,7 @@ struct PolicyDeclarationTests {
         == "the policy byID(x) tells elements apart by x, which the enum Outline cannot have")
     #expect(
       problem(.max, UUID.self)?.reason
-        == "the policy max is for numbers, booleans, dates and texts, and the field holds UUID; what fits is a policy "
+        == "the policy max is for numbers, booleans, dates and strings, and the field holds UUID; what fits is a policy "
         + "for every type, as serverWins")
     let error = problem([
       FieldInfo("a", Int.self, merge: .union.orElse(.lines)), FieldInfo("b", Int.self),
@@ -260,7 +260,7 @@ struct PolicyDeclarationTests {
       check(number, text)?.reason
         == "the merge rules' default union is for arrays and sets, and no field that follows it holds such; leave it "
         + "out, or name a policy that fits one of them")
-    #expect(check(number, tags)?.reason.contains("default lines is for texts") == true)
+    #expect(check(number, tags)?.reason.contains("default lines is for strings") == true)
     #expect(check(number, FieldInfo("any", ArchiveValue.self)) == nil)
     // The default applies only to fields without their own policy. Without such fields there is no error.
     let followed = check(number, text, FieldInfo("tags", [String].self, merge: .append))

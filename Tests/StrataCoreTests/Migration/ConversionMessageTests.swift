@@ -38,19 +38,19 @@ struct ConversionMessageTests {
     arguments: [
       (.toDate, "no", "a date is text such as 2019-03-04T12:30:00Z or 2019-03-04, or seconds since 1970"),
       (
-        .toInteger, "no", "an integer is text of digits or a number without a fraction, of up to 128 bits, or a boolean"
+        .toInteger, "no", "accepted are text of digits, numbers without a fraction, of up to 128 bits, and booleans"
       ),
       (.toDouble, "no", "a floating-point number is a number, or text of one, that a double holds with all its digits"),
       (.toDecimal, "no", "a decimal is a number, or text of one, that has at most 38 digits"),
       (.toBool, "no", "a boolean is 0, 1, or the text true or false"),
-      (.toURL, "a b%", "a URL is text that is one, with its special characters escaped"),
+      (.toURL, "a b%", "accepted is the text of a URL with special characters escaped"),
       (.toUUID, "no", "a UUID is text such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),
       (
         .toString, [],
         "text is made of a number, a boolean, a URL, a UUID, or a date of the years 0 to 9999 that is no finer than a "
           + "billionth of a second"
       ),
-      (.mapping(["a": 1]), "no", "the table has no such value; add it, or say what others become with otherwise:"),
+      (.mapping(["a": 1]), "no", "the table has no such value; add it, or pass a fallback value as otherwise:"),
     ] as [(ValueConversion, ArchiveValue, String)])
   func messages(conversion: ValueConversion, value: ArchiveValue, forms: String) throws {
     let error = #expect(throws: ArchiveError.self) { try converted(value, conversion) }

@@ -114,7 +114,7 @@ struct DictionaryTests {
     #expect(post.author == Author(login: "l"))
     #expect(post.tags == ["a", "b"])
     #expect(
-      try Payment.make(from: ["card": ["number": "1"]], in: DecodingContext(source: .dictionary))
+      try Payment.decode(from: ["card": ["number": "1"]], in: DecodingContext(source: .dictionary))
         == .card(number: "1", expiry: nil))
   }
 

@@ -34,7 +34,7 @@ struct RoundTripTests {
   func roads() throws {
     let data = try ArchiveEncoder().encode(Self.nested())
     let value = try ArchiveDecoder().decodeValue(from: data)
-    #expect(try Everything.make(from: value, in: DecodingContext()) == Self.nested())
+    #expect(try Everything.decode(from: value, in: DecodingContext()) == Self.nested())
     let record = try #require(value.recordValue)
     #expect(try ArchiveEncoder().encode(record) == data)
   }

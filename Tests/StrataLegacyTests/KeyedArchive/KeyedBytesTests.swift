@@ -282,7 +282,7 @@ struct KeyedBytesTests {
 
 extension ArchiveDecoder {
   fileprivate func form(_ record: ModelRecord) throws -> Form {
-    try Form.make(from: .record(record), in: DecodingContext())
+    try Form.decode(from: .record(record), in: DecodingContext())
   }
 }
 

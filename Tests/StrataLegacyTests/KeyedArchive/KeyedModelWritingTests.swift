@@ -72,7 +72,8 @@ struct KeyedModelWritingTests {
     let error = archiveError { _ = try ArchiveEncoder().encodeKeyed(team) { $0.rename("name", to: "mtl_name") } }
     #expect(error?.code == .migrationFailed && error?.pathDescription == "members[0]")
     #expect(
-      error?.description.contains("no field of LegacyUser@1 reads the key mtl_name of an adjusted record; set record.modelVersion")
+      error?.description.contains(
+        "no field of LegacyUser@1 reads the key mtl_name of an adjusted record; set record.modelVersion")
         == true)
     // A field may get a value, or lose it.
     let data = try ArchiveEncoder().encodeKeyed(team) {
@@ -80,7 +81,8 @@ struct KeyedModelWritingTests {
       $0["name"] = "c"
       $0.removeValue(forKey: "count")
     }
-    #expect(try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: KeyedArchive(data)).members.map(\.name) == ["c", "c"])
+    #expect(
+      try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: KeyedArchive(data)).members.map(\.name) == ["c", "c"])
   }
 
   @Test("An error of an adjustment is the cause of an error with the path of the record")

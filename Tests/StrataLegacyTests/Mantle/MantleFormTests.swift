@@ -146,13 +146,13 @@ struct MantleFormTests {
       Pair._collectSchemas(into: &catalog)
       Memo._collectSchemas(into: &catalog)
     }
-    static func make(from value: ArchiveValue, in context: DecodingContext) throws -> PairOrMemo {
+    static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> PairOrMemo {
       var result = PairOrMemo()
       for element in value.arrayValue ?? [] {
-        if let pair = try? Pair.make(from: element, in: context) {
+        if let pair = try? Pair.decode(from: element, in: context) {
           result.pairs.append(pair)
         } else {
-          result.memos.append(try Memo.make(from: element, in: context))
+          result.memos.append(try Memo.decode(from: element, in: context))
         }
       }
       return result

@@ -151,7 +151,7 @@ struct QueueTests {
     #expect((sending.sent, sending.refused, sending.waiting) == (0, 2, 1))
     let refused = try await remote.changes().filter { $0.state == .refused }
     #expect(refused.map(\.record) == ["a", "b"])
-    #expect(refused.allSatisfy { $0.code == .store && $0.reason?.contains("lead back") == true })
+    #expect(refused.allSatisfy { $0.code == .store && $0.reason?.contains("in a cycle") == true })
     for change in refused { try await remote.retry(change) }
     #expect(try await remote.send().refused == 2)
 

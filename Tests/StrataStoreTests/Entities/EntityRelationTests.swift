@@ -97,7 +97,7 @@ struct EntityRelationTests {
       two.members.append(player)
       player.team = nil
     }
-    try check("whose list lacks it") {
+    try check("whose list does not contain it") {
       one.members.removeAll { $0 === player }
       two.members.removeAll { $0 === player }
       one.captain = player

@@ -59,7 +59,7 @@ struct SimulatedReplica {
   private static func document(_ tree: Tree, merging: ArchiveValue?) throws -> SimulatedDocument {
     guard case .record(var record) = tree.archived(shape) else { throw SimulationFailure("no record") }
     record["merging"] = merging
-    return try SimulatedDocument.make(from: .record(record), in: DecodingContext())
+    return try SimulatedDocument.decode(from: .record(record), in: DecodingContext())
   }
 
   private static func flat(_ document: SimulatedDocument) throws -> Flat {

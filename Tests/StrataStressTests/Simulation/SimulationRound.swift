@@ -190,7 +190,7 @@ private struct SimulationWorld {
     case .sendModel:
       log("\(step)")
       let value = server.completed(Self.shape).archived(Self.shape)
-      let model = try SimulatedDocument.make(from: value, in: DecodingContext())
+      let model = try SimulatedDocument.decode(from: value, in: DecodingContext())
       try replicas[step.replica].receive(server, keepsUnlisted: false) { try $0.mergeValues(from: model) }
     case .sendMergePatch, .sendPatch: try sendPatch(step, &random, log)
     case .archive:

@@ -60,11 +60,11 @@ final class DeflateStream: @unchecked Sendable {
   ) throws {
     let memory = dictionary.isEmpty ? Memory(bodySize: input.byteCount, compressionLevel: level) : .full
     let pool = pools[memory.rawValue]
-    let idle = pool.take { $0.level == level }
+    let idle = pool.dequeue { $0.level == level }
     let stream = try idle ?? DeflateStream(level: level, memory)
     try stream.deflate(input, dictionary, end: isLast ? Z_FINISH : Z_SYNC_FLUSH, to: &output)
     // A stream that failed is released, not returned to the pool.
-    pool.give(stream)
+    pool.enqueue(stream)
   }
 
   private func deflate(_ input: RawSpan, _ dictionary: RawSpan, end: CInt, to output: inout [UInt8]) throws {

@@ -23,7 +23,7 @@ package enum Gzip {
     if stamp.kind != .end {
       stamp.plainSize = UInt64(body.byteCount)
     } else if !body.isEmpty {
-      throw ArchiveError(.notEncodable, "the member that ends an archive has no body")
+      throw ArchiveError(.notEncodable, "the end member of a stream cannot have a body")
     }
     let header = try GzipHeader.bytes(for: stamp, link: link)
     let start = output.count

@@ -52,7 +52,7 @@ package struct GzipHeader: Sendable {
     func reject(_ reason: String) -> ArchiveError {
       guard fileOffset > 0 else { return ArchiveError(.notAnArchive, reason, byteOffset: fileOffset) }
       return ArchiveError(
-        .damaged, "what follows is no part of the archive: \(reason)", byteOffset: fileOffset)
+        .damaged, "the next bytes do not belong to the archive: \(reason)", byteOffset: fileOffset)
     }
     func byte(_ place: Int) -> UInt8? { bytes.littleEndian(at: offset + place, as: UInt8.self) }
     guard offset >= 0, offset <= bytes.byteCount else { throw truncation(fileOffset) }

@@ -28,10 +28,10 @@ final class InflateStream: @unchecked Sendable {
 
   /// Runs `body` with a reset stream, to which it has exclusive access.
   static func withStream<Result>(_ body: (InflateStream) throws -> Result) throws -> Result {
-    let stream = try pool.take() ?? InflateStream()
+    let stream = try pool.dequeue() ?? InflateStream()
     guard inflateReset(stream.stream) == Z_OK else { throw noMemory }
     // A reset makes a stream usable again, whatever data it has processed.
-    defer { pool.give(stream) }
+    defer { pool.enqueue(stream) }
     return try body(stream)
   }
 
@@ -45,7 +45,7 @@ final class InflateStream: @unchecked Sendable {
   }
 
   /// The result of one call of ``inflate(_:room:to:)``.
-  struct Step {
+  struct Progress {
     /// The number of bytes of input that were used.
     var consumed: Int
     /// Whether the deflate data is complete.
@@ -59,7 +59,7 @@ final class InflateStream: @unchecked Sendable {
   /// - Parameters:
   ///   - input: the next bytes. At most 1 GiB of them is passed to zlib at once.
   ///   - room: the number of bytes by which `output` may grow, from 1 byte to 1 GiB.
-  func inflate(_ input: RawSpan, room: Int, to output: inout [UInt8]) throws -> Step {
+  func inflate(_ input: RawSpan, room: Int, to output: inout [UInt8]) throws -> Progress {
     let room = max(1, min(room, 1 << 30))
     var status = Z_OK
     var consumed = 0
@@ -83,9 +83,9 @@ final class InflateStream: @unchecked Sendable {
     }
     switch status {
     // A buffer error only means that no progress was possible.
-    case Z_OK, Z_BUF_ERROR: return Step(consumed: consumed, isFinished: false, isInvalid: false)
-    case Z_STREAM_END: return Step(consumed: consumed, isFinished: true, isInvalid: false)
-    case Z_DATA_ERROR, Z_NEED_DICT: return Step(consumed: consumed, isFinished: false, isInvalid: true)
+    case Z_OK, Z_BUF_ERROR: return Progress(consumed: consumed, isFinished: false, isInvalid: false)
+    case Z_STREAM_END: return Progress(consumed: consumed, isFinished: true, isInvalid: false)
+    case Z_DATA_ERROR, Z_NEED_DICT: return Progress(consumed: consumed, isFinished: false, isInvalid: true)
     default: throw Self.noMemory
     }
   }

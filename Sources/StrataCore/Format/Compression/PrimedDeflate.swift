@@ -40,7 +40,7 @@ package enum PrimedDeflate {
         isFinished = step.isFinished
         guard !step.isInvalid, output.count - start <= size,
           isFinished || step.consumed > 0 || output.count > before
-        else { throw ArchiveError(.damaged, "compressed data is invalid or of another size", byteOffset: used) }
+        else { throw ArchiveError(.damaged, "compressed data is invalid or has another size", byteOffset: used) }
       }
       guard output.count - start == size else {
         throw ArchiveError(.damaged, "compressed data is shorter than it should be", byteOffset: used)

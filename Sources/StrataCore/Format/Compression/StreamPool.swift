@@ -7,7 +7,7 @@ final class StreamPool<Stream: AnyObject & Sendable>: Sendable {
   private let capacity = 4
 
   /// Takes an idle stream out of the pool, which then belongs to the caller alone.
-  func take(where fits: (Stream) -> Bool = { _ in true }) -> Stream? {
+  func dequeue(where fits: (Stream) -> Bool = { _ in true }) -> Stream? {
     idle.withLock { streams in
       guard let place = streams.lastIndex(where: fits) else { return nil }
       return streams.remove(at: place)
@@ -15,7 +15,7 @@ final class StreamPool<Stream: AnyObject & Sendable>: Sendable {
   }
 
   /// Puts a stream back. The caller must not use it any more.
-  func give(_ stream: Stream) {
+  func enqueue(_ stream: Stream) {
     // A removed stream is freed after the lock.
     let oldest: Stream? = idle.withLock { streams in
       streams.append(stream)

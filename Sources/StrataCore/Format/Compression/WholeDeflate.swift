@@ -20,9 +20,9 @@ enum WholeDeflate {
     /// - Parameter level: the level, from 1 to 9.
     /// - Returns: `false` if the system has no memory.
     static func deflate(_ input: RawSpan, level: Int, to output: inout [UInt8]) -> Bool {
-      let idle = compressors.take { $0.level == level }
+      let idle = compressors.dequeue { $0.level == level }
       guard let compressor = idle ?? Compressor(level: level) else { return false }
-      defer { compressors.give(compressor) }
+      defer { compressors.enqueue(compressor) }
       // libdeflate fails only if the output does not fit.
       let bound = libdeflate_deflate_compress_bound(compressor.state, input.byteCount)
       let written = input.withUnsafeBytes { source in
@@ -42,11 +42,11 @@ enum WholeDeflate {
     ///
     /// - Returns: the number of bytes of `input` that the stream takes.
     static func inflate(_ input: RawSpan, size: Int, to output: inout [UInt8]) -> Int? {
-      guard size > 0, size / mostRatio <= input.byteCount, let decompressor = decompressors.take() ?? Decompressor()
+      guard size > 0, size / mostRatio <= input.byteCount, let decompressor = decompressors.dequeue() ?? Decompressor()
       else {
         return nil
       }
-      defer { decompressors.give(decompressor) }
+      defer { decompressors.enqueue(decompressor) }
       var used = 0
       let written = input.withUnsafeBytes { source in
         output.appendUninitialized(size) { target in

@@ -51,7 +51,7 @@ package enum AtomicFile {
 
   /// Renames a file, and replaces any file at the new path.
   static func move(_ made: String, to path: String) throws {
-    guard SystemCall.make(.rename, { rename(made, path) }) == 0 else { throw OpenFile.failure("write", path) }
+    guard SystemCall.perform(.rename, { rename(made, path) }) == 0 else { throw OpenFile.failure("write", path) }
   }
 
   /// Renames a file, unless there is one at the new path.
@@ -59,7 +59,7 @@ package enum AtomicFile {
   /// - Returns: whether the file was renamed; `false` if there is one at the new path.
   static func move(_ made: String, toNew path: String) throws -> Bool {
     // Unlike a rename, a link fails if another writer was faster.
-    guard SystemCall.make(.link, { link(made, path) }) != 0 else {
+    guard SystemCall.perform(.link, { link(made, path) }) != 0 else {
       OpenFile.remove(made)
       return true
     }

@@ -37,7 +37,7 @@ package struct FileStatus: Sendable {
   /// Reads the status of the file at `path`; `nil` if there is none. For a link, this is the status of the link itself.
   package init?(ofPath path: String) throws {
     var status = stat()
-    guard SystemCall.make(.status, { lstat(path, &status) }) == 0 else {
+    guard SystemCall.perform(.status, { lstat(path, &status) }) == 0 else {
       if errno == ENOENT { return nil }
       throw OpenFile.failure("write", path)
     }

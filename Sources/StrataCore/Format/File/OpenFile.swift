@@ -55,7 +55,7 @@ package struct OpenFile: ~Copyable {
   private init(
     _ path: String, named name: String, to operation: String = "write", _ flags: CInt, _ permissions: UInt32 = 0o666
   ) throws {
-    let descriptor = SystemCall.make(.open) { open(path, flags | O_CLOEXEC, mode_t(permissions)) }
+    let descriptor = SystemCall.perform(.open) { open(path, flags | O_CLOEXEC, mode_t(permissions)) }
     guard descriptor >= 0 else { throw Self.failure(operation, name) }
     self.init(descriptor: descriptor, path: name)
   }
@@ -74,7 +74,7 @@ package struct OpenFile: ~Copyable {
     guard start >= 0, start < buffer.count, most > 0 else { return 0 }
     let count = buffer.withUnsafeMutableBytes { bytes in
       let place = bytes.baseAddress?.advanced(by: start)
-      return SystemCall.make(.read, count: min(most, bytes.count - start)) { count in
+      return SystemCall.perform(.read, count: min(most, bytes.count - start)) { count in
         if let offset { pread(descriptor, place, count, off_t(offset)) } else { read(descriptor, place, count) }
       }
     }
@@ -97,7 +97,7 @@ package struct OpenFile: ~Copyable {
 
   package borrowing func status() throws -> FileStatus {
     var status = stat()
-    guard SystemCall.make(.status, { fstat(descriptor, &status) }) == 0 else { throw Self.failure("read", path) }
+    guard SystemCall.perform(.status, { fstat(descriptor, &status) }) == 0 else { throw Self.failure("read", path) }
     return FileStatus(status)
   }
 
@@ -117,7 +117,7 @@ package struct OpenFile: ~Copyable {
       while written < buffer.count {
         // Darwin refuses more than 2 GiB at once.
         let size = min(buffer.count - written, 1 << 30)
-        let step = SystemCall.make(.write, count: size) {
+        let step = SystemCall.perform(.write, count: size) {
           write(descriptor, buffer.baseAddress?.advanced(by: written), $0)
         }
         guard step >= 0 else { throw Self.failure("write", path) }
@@ -129,7 +129,7 @@ package struct OpenFile: ~Copyable {
   }
 
   borrowing func truncate(to size: Int) throws {
-    guard SystemCall.make(.truncate, { ftruncate(descriptor, off_t(size)) }) == 0 else {
+    guard SystemCall.perform(.truncate, { ftruncate(descriptor, off_t(size)) }) == 0 else {
       throw Self.failure("write", path)
     }
   }
@@ -139,12 +139,12 @@ package struct OpenFile: ~Copyable {
     let mine = try self.status()
     if mine.owner != status.owner || mine.group != status.group {
       // Only the superuser can always do this, and the content matters more. Setting the group alone may succeed.
-      if SystemCall.make(.changeOwner, { fchown(descriptor, uid_t(status.owner), gid_t(status.group)) }) != 0 {
-        _ = SystemCall.make(.changeOwner) { fchown(descriptor, uid_t.max, gid_t(status.group)) }
+      if SystemCall.perform(.changeOwner, { fchown(descriptor, uid_t(status.owner), gid_t(status.group)) }) != 0 {
+        _ = SystemCall.perform(.changeOwner) { fchown(descriptor, uid_t.max, gid_t(status.group)) }
       }
     }
     guard mine.permissions != status.permissions else { return }
-    guard SystemCall.make(.changeMode, { fchmod(descriptor, mode_t(status.permissions)) }) == 0 else {
+    guard SystemCall.perform(.changeMode, { fchmod(descriptor, mode_t(status.permissions)) }) == 0 else {
       // The file system has no modes, so there is nothing to copy.
       if [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EINVAL].contains(errno) { return }
       throw Self.failure("write", path)
@@ -157,7 +157,7 @@ package struct OpenFile: ~Copyable {
       // On Darwin, fsync leaves the bytes in the drive's cache. Not every volume supports the stronger call.
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
     #endif
-    guard SystemCall.make(.synchronize, { fsync(descriptor) }) == 0 else {
+    guard SystemCall.perform(.synchronize, { fsync(descriptor) }) == 0 else {
       // Some file systems cannot synchronize a folder.
       if errno == EINVAL || errno == ENOTSUP { return }
       throw Self.failure("write", path)
@@ -168,12 +168,14 @@ package struct OpenFile: ~Copyable {
   consuming func finish() throws {
     let closing = descriptor
     descriptor = -1
-    guard SystemCall.make(.close, { close(closing) }) == 0 || errno == EINTR else { throw Self.failure("write", path) }
+    guard SystemCall.perform(.close, { close(closing) }) == 0 || errno == EINTR else {
+      throw Self.failure("write", path)
+    }
   }
 
   /// Returns a duplicate descriptor of the open file. The lock lasts until both are closed.
   borrowing func duplicate() throws -> OpenFile {
-    let copy = SystemCall.make(.open) { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
+    let copy = SystemCall.perform(.open) { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
     guard copy >= 0 else { throw Self.failure("write", path) }
     return OpenFile(descriptor: copy, path: path)
   }
@@ -183,24 +185,24 @@ package struct OpenFile: ~Copyable {
   // MARK: Locking
 
   /// The result of requesting a lock.
-  package enum Lock {
-    case taken
+  package enum LockResult {
+    case acquired
     /// Another open file has the lock.
-    case isHeld
+    case heldByOther
     /// The file system does not support locks.
-    case isUnknown
+    case unsupported
   }
 
   /// Takes the advisory lock of the file (`flock`) without waiting. The lock lasts until the file is closed.
   ///
   /// - Parameter isShared: whether others may hold a shared lock at the same time.
-  package borrowing func lock(isShared: Bool = false) throws -> Lock {
+  package borrowing func lock(isShared: Bool = false) throws -> LockResult {
     let operation = (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB
-    guard SystemCall.make(.lock, { flock(descriptor, operation) }) != 0 else { return .taken }
+    guard SystemCall.perform(.lock, { flock(descriptor, operation) }) != 0 else { return .acquired }
     switch errno {
-    case EWOULDBLOCK: return .isHeld
+    case EWOULDBLOCK: return .heldByOther
     // NFS locks only files that are open for writing (EBADF).
-    case ENOTSUP, EOPNOTSUPP, ENOLCK, ENOSYS, EINVAL, EBADF: return .isUnknown
+    case ENOTSUP, EOPNOTSUPP, ENOLCK, ENOSYS, EINVAL, EBADF: return .unsupported
     default: throw Self.failure("lock", path)
     }
   }
@@ -231,5 +233,5 @@ package struct OpenFile: ~Copyable {
   }
 
   /// Removes a file, and ignores errors.
-  static func remove(_ path: String) { _ = SystemCall.make(.unlink) { unlink(path) } }
+  static func remove(_ path: String) { _ = SystemCall.perform(.unlink) { unlink(path) } }
 }

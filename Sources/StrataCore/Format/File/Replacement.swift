@@ -23,7 +23,7 @@ struct Replacement: ~Copyable {
     // The folder is opened first, so that a folder that cannot be opened fails before anything is changed.
     let folder = try Self.folder(AtomicFile.folder(of: path), named: name)
     // Only the owner may see the content until the permissions of the old file are copied.
-    let temporary = try TemporaryFiles(of: path).make(named: name, permissions: existing == nil ? 0o666 : 0o600)
+    let temporary = try TemporaryFiles(of: path).create(named: name, permissions: existing == nil ? 0o666 : 0o600)
     do {
       if let existing { try temporary.file.adopt(existing) }
     } catch {
@@ -76,6 +76,6 @@ struct Replacement: ~Copyable {
   private borrowing func changed() -> ArchiveError {
     ArchiveError(
       .fileInUse,
-      "the file “\(path)” is not the one that was there when writing began; another program wrote it meanwhile")
+      "the file “\(path)” was replaced by another program after writing began; try again")
   }
 }

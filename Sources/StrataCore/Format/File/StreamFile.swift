@@ -26,8 +26,8 @@ final class StreamFile {
   /// Creates a file that replaces the one at `url` when it is finished.
   init(replacing url: URL, waiting time: Duration) throws {
     self.url = url
-    let isThere = try AtomicFile.target(of: OpenFile.path(of: url)).status?.isRegular ?? false
-    replaced = try isThere ? WriterLock.take(url, waiting: time) { try OpenFile(reading: $0) } : nil
+    let exists = try AtomicFile.target(of: OpenFile.path(of: url)).status?.isRegular ?? false
+    replaced = try exists ? WriterLock.acquire(url, waiting: time) { try OpenFile(reading: $0) } : nil
     replacement = try Replacement(of: url)
     grown = nil
     originalSize = 0
@@ -59,7 +59,7 @@ final class StreamFile {
   deinit {
     guard replacement?.abandon(CancellationError()) == nil else { return }
     // An error cannot be reported here. The next writer finds the remaining bytes after the end of the stream.
-    try? takeBack(to: originalSize)
+    try? rollBack(to: originalSize)
   }
 
   /// Appends bytes. After an error, none of them is in the file, and the call can be repeated.
@@ -77,7 +77,7 @@ final class StreamFile {
     } catch {
       excess = written
       // If this fails, the next call throws.
-      try? takeBack(to: size)
+      try? rollBack(to: size)
       throw error
     }
   }
@@ -99,14 +99,14 @@ final class StreamFile {
       try grown?.duplicate().finish()
     } catch {
       do {
-        try takeBack(to: originalSize)
+        try rollBack(to: originalSize)
         // Without this, the synchronized bytes could reappear after a power failure.
         try grown?.synchronize()
       } catch {
         throw ArchiveError(
           .fileSystem,
-          "the file “\(url.path)” could not be finished, and what was written could not be taken back; read the stream before "
-            + "anything is written again", underlying: error)
+          "the file “\(url.path)” could not be finished, and the writes could not be undone; read the stream before "
+            + "writing to it again", underlying: error)
       }
       throw error
     }
@@ -122,7 +122,7 @@ final class StreamFile {
 
   /// Truncates the file to a size. Does nothing if another program has written to the file, so that its content is
   /// kept.
-  private func takeBack(to end: Int) throws {
+  private func rollBack(to end: Int) throws {
     guard let found = try foundSize(), found == size + (excess ?? 0) else { return }
     if found > end {
       try grown?.truncate(to: end)
@@ -135,12 +135,12 @@ final class StreamFile {
     guard excess == nil else {
       throw ArchiveError(
         .fileSystem,
-        "a write to the file “\(url.path)” failed and could not be taken back, so nothing more is written; begin again with "
+        "a write to the file “\(url.path)” failed and could not be undone, so nothing more is written; start again with "
           + "a new writer")
     }
     guard try foundSize() == size else {
       throw ArchiveError(
-        .fileInUse, "the file “\(url.path)” has another size than it was given; another program writes to it")
+        .fileInUse, "the file “\(url.path)” does not have the written size; another program is writing to it")
     }
   }
 
@@ -148,6 +148,6 @@ final class StreamFile {
     guard let status = try grown?.status(), try !WriterLock.isNamed(status, by: url) else { return }
     throw ArchiveError(
       .fileInUse,
-      "the path “\(url.path)” names another file than it did when writing began, so nothing was added to that")
+      "the path “\(url.path)” refers to another file than when writing began; nothing was appended to that file")
   }
 }

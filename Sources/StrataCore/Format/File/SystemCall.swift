@@ -19,14 +19,14 @@ package enum SystemCall: String, Sendable, CaseIterable {
   /// Makes a call, and repeats it if a signal interrupted it.
   ///
   /// - Returns: the system's result; −1 if the call failed, with the reason in `errno`.
-  static func make<Result: SignedInteger>(_ call: SystemCall, _ body: () -> Result) -> Result {
-    make(call, count: 1) { _ in body() }
+  static func perform<Result: SignedInteger>(_ call: SystemCall, _ body: () -> Result) -> Result {
+    perform(call, count: 1) { _ in body() }
   }
 
   /// Makes a call that returns a pointer, and repeats it if a signal interrupted it.
   ///
   /// - Returns: the system's result. `nil` means a failure with the reason in `errno`, or the end with 0 in `errno`.
-  package static func make<Pointer>(_ call: SystemCall, pointer body: () -> Pointer?) -> Pointer? {
+  package static func perform<Pointer>(_ call: SystemCall, pointer body: () -> Pointer?) -> Pointer? {
     while true {
       errno = 0
       if case .fails(let number)? = interceptor?(call) { errno = number } else if let result = body() { return result }
@@ -35,7 +35,7 @@ package enum SystemCall: String, Sendable, CaseIterable {
   }
 
   /// Makes a call that transfers at most a number of bytes, and repeats it if a signal interrupted it.
-  static func make<Result: SignedInteger>(_ call: SystemCall, count: Int, _ body: (Int) -> Result) -> Result {
+  static func perform<Result: SignedInteger>(_ call: SystemCall, count: Int, _ body: (Int) -> Result) -> Result {
     while true {
       let outcome = interceptor?(call) ?? .proceeds
       var result: Result = -1

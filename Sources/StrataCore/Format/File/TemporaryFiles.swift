@@ -36,8 +36,8 @@ package struct TemporaryFiles {
   /// - Throws: the errors of `body`, and ``ArchiveError`` with the code `fileSystem`.
   package static func withFolder<R>(beside url: URL, _ body: (URL) throws -> R) throws -> R {
     let name = try OpenFile.path(of: url)
-    let made = try TemporaryFiles(of: name).make(named: name) { path in
-      guard SystemCall.make(.makeFolder, { mkdir(path, 0o700) }) == 0 else { throw OpenFile.failure("write", name) }
+    let made = try TemporaryFiles(of: name).create(named: name) { path in
+      guard SystemCall.perform(.makeFolder, { mkdir(path, 0o700) }) == 0 else { throw OpenFile.failure("write", name) }
       return try OpenFile(folder: path, named: name)
     }
     defer { removeFolder(made.path) }
@@ -49,24 +49,24 @@ package struct TemporaryFiles {
   /// - Parameters:
   ///   - name: the path for error messages.
   ///   - permissions: the permissions of the new file, which the umask of the process restricts.
-  func make(named name: String, permissions: UInt32) throws -> TemporaryFile {
-    try make(named: name) { try OpenFile(creating: $0, named: name, permissions: permissions) }
+  func create(named name: String, permissions: UInt32) throws -> TemporaryFile {
+    try create(named: name) { try OpenFile(creating: $0, named: name, permissions: permissions) }
   }
 
-  private func make(named name: String, _ create: (String) throws -> OpenFile) throws -> TemporaryFile {
+  private func create(named name: String, _ open: (String) throws -> OpenFile) throws -> TemporaryFile {
     removeAbandoned(named: name)
     for number in 0..<Self.most {
       let path = path(String(number, radix: 16))
-      guard let file = try Self.created(path, create) else { continue }
+      guard let file = try Self.openNew(path, open) else { continue }
       if try Self.isOurs(file, path) { return TemporaryFile(path: path, file: file) }
     }
     let path = path(String(UInt64.random(in: .min ... .max), radix: 16))
-    return TemporaryFile(path: path, file: try create(path))
+    return TemporaryFile(path: path, file: try open(path))
   }
 
   /// Creates a file or folder. Returns `nil` if another writer has created or removed one of that name in the meantime.
-  private static func created(_ path: String, _ create: (String) throws -> OpenFile) throws -> OpenFile? {
-    do { return try create(path) } catch let error as ArchiveError {
+  private static func openNew(_ path: String, _ open: (String) throws -> OpenFile) throws -> OpenFile? {
+    do { return try open(path) } catch let error as ArchiveError {
       guard [.EEXIST, .ENOENT].contains((error.underlyingError as? POSIXError)?.code) else { throw error }
       return nil
     }
@@ -75,8 +75,8 @@ package struct TemporaryFiles {
   /// Takes the lock of a new file. Returns `false` if another writer mistook the file for an abandoned one.
   private static func isOurs(_ file: borrowing OpenFile, _ path: String) throws -> Bool {
     switch try file.lock() {
-    case .isHeld: false
-    case .taken, .isUnknown: try FileStatus(ofPath: path)?.isOfSameFile(as: file.status()) ?? false
+    case .heldByOther: false
+    case .acquired, .unsupported: try FileStatus(ofPath: path)?.isOfSameFile(as: file.status()) ?? false
     }
   }
 
@@ -90,7 +90,7 @@ package struct TemporaryFiles {
   private func removeAbandoned(_ path: String, named name: String) {
     // If any check fails, the file is kept, because it may not belong to the library. A new file then takes another name.
     guard let file = try? OpenFile(locking: path, named: name), let status = try? file.status(),
-      status.isRegular || status.isFolder, status.owner == UInt32(geteuid()), case .taken? = try? file.lock(),
+      status.isRegular || status.isFolder, status.owner == UInt32(geteuid()), case .acquired? = try? file.lock(),
       let there = try? FileStatus(ofPath: path), there.isOfSameFile(as: status)
     else { return }
     if status.isFolder { return Self.removeFolder(path) }
@@ -103,7 +103,7 @@ package struct TemporaryFiles {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
       OpenFile.remove(path + "/" + name)
     }
-    _ = SystemCall.make(.unlink) { rmdir(path) }
+    _ = SystemCall.perform(.unlink) { rmdir(path) }
   }
 }
 

@@ -5,7 +5,7 @@ import Foundation
 /// If the file system does not support locks, a writer detects another one only when it finishes.
 enum WriterLock {
   /// The time for which another program may hold the lock only to check whether the file is locked.
-  private static let patience = Duration.milliseconds(50)
+  private static let minimumWait = Duration.milliseconds(50)
 
   /// Opens a file and takes its lock.
   ///
@@ -14,19 +14,19 @@ enum WriterLock {
   ///   - open: opens the current file at the path.
   /// - Throws: ``ArchiveError`` with the code `fileInUse` if another writer still has the file after that time; and the
   ///   errors of `open`.
-  static func take(_ url: URL, waiting time: Duration, _ open: (URL) throws -> OpenFile) throws -> OpenFile {
+  static func acquire(_ url: URL, waiting time: Duration, _ open: (URL) throws -> OpenFile) throws -> OpenFile {
     let clock = ContinuousClock()
-    let end = clock.now + max(time, patience)
+    let end = clock.now + max(time, minimumWait)
     while true {
       let file = try open(url)
       switch try file.lock() {
-      case .isHeld:
+      case .heldByOther:
         guard clock.now < end else {
           throw ArchiveError(
             .fileInUse,
-            "another writer has the file “\(url.path)” open; wait until it has finished, or give it more time to")
+            "another writer has the file “\(url.path)” open; try again when it has finished, or wait longer for it")
         }
-      case .taken, .isUnknown:
+      case .acquired, .unsupported:
         // Another writer may have replaced the file while this one waited.
         if try isNamed(file.status(), by: url) { return file }
       }

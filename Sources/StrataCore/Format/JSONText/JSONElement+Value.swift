@@ -101,15 +101,15 @@ private struct JSONValueBuilder {
     hasDuplicates = true
     guard duplicateKeys == .refuse else { return object }
     var path = outer.map { $0.isObject ? .key($0.key) : ArchiveError.PathComponent.index($0.elements.count) }
-    let number = twice(frame.entries)
+    let number = firstDuplicate(frame.entries)
     path.append(.key(frame.entries[number].key))
     throw ArchiveError(
-      .invalidJSON, "a duplicate key in an object; each may be there once", path: path,
+      .invalidJSON, "a duplicate key in an object; each may occur only once", path: path,
       byteOffset: root.tokens[place(ofEntry: number, frame, root)].offset)
   }
 
   /// Returns the index of the first entry whose key occurred before.
-  private func twice(_ entries: [ArchiveObject.Entry]) -> Int {
+  private func firstDuplicate(_ entries: [ArchiveObject.Entry]) -> Int {
     var seen = Set<ExactKey>()
     return entries.firstIndex { !seen.insert(ExactKey($0.key)).inserted } ?? 0
   }
@@ -140,8 +140,8 @@ private struct KeyCache {
       keys = Array(repeating: "", count: Self.size)
     }
     let text = root.text(of: token)
-    let mark = text.mark
-    let slot = Int(truncatingIfNeeded: mark &>> 56)
+    let hash = text.sampledHash
+    let slot = Int(truncatingIfNeeded: hash &>> 56)
     let known = places[slot]
     if known >= 0, root.text(of: root.tokens[known]).holdsSameBytes(as: text) { return keys[slot] }
     let key = ByteBuffer.validString(text)

@@ -1,6 +1,6 @@
 /// A value of a JSON text that is checked but not decoded. Only the parts that are accessed are decoded.
 ///
-/// A model's own `make(fromJSON:in:)` reads from it. It cannot outlive the text.
+/// A model's own `decode(fromJSON:in:)` reads from it. It cannot outlive the text.
 public struct JSONElement: ~Escapable {
   /// The kinds of JSON values.
   public enum Kind: String, Sendable, Hashable, CaseIterable {

@@ -1,6 +1,6 @@
 /// The position of the tag that names the kind of a JSON object: the variant of a ``JSONCluster``, the case of an enum, or the class.
 public struct Discriminator: Sendable {
-  enum Place: Sendable {
+  enum TagPosition: Sendable {
     /// The tag is the only key of the object, and the content is its value.
     case onlyKey
     /// The tag is a string in the content, at this path.
@@ -11,26 +11,26 @@ public struct Discriminator: Sendable {
     case computed(@Sendable (ArchiveValue) throws -> String?)
   }
 
-  let place: Place
+  let position: TagPosition
 
   /// The text at a path: `type`, or `meta.kind`. In a cluster, integers and booleans count as their text. The tag is
   /// written as the first member there, unless the variant's own mapping has written it. If the mapping has written
   /// another value there or along the path, even null, writing fails with the code `notEncodable`.
-  public static func key(_ path: ValuePath) -> Discriminator { Discriminator(place: .inside(path)) }
+  public static func key(_ path: ValuePath) -> Discriminator { Discriminator(position: .inside(path)) }
 
   /// The string under a key, next to the key of the content: `{"type": "circle", "payload": {…}}`.
   public static func sibling(_ key: String, content: String) -> Discriminator {
-    Discriminator(place: .beside(key, content: content))
+    Discriminator(position: .beside(key, content: content))
   }
 
   /// The tag that a function returns for the whole document, or `nil` if the document has none.
   public static func custom(_ tag: @escaping @Sendable (ArchiveValue) throws -> String?) -> Discriminator {
-    Discriminator(place: .computed(tag))
+    Discriminator(position: .computed(tag))
   }
 
   /// The path of the tag; `nil` if the tag is a key or is computed.
   private var path: ValuePath? {
-    switch place {
+    switch position {
     case .inside(let path): path
     case .beside(let key, _): ValuePath(key: key)
     case .onlyKey, .computed: nil
@@ -38,16 +38,16 @@ public struct Discriminator: Sendable {
   }
 
   /// The position of the tag if the variant reads and writes the whole document: the tag is then a member of the content.
-  var besideAll: Discriminator { if case .beside(let key, _) = place { .key(ValuePath(key: key)) } else { self } }
+  var besideAll: Discriminator { if case .beside(let key, _) = position { .key(ValuePath(key: key)) } else { self } }
 
   /// Whether the tag is the only key of the object.
-  var isKey: Bool { if case .onlyKey = place { true } else { false } }
+  var isKey: Bool { if case .onlyKey = position { true } else { false } }
 
   /// The path of the tag for errors.
   var components: [ArchiveError.PathComponent] { path?.errorPath ?? [] }
 
   /// The key of a tag among the members of the content; `nil` for a tag elsewhere.
-  var key: String? { if case .inside(let path) = place { path.onlyKey } else { nil } }
+  var key: String? { if case .inside(let path) = position { path.onlyKey } else { nil } }
 
   /// The reasons why there cannot be a tag at this position.
   var problems: [String] {
@@ -55,7 +55,7 @@ public struct Discriminator: Sendable {
       return ["the tag is one text, but the path \(path) is the whole document; name a key"]
     }
     if let path, path.readsEach { return ["the tag is one text, but the path \(path) matches several values"] }
-    if case .beside(let key, let content) = place, key == content {
+    if case .beside(let key, let content) = position, key == content {
       return ["the tag and the content have one key, \(key); give them two"]
     }
     return []
@@ -75,7 +75,7 @@ public struct Discriminator: Sendable {
 
   func parts(of object: ArchiveObject) throws -> Parts {
     let json = ArchiveValue.object(object)
-    switch place {
+    switch position {
     case .onlyKey:
       guard object.count == 1, let entry = object.entries.first else {
         throw ArchiveError.mismatch(expected: "an object with the case as its only key", found: "another object")
@@ -115,7 +115,7 @@ public struct Discriminator: Sendable {
   /// - Parameter content: `nil` if the member for the content is left out.
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if the content has another value at the path of the tag.
   func tagged(_ content: ArchiveValue?, _ tag: String) throws -> ArchiveValue {
-    switch place {
+    switch position {
     case .onlyKey: return [tag: content ?? [:]]
     case .beside(let key, let contentKey):
       let members = ArchiveObject.Entry(key: contentKey, value: content ?? .null)
@@ -129,7 +129,7 @@ public struct Discriminator: Sendable {
       guard known.tagText == tag else {
         throw ArchiveError(
           .notEncodable,
-          "the variant has another value than its tag at the path of the tag, or on the way there; set the field, map it "
+          "the encoded object has another value at the path of its tag, or along that path; set the field to the tag, map it "
             + "elsewhere, or choose another path for the tag", path: path.errorPath)
       }
       return value
@@ -141,7 +141,7 @@ public struct Discriminator: Sendable {
     _ value: ArchiveValue, _ tag: String, at steps: ArraySlice<ArchiveError.PathComponent>
   ) throws -> ArchiveValue {
     guard let step = steps.first else { return .string(tag) }
-    var result = value.takes(step) ? value : try ArchiveValue.container(value, for: step)
+    var result = value.accepts(step) ? value : try ArchiveValue.container(value, for: step)
     if case .key(let key) = step, case .object(let object) = result {
       // If two entries have one key, the object keeps the position of the first and the value of the second.
       result = .object(ArchiveObject([.init(key: key, value: .null)] + object.entries))

@@ -15,7 +15,7 @@ extension JSONAdapter {
   public func decode(_ json: Data, at path: ValuePath? = nil, errors: JSONErrors = .first) throws -> Root {
     if let path, path.readsEach { return try reader.withValue(of: json) { try decode($0, at: path, errors: errors) } }
     return try withElement(of: json, at: path) { element, context in
-      do { return try make(element, in: context, errors) } catch {
+      do { return try decodeRoot(element, in: context, errors) } catch {
         throw ArchiveError.wrap(error).prefixed(by: path?.errorPath ?? [])
       }
     }
@@ -24,7 +24,7 @@ extension JSONAdapter {
   /// Reads a document that was parsed before.
   public func decode(_ json: ArchiveValue, at path: ValuePath? = nil, errors: JSONErrors = .first) throws -> Root {
     let (value, path) = try found(json, path)
-    do { return try make(value, in: context(.first), errors) } catch {
+    do { return try decodeRoot(value, in: context(.first), errors) } catch {
       throw ArchiveError.wrap(error).prefixed(by: path)
     }
   }
@@ -55,7 +55,7 @@ extension JSONAdapter {
       models.reserveCapacity(array.elementCount)
       var place = try array.firstElement()
       while place < array.end {
-        do { models.append(try make(array.element(at: place), in: context, failures.errors)) } catch {
+        do { models.append(try decodeRoot(array.element(at: place), in: context, failures.errors)) } catch {
           try failures.add(ArchiveError.at(.index(models.count + failures.count), error))
         }
         place = array.place(after: place)
@@ -75,7 +75,7 @@ extension JSONAdapter {
     }
     let context = context(.first)
     var failures = ElementFailures(errors, path, onInvalid)
-    let models = try elements.results(of: { try make($0, in: context, failures.errors) }) { try failures.add($0) }
+    let models = try elements.results(of: { try decodeRoot($0, in: context, failures.errors) }) { try failures.add($0) }
     return try failures.check(models)
   }
 
@@ -95,36 +95,36 @@ extension JSONAdapter {
   }
 
   /// Creates a model from a value in a text. If this fails and `errors` asks for it, looks for all errors.
-  private func make(_ element: JSONElement, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
+  private func decodeRoot(_ element: JSONElement, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
     do {
       return try context.checked {
-        do { return try Root.make(fromJSON: element, in: context) } catch { throw element.located(error) }
+        do { return try Root.decode(fromJSON: element, in: context) } catch { throw element.located(error) }
       }
     } catch {
       guard errors == .collectAll, let first = error as? ArchiveError, ![.invalid, .invalidJSON].contains(first.code)
       else { throw error }
       // Duplicates of keys that no field reads are allowed, and hide no error. Other duplicates were rejected before.
       let value = try element.lastValue().value
-      do { _ = try made(value, in: self.context(.collectAll)) } catch { throw element.located(error) }
+      do { _ = try decodeChecked(value, in: self.context(.collectAll)) } catch { throw element.located(error) }
       throw first
     }
   }
 
   /// Creates a model from a value. If this fails and `errors` asks for it, looks for all errors.
-  private func make(_ value: ArchiveValue, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
-    do { return try made(value, in: context) } catch {
+  private func decodeRoot(_ value: ArchiveValue, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
+    do { return try decodeChecked(value, in: context) } catch {
       guard errors == .collectAll, (error as? ArchiveError)?.code != .invalid else { throw error }
-      return try made(value, in: self.context(.collectAll))
+      return try decodeChecked(value, in: self.context(.collectAll))
     }
   }
 
   /// Reads a document without running hooks or rules of models.
-  func unfinished(_ json: ArchiveValue) throws -> Root {
-    try Root.make(from: json, in: context(.first, finishesModels: false))
+  func decodeUnfinished(_ json: ArchiveValue) throws -> Root {
+    try Root.decode(from: json, in: context(.first, finishesModels: false))
   }
 
-  private func made(_ value: ArchiveValue, in context: DecodingContext) throws -> Root {
-    try context.checked { try Root.make(from: value, in: context) }
+  private func decodeChecked(_ value: ArchiveValue, in context: DecodingContext) throws -> Root {
+    try context.checked { try Root.decode(from: value, in: context) }
   }
 
   /// The value at a path and the path of its errors.

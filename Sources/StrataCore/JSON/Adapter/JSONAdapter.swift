@@ -131,15 +131,15 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
 
   /// - Parameters:
   ///   - keepsContainers: whether objects along the paths of fields are written even without fields.
-  ///   - marksPaths: whether the further paths of a field get a mark if the field has a value.
+  ///   - marksFallbackPaths: whether the further paths of a field get a mark if the field has a value.
   ///   - isInside: whether the value is a part of another one.
   func value(
     of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil, keepsContainers: Bool = false,
-    marksPaths: Bool = false, isInside: Bool = false
+    marksFallbackPaths: Bool = false, isInside: Bool = false
   ) throws -> ArchiveValue {
     let (value, writing) = try archived(root, nulls, isInside: isInside)
     writing.keepsContainers = keepsContainers
-    writing.marksPaths = marksPaths
+    writing.marksFallbackPaths = marksFallbackPaths
     var writer = JSONValueWriter(writing, limits: limits, fields: fields)
     return try writer.value(of: value)
   }

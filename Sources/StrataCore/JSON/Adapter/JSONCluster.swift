@@ -100,7 +100,7 @@ public struct JSONCluster<Result>: Sendable {
   /// - Parameter seen: The clusters that passed the document on.
   func decode(_ json: ArchiveValue, _ seen: [ObjectIdentifier]) throws -> Decoded {
     guard let seen = adding(to: seen) else {
-      throw ArchiveError(.invalidMapping, "clusters send a document to each other without end")
+      throw ArchiveError(.invalidMapping, "clusters pass a document to each other in a cycle")
     }
     guard case .object(let object) = json else {
       throw ArchiveError.mismatch(expected: "an object", found: json.kind).about(json)
@@ -115,7 +115,7 @@ public struct JSONCluster<Result>: Sendable {
       if variant.readsDocument { return try passed(variant.decode(json, seen)) }
       path = parts.path
       guard let content = parts.content else {
-        throw ArchiveError(.missingValue, "the content beside the tag is absent")
+        throw ArchiveError(.missingValue, "the content for the tag is absent")
       }
       return try passed(variant.decode(content, seen))
     } catch { throw ArchiveError.wrap(error).prefixed(by: path) }
@@ -139,7 +139,7 @@ public struct JSONCluster<Result>: Sendable {
 
   private func unknownTag(_ json: ArchiveValue) -> ArchiveError {
     ArchiveError(
-      .unknownCase, "the tag of the document is none of \(variants.map(\.tag).joined(separator: ", "))",
+      .unknownCase, "the tag of the document is not one of \(variants.map(\.tag).joined(separator: ", "))",
       jsonPath: discriminator.components, input: json)
   }
 

@@ -66,7 +66,7 @@ struct JSONKinds: Sendable {
     let tag = try discriminator.text(value, of: "a class")
     guard let type = names[tag].flatMap({ classes?[$0] }) else {
       throw ArchiveError(
-        .unknownCase, "the tag of the class is none of \(names.keys.sorted().joined(separator: ", "))",
+        .unknownCase, "the tag of the class is not one of \(names.keys.sorted().joined(separator: ", "))",
         path: [.key(key)],
         input: value)
     }
@@ -91,7 +91,7 @@ struct JSONKinds: Sendable {
       guard isInside else { return }
       throw ArchiveError(
         .notEncodable,
-        "JSON would not tell that this \(superclass) is an object of \(name), and reading it would lose what \(name) adds; "
+        "JSON cannot show that this \(superclass) is an object of \(name), so reading it would lose the fields of \(name); "
           + "let \(superclass) conform to JSONTagged and ModelHierarchy, or use a JSONCluster", typeName: name)
     }
     guard hierarchy.classes?[name] != own else { return }

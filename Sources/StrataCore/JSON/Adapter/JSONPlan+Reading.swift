@@ -62,7 +62,7 @@ extension JSONPlan {
       errors.append((entries.count, ArchiveError(.unknownKey, reason, path: path, typeName: typeName)))
     }
     if context.json.unknownKeys == .refuse {
-      for path in read.strangers(in: json) { add(path, reason(ofUnknown: path, json, in: context)) }
+      for path in read.unmappedPaths(in: json) { add(path, reason(ofUnknown: path, json, in: context)) }
     } else if keepsUnknownFields {
       errors = uncapturable(in: json)
       switch rest(of: json) {
@@ -105,7 +105,7 @@ extension JSONPlan {
       return "JSON holds a key that no field reads; map it, or ignore unknown keys"
     }
     let reader = type.knownSubclasses.first { subclass in
-      !context.json.plan(of: subclass.schema).read.strangers(in: json).contains(path)
+      !context.json.plan(of: subclass.schema).read.unmappedPaths(in: json).contains(path)
     }
     guard let reader else {
       return

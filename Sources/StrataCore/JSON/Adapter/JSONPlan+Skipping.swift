@@ -22,9 +22,9 @@ extension ArrayType {
 
   /// Decodes an element; `nil` for a type that cannot be decoded.
   private static var maker: ((ArchiveValue, DecodingContext) throws -> Element?)? {
-    if let type = TypeShape.archivable(Element.self) { return { try type.make(from: $0, in: $1) as? Element } }
+    if let type = TypeShape.archivable(Element.self) { return { try type.decode(from: $0, in: $1) as? Element } }
     if let type = Element.self as? any Decodable.Type {
-      return { try ValueCoding.make(type, from: $0, in: $1) as? Element }
+      return { try ValueCoding.decode(type, from: $0, in: $1) as? Element }
     }
     return nil
   }

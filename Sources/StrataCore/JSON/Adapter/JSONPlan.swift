@@ -49,7 +49,7 @@ package final class JSONPlan: Sendable {
       }
       let spellings = Set(paths.map(\.memberKey))
       guard object.keys.allSatisfy(spellings.contains) else {
-        throw ArchiveError(.unknownKey, "the transformer yields a path that the mapping does not name")
+        throw ArchiveError(.unknownKey, "the transformer returned a path that is not in the mapping")
       }
       return object[path.memberKey]
     }
@@ -82,11 +82,11 @@ package final class JSONPlan: Sendable {
   let type: Any.Type
   let entries: [Entry]
   /// The parts of a document that are read.
-  let read: JSONHeld
+  let read: JSONPathCover
   /// The parts of a document that are read or written.
-  let held: JSONHeld
+  let held: JSONPathCover
   /// The parts of a document that are written. All others are captured, because writing the model would lose them.
-  private let written: JSONHeld
+  private let written: JSONPathCover
   let readsWhole: Bool
   /// Whether the document must be an object.
   let needsObject: Bool
@@ -112,9 +112,9 @@ package final class JSONPlan: Sendable {
     let read = entries.filter(\.json.isRead)
     let firstKeys = Self.firstKeys(read)
     needsObject = firstKeys != nil
-    self.read = JSONHeld(read.flatMap(\.paths))
-    held = JSONHeld(read.flatMap(\.paths) + entries.filter(\.json.isWritten).flatMap(\.writtenPaths))
-    written = JSONHeld(entries.filter(\.json.isWritten).flatMap(\.writtenPaths))
+    self.read = JSONPathCover(read.flatMap(\.paths))
+    held = JSONPathCover(read.flatMap(\.paths) + entries.filter(\.json.isWritten).flatMap(\.writtenPaths))
+    written = JSONPathCover(entries.filter(\.json.isWritten).flatMap(\.writtenPaths))
     readsWhole = read.contains { if case .entireObject = $0.source { true } else { false } }
     problem = JSONPlanCheck.problem(typeName, entries, mapping, fields)
     keys = JSONKeys(entries.map(\.keyPath))
@@ -132,7 +132,7 @@ package final class JSONPlan: Sendable {
         let found = try? paths.firstIndex(where: { try $0.value(in: json) != nil }),
         found > 0
       else { continue }
-      rest = JSONHeld([paths[found]]).rest(of: rest ?? .null)
+      rest = JSONPathCover([paths[found]]).rest(of: rest ?? .null)
     }
     return rest
   }

@@ -12,8 +12,8 @@ public struct JSONTagging: Sendable {
   /// The tags in JSON with the names of their cases. The first tag of a case is written.
   let names: [(tag: String, name: String)]
 
-  private init(_ place: Discriminator.Place, _ names: KeyValuePairs<String, String>) {
-    discriminator = Discriminator(place: place)
+  private init(_ position: Discriminator.TagPosition, _ names: KeyValuePairs<String, String>) {
+    discriminator = Discriminator(position: position)
     self.names = names.map { ($0, $1) }
   }
 

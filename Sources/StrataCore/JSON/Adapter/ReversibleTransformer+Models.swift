@@ -2,7 +2,7 @@ extension ReversibleTransformer where Input == ArchiveValue, Output: Archivable 
   /// Converts between a JSON object and a model, with an adapter.
   public static func model(_ adapter: JSONAdapter<Output>) -> Self {
     Self(
-      Transformer({ try adapter.decode($0) }, unfinished: { try adapter.unfinished($0) }),
+      Transformer({ try adapter.decode($0) }, unfinished: { try adapter.decodeUnfinished($0) }),
       reverse: Transformer(ofObjects: { try adapter.value(of: $0, nil, isInside: true) }))
   }
 }
@@ -21,7 +21,8 @@ extension ReversibleTransformer where Input == ArchiveValue {
     }
     return Self(
       Transformer(
-        { try models($0) { try adapter.decode($0) } }, unfinished: { try models($0) { try adapter.unfinished($0) } }),
+        { try models($0) { try adapter.decode($0) } },
+        unfinished: { try models($0) { try adapter.decodeUnfinished($0) } }),
       reverse: Transformer(ofObjects: { models in
         .array(try models.results { try $0.map { try adapter.value(of: $0, nil, isInside: true) } ?? .null })
       }))
@@ -57,12 +58,12 @@ extension ReversibleTransformer where Input == ArchiveValue {
         for (index, element) in elements.enumerated() {
           guard case .object(var object) = element, let id = object[key]?.stringValue else {
             throw ArchiveError(
-              .notEncodable, "an element has no text under the key that identifies it", path: [.index(index)])
+              .notEncodable, "an element has no string under its identifying key", path: [.index(index)])
           }
           guard ids.insert(ExactKey(id)).inserted else {
             throw ArchiveError(
               .notEncodable,
-              "two elements have one text under the key that identifies them, and an object has one place",
+              "two elements have the same identifying key; in an object, each key must be unique",
               path: [.index(index)])
           }
           object[key] = nil

@@ -55,7 +55,7 @@ package final class FieldParts {
     case .record(let record): root = .record(record)
     case .mergePatch, .patch:
       throw ArchiveError(
-        .mergeFailed, "a patch is one of a model in memory; give the JSON of what is there", typeName: M.schema.name)
+        .mergeFailed, "a patch can only be applied to a model in memory; pass the patched JSON", typeName: M.schema.name)
     }
     if kind == .json, let path {
       guard let found = try path.value(in: root) else {

@@ -57,7 +57,7 @@ final class PartReader {
   {
     var root = value
     if case .graph(let found) = value {
-      try take(found.objects, for: type)
+      try register(found.objects, for: type)
       root = found.root
     }
     let result = try part(type, root, before)
@@ -66,7 +66,7 @@ final class PartReader {
   }
 
   /// Registers the objects that references resolve to.
-  func take(_ objects: [ArchiveValue], for type: any Archivable.Type) throws {
+  func register(_ objects: [ArchiveValue], for type: any Archivable.Type) throws {
     self.objects = objects
     types = try context.objectTypes(of: type)
   }
@@ -130,13 +130,15 @@ final class PartReader {
     defer { listDepth -= 1 }
     return try elements.enumerated().compactMap { index, element in
       try at(.index(index)) {
-        try known { try part(type, element, olds?.counterpart(of: element, at: index, of: elements.count)) }
+        try skippingUnknownCase {
+          try part(type, element, olds?.counterpart(of: element, at: index, of: elements.count))
+        }
       }
     }
   }
 
   /// Calls `body`. Returns `nil` for a case that this program does not know, if such cases are to be left out.
-  private func known<R>(_ body: () throws -> R) throws -> R? {
+  private func skippingUnknownCase<R>(_ body: () throws -> R) throws -> R? {
     do { return try body() } catch let error as ArchiveError
       where leavesOutUnknownCases && error.isUnknownCase(within: 0)
     {
@@ -163,14 +165,14 @@ final class PartReader {
     var seen = Set<ArchiveValue>()
     for pair in try type.partPairs(of: value, in: context) {
       try at(.key(pair.key.stringValue ?? "(key)")) {
-        guard let key = try known({ try type.partKey(pair.key, in: context) }) else { return }
+        guard let key = try skippingUnknownCase({ try type.partKey(pair.key, in: context) }) else { return }
         guard seen.insert(key).inserted || key.hasNaN else {
           throw ArchiveError(
-            context.source == .json ? .invalidJSON : .damaged, "a duplicate key; each may be there once")
+            context.source == .json ? .invalidJSON : .damaged, "a duplicate key; each may occur only once")
         }
         let old = pair.key.stringValue.flatMap { olds?[$0] }
         func value() throws -> ArchiveValue { try part(type.partType, pair.value, old) }
-        if let value = try type.isKeyed ? known(value) : value() {
+        if let value = try type.isKeyed ? skippingUnknownCase(value) : value() {
           pairs.append((key, value))
         } else if isIncoming {
           // The key is there, so the merge does not remove it.

@@ -17,10 +17,10 @@ struct ModelFinder {
   /// - Parameter anonymous: returns the replacement of a model without an identity.
   /// - Throws: the errors of the replacements, with the steps to the model before their paths.
   func map(
-    _ value: ArchiveValue, _ replacement: (ModelRecord, IdentifiedModels.Place) throws -> ArchiveValue,
+    _ value: ArchiveValue, _ replacement: (ModelRecord, IdentifiedModels.Position) throws -> ArchiveValue,
     anonymous: (ModelRecord) throws -> ArchiveValue = { .record($0) }
   ) throws -> ArchiveValue {
-    var occurrences: [IdentifiedModels.Place: Int] = [:]
+    var occurrences: [IdentifiedModels.Position: Int] = [:]
     func map(_ value: ArchiveValue, in container: [ArchiveValue]) throws -> ArchiveValue {
       switch value {
       case .record(let record):
@@ -28,7 +28,7 @@ struct ModelFinder {
           guard catalog[record.typeName]?.isEnumeration ?? false else { return try anonymous(record) }
           return try inside(value, container)
         }
-        var place = IdentifiedModels.Place(
+        var place = IdentifiedModels.Position(
           id: .array([.string(record.typeName), id.value]), container: container)
         let occurrence = occurrences[place, default: 0]
         occurrences[place] = occurrence + 1
@@ -80,7 +80,7 @@ struct ModelFinder {
 /// The models of one list or set, looked up by their identities.
 struct IdentifiedModels {
   /// The position of a model.
-  struct Place: Hashable {
+  struct Position: Hashable {
     /// The type of the model and its identity.
     let id: ArchiveValue
     /// The steps to the container that holds the model.
@@ -90,13 +90,13 @@ struct IdentifiedModels {
   }
 
   /// The models in their order.
-  private(set) var all: [(place: Place, record: ModelRecord)] = []
-  private var records: [Place: ModelRecord] = [:]
-  private var places: [ArchiveValue: [Place]] = [:]
+  private(set) var all: [(place: Position, record: ModelRecord)] = []
+  private var records: [Position: ModelRecord] = [:]
+  private var places: [ArchiveValue: [Position]] = [:]
 
   var isEmpty: Bool { records.isEmpty }
 
-  mutating func add(_ record: ModelRecord, _ place: Place) {
+  mutating func add(_ record: ModelRecord, _ place: Position) {
     all.append((place, record))
     records[place] = record
     places[place.id, default: []].append(place)
@@ -106,7 +106,7 @@ struct IdentifiedModels {
 
   /// The model that corresponds to one of another list: the one with the same identity. If either list has several of
   /// them, it is the one at the same place.
-  func counterpart(of place: Place, isRepeated: Bool) -> ModelRecord? {
+  func counterpart(of place: Position, isRepeated: Bool) -> ModelRecord? {
     guard let found = places[place.id] else { return nil }
     return !isRepeated && found.count == 1 ? records[found[0]] : records[place]
   }

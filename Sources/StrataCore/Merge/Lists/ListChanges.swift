@@ -62,7 +62,7 @@ extension Array where Element: VersionedModel {
     var result = self
     var finished: [MergeCommit.Finished] = []
     func made(_ fields: ModelRecord) throws -> Element {
-      let element = try graph.make(Element.self, fields, in: context)
+      let element = try graph.decode(Element.self, from: fields, in: context)
       guard runsHooks, context.finishesModels else { return element }
       let after = try element.shallowRecord(graph.referenced)
       if !after.isEqual(to: fields) {

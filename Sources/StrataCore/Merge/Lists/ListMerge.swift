@@ -19,7 +19,7 @@ struct ListMerge {
   /// The policy of each field; `nil` for a field that merging does not touch.
   private let policies: [MergePolicy?]
   /// For each field, whether a single value can be taken from the side that changed it, without decoding it.
-  private let isTakenAsItIs: [Bool]
+  private let needsNoDecoding: [Bool]
 
   /// - Returns: `nil` if the models are objects or enums, merge themselves by their own code, or are identified by
   ///   several keys, or if a policy is for the whole list or counts equal changes twice.
@@ -47,7 +47,7 @@ struct ListMerge {
     self.policies = policies
     let all = policies.compactMap(\.self) + [options.policy].compactMap(\.self) + options.policies.map(\.policy)
     needsWholeModels = all.contains(where: \.looksAtTimes)
-    isTakenAsItIs = policies.map { policy in
+    needsNoDecoding = policies.map { policy in
       guard let policy, options.policies.isEmpty else { return false }
       let effective = options.policy ?? policy
       return isBaseKnown ? effective.claims.contains(.respectsBase) : effective.isAutomatic || effective.isServer
@@ -248,9 +248,9 @@ struct ListMerge {
         continue
       }
       let before = origin == nil ? nil : state.olds[number]..<state.olds[number + 1]
-      if let taken = taken(number, identity, before, mine, theirs, reader) {
-        state.notes.append(.taken(taken))
-        if taken.outcome == .local {
+      if let decision = decideByBytes(number, identity, before, mine, theirs, reader) {
+        state.notes.append(.undecoded(decision))
+        if decision.outcome == .local {
           isServer = false
         } else {
           isLocal = false
@@ -288,20 +288,20 @@ struct ListMerge {
   }
 
   /// Decides a field by its bytes alone: a single value that only one side changed, or whose policy takes the server's.
-  private func taken(
+  private func decideByBytes(
     _ number: Int, _ identity: Range<Int>, _ base: Range<Int>?, _ local: Range<Int>, _ server: Range<Int>,
     _ reader: borrowing ArchiveReader
-  ) -> ListEntries.Taken? {
-    guard isTakenAsItIs[number], !reader.mayHoldMore(local), !reader.mayHoldMore(server) else { return nil }
-    func taken(_ outcome: MergeReport.Outcome, _ rule: String) -> ListEntries.Taken {
-      ListEntries.Taken(
+  ) -> ListEntries.Undecoded? {
+    guard needsNoDecoding[number], !reader.mayHoldMore(local), !reader.mayHoldMore(server) else { return nil }
+    func decision(_ outcome: MergeReport.Outcome, _ rule: String) -> ListEntries.Undecoded {
+      ListEntries.Undecoded(
         identity: identity.lowerBound, field: number, outcome: outcome, rule: rule, base: base?.lowerBound ?? -1,
         local: local.lowerBound, server: server.lowerBound)
     }
-    guard isBaseKnown else { return taken(.server, (options.policy ?? policies[number] ?? .automatic).description) }
+    guard isBaseKnown else { return decision(.server, (options.policy ?? policies[number] ?? .automatic).description) }
     guard let base, !reader.mayHoldMore(base) else { return nil }
-    if reader.areEqual(base, server) { return taken(.local, "only changed here") }
-    if reader.areEqual(base, local) { return taken(.server, "only changed by the server") }
+    if reader.areEqual(base, server) { return decision(.local, "only changed here") }
+    if reader.areEqual(base, local) { return decision(.server, "only changed by the server") }
     return nil
   }
 

@@ -39,7 +39,7 @@ public struct MergeState: Sendable, Hashable {
 
   /// Reads the base as parts of a model of today's version.
   func read(_ base: ModelRecord, _ type: any VersionedModel.Type, _ reader: PartReader) throws -> ArchiveValue {
-    try reader.take(([base] + objects).map { .record($0) }, for: type)
+    try reader.register(([base] + objects).map { .record($0) }, for: type)
     return try reader.read(type, type.schema.isObject ? Self.reference(0) : .record(base))
   }
 
@@ -181,11 +181,11 @@ extension MergeState: Archivable {
     return .object(object)
   }
 
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> MergeState {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> MergeState {
     // JSON does not hold the state, and neither does an archive from before the property was declared.
     guard !value.isNull else { return MergeState() }
     guard let object = value.objectValue else {
-      throw ArchiveError.mismatch(expected: "what merging remembers", found: value.kind)
+      throw ArchiveError.mismatch(expected: "a merge state", found: value.kind)
     }
     var state = MergeState()
     switch object["base"] {
@@ -193,18 +193,18 @@ extension MergeState: Archivable {
     case .record(let record)?:
       state.base = record
       context.hasMergeBase = true
-    default: throw ArchiveError(.damaged, "the base that merging remembers is a record", path: [.key("base")])
+    default: throw ArchiveError(.damaged, "the base of the merge state is not a record", path: [.key("base")])
     }
     func list(_ key: String) throws -> [ArchiveValue] {
       guard let value = object[key], !value.isNull else { return [] }
       guard case .array(let elements) = value else {
-        throw ArchiveError(.damaged, "what merging remembers under this key is an array", path: [.key(key)])
+        throw ArchiveError(.damaged, "the merge state has no array under this key", path: [.key(key)])
       }
       return elements
     }
     state.objects = try list("objects").map { object in
       guard case .record(let record) = object else {
-        throw ArchiveError(.damaged, "an object that merging remembers is a record")
+        throw ArchiveError(.damaged, "an object of the merge state is not a record")
       }
       return record
     }
@@ -213,7 +213,7 @@ extension MergeState: Archivable {
     }
     state.conflicts = try list("conflicts").map { conflict in
       guard let path = conflict["path"]?.arrayValue, let rule = conflict["rule"]?.stringValue else {
-        throw ArchiveError(.damaged, "a conflict has a path and a rule")
+        throw ArchiveError(.damaged, "a conflict has no path or no rule")
       }
       return MergeReport.Entry(
         path: ValuePath(try path.map { try ValuePath.Component($0) }), outcome: .conflict, rule: rule,

@@ -68,8 +68,8 @@ struct ResolvedValue {
       guard !isShortened else {
         throw ArchiveError(
           .mergeFailed,
-          "the conflict names an object of \(schema.name) without its fields, and neither this object nor what the server "
-            + "had leads to one; resolve it with a value that has them")
+          "the conflict identifies an object of \(schema.name) without its fields, and the object is known neither locally nor "
+            + "from the server; resolve it with a value that has all fields")
       }
       return .record(try record.mapValues { try known($0, isWhole: isWhole, in: record) })
     }

@@ -38,13 +38,13 @@ struct ServerState {
     }
     let old = try fields(base)?.0
     guard let (found, schema) = try fields(server) else { return old ?? ModelRecord(typeName: "", modelVersion: nil) }
-    var says = found
+    var incoming = found
     if case .reference(let number) = server, let entity = merger.matching?.entity(of: number) {
-      says = try merger.serverRecord(of: entity) ?? says
+      incoming = try merger.serverRecord(of: entity) ?? incoming
     }
-    if let wanted { for key in says.keys where !wanted.contains(key) { says[key] = nil } }
-    says[stateKey] = nil
-    return try merger.overlaid(said(says), schema, over: old.map { [$0] } ?? [], fillsIn: false)
+    if let wanted { for key in incoming.keys where !wanted.contains(key) { incoming[key] = nil } }
+    incoming[stateKey] = nil
+    return try merger.overlaid(withoutHidden(incoming), schema, over: old.map { [$0] } ?? [], fillsIn: false)
   }
 
   /// The fields of an object that the server is known to have.
@@ -56,9 +56,9 @@ struct ServerState {
     let old = try matching.entities[entity][.base].first.map { try merger.graph.record($0) }
     var result = old
     merger.selectors = merger.selectorsByObject[entity] ?? []
-    if let says = try merger.serverRecord(of: entity) {
+    if let incoming = try merger.serverRecord(of: entity) {
       result = try merger.overlaid(
-        said(says), merger.graph.schema(number), over: old.map { [$0] } ?? [], fillsIn: false)
+        withoutHidden(incoming), merger.graph.schema(number), over: old.map { [$0] } ?? [], fillsIn: false)
     }
     let found = try result ?? merger.graph.record(number)
     known[entity] = found
@@ -66,8 +66,8 @@ struct ServerState {
   }
 
   /// The fields of a record without those that JSON never holds.
-  private func said(_ record: ModelRecord) -> ModelRecord {
-    if case .record(let said) = merger.saying(.record(record)) { said } else { record }
+  private func withoutHidden(_ record: ModelRecord) -> ModelRecord {
+    if case .record(let fields) = merger.statedByServer(.record(record)) { fields } else { record }
   }
 
   private var rootEntity: Int? {
@@ -112,7 +112,7 @@ struct ServerState {
     }
     return paths.indices.map { place in
       guard !ambiguous.contains(place) else { return false }
-      return merger.same(own[place], new[place]) || old.map { !merger.same($0[place], new[place]) } ?? true
+      return merger.areSame(own[place], new[place]) || old.map { !merger.areSame($0[place], new[place]) } ?? true
     }
   }
 }

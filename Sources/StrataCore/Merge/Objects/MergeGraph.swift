@@ -162,7 +162,7 @@ final class MergeGraph {
     context.objects = table
     var made: [any VersionedModel] = []
     for (type, record) in objects {
-      do { made.append(try make(type, record, in: context, table, isObjectFrame: true)) } catch {
+      do { made.append(try decode(type, from: record, in: context, table, isObjectFrame: true)) } catch {
         throw failure(error, type.schema)
       }
       table.append(made[made.count - 1])
@@ -184,22 +184,22 @@ final class MergeGraph {
   /// - Parameters:
   ///   - objects: the objects that references resolve to; by default those of this graph.
   ///   - isObjectFrame: whether fields may refer to objects that are created later.
-  func make<M: VersionedModel>(
-    _ type: M.Type, _ record: ModelRecord, in context: DecodingContext, _ objects: ObjectTable? = nil,
+  func decode<M: VersionedModel>(
+    _ type: M.Type, from record: ModelRecord, in context: DecodingContext, _ objects: ObjectTable? = nil,
     isObjectFrame: Bool = false
   ) throws -> M {
     context.objects = objects ?? table
-    if M.schema.isEnumeration { return try M.make(from: record, in: context) }
+    if M.schema.isEnumeration { return try M.decode(from: record, in: context) }
     let slots = M.schema.allKeys.map { record[$0] }
     let unknown = M.schema.keepsUnknownFields ? M.schema.unknownFields(of: record) : UnknownFields()
-    return try M.make(.slots(slots), unknownFields: unknown, in: context, isObjectFrame: isObjectFrame)
+    return try M.decode(fields: .slots(slots), unknownFields: unknown, in: context, isObjectFrame: isObjectFrame)
   }
 
   /// Replaces the fields of an existing object.
   func set(_ record: ModelRecord, of number: Int, in context: DecodingContext) throws {
     func set<M: VersionedModel>(_ object: M) throws {
       var object = object
-      try object.adoptFields(of: make(M.self, record, in: context))
+      try object.adoptFields(of: decode(M.self, from: record, in: context))
     }
     try set(referenced.objects[number].dynamicModel)
   }

@@ -61,7 +61,7 @@ struct ObjectLinking {
   func linked(_ value: ArchiveValue) throws -> ArchiveValue {
     guard value.hasReferences else { return value }
     return try value.mapReferences { number in
-      switch try standIn(number) {
+      switch try linkTarget(of: number) {
       case .local(let local): .reference(local)
       case .new(let entity): numbers[entity].map { .reference($0) } ?? .null
       }
@@ -80,12 +80,12 @@ struct ObjectLinking {
   /// Returns the same number for all objects of one entity.
   func canonical(_ number: Int) -> Int { matching?.canonical(number) ?? number }
 
-  private enum StandIn {
+  private enum LinkTarget {
     case local(Int)
     case new(Int)
   }
 
-  private func standIn(_ number: Int) throws -> StandIn {
+  private func linkTarget(of number: Int) throws -> LinkTarget {
     // An object that no side had was created by the model's own code.
     guard let matching, let entity = matching.entity(of: number) else { return .local(number) }
     let locals = matching.entities[entity][.local]
@@ -120,7 +120,7 @@ struct ObjectLinking {
     var waiting: [Int] = []
     func visit(_ value: ArchiveValue) throws {
       try value.forEachReference { number in
-        if case .new(let entity) = try standIn(number), found.insert(entity).inserted { waiting.append(entity) }
+        if case .new(let entity) = try linkTarget(of: number), found.insert(entity).inserted { waiting.append(entity) }
       }
     }
     try visit(root)
@@ -144,7 +144,7 @@ struct ObjectLinking {
       var result: [Int] = []
       for field in additions[place].type.schema.fields where field.isConstant {
         try additions[place].record[field.key]?.forEachReference { number in
-          if case .new(let entity) = try standIn(number), let other = places[entity] { result.append(other) }
+          if case .new(let entity) = try linkTarget(of: number), let other = places[entity] { result.append(other) }
         }
       }
       return result

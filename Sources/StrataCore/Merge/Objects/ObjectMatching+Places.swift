@@ -1,61 +1,61 @@
 extension ObjectMatching {
-  /// Matches the objects at the same path inside the values of a place.
-  mutating func inside(_ place: Place, isRoot: Bool) throws {
-    if case .reference(let number)? = place.server ?? place.local, let entity = entity(of: number) {
+  /// Matches the objects at the same path inside the values of the sides.
+  mutating func inside(_ sides: SideValues, isRoot: Bool) throws {
+    if case .reference(let number)? = sides.server ?? sides.local, let entity = entity(of: number) {
       return try visit(entity)
     }
-    let values = [place.base, place.local, place.server].compactMap(\.self)
+    let values = [sides.base, sides.local, sides.server].compactMap(\.self)
     guard values.count > 1, values.contains(where: \.hasReferences) else { return }
     switch values[0] {
-    case .record: try fields(place)
-    case .object, .map: try entries(place)
+    case .record: try fields(sides)
+    case .object, .map: try entries(sides)
     case .array where isRoot:
       try elements(
-        place,
-        (place.server ?? place.local)?.arrayValue?.first.flatMap {
+        sides,
+        (sides.server ?? sides.local)?.arrayValue?.first.flatMap {
           graph.schema(of: $0, in: catalog).flatMap(graph.identityKey)
         })
-    case .array, .set: try elements(place, nil)
+    case .array, .set: try elements(sides, nil)
     default: return
     }
   }
 
-  private mutating func fields(_ place: Place) throws {
-    let records = (place.base?.recordValue, place.local?.recordValue, place.server?.recordValue)
+  private mutating func fields(_ sides: SideValues) throws {
+    let records = (sides.base?.recordValue, sides.local?.recordValue, sides.server?.recordValue)
     guard let pattern = records.2 ?? records.1 ?? records.0 else { return }
     // Fields that the server's record lacks are matched between base and local.
-    let others = place.isKnownHere ? [] : (records.1?.keys ?? []).filter { records.2?[$0] == nil && records.2 != nil }
+    let others = sides.isKnownHere ? [] : (records.1?.keys ?? []).filter { records.2?[$0] == nil && records.2 != nil }
     for key in pattern.keys + others {
-      let inner = Place(
-        base: records.0?[key], local: records.1?[key], server: records.2?[key], isRepeated: place.isRepeated,
-        isKnownHere: place.isKnownHere, takesDefaults: place.takesDefaults)
+      let inner = SideValues(
+        base: records.0?[key], local: records.1?[key], server: records.2?[key], isRepeated: sides.isRepeated,
+        isKnownHere: sides.isKnownHere, takesDefaults: sides.takesDefaults)
       if case .array(let elements)? = inner.server ?? inner.local, let first = elements.first {
         try self.elements(inner, graph.listKey(pattern.typeName, key, first, in: catalog))
       } else {
-        places.append(inner)
+        pending.append(inner)
       }
     }
   }
 
-  private mutating func entries(_ place: Place) throws {
+  private mutating func entries(_ sides: SideValues) throws {
     func lookup(_ value: ArchiveValue?) -> [ValuePath.Component: ArchiveValue] { ArchiveValue.lookup(value?.members()) }
-    let (base, local, server) = (lookup(place.base), lookup(place.local), lookup(place.server))
+    let (base, local, server) = (lookup(sides.base), lookup(sides.local), lookup(sides.server))
     let others =
-      place.isKnownHere || place.server == nil
-      ? [] : (place.local?.members() ?? []).filter { server[$0.step] == nil }
-    for (step, _) in ((place.server ?? place.local)?.members() ?? []) + others {
-      places.append(
-        Place(
-          base: base[step], local: local[step], server: server[step], isRepeated: place.isRepeated,
-          isKnownHere: place.isKnownHere, takesDefaults: place.takesDefaults))
+      sides.isKnownHere || sides.server == nil
+      ? [] : (sides.local?.members() ?? []).filter { server[$0.step] == nil }
+    for (step, _) in ((sides.server ?? sides.local)?.members() ?? []) + others {
+      pending.append(
+        SideValues(
+          base: base[step], local: local[step], server: server[step], isRepeated: sides.isRepeated,
+          isKnownHere: sides.isKnownHere, takesDefaults: sides.takesDefaults))
     }
   }
 
   // MARK: Lists
 
   /// Matches list elements: by their key, then equal elements in their order, and the remaining ones by position.
-  private mutating func elements(_ place: Place, _ key: IdentityKey?) throws {
-    let base = place.base?.arrayValue, local = place.local?.arrayValue, server = place.server?.arrayValue
+  private mutating func elements(_ sides: SideValues, _ key: IdentityKey?) throws {
+    let base = sides.base?.arrayValue, local = sides.local?.arrayValue, server = sides.server?.arrayValue
     if let key {
       // Objects with an identity are already matched, wherever they are.
       let isIdentity =
@@ -64,29 +64,29 @@ extension ObjectMatching {
         } else {
           false
         }
-      if !isIdentity { try elements(place, key, base ?? [], local ?? [], server ?? []) }
+      if !isIdentity { try elements(sides, key, base ?? [], local ?? [], server ?? []) }
       // Elements without a value under the key are matched like those of a list without a key.
       func unnamed(_ list: [ArchiveValue]?) throws -> ArchiveValue? {
         try list.map { .array(try $0.filter { try graph.opened($0)[key]?.isNull ?? true }) }
       }
-      var rest = place
+      var rest = sides
       (rest.base, rest.local, rest.server) = (try unnamed(base), try unnamed(local), try unnamed(server))
       return try elements(rest, nil)
     }
-    let fillsGaps = if case .set? = place.local ?? place.server { false } else { true }
+    let fillsGaps = if case .set? = sides.local ?? sides.server { false } else { true }
     if let base, let server {
-      try align(base, server, fillsGaps) { Place(base: $0, server: $1, isRepeated: place.isRepeated) }
+      try align(base, server, fillsGaps) { SideValues(base: $0, server: $1, isRepeated: sides.isRepeated) }
     }
-    if !place.isKnownHere, let base, let local { try align(base, local, fillsGaps) { Place(base: $0, local: $1) } }
-    if place.base == nil, let local, let server {
+    if !sides.isKnownHere, let base, let local { try align(base, local, fillsGaps) { SideValues(base: $0, local: $1) } }
+    if sides.base == nil, let local, let server {
       try align(local, server, fillsGaps) {
-        Place(local: $0, server: $1, isRepeated: place.isRepeated, takesDefaults: true)
+        SideValues(local: $0, server: $1, isRepeated: sides.isRepeated, takesDefaults: true)
       }
     }
   }
 
   private mutating func elements(
-    _ place: Place, _ key: IdentityKey, _ base: [ArchiveValue], _ local: [ArchiveValue], _ server: [ArchiveValue]
+    _ sides: SideValues, _ key: IdentityKey, _ base: [ArchiveValue], _ local: [ArchiveValue], _ server: [ArchiveValue]
   ) throws {
     func keys(of elements: [ArchiveValue]) throws -> [ElementKey?] {
       try ElementKeys.keys(of: elements, by: key, graph.opened)
@@ -97,29 +97,30 @@ extension ObjectMatching {
     }
     let (olds, mine, theirs) = (try lookup(base), try lookup(local), try lookup(server))
     for case (let id?, let element) in zip(try keys(of: server), server) {
-      places.append(
-        Place(
-          base: olds[id], local: mine[id], server: element, isRepeated: place.isRepeated, isKnownHere: place.isKnownHere
+      pending.append(
+        SideValues(
+          base: olds[id], local: mine[id], server: element, isRepeated: sides.isRepeated, isKnownHere: sides.isKnownHere
         ))
     }
-    guard !place.isKnownHere else { return }
+    guard !sides.isKnownHere else { return }
     for case (let id?, let element) in zip(try keys(of: local), local) where theirs[id] == nil && olds[id] != nil {
-      places.append(Place(base: olds[id], local: element))
+      pending.append(SideValues(base: olds[id], local: element))
     }
   }
 
   private mutating func align(
-    _ one: [ArchiveValue], _ other: [ArchiveValue], _ fillsGaps: Bool, _ place: (ArchiveValue, ArchiveValue) -> Place
+    _ one: [ArchiveValue], _ other: [ArchiveValue], _ fillsGaps: Bool,
+    _ sides: (ArchiveValue, ArchiveValue) -> SideValues
   ) throws {
     // A part may lack fields, so it cannot be compared.
     if fillsGaps, try other.contains(where: isPart) {
-      for (left, right) in zip(one, other) { places.append(place(left, right)) }
+      for (left, right) in zip(one, other) { pending.append(sides(left, right)) }
       return
     }
     let left = try one.map(content), right = try other.map(content)
     let ends = CommonEnds(left, right, ==)
-    for index in 0..<ends.start { places.append(place(one[index], other[index])) }
-    for index in 1..<ends.end + 1 { places.append(place(one[one.count - index], other[other.count - index])) }
+    for index in 0..<ends.start { pending.append(sides(one[index], other[index])) }
+    for index in 1..<ends.end + 1 { pending.append(sides(one[one.count - index], other[other.count - index])) }
     let (lefts, rights) = (ends.old, ends.new)
     var known: [ArchiveValue: [Int]] = [:]
     for index in rights.reversed() { known[right[index], default: []].append(index) }
@@ -127,7 +128,7 @@ extension ObjectMatching {
     var rest: [Int] = []
     for index in lefts {
       if lefts.count != rights.count, let match = known[left[index]]?.popLast() {
-        places.append(place(one[index], other[match]))
+        pending.append(sides(one[index], other[match]))
         taken.insert(match)
       } else {
         rest.append(index)
@@ -135,7 +136,7 @@ extension ObjectMatching {
     }
     guard fillsGaps else { return }
     for (index, match) in zip(rest, rights.filter { !taken.contains($0) }) {
-      places.append(place(one[index], other[match]))
+      pending.append(sides(one[index], other[match]))
     }
   }
 

@@ -31,7 +31,7 @@ struct ObjectMatching {
   }
 
   /// The values at the same path on each side; `nil` for a side without a value there.
-  struct Place {
+  struct SideValues {
     var base: ArchiveValue?
     var local: ArchiveValue?
     var server: ArchiveValue?
@@ -61,8 +61,8 @@ struct ObjectMatching {
   private(set) var entities: [Entity] = []
   private var memberships: [Int: Membership] = [:]
   private var identified: [Identity: [Int]] = [:]
-  /// The places that are not matched yet.
-  var places: [Place] = []
+  /// The paths that are not matched yet.
+  var pending: [SideValues] = []
   /// The schema of a root that is not an object.
   private let rootStructure: ModelSchema?
   /// The keys of fields whose server values are not matched.
@@ -99,17 +99,17 @@ struct ObjectMatching {
   /// - Parameters:
   ///   - root: the root of each side. They correspond to each other, whatever their identities are.
   ///   - skippedKeys: returns the keys of fields whose server values are not matched.
-  mutating func match(_ root: Place, skippedKeys: @escaping (ModelSchema) -> Set<String>) throws {
+  mutating func match(_ root: SideValues, skippedKeys: @escaping (ModelSchema) -> Set<String>) throws {
     self.skippedKeys = skippedKeys
     try addRoot(root)
     for (side, value) in zip(Side.allCases, [root.base, root.local, root.server]) {
       guard let value else { continue }
       try add(value, side)
     }
-    places = [root]
+    pending = [root]
     var isRoot = true
-    while let place = places.popLast() {
-      try match(place, isRoot: isRoot)
+    while let sides = pending.popLast() {
+      try match(sides, isRoot: isRoot)
       isRoot = false
     }
     // Objects with an identity are matched wherever they are. Objects inside of them without one are matched by path.
@@ -117,7 +117,7 @@ struct ObjectMatching {
       hasRefined = false
       for entity in entities.indices {
         try visit(entity)
-        while let place = places.popLast() { try match(place, isRoot: false) }
+        while let sides = pending.popLast() { try match(sides, isRoot: false) }
       }
     } while hasRefined
     // Keeps the parts of a document in the order of the document, in whichever order they were matched.
@@ -127,7 +127,7 @@ struct ObjectMatching {
     }
   }
 
-  private mutating func addRoot(_ root: Place) throws {
+  private mutating func addRoot(_ root: SideValues) throws {
     var hasRoot = false
     for (side, value) in zip(Side.allCases, [root.base, root.local, root.server]) {
       guard case .reference(let number)? = value else { continue }
@@ -195,30 +195,30 @@ struct ObjectMatching {
     return entities[entity].types.values.allSatisfy { $0 == type || type.isSubtype(of: $0) || $0.isSubtype(of: type) }
   }
 
-  // MARK: By place
+  // MARK: By path
 
-  private mutating func match(_ place: Place, isRoot: Bool) throws {
-    let (base, local, server) = (place.base, place.local, place.server)
+  private mutating func match(_ sides: SideValues, isRoot: Bool) throws {
+    let (base, local, server) = (sides.base, sides.local, sides.server)
     if let server {
       // A document without an object's identity describes the object that the server had at this place.
       if isRoot {
         try join(base, local, isRoot: true)
         try join(server, local, isRoot: true)
       } else if case .reference? = base {
-        try join(server, base, isRoot: false, isRepeated: place.isRepeated)
+        try join(server, base, isRoot: false, isRepeated: sides.isRepeated)
       } else {
-        try join(server, local, isRoot: false, isRepeated: place.isRepeated)
+        try join(server, local, isRoot: false, isRepeated: sides.isRepeated)
         if case .reference(let number) = server, let entity = entity(of: number), !entities[entity].hasIdentity {
-          entities[entity].isChanged = entities[entity].isChanged || !place.takesDefaults
+          entities[entity].isChanged = entities[entity].isChanged || !sides.takesDefaults
           entities[entity].takesDefaults = !entities[entity].isChanged
         }
       }
     }
     try join(local, base, isRoot: isRoot)
-    try inside(place, isRoot: isRoot)
+    try inside(sides, isRoot: isRoot)
   }
 
-  /// Unites the entities of two objects at one place, if the objects can be the same.
+  /// Unites the entities of two objects at one path, if the objects can be the same.
   private mutating func join(_ one: ArchiveValue?, _ other: ArchiveValue?, isRoot: Bool, isRepeated: Bool = false)
     throws
   {
@@ -273,8 +273,8 @@ struct ObjectMatching {
         return .record(try graph.record(number))
       }
       let isKnownHere = index > 0 && index >= counts[Side.base.rawValue] && index >= counts[Side.local.rawValue]
-      places.append(
-        Place(
+      pending.append(
+        SideValues(
           base: try field(.base), local: try field(.local), server: try field(.server),
           isRepeated: counts[Side.server.rawValue] > 1, isKnownHere: isKnownHere,
           takesDefaults: entities[entity].takesDefaults))

@@ -39,7 +39,7 @@ public struct JSONPatch: Sendable, Hashable {
   /// - Throws: ``ArchiveError`` with the code `invalidJSON`, with the index of the operation in its path.
   public init(json: ArchiveValue) throws {
     guard case .array(let elements) = json else {
-      throw ArchiveError(.invalidJSON, "a JSON patch is an array of operations")
+      throw ArchiveError(.invalidJSON, "a JSON patch must be an array of operations")
     }
     operations = try elements.enumerated().map { place, element in
       do { return try Operation(element) } catch { throw ArchiveError.at(.index(place), error) }
@@ -93,7 +93,7 @@ public struct JSONPatch: Sendable, Hashable {
 extension JSONPatch.Operation {
   fileprivate init(_ value: ArchiveValue) throws {
     guard case .object(let object) = value, case .string(let name)? = object["op"] else {
-      throw ArchiveError(.invalidJSON, "an operation is an object with the key op")
+      throw ArchiveError(.invalidJSON, "an operation must be an object with the key op")
     }
     func pointer(_ key: String) throws -> ValuePath {
       guard case .string(let text)? = object[key] else {
@@ -116,7 +116,7 @@ extension JSONPatch.Operation {
     case "test": self = .test(try pointer("path"), try operand())
     default:
       throw ArchiveError(
-        .invalidJSON, "an operation is add, remove, replace, move, copy or test", path: [.key("op")])
+        .invalidJSON, "an operation must be add, remove, replace, move, copy or test", path: [.key("op")])
     }
   }
 

@@ -101,7 +101,7 @@ struct PatchTree {
     try put(.value(value), at: path)
   }
 
-  mutating func remove(_ path: [String]) throws { _ = try take(path) }
+  mutating func remove(_ path: [String]) throws { _ = try detach(path) }
 
   mutating func replace(_ value: ArchiveValue, at path: [String]) throws {
     try count(value, at: path)
@@ -119,7 +119,7 @@ struct PatchTree {
       _ = try slot(from)
       return
     }
-    let slot = try take(from)
+    let slot = try detach(from)
     try put(slot, at: to)
     hasMoved = true
   }
@@ -177,14 +177,14 @@ struct PatchTree {
     sizeLimit = limit
     guard madeSize <= limit else {
       throw ArchiveError(
-        .limitExceeded, "the operations put in more than \(limit) values; copies of copies grow without end",
+        .limitExceeded, "the operations insert more than \(limit) values; copies of copies grow without limit",
         limit: .count)
     }
   }
 
   // MARK: Places
 
-  private static var noPlace: ArchiveError { ArchiveError(.mergeFailed, "the document has no such place") }
+  private static var pathNotFound: ArchiveError { ArchiveError(.mergeFailed, "the document has no such place") }
 
   /// The content of the location at the end of a path.
   private mutating func slot(_ path: [String]) throws -> Slot {
@@ -217,19 +217,19 @@ struct PatchTree {
     case .value(.array(let elements)): nodes.append(Node(elements: PatchElements(elements)))
     case .value(.object(let object)): nodes.append(Node(members: PatchMembers(object.entries)))
     case .value(.record(let record)): nodes.append(Node(members: PatchMembers(record.object.entries, of: record)))
-    case .value: throw Self.noPlace
+    case .value: throw Self.pathNotFound
     }
     return nodes.count - 1
   }
 
   /// The index that a token refers to in a node.
   private func place(_ token: String, in holder: Int) throws -> Int {
-    guard let place = nodes[holder].place(of: token) else { throw Self.noPlace }
+    guard let place = nodes[holder].place(of: token) else { throw Self.pathNotFound }
     return place
   }
 
   private func slot(at place: Int, of holder: Int) throws -> Slot {
-    guard let slot = nodes[holder][place] else { throw Self.noPlace }
+    guard let slot = nodes[holder][place] else { throw Self.pathNotFound }
     return slot
   }
 
@@ -239,10 +239,10 @@ struct PatchTree {
       return
     }
     let holder = try open(path)
-    guard nodes[holder].put(slot, at: last) else { throw Self.noPlace }
+    guard nodes[holder].put(slot, at: last) else { throw Self.pathNotFound }
   }
 
-  private mutating func take(_ path: [String]) throws -> Slot {
+  private mutating func detach(_ path: [String]) throws -> Slot {
     guard let last = path.last else {
       throw ArchiveError(.mergeFailed, "the whole document cannot be removed")
     }

@@ -1,7 +1,7 @@
 /// The entries of a merge of lists, decoded from bytes on demand. Most callers only ask a report for conflicts.
 final class ListEntries: Sendable {
   /// A field whose value was taken unchanged from one side.
-  struct Taken: Sendable {
+  struct Undecoded: Sendable {
     /// The offset of the element's key in the bytes.
     let identity: Int
     let field: Int
@@ -14,7 +14,7 @@ final class ListEntries: Sendable {
   }
 
   enum Note: Sendable {
-    case taken(Taken)
+    case undecoded(Undecoded)
     case entry(MergeReport.Entry)
   }
 
@@ -50,16 +50,16 @@ final class ListEntries: Sendable {
     for note in notes {
       switch note {
       case .entry(let entry): entries.append(entry)
-      case .taken(let taken):
-        let id = reader.shownValue(at: taken.identity) ?? .null
-        let (local, server) = (reader.shownValue(at: taken.local), reader.shownValue(at: taken.server))
-        let base = reader.shownValue(at: taken.base)
-        let path: [ValuePath.Component] = [.element(key: identityKey, id: id), .key(keys[taken.field])]
+      case .undecoded(let note):
+        let id = reader.shownValue(at: note.identity) ?? .null
+        let (local, server) = (reader.shownValue(at: note.local), reader.shownValue(at: note.server))
+        let base = reader.shownValue(at: note.base)
+        let path: [ValuePath.Component] = [.element(key: identityKey, id: id), .key(keys[note.field])]
         entries.append(
           MergeReport.Entry(
-            path: ValuePath(path), outcome: taken.outcome, rule: taken.rule,
+            path: ValuePath(path), outcome: note.outcome, rule: note.rule,
             base: base, local: local,
-            server: server, result: taken.outcome == .server ? server : local))
+            server: server, result: note.outcome == .server ? server : local))
       }
     }
     return entries

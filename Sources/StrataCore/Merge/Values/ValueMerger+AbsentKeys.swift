@@ -37,7 +37,7 @@ extension ValueMerger {
 
   /// The server's value. If it lacks the identity of a model, it gets the identity of the model that the server had at this
   /// place.
-  mutating func named(_ sides: MergePolicy.Sides) -> ArchiveValue? {
+  mutating func serverWithIdentity(_ sides: MergePolicy.Sides) -> ArchiveValue? {
     guard incoming.hasParts, sides.isBaseKnown, case .record(var server)? = sides.server,
       case .record(let base)? = sides.base, base.typeName == server.typeName, let schema = catalog[server.typeName],
       let key = graph.identityKey(of: schema), base[key] != nil
@@ -48,21 +48,21 @@ extension ValueMerger {
 
   /// Whether the local value differs from the base, in the keys that the base has.
   mutating func isEdited(_ local: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
-    guard isBaseRemembered, let base, isPart(base) else { return !same(base, local) }
-    return try !same(overlaid(base, over: [local], fillsIn: false), local)
+    guard isBaseRemembered, let base, isPart(base) else { return !areSame(base, local) }
+    return try !areSame(overlaid(base, over: [local], fillsIn: false), local)
   }
 
   /// Whether the server's value contains a change since the base.
-  mutating func isNews(_ server: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
-    guard !same(base, server) else { return false }
+  mutating func hasServerChange(_ server: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
+    guard !areSame(base, server) else { return false }
     guard let base, let server, isBaseRemembered || incoming.hasParts, isPart(base) || isPart(server) else {
       return true
     }
-    return try !same(overlaid(saying(server), over: [base], fillsIn: false), base)
+    return try !areSame(overlaid(statedByServer(server), over: [base], fillsIn: false), base)
   }
 
   /// The value without fields that JSON never holds. In a whole model those are the program's own, not the server's.
-  func saying(_ value: ArchiveValue) -> ArchiveValue { incoming.isWhole ? withoutHidden(value) : value }
+  func statedByServer(_ value: ArchiveValue) -> ArchiveValue { incoming.isWhole ? withoutHidden(value) : value }
 
   /// A value without the fields that JSON never holds.
   private func withoutHidden(_ value: ArchiveValue) -> ArchiveValue {
@@ -213,7 +213,7 @@ extension ValueMerger {
           guard let value = try graph.missingValue?(schema, place) ?? field.absentValue() else {
             throw ArchiveError(
               .missingValue,
-              "the object is new here, and the key is absent; give the field a default, or name an object that is here")
+              "the object is new locally, and the key is absent; give the field a default, or refer to an existing object")
           }
           values.append(value)
         } else {
@@ -267,7 +267,7 @@ extension ValueMerger {
           entries.append(.init(key: label, value: value))
         } else if fillsIn {
           guard TypeShape(of: type).isOptional else {
-            throw ArchiveError(.missingValue, "the case is new here, and an associated value is absent")
+            throw ArchiveError(.missingValue, "the case is new locally, and an associated value is absent")
           }
           entries.append(.init(key: label, value: .null))
         }
@@ -280,6 +280,6 @@ extension ValueMerger {
   func isSameModel(_ one: ModelRecord, _ other: ModelRecord, _ schema: ModelSchema) -> Bool {
     guard one.typeName == other.typeName else { return false }
     guard let left = graph.identity(of: one, schema), let right = graph.identity(of: other, schema) else { return true }
-    return same(left.value, right.value)
+    return areSame(left.value, right.value)
   }
 }

@@ -20,13 +20,14 @@ extension ValueMerger {
       if let local = models?.local as? M, !M.schema.isObject {
         model = local
       } else {
-        model = try graph.make(M.self, local, in: context)
+        model = try graph.decode(M.self, from: local, in: context)
       }
       let source: M
       if let whole = models?.server as? M {
         source = whole
       } else {
-        source = try graph.make(M.self, realized(overlaid(server, M.schema, over: [local], fillsIn: true)), in: context)
+        source = try graph.decode(
+          M.self, from: realized(overlaid(server, M.schema, over: [local], fillsIn: true)), in: context)
       }
       let handled = try M.schema.allKeys.filter { key in
         guard server[key] != nil, wanted?.contains(key) ?? true else { return false }
@@ -37,7 +38,7 @@ extension ValueMerger {
     let before = local
     let handled: Set<String>
     (local, handled) = try run(type)
-    for key in handled.sorted() where !same(before[key], local[key]) || !same(before[key], server[key]) {
+    for key in handled.sorted() where !areSame(before[key], local[key]) || !areSame(before[key], server[key]) {
       path.append(.key(key))
       note(sides(nil, before[key], server[key], isBaseKnown: false), .merged, "mergeValue(forKey:from:)", local[key])
       path.removeLast()
@@ -57,7 +58,7 @@ extension ValueMerger {
     default: break
     }
     if !M.schema.isEnumeration { record = try overlaid(record, M.schema, over: [known], fillsIn: true) }
-    return try graph.make(M.self, realized(record), in: .unfinishedMerge)
+    return try graph.decode(M.self, from: realized(record), in: .unfinishedMerge)
   }
 
   /// Resolves references to parts of a document: to the objects that they correspond to, or else to new objects, each

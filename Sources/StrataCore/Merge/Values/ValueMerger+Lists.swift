@@ -172,7 +172,7 @@ extension ValueMerger {
   ) throws -> ArchiveValue? {
     switch (sides.local, sides.server) {
     case (let local?, let server?):
-      if same(local, server), !countsEqualChanges || same(sides.base, local) { return local }
+      if areSame(local, server), !countsEqualChanges || areSame(sides.base, local) { return local }
       if let merged = try mergeNested(sides, local, server, .recursive, isMatched: true) { return merged }
       return try merge(sides, .automatic)
     case (let local?, nil):
@@ -209,11 +209,11 @@ extension ValueMerger {
   mutating func noteOrder(
     _ sides: MergePolicy.Sides, _ order: ListOrder, _ surviving: Set<Int>, _ places: [Int], _ policy: MergePolicy
   ) {
-    func stands(_ list: [Int]) -> Bool {
+    func hasOrder(_ list: [Int]) -> Bool {
       let present = Set(list)
       return places.filter(present.contains) == list.filter(surviving.contains)
     }
-    let (isOwn, isOther) = (stands(order.local), stands(order.server))
+    let (isOwn, isOther) = (hasOrder(order.local), hasOrder(order.server))
     guard !isOwn || !isOther else { return }
     // The order decides nothing about the contents of elements.
     note(

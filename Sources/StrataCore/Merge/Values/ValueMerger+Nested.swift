@@ -48,7 +48,7 @@ extension ValueMerger {
       let whose = local.modelVersion == server.modelVersion ? "of a model's superclasses" : "of a model"
       throw ArchiveError(
         .unsupportedVersion,
-        "the two sides have different versions \(whose); name the model, which has the steps "
+        "the two sides have different versions \(whose); pass the model, which has the steps "
           + "from one to the other", typeName: local.typeName, foundVersion: local.modelVersion,
         supportedVersion: server.modelVersion)
     }
@@ -154,7 +154,7 @@ extension ValueMerger {
     // An empty dictionary may have the form of an object, whatever its keys are.
     let form = if case .map = server { server } else { local }
     if case .map = form, owns.count < own.count || others.count < other.count {
-      throw ArchiveError(.mergeFailed, "a dictionary has several keys that are not a number; each may be there once")
+      throw ArchiveError(.mergeFailed, "a dictionary has several NaN keys; each key may occur only once")
     }
     var seen = Set<ValuePath.Component>()
     var merged: [ArchiveValue.Member] = []

@@ -25,11 +25,11 @@ extension ValueMerger {
     }
   }
 
-  private mutating func merge(_ entity: Int, _ said: ModelRecord) throws {
+  private mutating func merge(_ entity: Int, _ stated: ModelRecord) throws {
     guard let matching else { return }
-    var server = said
+    var server = stated
     if matching.entities[entity].takesDefaults, let number = matching.entities[entity].typeMember {
-      server = try completed(said, graph.schema(number))
+      server = try completed(stated, graph.schema(number))
     }
     let base = try matching.entities[entity][.base].first.map { try graph.record($0) }
     let locals = matching.entities[entity][.local].filter { !matching.isMember($0, of: .server) }
@@ -43,7 +43,7 @@ extension ValueMerger {
     for number in locals {
       let local = try graph.record(number), own = common ?? local
       let merged: ModelRecord
-      if let first, first.local.shape === own.shape, same(.record(first.local), .record(own)) {
+      if let first, first.local.shape === own.shape, areSame(.record(first.local), .record(own)) {
         merged = first.merged
       } else {
         let start = notes.count
@@ -76,11 +76,11 @@ extension ValueMerger {
     for key in Set(parts.flatMap(\.keys)).sorted() {
       // The objects that references resolve to have separate notes.
       let values = parts.compactMap { $0[key].flatMap { $0.hasReferences ? nil : $0 } }
-      guard let first = values.first, let other = values.first(where: { !same($0, first) }) else { continue }
+      guard let first = values.first, let other = values.first(where: { !areSame($0, first) }) else { continue }
       path = [.key(key)]
       note(
-        sides(nil, local[key], same(merged[key], first) ? other : first),
-        same(merged[key], local[key]) ? .local : .server,
+        sides(nil, local[key], areSame(merged[key], first) ? other : first),
+        areSame(merged[key], local[key]) ? .local : .server,
         "the document has the object twice, with different values", merged[key])
       path = []
     }
@@ -180,7 +180,9 @@ extension ValueMerger {
   private mutating func dropNotes(from start: Int, like known: Range<Int>) {
     let known = Dictionary(grouping: notes[known], by: \.path)
     let news = notes[start...].filter { note in
-      !(known[note.path] ?? []).contains { same($0.sides.local, note.sides.local) && same($0.result, note.result) }
+      !(known[note.path] ?? []).contains {
+        areSame($0.sides.local, note.sides.local) && areSame($0.result, note.result)
+      }
     }
     notes.replaceSubrange(start..., with: news)
   }
@@ -192,8 +194,9 @@ extension ValueMerger {
     for number in numbers.dropFirst() {
       let other = try graph.record(number)
       guard other.typeName == result.typeName else { return nil }
-      for (key, value) in zip(other.keys, other.values) where !same(base[key], value) && !same(result[key], value) {
-        if same(base[key], result[key]) {
+      for (key, value) in zip(other.keys, other.values) where !areSame(base[key], value) && !areSame(result[key], value)
+      {
+        if areSame(base[key], result[key]) {
           result[key] = value
         } else {
           path = [.key(key)]
@@ -224,7 +227,7 @@ extension ValueMerger {
           result[key] = value
           continue
         }
-        if same(known, base?[key]), !same(known, value) { result[key] = value }
+        if areSame(known, base?[key]), !areSame(known, value) { result[key] = value }
       }
     }
     return result
@@ -244,9 +247,9 @@ extension ValueMerger {
   /// Whether a list element, or the object that it refers to, differs from the base.
   mutating func isEditedElement(_ sides: MergePolicy.Sides, _ side: ObjectMatching.Side) throws -> Bool {
     let value = side == .local ? sides.local : sides.server
-    guard let matching, case .reference(let number)? = value, same(sides.base, value),
+    guard let matching, case .reference(let number)? = value, areSame(sides.base, value),
       let entity = matching.entity(of: number)
-    else { return try side == .local ? isEdited(value, since: sides.base) : isNews(value, since: sides.base) }
+    else { return try side == .local ? isEdited(value, since: sides.base) : hasServerChange(value, since: sides.base) }
     return try edits(side).contains(entity)
   }
 
@@ -281,7 +284,7 @@ extension ValueMerger {
       guard let base = members[.base].first, let number = members[side].first else { continue }
       let (old, new) = (try graph.record(base), try graph.record(number))
       let differs = zip(new.keys, new.values).contains { key, value in
-        old[key].map { !same($0, value) } ?? false
+        old[key].map { !areSame($0, value) } ?? false
       }
       if differs { result.insert(entity) }
     }
@@ -295,7 +298,7 @@ extension ValueMerger {
     }
     let base = try (matching?.entities[entity][.base].first).map { try graph.record($0) }
     guard let server = try serverRecord(of: entity), let number = matching?.entities[entity][.server].first else {
-      guard let base else { throw ArchiveError(.mergeFailed, "a reference leads to no object") }
+      guard let base else { throw ArchiveError(.mergeFailed, "a reference refers to no object") }
       return base
     }
     guard number < 0 else { return server }

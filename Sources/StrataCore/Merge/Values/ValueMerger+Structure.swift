@@ -69,13 +69,13 @@ extension ValueMerger {
       return (try? completed(found, over: [])) ?? found
     }
     let (mine, theirs) = (try structure(sides.local), try structure(sides.server))
-    guard !same(mine, theirs) else { return true }
+    guard !areSame(mine, theirs) else { return true }
     guard sides.isBaseKnown else {
       note(sides, .server, "\(policy): the elements and their order", nil, decides: false)
       return true
     }
     let before = try structure(sides.base)
-    let (isOwnNews, isServersNews) = (!same(before, mine), !same(before, theirs))
+    let (isOwnNews, isServersNews) = (!areSame(before, mine), !areSame(before, theirs))
     // Whether a list has an edited model that the other list would remove.
     func losesEdit(_ models: IdentifiedModels, _ rest: IdentifiedModels, _ side: ObjectMatching.Side) throws -> Bool {
       try models.all.contains { place, record in
@@ -84,7 +84,7 @@ extension ValueMerger {
           let known = old?.counterpart(of: place, isRepeated: isRepeated)
         else { return false }
         let (value, base) = (ArchiveValue.record(record), ArchiveValue.record(known))
-        return side == .local ? try isEdited(value, since: base) : try isNews(value, since: base)
+        return side == .local ? try isEdited(value, since: base) : try hasServerChange(value, since: base)
       }
     }
     let isConflict =

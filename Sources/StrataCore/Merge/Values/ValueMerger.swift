@@ -128,7 +128,7 @@ struct ValueMerger {
     if case .key(let key)? = path.last { policy = policy.forTime(key) }
     // The policy of a call is for values without fields. In a nested model, each field follows it.
     if named == nil, options.policy != nil, sides.isBaseKnown || declared.isRecursive, !policy.keepsLocal,
-      let local = sides.local, let server = sides.server, countsEqualChanges || !same(local, server),
+      let local = sides.local, let server = sides.server, countsEqualChanges || !areSame(local, server),
       let merged = try mergeNested(sides, local, server, declared.isRecursive ? .recursive : .automatic, shape)
     {
       return merged
@@ -136,45 +136,47 @@ struct ValueMerger {
     return try merge(sides, by: policy, shape)
   }
 
-  /// - Parameter said: the server's value before it was completed; `nil` if it was not.
+  /// - Parameter uncompleted: the server's value before it was completed; `nil` if it was not.
   private mutating func merge(
-    _ sides: MergePolicy.Sides, by policy: MergePolicy, _ shape: TypeShape?, said: ArchiveValue? = nil
+    _ sides: MergePolicy.Sides, by policy: MergePolicy, _ shape: TypeShape?, uncompleted: ArchiveValue? = nil
   ) throws -> ArchiveValue? {
     var sides = sides
-    sides.server = named(sides)
+    sides.server = serverWithIdentity(sides)
     let (base, local, server) = (sides.base, sides.local, sides.server)
     // The first of several policies decides how the value is merged. The others only decide conflicts.
     switch policy.leading.rule {
     case .keepLocal:
-      if !same(local, server) { note(sides, .local, policy.description, local) }
+      if !areSame(local, server) { note(sides, .local, policy.description, local) }
       return local
     case .ifPresent(let inner):
       if server?.isNull ?? true {
-        if !same(local, server) { note(sides, .local, "\(policy): nothing came", local) }
+        if !areSame(local, server) { note(sides, .local, "\(policy): nothing came", local) }
         return local
       }
-      return try merge(sides, by: policy.replacingLeading(by: inner), shape, said: said)
+      return try merge(sides, by: policy.replacingLeading(by: inner), shape, uncompleted: uncompleted)
     default: break
     }
     // In archived form, the local value may lack keys too, so equal values are not completed.
-    if incoming.hasParts, said == nil, let server, !incoming.isArchived || !same(local, server), isPart(server) {
+    if incoming.hasParts, uncompleted == nil, let server, !incoming.isArchived || !areSame(local, server),
+      isPart(server)
+    {
       if let merged = try mergePart(sides, server, policy, shape) { return merged }
-      return try merge(completed(sides), by: policy, shape, said: server)
+      return try merge(completed(sides), by: policy, shape, uncompleted: server)
     }
     switch policy.leading.rule {
     case .custom where !sides.isBaseKnown: return try resolve(sides, policy)
-    case .sumOfDeltas where sides.isBaseKnown && !same(base, local) && !same(base, server):
+    case .sumOfDeltas where sides.isBaseKnown && !areSame(base, local) && !areSame(base, server):
       return try resolve(sides, policy)
-    case .union where !same(local, server):
+    case .union where !areSame(local, server):
       if let merged = try mergeMembers(sides, policy, isGrowOnly: true) { return merged }
     default: break
     }
-    let isSame = same(local, server)
-    if isSame, !countsEqualChanges || !sides.isBaseKnown || same(base, local) { return local }
+    let isSame = areSame(local, server)
+    if isSame, !countsEqualChanges || !sides.isBaseKnown || areSame(base, local) { return local }
     if let merged = try mergeInside(sides, policy, shape) { return merged }
     if isSame { return local }
     if sides.isBaseKnown {
-      if try !isNews(said ?? server, since: base) {
+      if try !hasServerChange(uncompleted ?? server, since: base) {
         note(sides, .local, "only changed here", local)
         return local
       }
@@ -301,9 +303,9 @@ struct ValueMerger {
 
   /// Adds a note of a policy's result, unless it is equal to both sides.
   mutating func note(_ sides: MergePolicy.Sides, decidedBy policy: MergePolicy, _ result: ArchiveValue?) {
-    guard !same(sides.local, sides.server) || !same(sides.local, result) else { return }
-    let isServers = same(result, sides.server)
-    note(sides, isServers ? .server : same(result, sides.local) ? .local : .merged, policy.description, result)
+    guard !areSame(sides.local, sides.server) || !areSame(sides.local, result) else { return }
+    let isServers = areSame(result, sides.server)
+    note(sides, isServers ? .server : areSame(result, sides.local) ? .local : .merged, policy.description, result)
   }
 
   /// - Parameter decides: whether the note decides the value at the path and everything inside of it.
@@ -318,7 +320,7 @@ struct ValueMerger {
   }
 
   /// Whether two values are the same. References are compared by the entities of their objects.
-  func same(_ left: ArchiveValue?, _ right: ArchiveValue?) -> Bool {
+  func areSame(_ left: ArchiveValue?, _ right: ArchiveValue?) -> Bool {
     if left == right { return true }
     guard let left, let right else { return false }
     guard let matching else { return left.isEqual(to: right) { $0 } }

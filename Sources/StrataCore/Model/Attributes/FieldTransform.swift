@@ -30,7 +30,7 @@ package struct FieldTransform: Sendable {
     isUntyped = Output.self is ArchiveValue.Type
     self.problem = problem ?? input.problem(isWritten: backward != nil)
     let forward = TypeShape.archivable(Output.self) == nil ? forward : forward.unfinished
-    read = { value, context in try output.value(Self.apply(forward, to: input.make(value, context))) }
+    read = { value, context in try output.value(Self.apply(forward, to: input.decode(value, in: context))) }
     guard let backward else {
       write = nil
       return
@@ -39,7 +39,7 @@ package struct FieldTransform: Sendable {
       // A nil has no values at any of the paths.
       if input.isPaths, value.isNull, !(TypeShape(of: Output.self).isOptional) { return .null }
       // The value to write is created without running hooks or rules of its models.
-      let made = try output.make(value, DecodingContext(includesExcluded: true, finishing: .never))
+      let made = try output.decode(value, in: DecodingContext(includesExcluded: true, finishing: .never))
       return try input.value(Self.apply(backward, to: made))
     }
   }
@@ -90,7 +90,7 @@ private struct Side<T: SendableMetatype>: Sendable {
 
   private static var unknownType: String { "the type \(T.self) of a transformer is neither Archivable nor Codable" }
 
-  func make(_ value: ArchiveValue, _ context: DecodingContext) throws -> T {
+  func decode(_ value: ArchiveValue, in context: DecodingContext) throws -> T {
     if isPaths {
       let entries = value.objectValue?.entries ?? []
       let values = Dictionary(
@@ -99,19 +99,19 @@ private struct Side<T: SendableMetatype>: Sendable {
     }
     let made: T? =
       switch coding {
-      case .archivable(let type): try Self.make(type, from: value, in: context)
-      case .decodable(let type): try ValueCoding.decoded(type, from: value, in: context) as? T
-      case .other: try ValueCoding.make(any: T.self, from: value, in: context).flatMap { $0 as? T }
+      case .archivable(let type): try Self.decode(type, from: value, in: context)
+      case .decodable(let type): try ValueCoding.decodeCodable(type, from: value, in: context) as? T
+      case .other: try ValueCoding.decode(any: T.self, from: value, in: context).flatMap { $0 as? T }
       }
     guard let made else { throw ArchiveError(.invalidMapping, Self.unknownType) }
     return made
   }
 
   /// - Parameter type: the type itself.
-  private static func make<A: Archivable>(
+  private static func decode<A: Archivable>(
     _ type: A.Type, from value: ArchiveValue, in context: DecodingContext
   ) throws -> T? {
-    try A.make(from: value, in: context) as? T
+    try A.decode(from: value, in: context) as? T
   }
 
   func value(_ made: T) throws -> ArchiveValue {

@@ -47,7 +47,7 @@ extension JSONCoercion {
     case (.numericString, .string(let text)): Self.number(text)
     // Converts the digits of the text: 1e23 has 23 zeros, but the nearest double is another integer.
     case (.wholeNumber, .double), (.wholeNumber, .decimal), (.wholeNumber, .number): ExactNumber(value)?.integer
-    case (.booleanNumber, .int), (.booleanString, .string): value.truth.map { .bool($0) }
+    case (.booleanNumber, .int), (.booleanString, .string): value.lenientBool.map { .bool($0) }
     case (.stringFromNumber, .string), (.stringFromNumber, .bool): nil
     case (.stringFromNumber, _): value.scalarText.map { .string($0) }
     case (.emptyStringAsNull, .string("")): .null

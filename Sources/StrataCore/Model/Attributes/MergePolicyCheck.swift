@@ -99,11 +99,11 @@ enum MergePolicyCheck {
     switch policy.rule {
     case .byID: "arrays and sets of models"
     case .recursive: "models and dictionaries"
-    case .maximum, .minimum: "numbers, booleans, dates and texts"
+    case .maximum, .minimum: "numbers, booleans, dates and strings"
     case .sumOfDeltas: "numbers"
     case .union, .addWins: "arrays and sets"
-    case .append: "arrays and texts"
-    case .lines: "texts"
+    case .append: "arrays and strings"
+    case .lines: "strings"
     default: "fields of every type"
     }
   }

@@ -18,29 +18,29 @@ package enum ValueCoding {
   /// Decodes a value as any type that can be decoded.
   ///
   /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
-  package static func make<T: Decodable>(_ type: T.Type, from value: ArchiveValue, in context: DecodingContext) throws
+  package static func decode<T: Decodable>(_ type: T.Type, from value: ArchiveValue, in context: DecodingContext) throws
     -> T
   {
-    if let type = TypeShape.archivable(type), let made = try type.make(from: value, in: context) as? T { return made }
-    return try decoded(type, from: value, in: context)
+    if let type = TypeShape.archivable(type), let made = try type.decode(from: value, in: context) as? T { return made }
+    return try decodeCodable(type, from: value, in: context)
   }
 
   /// Decodes a value as a type that is only `Codable`.
-  static func decoded<T: Decodable>(
+  static func decodeCodable<T: Decodable>(
     _ type: T.Type, from value: ArchiveValue, in context: DecodingContext
   ) throws -> T {
-    do { return try ValueDecoder(value, in: context).make(type) } catch { throw ArchiveError(decoding: error) }
+    do { return try ValueDecoder(value, in: context).decodeValue(type) } catch { throw ArchiveError(decoding: error) }
   }
 
   /// Throws the error of creating a value of a type.
   static func check(_ value: ArchiveValue, as type: Any.Type, in context: DecodingContext) throws {
-    _ = try make(any: type, from: value, in: context)
+    _ = try decode(any: type, from: value, in: context)
   }
 
   /// Creates a value of any type; `nil` for a type that is neither archivable nor `Codable`.
-  static func make(any type: Any.Type, from value: ArchiveValue, in context: DecodingContext) throws -> Any? {
-    if let type = TypeShape.archivable(type) { return try type.make(from: value, in: context) }
-    return try (type as? any Decodable.Type).map { try decoded($0, from: value, in: context) }
+  static func decode(any type: Any.Type, from value: ArchiveValue, in context: DecodingContext) throws -> Any? {
+    if let type = TypeShape.archivable(type) { return try type.decode(from: value, in: context) }
+    return try (type as? any Decodable.Type).map { try decodeCodable($0, from: value, in: context) }
   }
 
   /// Decodes a value as the type of a field, and encodes it again. References refer to the objects in `referenced`.
@@ -49,10 +49,10 @@ package enum ValueCoding {
     includingExcluded: Bool = true
   ) throws -> ArchiveValue {
     guard let type = TypeShape.archivable(type) else {
-      guard let made = try make(any: type, from: value, in: context) else { return value }
+      guard let made = try decode(any: type, from: value, in: context) else { return value }
       return try encoded(made, includingExcluded: includingExcluded)
     }
-    return try type.make(from: value, in: context).archivedValue(
+    return try type.decode(from: value, in: context).archivedValue(
       includingExcluded: includingExcluded, role: .referenced(referenced))
   }
 }
@@ -75,7 +75,7 @@ extension ArchiveReader {
   ///
   /// - Throws: ``ArchiveError``; first if the bytes are damaged. An error of the type's own code is its cause.
   package mutating func readCodable<T: Decodable>(_ type: T.Type = T.self) throws -> T {
-    try ValueCoding.make(type, from: readValue(), in: context)
+    try ValueCoding.decode(type, from: readValue(), in: context)
   }
 }
 

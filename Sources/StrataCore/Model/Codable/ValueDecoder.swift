@@ -31,7 +31,7 @@ final class ValueDecoder: Decoder {
   }
 
   /// Creates a value with the type's own code.
-  func make<T: Decodable>(_ type: T.Type) throws -> T {
+  func decodeValue<T: Decodable>(_ type: T.Type) throws -> T {
     do { return try T(from: self) } catch DecodingError.dataCorrupted(let context)
       where type is any RawRepresentable.Type && context.codingPath.count == codingPath.count
     {
@@ -123,12 +123,12 @@ final class ValueDecoder: Decoder {
     _ type: T.Type, _ value: ArchiveValue, _ key: (any CodingKey)?
   ) throws -> T {
     if let known = types[type].archivable {
-      do { if let made = try known.make(from: value, in: context) as? T { return made } } catch {
+      do { if let made = try known.decode(from: value, in: context) as? T { return made } } catch {
         guard let error = error as? ArchiveError else { throw error }
         throw error.prefixed(by: ArchiveError.path(path(key)))
       }
     }
-    return try (key.map { ValueDecoder(value, $0, in: self) } ?? self).make(type)
+    return try (key.map { ValueDecoder(value, $0, in: self) } ?? self).decodeValue(type)
   }
 
   // MARK: Containers

@@ -2,13 +2,13 @@
 ///
 /// An encoder builds the value at one position. All containers that it returns add to the same entries.
 final class ValueEncoder: Encoder {
-  private enum Kind { case empty, single, object, array }
+  private enum Contents { case empty, single, object, array }
 
   private let types: CodableTypes
   private let parent: ValueEncoder?
   private let key: (any CodingKey)?
   private let depth: Int
-  @exclusivity(unchecked) private var kind = Kind.empty
+  @exclusivity(unchecked) private var contents = Contents.empty
   @exclusivity(unchecked) private var single = ArchiveValue.null
   /// The entries of an object, or the elements of an array under empty keys.
   @exclusivity(unchecked) private var entries: [ArchiveObject.Entry] = []
@@ -51,12 +51,12 @@ final class ValueEncoder: Encoder {
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    if kind == .empty { kind = .object }
+    if contents == .empty { contents = .object }
     return KeyedEncodingContainer(Keyed<Key>(encoder: self))
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    if kind == .empty { kind = .array }
+    if contents == .empty { contents = .array }
     return Unkeyed(encoder: self)
   }
 
@@ -66,14 +66,14 @@ final class ValueEncoder: Encoder {
 
   /// Adds an entry. If the content is of another kind, the entry replaces it.
   @inline(__always)
-  private func add(_ key: String, _ value: ArchiveValue = empty, to kind: Kind) {
-    if self.kind != kind { clear(kind) }
+  private func add(_ key: String, _ value: ArchiveValue = empty, to contents: Contents) {
+    if self.contents != contents { clear(contents) }
     entries.append(ArchiveObject.Entry(key: key, value: value))
   }
 
   @inline(never)
-  private func clear(_ kind: Kind) {
-    self.kind = kind
+  private func clear(_ contents: Contents) {
+    self.contents = contents
     entries = []
     open = []
   }
@@ -91,10 +91,10 @@ final class ValueEncoder: Encoder {
   /// Encodes a value as a new entry. If the type fails before it encodes anything, the entry is an empty object.
   @inline(__always)
   private func encode<T: Encodable>(
-    _ value: T, as text: @autoclosure () -> String, to kind: Kind, _ key: @autoclosure () -> any CodingKey
+    _ value: T, as text: @autoclosure () -> String, to contents: Contents, _ key: @autoclosure () -> any CodingKey
   ) throws {
-    if let value = ArchiveValue(common: value), depth < Self.mostDepth { return add(text(), value, to: kind) }
-    add(text(), to: kind)
+    if let value = ArchiveValue(common: value), depth < Self.mostDepth { return add(text(), value, to: contents) }
+    add(text(), to: contents)
     try checkDepth(depth &+ 1)
     try encodeLast(value, key())
   }
@@ -130,7 +130,7 @@ final class ValueEncoder: Encoder {
   private func finish() -> ArchiveValue {
     for (index, encoder) in open { entries[index].value = encoder.finish() }
     open = []
-    return switch kind {
+    return switch contents {
     case .empty: Self.empty
     case .single: single
     case .object: .object(ArchiveObject(entries))

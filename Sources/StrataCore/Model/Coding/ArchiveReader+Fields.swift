@@ -53,7 +53,7 @@ extension ArchiveReader {
       where unknown == .useDefault && error.isUnknownCase(within: T.typeShape.containerDepth)
     {
       guard !error.codingPath.isEmpty, let value = try wholeValue(place, from: start) else { return try makeDefault() }
-      return try T.make(from: knownCases(value, T.self), in: context)
+      return try T.decode(from: knownCases(value, T.self), in: context)
     } catch {
       return try recovered(place, error, makeDefault)
     }
@@ -94,7 +94,7 @@ extension ArchiveReader {
       where unknown == .useDefault && error.isUnknownCase(within: TypeShape(of: T.self).containerDepth)
     {
       guard !error.codingPath.isEmpty, let value = try wholeValue(place, from: start) else { return try makeDefault() }
-      return try ValueCoding.make(T.self, from: knownCases(value, T.self), in: context)
+      return try ValueCoding.decode(T.self, from: knownCases(value, T.self), in: context)
     } catch {
       fail(place)
       throw error
@@ -197,12 +197,12 @@ extension ArchiveReader {
   mutating func slot<T: Archivable>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {
     let token = jsonPlace(ofField: place)
     if token >= 0 {
-      do { return try T.make(fromJSON: jsonElement(at: token), in: context) } catch {
+      do { return try T.decode(fromJSON: jsonElement(at: token), in: context) } catch {
         throw jsonError(error, at: token)
       }
     }
     guard let value = slotValue(place) else { return try madeOrDefault(place, makeDefault) }
-    return try T.make(from: value, in: context)
+    return try T.decode(from: value, in: context)
   }
 
   /// Reads a field without a value. This is a separate function, because an optional needs generic metadata at run time, which costs more
@@ -218,12 +218,12 @@ extension ArchiveReader {
   mutating func codableSlot<T: Decodable>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {
     let token = jsonPlace(ofField: place)
     if token >= 0 {
-      do { return try ValueCoding.make(T.self, from: jsonElement(at: token).value(), in: context) } catch {
+      do { return try ValueCoding.decode(T.self, from: jsonElement(at: token).value(), in: context) } catch {
         throw jsonError(error, at: token)
       }
     }
     guard let value = slotValue(place) else { return try made(place) ?? makeDefault() }
-    return try ValueCoding.make(T.self, from: value, in: context)
+    return try ValueCoding.decode(T.self, from: value, in: context)
   }
 
   /// The value of a field that was read in part; `nil` if the field was decoded before the model.
@@ -263,6 +263,6 @@ extension ArchiveReader {
     if let type = T.self as? any OptionalType.Type, let none = type.absentValue as? T { return none }
     throw ArchiveError(
       .missingValue,
-      "the key is absent; give the field a default, a step that sets it, or another path where it is JSON")
+      "the key is absent; give the field a default, a step that sets it, or, in JSON, another path")
   }
 }

@@ -68,7 +68,7 @@ extension ArchiveReader {
   }
 
   package static func wrongCount(_ start: Int) -> ArchiveError {
-    ArchiveError.damaged("a record has not as many values as its definition has keys", at: start)
+    ArchiveError.damaged("a record does not have as many values as its definition has keys", at: start)
   }
 
   /// Reads the number and keys of an inline record. Its tag was already read. The values follow.
@@ -148,7 +148,7 @@ extension ArchiveReader {
       switch initial >> 5 {
       case CBOR.Major.bytes, CBOR.Major.text:
         guard argument <= UInt64(bytes.byteCount - position) else {
-          throw ArchiveError.damaged("a string goes beyond the body", at: position)
+          throw ArchiveError.damaged("a string extends past the body", at: position)
         }
         position &+= Int(argument)
       case CBOR.Major.array: inside = argument
@@ -160,7 +160,7 @@ extension ArchiveReader {
       }
       guard inside > 0 else { continue }
       guard inside <= UInt64(bytes.byteCount) else {
-        throw ArchiveError.damaged("a collection goes beyond the body", at: position)
+        throw ArchiveError.damaged("a collection extends past the body", at: position)
       }
       remaining &+= inside
     }

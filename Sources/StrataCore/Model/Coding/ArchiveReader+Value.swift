@@ -164,7 +164,7 @@ extension ArchiveReader {
       pairs.append(ArchiveValue.MapEntry(key: key, value: try readValue()))
     }
     leave()
-    guard try map.order.holds && !context.digests.isOpen || context.digests.areUnique(pairs) else {
+    guard try map.order.isAscending && !context.digests.isOpen || context.digests.areUnique(pairs) else {
       throw ArchiveError.damaged("a duplicate key", at: map.start)
     }
     return .map(pairs)
@@ -197,14 +197,14 @@ extension ArchiveReader {
       defer { context.digests.leave() }
       var order = AscendingScalars()
       let elements = try readElements(try readArrayCount()) { order.add($0, in: $1) }
-      guard try order.holds && !context.digests.isNested || context.digests.areUnique(elements) else {
+      guard try order.isAscending && !context.digests.isNested || context.digests.areUnique(elements) else {
         throw ArchiveError.damaged("a duplicate element of a set", at: start)
       }
       return .set(elements)
     case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger:
       return try context.shared(readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start))
     case CBOR.Tag.sharedReference: return try readObjectNumber(isLater: false, at: start)
-    case CBOR.Tag.shareable: throw ArchiveError.damaged("an object stands outside of a graph", at: start)
+    case CBOR.Tag.shareable: throw ArchiveError.damaged("an object is outside of a graph", at: start)
     default:
       throw ArchiveError.damaged("tag \(tag) is not part of this format", at: start)
     }
@@ -273,7 +273,7 @@ extension ArchiveReader {
     case CBOR.Generic.graph where count == 2: return .graph(try readGraphContent(at: start))
     case CBOR.Generic.number where count == 1:
       guard let number = NumberText(try readString()) else {
-        throw ArchiveError.damaged("a number that JSON cannot spell", at: start)
+        throw ArchiveError.damaged("a number that JSON cannot express", at: start)
       }
       return .number(number)
     default: throw ArchiveError.damaged("a generic object of an unknown kind", at: start)
@@ -300,14 +300,14 @@ extension ArchiveReader {
     case .int(let whole)?: seconds = Double(whole)
     case .double(let fraction)?: seconds = fraction
     case .float(let fraction)?: seconds = Double(fraction)
-    default: throw ArchiveError.damaged("a date that is no number", at: start)
+    default: throw ArchiveError.damaged("a date is not a number", at: start)
     }
     return Date(since1970: seconds)
   }
 
   private mutating func readGenericDate(_ count: Int, at start: Int) throws -> Date {
     guard count == 1, case .double(let seconds)? = try readPlainNumber() else {
-      throw ArchiveError.damaged("a date that is no number", at: start)
+      throw ArchiveError.damaged("a date is not a number", at: start)
     }
     return Date(timeIntervalSinceReferenceDate: seconds)
   }
@@ -346,7 +346,7 @@ extension ArchiveReader {
   private func makeURL(_ string: String, at start: Int) throws -> URL {
     try context.budget.spend(weight: WorkBudget.ofShared)
     guard let url = URL(exactly: string) else {
-      throw ArchiveError.damaged("a string is no URL", at: start)
+      throw ArchiveError.damaged("an invalid URL", at: start)
     }
     return url
   }
@@ -358,7 +358,7 @@ extension ArchiveReader {
     return try context.sharedURL(relative, base.absoluteString) {
       try context.budget.spend(weight: WorkBudget.ofShared)
       guard let url = URL(string: relative, relativeTo: base) else {
-        throw ArchiveError.damaged("a string is no URL", at: start)
+        throw ArchiveError.damaged("an invalid URL", at: start)
       }
       return url
     }
@@ -396,7 +396,7 @@ extension ArchiveReader {
 
   mutating func readDecimalContent(at start: Int) throws -> Decimal {
     func damage() -> ArchiveError {
-      ArchiveError.damaged("a decimal that is no pair of exponent and mantissa", at: start)
+      ArchiveError.damaged("a decimal that is not a pair of exponent and mantissa", at: start)
     }
     guard try readArrayCount() == 2, let head = try readPlainInteger(), head.argument < 1000 else { throw damage() }
     // A negative CBOR integer stores -1 minus its value.
@@ -416,7 +416,7 @@ extension ArchiveReader {
     let parts = DecimalParts(isNegative: mantissa.isNegative, mantissa: mantissa.magnitude, exponent: exponent)
     guard let decimal = parts.decimal else {
       throw ArchiveError.damaged(
-        "a decimal that is no mantissa of 128 bits with an exponent from -128 to 127", at: start)
+        "a decimal without a mantissa of 128 bits and an exponent from -128 to 127", at: start)
     }
     return decimal
   }

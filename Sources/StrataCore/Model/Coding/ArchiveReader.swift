@@ -292,7 +292,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package mutating func readReferenceNumber() throws -> Int {
     let initial = try readByte()
     guard usesReferences, initial < 0x20 else {
-      throw ArchiveError.damaged("a string reference is no number", at: position)
+      throw ArchiveError.damaged("a string reference is not a number", at: position)
     }
     let number = try readArgument(initial)
     guard strings.isKept, number < UInt64(strings.count) else {

@@ -433,7 +433,7 @@ public struct ArchiveWriter: ~Copyable {
     }
     guard shape.hasPlainMark else {
       throw ArchiveError(
-        .notEncodable, "a type name cannot end with @ and a number, and a version is 0 or more",
+        .notEncodable, "a type name cannot end with @ and a number, and a version cannot be negative",
         typeName: shape.typeName,
         foundVersion: shape.modelVersion)
     }

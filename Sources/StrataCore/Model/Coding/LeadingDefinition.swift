@@ -50,10 +50,10 @@ package final class LeadingDefinition: Sendable {
 
   /// Whether a part of the bytes occurs at a position of a body.
   @inline(__always)
-  func stands(from start: Int = 0, to end: Int? = nil, at position: Int, of body: RawSpan) -> Bool {
+  func matches(from start: Int = 0, to end: Int? = nil, at position: Int, of body: RawSpan) -> Bool {
     bytes.withUnsafeBytes { bytes in
       let part = UnsafeRawBufferPointer(rebasing: bytes[start..<(end ?? bytes.count)])
-      return body.byteCount &- position >= part.count && part.bytes.stands(at: position, in: body)
+      return body.byteCount &- position >= part.count && part.bytes.occurs(at: position, in: body)
     }
   }
 
@@ -68,7 +68,7 @@ extension ArchiveReader {
   mutating func passDefinition(_ known: LeadingDefinition, at start: Int) throws -> Bool {
     // Near a limit, the definition is read part by part to find the one that is too long.
     guard known.texts.count < countLimit, known.byteCount < lengthLimit else { return false }
-    if strings.count == 0, definitions.isEmpty, known.stands(at: start, of: bytes) {
+    if strings.count == 0, definitions.isEmpty, known.matches(at: start, of: bytes) {
       position = start &+ known.byteCount
       strings.begin(with: known.numbered)
       definitions = known.definitions
@@ -81,14 +81,14 @@ extension ArchiveReader {
   @inline(never)
   private mutating func passLaterDefinition(_ known: LeadingDefinition, at start: Int) throws -> Bool {
     let numberPlace = start &+ known.numberPlace
-    guard known.stands(to: known.numberPlace, at: start, of: bytes),
-      known.stands(from: known.numberPlace &+ 1, to: known.keysStart, at: numberPlace &+ 1, of: bytes)
+    guard known.matches(to: known.numberPlace, at: start, of: bytes),
+      known.matches(from: known.numberPlace &+ 1, to: known.keysStart, at: numberPlace &+ 1, of: bytes)
     else { return false }
     let before = strings.count
     var place = start &+ known.keysStart
     var (keyStart, referred) = (known.keysStart, 0)
     for (text, end) in zip(known.texts, known.ends) {
-      if known.stands(from: keyStart, to: end, at: place, of: bytes) {
+      if known.matches(from: keyStart, to: end, at: place, of: bytes) {
         place &+= end &- keyStart
         if text.utf8.count >= StringIndex.minimumLength(forNumber: UInt64(strings.count)) { _ = strings.append(text) }
       } else {

@@ -14,7 +14,7 @@ extension Optional: Archivable where Wrapped: Archivable {
   static func checkNull(_ wrapped: Wrapped) throws {
     guard let optional = wrapped as? any OptionalType, optional.isNone else { return }
     throw ArchiveError(
-      .notEncodable, "an optional holds an optional that is nil, which would be read as nil itself; make it an enum")
+      .notEncodable, "an optional contains a nil optional and would be read as nil itself; make it an enum")
   }
 
   @inlinable
@@ -23,8 +23,8 @@ extension Optional: Archivable where Wrapped: Archivable {
     return try Wrapped.read(from: &reader)
   }
 
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Wrapped? {
-    value.isNull ? nil : try Wrapped.make(from: value, in: context)
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Wrapped? {
+    value.isNull ? nil : try Wrapped.decode(from: value, in: context)
   }
 
   public static var _archiveTypeName: String { Wrapped._archiveTypeName + "?" }
@@ -67,7 +67,7 @@ extension Array: Archivable where Element: Archivable {
     return elements
   }
 
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> [Element] {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> [Element] {
     guard case .array(let values) = value else {
       throw ArchiveError.mismatch(expected: "an array", found: value.kind)
     }
@@ -75,7 +75,7 @@ extension Array: Archivable where Element: Archivable {
     elements.reserveCapacity(values.count)
     var failures: [ArchiveError] = []
     for (index, value) in values.enumerated() {
-      do { elements.append(try Element.make(from: value, in: context)) } catch {
+      do { elements.append(try Element.decode(from: value, in: context)) } catch {
         failures.append(ArchiveError.at(.index(index), error))
         if !context.collectsErrors { break }
       }
@@ -97,12 +97,12 @@ extension ContiguousArray: Archivable where Element: Archivable {
     ContiguousArray(try [Element].read(from: &reader))
   }
 
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> ContiguousArray {
-    ContiguousArray(try [Element].make(from: value, in: context))
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> ContiguousArray {
+    ContiguousArray(try [Element].decode(from: value, in: context))
   }
 
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> ContiguousArray {
-    ContiguousArray(try [Element].make(fromJSON: element, in: context))
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> ContiguousArray {
+    ContiguousArray(try [Element].decode(fromJSON: element, in: context))
   }
 
   public static var _archiveTypeName: String { [Element]._archiveTypeName }
@@ -126,7 +126,7 @@ extension Set: Archivable where Element: Archivable {
     writer.leave()
   }
 
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Set<Element> {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Set<Element> {
     var set = Set<Element>()
     if case .set(let elements) = value { set.reserveCapacity(elements.count) }
     try forEachMember(of: value, takesArrays: context.source == .json || context.takesPlainObjects, in: context) {
@@ -154,7 +154,7 @@ extension Set: Archivable where Element: Archivable {
     var load = HashLoad<Element>(context.budget)
     for (index, value) in values.enumerated() {
       do {
-        let element = try Element.make(from: value, in: context)
+        let element = try Element.decode(from: value, in: context)
         try load.add(element, value)
         guard add(element) || takesArrays else { throw ArchiveError(.damaged, "a duplicate element of a set") }
       } catch { throw ArchiveError.at(.index(index), error) }
@@ -185,7 +185,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     writer.leave()
   }
 
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> [Key: Value] {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> [Key: Value] {
     var result: [Key: Value] = [:]
     try forEachPair(of: value, in: context) {
       result.updateValue($1, forKey: $0) == nil
@@ -205,13 +205,13 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   ) throws {
     var failures: [ArchiveError] = []
     var load = HashLoad<Key>(context.budget)
-    func make(_ key: ArchiveValue, _ value: ArchiveValue) throws {
+    func insert(_ key: ArchiveValue, _ value: ArchiveValue) throws {
       do {
-        let made = (value: try Value.make(from: value, in: context), key: try makeKey(key, context))
+        let made = (value: try Value.decode(from: value, in: context), key: try makeKey(key, context))
         try load.add(made.key, key)
         guard add(made.key, made.value) else {
           throw context.source == .json
-            ? ArchiveError(.invalidJSON, "a duplicate key; each may be there once")
+            ? ArchiveError(.invalidJSON, "a duplicate key; each may occur only once")
             : ArchiveError(.damaged, "a duplicate key")
         }
       } catch {
@@ -220,7 +220,9 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
         failures.append(error)
       }
     }
-    for (key, value) in try pairs(of: value, takesPairs: takesPairs || context.source == .json) { try make(key, value) }
+    for (key, value) in try pairs(of: value, takesPairs: takesPairs || context.source == .json) {
+      try insert(key, value)
+    }
     if let error = ArchiveError.combined(failures) { throw error }
   }
 
@@ -249,7 +251,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
       }
       guard takesPairs else { break }
       let wrong = pairs.firstIndex { $0?.count != 2 } ?? 0
-      throw ArchiveError(.typeMismatch, "found no pair of a key and a value in a dictionary", path: [.index(wrong)])
+      throw ArchiveError(.typeMismatch, "found a dictionary entry that is not a key-value pair", path: [.index(wrong)])
     default: break
     }
     throw ArchiveError.mismatch(expected: "a dictionary", found: value.kind)
@@ -259,12 +261,12 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   package static func makeKey(_ key: ArchiveValue, _ context: DecodingContext) throws -> Key {
     guard context.source == .json, !(Key.self is String.Type), case .string(let text) = key,
       let number = ArchiveValue(integerText: text)
-    else { return try Key.make(from: key, in: context) }
-    if Key.self is any FixedWidthInteger.Type { return try Key.make(from: number, in: context) }
-    do { return try Key.make(from: key, in: context) } catch let error as ArchiveError
+    else { return try Key.decode(from: key, in: context) }
+    if Key.self is any FixedWidthInteger.Type { return try Key.decode(from: number, in: context) }
+    do { return try Key.decode(from: key, in: context) } catch let error as ArchiveError
       where error.code == .typeMismatch
     {
-      return try Key.make(from: number, in: context)
+      return try Key.decode(from: number, in: context)
     }
   }
 

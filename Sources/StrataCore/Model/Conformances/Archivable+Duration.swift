@@ -8,20 +8,20 @@ extension Duration: Archivable {
     let attoseconds = WideInteger(twosComplement: WideInteger.Magnitude(high: UInt64(bitPattern: _high), low: _low))
     let parts = DecimalParts(isNegative: attoseconds.isNegative, mantissa: attoseconds.magnitude, exponent: -18)
     // A decimal has a mantissa of 128 bits.
-    guard let seconds = parts.decimal else { throw ArchiveError(.notEncodable, "a decimal does not hold the duration") }
+    guard let seconds = parts.decimal else { throw ArchiveError(.notEncodable, "a decimal cannot represent the duration") }
     writer.write(seconds)
   }
 
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a value that is neither a number nor the pair that
   ///   `Codable` writes, and for seconds that no duration holds exactly.
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Duration {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Duration {
     if case .array(let words) = value, words.count == 2, let high = words[0].integer(as: Int64.self),
       let low = words[1].integer(as: UInt64.self)
     {
       return Duration(_high: high, low: low)
     }
     let seconds: Decimal
-    do { seconds = try Decimal.make(from: value, in: context) } catch {
+    do { seconds = try Decimal.decode(from: value, in: context) } catch {
       throw ArchiveError.mismatch(expected: "a duration in seconds", found: value.kind)
     }
     guard let parts = DecimalParts(seconds), let attoseconds = parts.attoseconds else {

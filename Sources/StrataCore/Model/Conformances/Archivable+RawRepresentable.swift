@@ -10,13 +10,13 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
     return try substitute(for: rawValue)
   }
 
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
-    let rawValue = try RawValue.make(from: value, in: context)
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
+    let rawValue = try RawValue.decode(from: value, in: context)
     return try Self(rawValue: rawValue) ?? substitute(for: rawValue)
   }
 
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
-    let rawValue = try RawValue.make(fromJSON: element, in: context)
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
+    let rawValue = try RawValue.decode(fromJSON: element, in: context)
     return try Self(rawValue: rawValue) ?? substitute(for: rawValue)
   }
 
@@ -44,6 +44,6 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
 extension ArchiveError {
   static func unknownCase<T>(of type: T.Type) -> ArchiveError {
     ArchiveError(
-      .unknownCase, "a value is none of the cases of \(type); add the case, a former raw value or an unknown case")
+      .unknownCase, "a value is not a case of \(type); add the case, a former raw value or an unknown case")
   }
 }

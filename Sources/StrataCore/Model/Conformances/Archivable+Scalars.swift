@@ -11,14 +11,14 @@ extension Archivable where Self: FixedWidthInteger {
       writer.write(large)
     } else {
       guard bitWidth <= 128 || magnitude >> 128 == 0 else {
-        throw ArchiveError(.notEncodable, "an integer takes more than 128 bits, and archives hold no more")
+        throw ArchiveError(.notEncodable, "an integer needs more than 128 bits, the maximum in archives")
       }
       writer.write(WideInteger(self))
     }
   }
 
   public static func read(from reader: inout ArchiveReader) throws -> Self {
-    if MemoryLayout<Self>.size > 8 { return try make(from: reader.readValue(), in: reader.context) }
+    if MemoryLayout<Self>.size > 8 { return try decode(from: reader.readValue(), in: reader.context) }
     let (isNegative, argument) = try reader.readInteger64()
     // A negative CBOR integer stores -1 minus its value.
     let value = isNegative ? Int64(exactly: argument).flatMap { Self(exactly: ~$0) } : Self(exactly: argument)
@@ -26,7 +26,7 @@ extension Archivable where Self: FixedWidthInteger {
     return value
   }
 
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
     switch value {
     case .int, .uint, .wideInteger:
       guard let integer = value.integer(as: Self.self) else { throw tooWide() }
@@ -74,7 +74,7 @@ extension Bool: Archivable {
 
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Bool { try reader.readBool() }
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Bool {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Bool {
     guard case .bool(let value) = value else {
       if let bool = Bool(inKeyed: value, context) { return bool }
       throw ArchiveError.mismatch(expected: "a boolean", found: value.kind)
@@ -88,7 +88,7 @@ extension Double: Archivable {
 
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Double { try reader.readDouble() }
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Double {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Double {
     if let number = Double(exactlyAs: value) ?? Double(inKeyed: value, context) { return number }
     if context.source == .json, case .wideInteger = value, let number = Double(withoutLossOf: value) { return number }
     // JSON has no decimals, so a number with more digits than a double holds is rounded to the nearest one.
@@ -107,9 +107,9 @@ extension Float: Archivable {
 
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Float { try reader.readFloat() }
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Float {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Float {
     if case .float(let value) = value { return value }
-    let wide = try Double.make(from: value, in: context)
+    let wide = try Double.decode(from: value, in: context)
     // JSON has no single precision, so fractions are rounded to the nearest number. Integers are exact or rejected.
     if context.source == .json, !value.isInteger {
       return try rounded(wide) { value.exactNumberText ?? wide.description }
@@ -149,7 +149,7 @@ extension String: Archivable {
 
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> String { try reader.readString() }
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> String {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> String {
     guard case .string(let value) = value else {
       throw ArchiveError.mismatch(expected: "a string", found: value.kind)
     }
@@ -162,7 +162,7 @@ extension Data: Archivable {
 
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Data { try reader.readData() }
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Data {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Data {
     if case .data(let value) = value { return value }
     if context.source == .json, case .string(let text) = value, let data = Data(exactlyBase64: text) {
       return data
@@ -176,7 +176,7 @@ extension Date: Archivable {
 
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Date { try reader.readDate() }
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Date {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Date {
     if case .date(let value) = value { return value }
     if context.source == .json, case .string(let text) = value, let date = ISO8601.date(from: text) { return date }
     throw ArchiveError.mismatch(
@@ -202,24 +202,24 @@ extension URL: Archivable {
 
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> URL { try reader.readURL() }
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> URL {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> URL {
     if case .url(let value) = value { return value }
     if context.source == .json, case .string(let text) = value,
       let url = URL(exactly: text)
     {
       return url
     }
-    if context.source == .json, case .string = value { throw ArchiveError.noURL }
+    if context.source == .json, case .string = value { throw ArchiveError.invalidURL }
     throw ArchiveError.mismatch(expected: "a URL", found: value.kind)
   }
 }
 
 extension ArchiveError {
   /// The error for a text in JSON that is not a URL.
-  static var noURL: ArchiveError {
+  static var invalidURL: ArchiveError {
     ArchiveError(
       .typeMismatch,
-      "found a text that is no URL; one has no spaces and other characters that URLs escape: write %20, or read the field "
+      "found text that is not a URL; spaces and some other characters must be escaped: write %20, or read the field "
         + "with .url(percentEncoding: true)")
   }
 }
@@ -228,7 +228,7 @@ extension UUID: Archivable {
   public static var typeShape: TypeShape { TypeShape(.scalar(.uuid)) }
 
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> UUID {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> UUID {
     if case .uuid(let value) = value { return value }
     if context.source == .json, case .string(let text) = value, let uuid = UUID(uuidString: text) { return uuid }
     throw ArchiveError.mismatch(expected: "a UUID", found: value.kind)
@@ -240,9 +240,9 @@ extension Decimal: Archivable {
 
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Decimal {
-    try reader.readDecimal() ?? make(from: reader.readValue(), in: reader.context)
+    try reader.readDecimal() ?? decode(from: reader.readValue(), in: reader.context)
   }
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Decimal {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Decimal {
     switch value {
     case .decimal(let value): return value
     case .int(let value): return Decimal(value)
@@ -271,7 +271,7 @@ extension ArchiveValue: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { try writer.write(self) }
   /// The name in the stamps of files.
   public static var _archiveTypeName: String { "Value" }
-  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> ArchiveValue {
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> ArchiveValue {
     try context.objects?.withoutReferences(value) ?? value
   }
 }

@@ -20,15 +20,15 @@ public protocol Archivable {
   /// Creates a value from an untyped one, as upgrades, merging and JSON do.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the value has another kind.
-  static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self
+  static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self
 
   /// Creates a value from an element of a JSON text. No ``ArchiveValue`` is created if the type reads the text itself.
   ///
-  /// The result must equal the result of `make(from:in:)` for ``JSONElement/value(duplicateKeys:)``. The default
+  /// The result must equal the result of `decode(from:in:)` for ``JSONElement/value(duplicateKeys:)``. The default
   /// implementation calls that function.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if JSON has another kind of value.
-  static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self
+  static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self
 
   /// Adds the schemas of the models inside, for tools that upgrade without building models. By default, those of the
   /// types in ``typeShape``.
@@ -55,11 +55,11 @@ public protocol Archivable {
 
 extension Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> Self {
-    try make(from: reader.readValue(), in: reader.context)
+    try decode(from: reader.readValue(), in: reader.context)
   }
 
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
-    try make(from: element.value(), in: context)
+  public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
+    try decode(from: element.value(), in: context)
   }
 
   public static func _collectSchemas(into catalog: inout SchemaCatalog) {

@@ -23,13 +23,13 @@ public struct CasePayload {
   ///
   /// - Throws: ``ArchiveError`` if it is absent or has another type.
   public func value<T: Archivable>(_ label: String, _ type: T.Type = T.self) throws -> T {
-    try value(label) { try T.make(from: $0, in: context) }
+    try value(label) { try T.decode(from: $0, in: context) }
   }
 
   /// The associated value with this label, of a type that is only `Codable`.
   @_disfavoredOverload
   public func value<T: Decodable>(_ label: String, _ type: T.Type = T.self) throws -> T {
-    try value(label) { try ValueCoding.make(T.self, from: $0, in: context) }
+    try value(label) { try ValueCoding.decode(T.self, from: $0, in: context) }
   }
 
   /// Reports the remedy for an associated value of a type that archives cannot contain.
@@ -76,7 +76,7 @@ extension VersionedModel {
     default: throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
     }
     guard record.keys.count == 1, let key = record.keys.first, case .object(let payload)? = record[key] else {
-      throw ArchiveError(.damaged, "an enum is a record of one case", typeName: schema.name)
+      throw ArchiveError(.damaged, "an enum record must have one case", typeName: schema.name)
     }
     if let name = schema.caseName(key) {
       do {
@@ -90,7 +90,7 @@ extension VersionedModel {
       return value
     }
     throw ArchiveError(
-      .unknownCase, "a value is none of the cases of \(schema.name); add the case, a former name or an unknown case",
+      .unknownCase, "a value is not a case of \(schema.name); add the case, a former name or an unknown case",
       typeName: schema.name)
   }
 }
@@ -98,7 +98,7 @@ extension VersionedModel {
 extension ArchiveReader {
   /// The error of an enum's `init(fields:)`, which is never called: ``VersionedModel/make(case:payload:)`` creates enums.
   public func enumHasNoFields() -> ArchiveError {
-    ArchiveError(.invalidSchema, "an enum is made of a case and not of fields; give its schema the cases")
+    ArchiveError(.invalidSchema, "an enum has cases instead of fields; declare the cases in its schema")
   }
 }
 

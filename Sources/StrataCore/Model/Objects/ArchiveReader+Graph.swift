@@ -48,7 +48,7 @@ extension ArchiveReader {
   /// Starts the array of a stream's member, whose count has four bytes (Docs/Format.md, section 11).
   private mutating func beginMember() throws -> Int {
     guard try peekByte() == CBOR.countedArrayByte else {
-      throw ArchiveError.damaged("the body of a stream's member is no array with a count of four bytes", at: position)
+      throw ArchiveError.damaged("the body of a stream's member is not an array with a four-byte count", at: position)
     }
     return try beginArray()
   }
@@ -91,7 +91,7 @@ extension ArchiveReader {
   private mutating func readObjectValue(at start: Int) throws -> ArchiveValue {
     let value = try readValue()
     switch value {
-    case .reference, .graph: throw ArchiveError.damaged("an object is a reference to another", at: start)
+    case .reference, .graph: throw ArchiveError.damaged("an object is itself a reference", at: start)
     default: return value
     }
   }
@@ -121,20 +121,20 @@ extension ArchiveReader {
   /// - Parameter isLater: whether the object is being read or comes after this position; otherwise it comes before.
   package mutating func readObjectNumber(isLater: Bool, at start: Int) throws -> ArchiveValue {
     guard case .int(let number)? = try readPlainNumber() else {
-      throw ArchiveError.damaged("a reference to an object is no number", at: start)
+      throw ArchiveError.damaged("a reference to an object is not a number", at: start)
     }
     // Tag 29 numbers the objects of the whole body.
     guard let objects = context.objects?.numbers ?? context.graph.untyped ?? context.graph.elsewhere else {
-      throw ArchiveError.damaged("a reference to an object stands outside of a graph", at: start)
+      throw ArchiveError.damaged("a reference to an object is outside of a graph", at: start)
     }
     guard objects.contains(Int(number)) else {
-      throw ArchiveError.damaged("a reference names no object of its graph", at: start)
+      throw ArchiveError.damaged("a reference has no object in its graph", at: start)
     }
     if let passed = context.graph.passed, isLater != (number >= passed) {
       throw ArchiveError.damaged(
         isLater
-          ? "a reference to a later object names one that stands before it; tag 29 is for those"
-          : "tag 29 names an object that does not stand before it; \"later\" is for those", at: start)
+          ? "a reference to a later object refers to an earlier one, which needs tag 29"
+          : "tag 29 refers to an object that is not an earlier one, which needs \"later\"", at: start)
     }
     return .reference(Int(number) - objects.lowerBound)
   }
@@ -142,7 +142,7 @@ extension ArchiveReader {
   /// Reads a graph without types. Its tag and name were already read.
   package mutating func readGraphContent(at start: Int) throws -> ObjectGraph {
     guard context.objects == nil, context.graph.untyped == nil else {
-      throw ArchiveError.damaged("a graph stands inside another", at: start)
+      throw ArchiveError.damaged("a graph is inside another graph", at: start)
     }
     let count = try readArrayCount()
     let first = context.graph.sharedCount
@@ -215,7 +215,7 @@ extension ArchiveReader {
 
   @usableFromInline
   static func closesCycle<T>() throws -> T {
-    throw ArchiveError(.rejected, "a cycle passes through a field that must be there; make it an optional")
+    throw ArchiveError(.rejected, "a cycle passes through a required field; make it an optional")
   }
 }
 

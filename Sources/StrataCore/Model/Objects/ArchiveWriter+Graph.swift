@@ -52,7 +52,7 @@ extension ArchiveWriter {
       guard !known.contains(ObjectIdentifier(type)) else { continue }
       let error = ArchiveError(
         .notEncodable,
-        "a decoder would not know the class \(type.schema.name); name it among the encoder's and the decoder's subclasses, or let "
+        "a decoder would not know the class \(type.schema.name); add it to the subclasses of the encoder and the decoder, or let "
           + "its superclass name it (ModelHierarchy)", typeName: type.schema.name)
       throw ObjectPath.find(object, from: root).reversed().reduce(error) { ArchiveError.at($1, $0) }
     }
@@ -70,7 +70,7 @@ extension ArchiveWriter {
   /// Writes a graph without types. Each reference must name one of its objects.
   package mutating func write(_ graph: ObjectGraph) throws {
     guard graphObjects == nil else {
-      throw ArchiveError(.notEncodable, "a graph stands inside another; its objects belong to the outer one")
+      throw ArchiveError(.notEncodable, "a graph is inside another; move its objects to the outer one")
     }
     let first = sharedCount
     writeGeneric(CBOR.Generic.graph, count: 2)
@@ -79,7 +79,7 @@ extension ArchiveWriter {
     defer { graphObjects = nil }
     for (number, object) in graph.objects.enumerated() {
       if case .reference = object {
-        throw ArchiveError(.notEncodable, "an object of a graph is a reference to another", path: [.index(number)])
+        throw ArchiveError(.notEncodable, "a graph has a reference in place of an object", path: [.index(number)])
       }
       graphObjects = (first, graph.objects.count, number)
       beginShared()
@@ -94,7 +94,7 @@ extension ArchiveWriter {
   /// Writes a reference of a graph without types.
   package mutating func writeReference(_ number: Int) throws {
     guard let graph = graphObjects, number >= 0, number < graph.count else {
-      throw ArchiveError(.notEncodable, "a reference names no object of its graph; encode the whole ObjectGraph")
+      throw ArchiveError(.notEncodable, "a reference has no object in its graph; encode the whole ObjectGraph")
     }
     writeObjectReference(graph.first + number, isWritten: number < graph.written)
   }
@@ -126,7 +126,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives refer to objects of models alone, and this is a weak or conditional reference to another; make that @Model, or leave it out with @Field(storage: .none)"
+      "archives refer only to objects of models, and this weak or conditional reference is to another; make that @Model, or leave it out with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func conditionalField<T>(_ place: Int, _ value: T) throws { fail(place) }

@@ -21,11 +21,11 @@ extension VersionedModel {
   }
 
   /// Creates the model from values whose references refer to the collected objects.
-  static func make(
-    ofShallow record: ModelRecord, _ referenced: ReferencedObjects, in context: DecodingContext
+  static func decode(
+    shallow record: ModelRecord, _ referenced: ReferencedObjects, in context: DecodingContext
   ) throws -> Self {
     context.objects = ObjectTable(referenced)
     let slots = schema.allKeys.map { record[$0] }
-    return try make(.slots(slots), unknownFields: schema.unknownFields(of: record), in: context)
+    return try decode(fields: .slots(slots), unknownFields: schema.unknownFields(of: record), in: context)
   }
 }

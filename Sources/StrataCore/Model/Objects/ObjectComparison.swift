@@ -12,7 +12,10 @@ enum ObjectComparison {
       guard type(of: left) == type(of: right) else { return false }
       let lefts = ReferencedObjects(), rights = ReferencedObjects()
       let own = try left.permanentValues(lefts), others = try right.permanentValues(rights)
-      guard own.elementsEqual(others, by: { $0.key == $1.key && $0.value.levelled == $1.value.levelled }) else {
+      guard
+        own.elementsEqual(
+          others, by: { $0.key == $1.key && $0.value.withoutObjectNumbers == $1.value.withoutObjectNumbers })
+      else {
         return false
       }
       for (one, other) in zip(own.flatMap(\.value.references), others.flatMap(\.value.references)) {
@@ -28,14 +31,14 @@ enum ObjectComparison {
 extension ArchiveValue {
   /// Returns the value with every reference replaced by the same placeholder. A set, object or map that contains
   /// references becomes an array, so that their order is compared.
-  fileprivate var levelled: ArchiveValue {
+  fileprivate var withoutObjectNumbers: ArchiveValue {
     guard hasReferences else { return self }
     return switch self {
     case .reference: .reference(0)
-    case .set(let elements): .array(elements.map(\.levelled))
-    case .object(let object): .array(object.entries.flatMap { [.string($0.key), $0.value.levelled] })
-    case .map(let entries): .array(entries.flatMap { [$0.key.levelled, $0.value.levelled] })
-    default: mapInside(\.levelled)
+    case .set(let elements): .array(elements.map(\.withoutObjectNumbers))
+    case .object(let object): .array(object.entries.flatMap { [.string($0.key), $0.value.withoutObjectNumbers] })
+    case .map(let entries): .array(entries.flatMap { [$0.key.withoutObjectNumbers, $0.value.withoutObjectNumbers] })
+    default: mapInside(\.withoutObjectNumbers)
     }
   }
 }

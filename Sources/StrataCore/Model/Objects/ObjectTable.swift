@@ -33,7 +33,7 @@ package final class ObjectTable {
   @exclusivity(unchecked) private var sizes: [Int] = []
   @exclusivity(unchecked) private var totalSize = 0
   /// Extra substitute values for references. Set only if the code that fills the table knows the number of references.
-  @exclusivity(unchecked) package var allowance = 0
+  @exclusivity(unchecked) package var extraSubstitutes = 0
   /// The budget for substituted values, if values replace the references to them before models are decoded, so that steps
   /// and hooks find records where an archive of this library has them.
   @exclusivity(unchecked) package var placing: WorkBudget?
@@ -112,7 +112,7 @@ package final class ObjectTable {
     }
     guard number < entries.count else {
       throw ArchiveError(
-        .damaged, "a reference names an object that is not made yet; only objects of classes can wait for it",
+        .damaged, "a reference names an object that is not decoded yet; only objects of classes may do so",
         underlying: Pending())
     }
     switch entries[number] {
@@ -120,7 +120,7 @@ package final class ObjectTable {
       return try Self.cast(object, to: T.self)
     case .value(let value, _):
       try expand(sizes[number])
-      return try place(value, below: number, in: context) { try T.make(from: $0, in: context) }
+      return try place(value, below: number, in: context) { try T.decode(from: $0, in: context) }
     }
   }
 
@@ -191,10 +191,10 @@ package final class ObjectTable {
   private func expand(_ size: Int) throws {
     if let placing { return try placing.spend(values: size) }
     expansions += size
-    let limit = max(1 << 20, 16 * (totalSize + allowance))
+    let limit = max(1 << 20, 16 * (totalSize + extraSubstitutes))
     guard expansions <= limit else {
       throw ArchiveError(
-        .limitExceeded, "shared values stand for more than \(limit) values; make their type a class", limit: .count)
+        .limitExceeded, "shared values expand to more than \(limit) values; make their type a class", limit: .count)
     }
   }
 

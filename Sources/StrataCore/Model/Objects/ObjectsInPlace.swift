@@ -14,7 +14,7 @@ final class ObjectsInPlace {
   private var repeated: Int?
   /// The objects seen since checking began. They are retained, so that their identities are not reused. `nil` while
   /// little was written.
-  private var met: [ObjectIdentifier: AnyObject]?
+  private var seen: [ObjectIdentifier: AnyObject]?
   /// The bytes of repeated objects, and all other bytes, since checking began.
   private var repeatedBytes = 0
   private var otherBytes = 0
@@ -35,10 +35,10 @@ final class ObjectsInPlace {
     guard repeatedBytes <= Self.free || repeatedBytes / Self.ratio <= otherBytes else {
       throw ArchiveError(
         .limitExceeded,
-        "objects that many others refer to would be written again with each of them, as more than \(Self.ratio) times their size; write an archive, which has each once, or leave references out",
+        "shared objects would be written once for each reference, as more than \(Self.ratio) times their size; write an archive, which stores each once, or leave references out",
         typeName: type(of: object).schema.name, limit: .outputSize)
     }
-    if met?.updateValue(object as AnyObject, forKey: identity) != nil, repeated == nil { repeated = open.count }
+    if seen?.updateValue(object as AnyObject, forKey: identity) != nil, repeated == nil { repeated = open.count }
     open.append(identity)
   }
 
@@ -52,6 +52,6 @@ final class ObjectsInPlace {
   /// Counts the bytes written since the last object began or ended.
   private func add(_ bytes: Int) {
     if repeated == nil { otherBytes &+= bytes } else { repeatedBytes &+= bytes }
-    if met == nil, otherBytes > Self.free { (met, otherBytes) = ([:], 0) }
+    if seen == nil, otherBytes > Self.free { (seen, otherBytes) = ([:], 0) }
   }
 }

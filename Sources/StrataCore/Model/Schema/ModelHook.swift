@@ -33,7 +33,7 @@ extension VersionedModel {
   static func run(_ hook: (any AnyModelHook)?, _ model: inout Self, _ context: DecodingContext) throws {
     guard let hook else { return }
     guard let hook = hook as? ModelHook<Self> else {
-      throw ArchiveError(.invalidSchema, "the schema was made for another type than \(Self.self)")
+      throw ArchiveError(.invalidSchema, "the schema was created for a type other than \(Self.self)")
     }
     try hook.run(&model, context)
   }

@@ -5,7 +5,7 @@ extension ModelSchema {
   var problemOfCases: ArchiveError? {
     for info in cases where Set(info.labels).count < info.labels.count {
       return ArchiveError(
-        .invalidSchema, "two associated values of the case \(info.name) have one label; give each its own",
+        .invalidSchema, "two associated values of the case \(info.name) have the same label; give each its own",
         typeName: name)
     }
     guard let type = TypeShape.model(type) else { return nil }
@@ -19,8 +19,8 @@ extension ModelSchema {
       }
       return ArchiveError(
         .invalidSchema,
-        "make(case:payload:) gives nil for the case \(info.name), which is declared; make it, and where it is called none "
-          + "write the name of the type in front", typeName: name)
+        "make(case:payload:) returns nil for the declared case \(info.name); return the case, and if it is called none, "
+          + "write the name of the type before it", typeName: name)
     }
     return nil
   }

@@ -17,8 +17,8 @@ extension ModelSchema {
   private func problem(of type: any Archivable.Type, at key: String) -> ArchiveError {
     ArchiveError(
       .invalidSchema,
-      "the type \(type._archiveTypeName) holds models in a coding of its own, and a merge would replace them as a whole; declare its "
-        + "typeShape, which is .array(of:) or .set(of:) for what is archived as an array or a set", path: [.key(key)],
+      "the type \(type._archiveTypeName) stores models in a form of its own, so a merge would replace them as a whole; declare its "
+        + "typeShape: .array(of:) if it is archived as an array, or .set(of:) if as a set", path: [.key(key)],
       typeName: name)
   }
 

@@ -223,8 +223,8 @@ public final class ModelSchema: Sendable {
     guard superclass.schema.typeIdentity != ObjectIdentifier(superclass) else { return nil }
     return ArchiveError(
       .invalidSchema,
-      "the superclass \(superclass) inherits its description from \(superclass.schema.name) and has none of its own; give it "
-        + "@Model(version:superclass:), or a schema", typeName: typeName)
+      "the superclass \(superclass) inherits its schema from \(superclass.schema.name) and has none of its own; declare it with "
+        + "@Model(version:superclass:), or write one", typeName: typeName)
   }
 
   /// The error for an excluded field that has no value after decoding an archive.
@@ -242,7 +242,7 @@ public final class ModelSchema: Sendable {
     guard let superclass, superclass.migration != nil, let migration, migration.owner == nil else { return nil }
     return ArchiveError(
       .invalidMigration,
-      "the steps may be those of the superclass \(superclass.name); let each class name itself: "
+      "the steps may belong to the superclass \(superclass.name); create each plan with its class: "
         + "MigrationPlan(for: \(superclass.name).self, …)", typeName: typeName)
   }
 
@@ -294,22 +294,22 @@ public final class ModelSchema: Sendable {
   }
 
   /// Whether the declaration is correct. If not, the code that uses it throws the error.
-  private var isRight: Bool { isChecked.load() != 0 || (try? check()) != nil }
+  private var isValid: Bool { isChecked.load() != 0 || (try? check()) != nil }
 
   /// Whether records of a shape can be read field by field, without looking up keys.
   package func reads(_ shape: RecordShape, includingExcluded: Bool) -> Bool {
     let today = includingExcluded ? fullShape : archivedShape
-    return hook == nil && cases.isEmpty && isRight && shape.modelVersion == modelVersion
-      && shape.keys == today.keys && isNamed(shape.typeName) && hasTodaysLevels(shape)
+    return hook == nil && cases.isEmpty && isValid && shape.modelVersion == modelVersion
+      && shape.keys == today.keys && isNamed(shape.typeName) && hasCurrentSuperclasses(shape)
   }
 
   /// The definition of records that can be read field by field; `nil` if there are none, or if the declaration is wrong.
   func definition(includingExcluded: Bool) -> LeadingDefinition? {
-    guard hook == nil, isRight else { return nil }
+    guard hook == nil, isValid else { return nil }
     return includingExcluded ? fullDefinition : archivedDefinition
   }
 
-  private func hasTodaysLevels(_ shape: RecordShape) -> Bool {
+  private func hasCurrentSuperclasses(_ shape: RecordShape) -> Bool {
     shape.levels.count == superclasses.count
       && zip(shape.levels, superclasses).allSatisfy { level, schema in
         level.modelVersion == schema.modelVersion && schema.isNamed(level.typeName)

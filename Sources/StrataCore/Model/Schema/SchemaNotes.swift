@@ -38,14 +38,14 @@ struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
   private static func notes<Notes: SchemaNotes>(
     _ type: Notes.Type, of schema: ModelSchema, in slot: borrowing AtomicWord
   ) -> Notes {
-    let known = reference(slot.load()) ?? make(Notes.self, of: schema, in: slot)
+    let known = reference(slot.load()) ?? createNotes(Notes.self, of: schema, in: slot)
     // A slot has notes of one type, and a checked cast would cost more than most uses of the notes.
     return unsafeDowncast(known.takeUnretainedValue(), to: type)
   }
 
   /// Creates the notes without holding a lock, because a model's own declaration may ask for its schema. If two threads
   /// create notes at once, only one of them is kept.
-  private static func make<Notes: SchemaNotes>(
+  private static func createNotes<Notes: SchemaNotes>(
     _ type: Notes.Type, of schema: ModelSchema, in slot: borrowing AtomicWord
   ) -> Unmanaged<AnyObject> {
     let made = Unmanaged<AnyObject>.passRetained(Notes(schema))

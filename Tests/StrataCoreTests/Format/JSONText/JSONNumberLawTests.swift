@@ -107,9 +107,9 @@ struct JSONNumberLawTests {
     if !spelled.isInteger {
       #expect(doubles?.first?.bitPattern == (double.isFinite ? double.bitPattern : nil), "\(text), \(random)")
     }
-    #expect(doubles == (try? [Double].make(from: .array([value]), in: DecodingContext(source: .json))), "\(text)")
+    #expect(doubles == (try? [Double].decode(from: .array([value]), in: DecodingContext(source: .json))), "\(text)")
     let decimals = try? JSONReader().read([Decimal].self, from: json)
-    #expect(decimals == (try? [Decimal].make(from: .array([value]), in: DecodingContext(source: .json))), "\(text)")
+    #expect(decimals == (try? [Decimal].decode(from: .array([value]), in: DecodingContext(source: .json))), "\(text)")
     if let decimal = spelled.decimal {
       #expect(decimals?.first?.description == decimal.description, "\(text), \(random)")
     } else if let found = decimals?.first {

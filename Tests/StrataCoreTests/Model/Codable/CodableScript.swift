@@ -172,13 +172,15 @@ enum ScriptValue {
     init(from decoder: any Decoder) throws { value = "not called" }
     func encode(to encoder: any Encoder) throws {}
     func write(to writer: inout ArchiveWriter) throws { try writer.write(value) }
-    static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Untyped { Untyped(value: value) }
+    static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Untyped {
+      Untyped(value: value)
+    }
   }
   /// A class without a coding of its own in archives, and a subclass with one.
   class Unknown: Encodable { func encode(to encoder: any Encoder) throws {} }
   final class Known: Unknown, Archivable {
     func write(to writer: inout ArchiveWriter) throws { writer.write("known") }
-    static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Known { Known() }
+    static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Known { Known() }
   }
 
   static func random(_ random: inout SeededRandom, _ encode: (any Encodable) throws -> Void) throws {

@@ -10,7 +10,7 @@ struct ValueDecoder: Decoder {
   func decodeSelf<T: Decodable>(_ type: T.Type) throws -> T {
     if let type = type as? any Archivable.Type {
       do {
-        if let made = try type.make(from: value, in: context) as? T { return made }
+        if let made = try type.decode(from: value, in: context) as? T { return made }
       } catch let error as ArchiveError {
         throw error.prefixed(by: ArchiveError.path(codingPath))
       }
@@ -19,7 +19,7 @@ struct ValueDecoder: Decoder {
       where T.self is any RawRepresentable.Type && found.codingPath.count == codingPath.count
     {
       throw ArchiveError(
-        .unknownCase, "a value is none of the cases of \(T.self); add the case, a former raw value or an unknown case",
+        .unknownCase, "a value is not a case of \(T.self); add the case, a former raw value or an unknown case",
         path: ArchiveError.path(codingPath))
     }
   }

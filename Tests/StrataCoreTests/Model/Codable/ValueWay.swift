@@ -15,7 +15,9 @@ enum ValueWay {
   }
 
   static func make<T: Decodable>(_ type: T.Type, from value: ArchiveValue, in context: DecodingContext) throws -> T {
-    if let type = type as? any Archivable.Type, let made = try type.make(from: value, in: context) as? T { return made }
+    if let type = type as? any Archivable.Type, let made = try type.decode(from: value, in: context) as? T {
+      return made
+    }
     do { return try ValueDecoder(value: value, codingPath: [], context: context).decodeSelf(T.self) } catch {
       throw ArchiveError(decoding: error)
     }

@@ -32,7 +32,7 @@ struct LeadingDefinitionTests {
     try reader.beginBody()
     let value = try reader.readValue()
     try reader.endBody()
-    return try T.make(from: value, in: context)
+    return try T.decode(from: value, in: context)
   }
 
   private static func replacing(_ old: [UInt8], with new: [UInt8], in body: [UInt8]) throws -> [UInt8] {

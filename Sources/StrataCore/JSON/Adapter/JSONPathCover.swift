@@ -1,7 +1,7 @@
 /// The parts of a document at the paths of a mapping, for finding the rest of the document.
-final class JSONHeld: Sendable {
-  private let keys: [ExactKey: JSONHeld]
-  private let indices: [Int: JSONHeld]
+final class JSONPathCover: Sendable {
+  private let keys: [ExactKey: JSONPathCover]
+  private let indices: [Int: JSONPathCover]
   /// Whether a path ends here, or continues into every element, so that the whole value belongs to a field.
   private let isWhole: Bool
 
@@ -10,14 +10,14 @@ final class JSONHeld: Sendable {
   }
 
   private init(_ nodes: [JSONPathTree], isWhole: Bool) {
-    var keys: [ExactKey: JSONHeld] = [:]
-    var indices: [Int: JSONHeld] = [:]
+    var keys: [ExactKey: JSONPathCover] = [:]
+    var indices: [Int: JSONPathCover] = [:]
     var isWhole = isWhole
     for node in nodes {
-      let held = JSONHeld(node.children, isWhole: !node.leaves.isEmpty)
+      let cover = JSONPathCover(node.children, isWhole: !node.leaves.isEmpty)
       switch node.step {
-      case .key(let key): keys[ExactKey(key)] = held
-      case .index(let index): indices[index] = held
+      case .key(let key): keys[ExactKey(key)] = cover
+      case .index(let index): indices[index] = cover
       case .anyKey, .anyElement, .element, .value: isWhole = true
       }
     }
@@ -36,7 +36,7 @@ final class JSONHeld: Sendable {
       return entries.isEmpty ? nil : .object(ArchiveObject(uniqueEntries: entries))
     case .array(let elements) where keys.isEmpty:
       let rests = elements.enumerated().map { index, element in
-        if let held = indices[index] { held.rest(of: element) } else { ArchiveValue?.some(element) }
+        if let cover = indices[index] { cover.rest(of: element) } else { ArchiveValue?.some(element) }
       }
       guard let last = rests.lastIndex(where: { $0 != nil }) else { return nil }
       return .array(rests[...last].map { $0 ?? .null })
@@ -47,21 +47,21 @@ final class JSONHeld: Sendable {
 
   /// Returns the parts of a member that are at no path; `nil` if there are none.
   func rest(of entry: ArchiveObject.Entry) -> ArchiveValue? {
-    if let held = keys[ExactKey(entry.key)] { held.rest(of: entry.value) } else { entry.value }
+    if let cover = keys[ExactKey(entry.key)] { cover.rest(of: entry.value) } else { entry.value }
   }
 
   /// The paths of the keys in a value that no path of the mapping contains.
-  func strangers(in value: ArchiveValue) -> [[ArchiveError.PathComponent]] {
+  func unmappedPaths(in value: ArchiveValue) -> [[ArchiveError.PathComponent]] {
     if isWhole { return [] }
     switch value {
     case .object(let object) where indices.isEmpty:
       return object.entries.flatMap { entry in
-        guard let held = keys[ExactKey(entry.key)] else { return [[ArchiveError.PathComponent.key(entry.key)]] }
-        return held.strangers(in: entry.value).map { [.key(entry.key)] + $0 }
+        guard let cover = keys[ExactKey(entry.key)] else { return [[ArchiveError.PathComponent.key(entry.key)]] }
+        return cover.unmappedPaths(in: entry.value).map { [.key(entry.key)] + $0 }
       }
     case .array(let elements) where keys.isEmpty:
       return indices.keys.sorted().filter(elements.indices.contains).flatMap { index in
-        (indices[index]?.strangers(in: elements[index]) ?? []).map { [.index(index)] + $0 }
+        (indices[index]?.unmappedPaths(in: elements[index]) ?? []).map { [.index(index)] + $0 }
       }
     default: return []
     }

@@ -1,5 +1,5 @@
 /// A text style for terminals. The raw value is the SGR parameter of ECMA-48, section 8.3.117.
-enum Ink: Int {
+enum TextStyle: Int {
   case bold = 1
   case dim = 2
   case red = 31
@@ -11,8 +11,8 @@ enum Ink: Int {
 
 extension String {
   /// Returns the text wrapped in ANSI color codes, or unchanged if color is off.
-  func painted(_ ink: Ink?, _ isColoured: Bool) -> String {
-    guard isColoured, let ink, !isEmpty else { return self }
-    return "\u{1B}[\(ink.rawValue)m\(self)\u{1B}[0m"
+  func painted(_ style: TextStyle?, _ isColoured: Bool) -> String {
+    guard isColoured, let style, !isEmpty else { return self }
+    return "\u{1B}[\(style.rawValue)m\(self)\u{1B}[0m"
   }
 }

@@ -1,5 +1,5 @@
 /// The highest identifier found in a damaged store, and a safe last identifier from which to continue.
-struct GivenNumbers {
+struct HighestIdentifier {
   /// The identifiers that are skipped if the last given one is unknown: more than any store has had saves, and few enough that
   /// identifiers stay exact in JSON.
   static let margin: Int64 = 1_000_000_000_000
@@ -14,10 +14,10 @@ struct GivenNumbers {
 
   /// The identifier after which new ones are given, and whether it is really the last given one.
   ///
-  /// - Parameter told: the last given identifier according to the store; `nil` if it cannot be read. If it is lower than an
+  /// - Parameter recorded: the last given identifier according to the store; `nil` if it cannot be read. If it is lower than an
   ///   identifier found, it is damaged.
-  func last(told: Int64?) -> (Int64, isKnown: Bool) {
-    if let told, told >= highest, told <= Self.most { return (told, true) }
+  func last(recorded: Int64?) -> (Int64, isKnown: Bool) {
+    if let recorded, recorded >= highest, recorded <= Self.most { return (recorded, true) }
     return (highest + Self.margin, false)
   }
 }

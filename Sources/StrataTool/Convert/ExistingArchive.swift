@@ -2,7 +2,7 @@ internal import Foundation
 internal import StrataCore
 
 /// The state of the file at the output path of an archive, which decides whether it may be replaced.
-enum MadeArchive {
+enum ExistingArchive {
   case absent
   /// The archive that the journal records, by size and checksum.
   case intact
@@ -49,12 +49,12 @@ enum MadeArchive {
   }
 
   /// Why the file must not be replaced by other bytes; `nil` if it may be.
-  var reasonToStay: String? {
+  var reasonToKeep: String? {
     switch self {
     case .absent, .intact, .unchecked, .damaged: nil
     case .changed: "has been changed since a run of convert made it; move it away"
-    case .foreign: "is there already, and no run of convert has made it; move it away"
-    case .irregular: "is there already, and is no regular file"
+    case .foreign: "already exists, and was not created by convert; move it away"
+    case .irregular: "already exists, and is not a regular file"
     }
   }
 
@@ -75,7 +75,7 @@ enum MadeArchive {
   private static func isReadable(_ path: String) throws -> Bool {
     do {
       let file = try InputFile(path: path)
-      guard case .archive = file.kind else { return false }
+      guard case .archive = file.format else { return false }
       _ = try file.walk { _, _ in }
       return true
     } catch let error as ToolError {
