@@ -200,7 +200,8 @@ let package = Package(
     .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
     // The tool of an app, to try workers with (Docs/Scaling.md).
     .executableTarget(
-      name: "strata-tickets", dependencies: ["StrataCore", "StrataTool"], path: "Tests/Tickets", swiftSettings: features),
+      name: "strata-tickets", dependencies: ["StrataCore", "StrataTool"], path: "Tests/Tickets", swiftSettings: features
+    ),
     .plugin(
       name: "StrataSchemaPlugin",
       capability: .command(

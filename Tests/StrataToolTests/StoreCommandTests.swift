@@ -150,7 +150,8 @@ struct StoreCommandTests {
     #expect(revisions.map { $0["origin"] } == [.null, .null, 1, 2, 1, .null])
     #expect(revisions.map { $0["labels"] } == [["first"], [], [], [], [], []])
     let lines = scene.run("history", "k").text.split(separator: "\n")
-    #expect(lines.count == 7 && lines[0] == "revision  action     type     time                      author  note"
+    #expect(
+      lines.count == 7 && lines[0] == "revision  action     type     time                      author  note"
         && lines[1].hasSuffix("Z  ann      [first]") && lines[6].contains("  deleted  "))
 
     #expect(scene.run("list").text.isEmpty)
@@ -349,7 +350,9 @@ struct StoreCommandTests {
     try scene.save("k", "[1, 2]")
     try scene.save("k", "[1, 2, 3]")
     let run = Run("verify", scene.store)
-    #expect(run.code == 0 && run.text.hasPrefix("intact  \(scene.store)  store  2 revisions  "), "\(run.text)\(run.error)")
+    #expect(
+      run.code == 0 && run.text.hasPrefix("intact  \(scene.store)  store " + " 2 revisions  "),
+      "\(run.text)\(run.error)")
     #expect(Run("inspect", scene.store).text == scene.run("status").text)
     #expect(Run("inspect", scene.store, "--json").output == scene.run("status", "--json").output)
     // Another database is no store, and a store whose pages are changed is damaged.

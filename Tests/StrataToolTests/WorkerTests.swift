@@ -311,7 +311,8 @@ struct WorkerTests {
       let answer = try Self.ask(Self.request(1, 1, [range], marks: 1 << 31))[0]
       #expect(answer.outcome == 36 && answer.details.contains(reason), "\(answer)")
     }
-    #expect(try Self.ask(Self.request(1, 5, [Self.range(0, Self.old().count - 9, path)], marks: 1 << 31))[0].outcome == 7)
+    #expect(
+      try Self.ask(Self.request(1, 5, [Self.range(0, Self.old().count - 9, path)], marks: 1 << 31))[0].outcome == 7)
     let stamp = try Self.ask(Self.request(1, 5, [Self.old()]))[0]
     #expect(
       stamp.versions == [1, 2] && stamp.typeName == "Note" && stamp.details.contains(#""kind":"single""#), "\(stamp)")

@@ -44,7 +44,7 @@ package enum ForeignFormat {
     case .json: "it looks like JSON; read it with init(fromJSON:), JSONReader or JSONAdapter"
     case .binaryPropertyList: "it looks like a property list; read it with KeyedArchive or PropertyListReader"
     case .xml: "it looks like XML; read it with KeyedArchive or PropertyListReader if it is a property list"
-    case .gzip: "it looks like an archive or another gzip file; read it with ArchiveDecoder"
+    case .gzip: "the data is compressed with gzip; if it is an archive, read it with ArchiveDecoder"
     }
   }
 }

@@ -107,7 +107,8 @@ extension Stamp {
   /// - Throws: ``ArchiveError/Code/damaged``.
   func checkCount() throws {
     guard count <= plainSize else {
-      throw ArchiveError(.damaged, "the stamp claims \(count) models in \(plainSize) bytes; each takes at least one byte")
+      throw ArchiveError(
+        .damaged, "the stamp claims \(count) models in \(plainSize) bytes; " + "each takes at least one byte")
     }
   }
 

@@ -102,7 +102,7 @@ extension JSONFrame.Contents {
   static func noMemberForTag() -> ArchiveError {
     ArchiveError(
       .notEncodable,
-      "the tag must be a member of an object, but this is not an object; use adjacent tagging for a case, "
-        + "and map the fields of a class to keys")
+      "the value is not an object, so it cannot have the tag as a member; for an enum case, use adjacent tagging; "
+        + "for a class, map its fields to keys")
   }
 }

@@ -119,7 +119,7 @@ struct JSONValueWriter {
   /// Returns the object of a reference.
   private mutating func object(_ number: Int) throws -> ArchiveValue {
     guard let graph, graph.objects.indices.contains(number) else {
-      throw ArchiveError(.notEncodable, "a reference has no object in its graph")
+      throw ArchiveError(.notEncodable, "a reference names an object that is not in its graph")
     }
     guard !openReferences.contains(number) else {
       throw ArchiveError(

@@ -94,7 +94,8 @@ extension ArchiveValue {
     func expanded(_ value: ArchiveValue) throws -> ArchiveValue {
       try value.mapReferences { number in
         guard graph.objects.indices.contains(number) else {
-          throw ArchiveError(.notEncodable, "a reference names object \(number), but the graph has \(graph.objects.count)")
+          throw ArchiveError(
+            .notEncodable, "a reference names object \(number), but the graph " + "has \(graph.objects.count)")
         }
         guard seen.insert(number).inserted else {
           throw ArchiveError(

@@ -120,7 +120,7 @@ struct XMLTokenizer: ~Escapable {
     repeat { skipSpace() } while try skipComment()
     guard position < bytes.byteCount else { throw endOfText() }
     guard byte(position) == UInt8(ascii: "<") else {
-      throw ArchiveError.damaged("text is found where an element must be", at: position)
+      throw ArchiveError.damaged("found text where an element is expected", at: position)
     }
     return try tag()
   }

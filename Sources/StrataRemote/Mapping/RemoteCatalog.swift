@@ -41,7 +41,8 @@ struct RemoteCatalog: Sendable {
     guard let entity = self[name] else {
       throw RemoteError(
         .invalidConfiguration,
-        "there is no such entity; the entities are \(entities.map(\.name).sorted().joined(separator: ", "))", entity: name)
+        "there is no such entity; the entities are " + "\(entities.map(\.name).sorted().joined(separator: ", "))",
+        entity: name)
     }
     return entity
   }

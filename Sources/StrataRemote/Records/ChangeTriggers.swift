@@ -44,7 +44,9 @@ enum ChangeTriggers {
       arguments: StatementArguments(names))
     guard count == names.count else {
       throw RemoteError(
-        .store, "a table was recreated, so its changes are no longer recorded; create the RemoteStore after all migrations")
+        .store,
+        "a table was recreated, so its changes are no longer recorded; create " + "the RemoteStore after all migrations"
+      )
     }
     return try String.fetchOne(db.cachedStatement(sql: "SELECT account FROM temp.strata_remote_session"))
   }

@@ -56,7 +56,8 @@ struct StoredConflict {
       try entity.set(field.column, of: record, to: entity.replacing(part, of: local, in: field, by: server), db)
     case .value(let value):
       guard case .attribute(let place) = field.source else {
-        throw RemoteError(.store, "a reference cannot be resolved by a value; use .local or .server", entity: entity.name)
+        throw RemoteError(
+          .store, "a reference cannot be resolved by a value; " + "use .local or .server", entity: entity.name)
       }
       let new = try entity.stored(part.replaced(in: entity.value(local, place), with: value), place)
       try entity.set(field.column, of: record, to: new, db)

@@ -119,7 +119,8 @@ struct ChangeRequest {
         guard fetched != nil else { return .needsRecord }
         guard !isStrict else {
           throw RemoteError(
-            .refused, "the mapper expects strong ETags from the server, but its record has none; correct the traits",
+            .refused,
+            "the mapper's traits require strong ETags, but the server sent none for this record; correct the traits",
             entity: entity.name)
         }
       }

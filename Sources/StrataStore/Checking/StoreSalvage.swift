@@ -191,7 +191,7 @@ struct StoreSalvage {
     guard try transaction.adopt(row, as: key, content) else {
       lost.add(
         .ofRevision(
-          row, key: known.name, StoreError(.damaged, "another row has its key and number"), advice: Self.advice))
+          row, key: known.name, StoreError(.damaged, "another row has the same key and number"), advice: Self.advice))
       return
     }
     revisions += 1

@@ -305,7 +305,9 @@ struct EntityLinker {
       let relation = type.relations.first { if case .toOne(place.slot, _) = $0.cardinality { true } else { false } }
       throw writer.located(
         EntityError(
-          .clash, "the object refers to an owner whose list does not contain it; add it to the list, or remove the reference",
+          .clash,
+          "the object refers to an owner whose list does not contain it; add it to "
+            + "the list, or remove the reference",
           path: relation.map { [.key($0.key)] } ?? []), node: claim.node)
     }
   }

@@ -286,7 +286,7 @@ enum EntityRowCoding {
       else { continue }
       do {
         guard let stored = row[name] as DatabaseValue? else {
-          throw EntityError(.notReadable, "the row has no such column; select it")
+          throw EntityError(.notReadable, "the fetched row does not include this column; add it to the selection")
         }
         slots[place] = try ColumnCoding(field.type, column?.form ?? .automatic, .none).value(of: stored)
       } catch {

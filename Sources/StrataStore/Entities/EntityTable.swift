@@ -48,7 +48,8 @@ package struct EntityTable: Sendable {
   /// - Throws: ``EntityError`` with the code `invalidMapping` if the table does not exist.
   init(_ name: String, _ db: Database) throws {
     guard try db.tableExists(name) else {
-      throw EntityError(.invalidMapping, "there is no such table; create it with the app's migrations first", table: name)
+      throw EntityError(
+        .invalidMapping, "there is no such table; create it with the " + "app's migrations first", table: name)
     }
     self.name = name
     quotedName = name.quotedDatabaseIdentifier

@@ -91,7 +91,7 @@ final class EntityVersionCheck: Sendable {
         guard version == schema.modelVersion, part == 0 else {
           throw EntityError(
             .unmigrated,
-            "the rows have version \(version) or are not completely migrated, and the model's version is \(schema.modelVersion); run the EntityMigrator first",
+            "the rows are at version \(version) or only partly migrated, but the model is at version \(schema.modelVersion); run EntityMigrator first",
             entity: schema.name, table: table)
         }
       }

@@ -69,8 +69,8 @@ public struct StoreChanges: AsyncSequence, Sendable {
             guard newest > last else {
               throw StoreError(
                 .notFound,
-                "the last revision of the store is \(newest), so there are no changes after \(last); it is another store, or "
-                  + "an older copy: read it again, and continue after its last revision")
+                "there are no changes after revision \(last), because the store ends at revision \(newest); it may be a different "
+                  + "store or an older copy: read all of it again, and continue after its last revision")
             }
             return (try transaction.rows(since: last, limit: Self.page), newest)
           }

@@ -32,7 +32,7 @@ extension StoreTransaction {
       let head = try StoredRow(row)
       guard head.key == id else {
         throw StoreError(
-          .damaged, "the last revision of a key belongs to another; check the store, then salvage it", key: key)
+          .damaged, "the last revision of a key belongs to a different key; check the store, then salvage it", key: key)
       }
       return (id, head)
     }

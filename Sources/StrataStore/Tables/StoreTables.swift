@@ -26,7 +26,8 @@ struct StoreTables: Sendable {
     guard prefix.utf8.allSatisfy({ $0 == 95 || (48...57).contains($0) || (65...90).contains($0 & 0xDF) }),
       !(prefix.utf8.first.map { (48...57).contains($0) } ?? false), prefix.utf8.count <= 64
     else {
-      throw StoreError(.invalid, "a table prefix must have only ASCII letters, digits and _, and not begin with a digit")
+      throw StoreError(
+        .invalid, "a table prefix must have only ASCII letters, digits and _, " + "and not begin with a digit")
     }
     self.prefix = prefix
     self.schema = schema

@@ -59,7 +59,7 @@ struct LegacyConversion: Sendable {
     if let key {
       guard let value = keyed.top[key] else {
         let keys = keyed.topKeys.isEmpty ? "none" : keyed.topKeys.joined(separator: ", ")
-        throw ArchiveError(.missingValue, "there is no top key \(key); the archive has: \(keys)")
+        throw ArchiveError(.missingValue, "there is no top-level key \(key); the archive's top-level keys are: \(keys)")
       }
       return value
     }

@@ -102,7 +102,9 @@ struct MergeCommand: ToolCommand {
       throw ValidationError("--format takes json or strata.")
     }
     if let report {
-      guard report == "-" || report.hasSuffix(".json") else { throw ValidationError("--report takes a file.json, or -.") }
+      guard report == "-" || report.hasSuffix(".json") else {
+        throw ValidationError("--report takes a file.json, " + "or -.")
+      }
       guard report != "-" || output != "-" else {
         throw ValidationError(
           "--report and the document cannot both be on standard output; the document goes to a file with -o FILE.")

@@ -19,7 +19,8 @@ struct LockFolder {
   /// - Throws: `ToolError` if there is no recorded schema in the folder.
   init(_ path: String) throws {
     guard FileTree.isFolder(path) else {
-      throw ToolError("\(path): is not a folder; a folder of recorded schemas is expected, such as Tests/AppTests/Schemas")
+      throw ToolError(
+        "\(path): is not a folder; a folder of recorded schemas is expected, " + "such as Tests/AppTests/Schemas")
     }
     self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     folder = SchemaFolder(url: URL(fileURLWithPath: path))

@@ -35,7 +35,9 @@ struct StoreSaveCommand: ToolCommand {
 
   func validate() throws {
     if ifRevision != nil, ifAbsent { throw ValidationError("--if-revision and --if-absent exclude each other.") }
-    if let ifRevision, ifRevision < 1 { throw ValidationError("--if-revision takes 1 or more.") }
+    if let ifRevision, ifRevision < 1 {
+      throw ValidationError("--if-revision must be the number of a revision, " + "which is at least 1.")
+    }
   }
 
   func run(on console: Console) throws -> Int32 {

@@ -84,7 +84,8 @@ struct Worker {
     if result.outcome.isFailure {
       answer = WorkerAnswer(number, answer.outcome, result.message ?? "", code: result.code)
     }
-    if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }  // A file without a stamp has no type.
+    // A file without a stamp has no type.
+    if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }
     answer.add(losses: result.content?.losses ?? [])
     return answer
   }
@@ -220,11 +221,13 @@ struct Worker {
     let result = FileResult(file.path, error)
     var outcome = WorkerAnswer.Outcome(result.outcome)
     if outcome == .damaged || outcome == .unreadable {
-      let isIntact = (try? file.walk(limits: limits) { _, _ in }) != nil  // Its error says no more than that of the operation.
+      // The error of the walk adds nothing to the error of the operation.
+      let isIntact = (try? file.walk(limits: limits) { _, _ in }) != nil
       outcome = isIntact ? .refused : .damaged
     }
     var answer = WorkerAnswer(number, outcome, result.message ?? "", code: result.code)
-    if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }  // A file without a stamp has no type.
+    // A file without a stamp has no type.
+    if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }
     return answer
   }
 }

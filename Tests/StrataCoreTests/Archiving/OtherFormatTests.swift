@@ -73,7 +73,8 @@ struct OtherFormatTests {
     let text = #expect(throws: ArchiveError.self) { try Slip(fromJSON: data) }
     #expect(text?.code == .invalidJSON)
     #expect(
-      text?.reason.contains("it looks like an archive or another gzip file; read it with ArchiveDecoder") == true,
+      text?.reason.contains("the data is compressed with gzip; if it is an archive, " + "read it with ArchiveDecoder")
+        == true,
       "\(text?.reason ?? "")")
     let keyed = #expect(throws: ArchiveError.self) { try KeyedArchive(data) }
     #expect(keyed?.code == .notAnArchive)

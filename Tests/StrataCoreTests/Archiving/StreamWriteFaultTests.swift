@@ -181,7 +181,8 @@ struct StreamWriteFaultTests {
             }
           }
         }
-        #expect(codes.count > 2 && codes.dropFirst().allSatisfy { $0.contains("could not be undone") }, "\(codes.prefix(2))")
+        #expect(
+          codes.count > 2 && codes.dropFirst().allSatisfy { $0.contains("could not be undone") }, "\(codes.prefix(2))")
         #expect(try Self.content(stream) == beginning.old)
       }
     }

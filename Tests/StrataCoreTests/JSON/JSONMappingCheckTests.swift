@@ -59,7 +59,9 @@ struct JSONMappingCheckTests {
       } catch { return ArchiveError.wrap(error).all.map(\.reason) }
     }
     #expect(
-      reasons(["count": "*"]) == ["the path * is no path in JSON: * matches any key; write \\* for a key that is named *"])
+      reasons(["count": "*"]) == [
+        "the path * is no path in JSON: * matches any key; write " + "\\* for a key that is named *"
+      ])
     #expect(
       reasons(["count": .readOnly("a[*].*")]) == [
         "the path a[*].* is no path in JSON: * matches any key; write \\* for a key that is named *"

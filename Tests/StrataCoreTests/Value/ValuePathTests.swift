@@ -99,7 +99,10 @@ struct ValuePathTests {
     }
     for (path, reason) in [
       ("a.*", "the path a.* does not name one value; * matches any key; write \\* for a key that is named *"),
-      ("a[*].b", "the path a[*].b does not name one value; [*] matches every element; write an index, or \\[*] for a key"),
+      (
+        "a[*].b",
+        "the path a[*].b does not name one value; [*] matches every element; " + "write an index, or \\[*] for a key"
+      ),
       (".", "the path is the root, and only a value inside of it can be set"),
     ] {
       let path = ValuePath(parsing: path)

@@ -55,7 +55,8 @@ package final class FieldParts {
     case .record(let record): root = .record(record)
     case .mergePatch, .patch:
       throw ArchiveError(
-        .mergeFailed, "a patch can only be applied to a model in memory; pass the patched JSON", typeName: M.schema.name)
+        .mergeFailed, "a patch can only be applied to a model in memory; pass the patched JSON", typeName: M.schema.name
+      )
     }
     if kind == .json, let path {
       guard let found = try path.value(in: root) else {

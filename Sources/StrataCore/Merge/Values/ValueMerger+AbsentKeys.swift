@@ -213,7 +213,8 @@ extension ValueMerger {
           guard let value = try graph.missingValue?(schema, place) ?? field.absentValue() else {
             throw ArchiveError(
               .missingValue,
-              "the object is new locally, and the key is absent; give the field a default, or refer to an existing object")
+              "the object is new locally, and the key is absent; give the field a default, or refer to an existing object"
+            )
           }
           values.append(value)
         } else {

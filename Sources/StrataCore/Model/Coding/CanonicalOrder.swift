@@ -17,7 +17,8 @@ package enum CanonicalOrder {
       let keys = (key(item.element), key(next.element))
       guard keys.0 == keys.0, keys.1 == keys.1 else { continue }
       throw ArchiveError(
-        .notEncodable, "two \(what) have the same archived form and would be read as one; they differ only in excluded values"
+        .notEncodable,
+        "two \(what) have the same archived form and would be read as one; " + "they differ only in excluded values"
       )
     }
   }

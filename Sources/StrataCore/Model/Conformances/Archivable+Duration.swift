@@ -8,7 +8,9 @@ extension Duration: Archivable {
     let attoseconds = WideInteger(twosComplement: WideInteger.Magnitude(high: UInt64(bitPattern: _high), low: _low))
     let parts = DecimalParts(isNegative: attoseconds.isNegative, mantissa: attoseconds.magnitude, exponent: -18)
     // A decimal has a mantissa of 128 bits.
-    guard let seconds = parts.decimal else { throw ArchiveError(.notEncodable, "a decimal cannot represent the duration") }
+    guard let seconds = parts.decimal else {
+      throw ArchiveError(.notEncodable, "a decimal cannot represent " + "the duration")
+    }
     writer.write(seconds)
   }
 

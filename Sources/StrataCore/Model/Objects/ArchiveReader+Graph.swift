@@ -128,7 +128,7 @@ extension ArchiveReader {
       throw ArchiveError.damaged("a reference to an object is outside of a graph", at: start)
     }
     guard objects.contains(Int(number)) else {
-      throw ArchiveError.damaged("a reference has no object in its graph", at: start)
+      throw ArchiveError.damaged("a reference names an object that is not in its graph", at: start)
     }
     if let passed = context.graph.passed, isLater != (number >= passed) {
       throw ArchiveError.damaged(

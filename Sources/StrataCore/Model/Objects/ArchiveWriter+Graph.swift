@@ -94,7 +94,8 @@ extension ArchiveWriter {
   /// Writes a reference of a graph without types.
   package mutating func writeReference(_ number: Int) throws {
     guard let graph = graphObjects, number >= 0, number < graph.count else {
-      throw ArchiveError(.notEncodable, "a reference has no object in its graph; encode the whole ObjectGraph")
+      throw ArchiveError(
+        .notEncodable, "a reference names an object that is not in its graph; " + "encode the whole ObjectGraph")
     }
     writeObjectReference(graph.first + number, isWritten: number < graph.written)
   }

@@ -28,7 +28,8 @@ struct MetricsTests {
       #expect(try metrics.expectTimer("strata_duration", dimensions).values.count == 1)
       #expect(try metrics.expectRecorder("strata_bytes", dimensions).values == [Double(archive.count)])
     }
-    let errors = try metrics.expectCounter("strata_errors", [("work", "decode"), ("type", "Metered"), ("code", "truncated")])
+    let errors = try metrics.expectCounter(
+      "strata_errors", [("work", "decode"), ("type", "Metered"), ("code", "truncated")])
     #expect(errors.values == [1])
   }
 }
