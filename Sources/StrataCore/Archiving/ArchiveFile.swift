@@ -41,12 +41,16 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   public let damagedURL: URL
   private let encoder: ArchiveEncoder
   private let decoder: ArchiveDecoder
-  /// The state of the file when this instance last loaded or saved it. `nil` before that, and after a load that could not read the file.
-  private let known = Mutex<Known?>(nil)
+  private let known = Mutex<Known>(.nothing)
 
-  private struct Known {
-    let status: FileStatus
-    let isOfOlderVersion: Bool
+  /// What this instance knows about the file.
+  private enum Known {
+    /// This instance has neither loaded nor saved the file, or the last load failed.
+    case nothing
+    /// The last load found no file.
+    case absent
+    /// The last load or save left this file.
+    case present(FileStatus, isOfOlderVersion: Bool)
   }
 
   /// Creates an archive file. The file need not exist yet.
@@ -68,9 +72,12 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   ///   the program was updated.
   public func load() throws -> Loaded? {
     try known.withLock { known in
-      known = nil
+      known = .nothing
       do {
-        guard let (loaded, found) = try open() else { return nil }
+        guard let (loaded, found) = try open() else {
+          known = .absent
+          return nil
+        }
         known = found
         return loaded
       } catch let damage as ArchiveError where damage.isDamage {
@@ -91,27 +98,29 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   /// first unless this instance has loaded or saved it.
   ///
   /// - Throws: ``ArchiveError``: the errors of encoding; `fileInUse` if another writer has replaced the file since this instance loaded or
-  ///   saved it; `newerModel` if a newer program wrote it; `fileSystem`. The file is unchanged, with one exception: if only flushing the
+  ///   saved it, or has created it since ``load()`` returned `nil`; `newerModel` if a newer program wrote it; `fileSystem`. The file is unchanged, with one exception: if only flushing the
   ///   folder to the disk failed, the new file is in place.
   public func save(_ value: Value) throws {
     try known.withLock { known in
       let data = try encoder.encode(value)
       switch (known, try Self.exists(url)) {
-      case (let known?, true):
-        guard try OpenFile(reading: url).status().isSameContent(as: known.status) else {
-          throw ArchiveError(
-            .fileInUse, "another writer has replaced the file “\(url.path)” since it was read; load it again, and merge"
-          )
-        }
-        if known.isOfOlderVersion { try copy(to: previousURL) }
-      case (nil, true):
+      case (.present(let status, let isOfOlderVersion), true):
+        guard try OpenFile(reading: url).status().isSameContent(as: status) else { throw inUse("replaced") }
+        if isOfOlderVersion { try copy(to: previousURL) }
+      case (.absent, true): throw inUse("created")
+      case (.nothing, true):
         do {
-          if try open()?.1.isOfOlderVersion ?? false { try copy(to: previousURL) }
+          if case .present(_, isOfOlderVersion: true)? = try open()?.1 { try copy(to: previousURL) }
         } catch let damage as ArchiveError where damage.isDamage { try copy(to: damagedURL) }
       case (_, false): break
       }
-      known = Known(status: try AtomicFile.write(data, to: url), isOfOlderVersion: false)
+      known = .present(try AtomicFile.write(data, to: url), isOfOlderVersion: false)
     }
+  }
+
+  private func inUse(_ change: String) -> ArchiveError {
+    ArchiveError(
+      .fileInUse, "another writer has \(change) the file “\(url.path)” since it was read; load it again, and merge")
   }
 
   private func open() throws -> (Loaded, Known)? {
@@ -120,7 +129,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     let status = try OpenFile(reading: url).status()
     guard let loaded = try read(url, .file) else { return nil }
     let isOlder = !loaded.report.upgrades.isEmpty || !loaded.report.typesWithOtherFields.isEmpty
-    return (loaded, Known(status: status, isOfOlderVersion: isOlder))
+    return (loaded, .present(status, isOfOlderVersion: isOlder))
   }
 
   private func read(_ file: URL, _ origin: Origin) throws -> Loaded? {

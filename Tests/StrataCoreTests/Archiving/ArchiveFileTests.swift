@@ -45,6 +45,19 @@ struct ArchiveFileTests {
     #expect(try names() == ["library.strata"])
   }
 
+  @Test("A file that another writer created after load() found none is not replaced")
+  func createdByAnother() throws {
+    let file = ArchiveFile<Library>(url)
+    #expect(try file.load() == nil)
+    try ArchiveFile<Library>(url).save(Library(title: "theirs"))
+    #expect(code { try file.save(Library(title: "mine")) } == .fileInUse)
+    #expect(try file.load()?.value == Library(title: "theirs"))
+    try file.save(Library(title: "merged"))
+    // Without a load, a save replaces what it finds.
+    try ArchiveFile<Library>(url).save(Library(title: "new"))
+    #expect(code { try file.save(Library(title: "late")) } == .fileInUse)
+  }
+
   @Test(
     "The file of the older version stays beside the first one of the new version, loaded before or not",
     arguments: [true, false])
