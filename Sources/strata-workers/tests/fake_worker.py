@@ -157,8 +157,9 @@ def main():
         sys.exit(0)
     if "--silent" in OPTIONS:
         time.sleep(3600)
+    MODELS = [{"name": "Issue", "version": int(option("--model-version", 3))}]
     protocol = int(option("--speaks", 1))
-    greeting = {"protocol": protocol, "program": "fake 1", "maxFrame": MAX, "models": []}
+    greeting = {"protocol": protocol, "program": "fake 1", "maxFrame": MAX, "models": MODELS}
     frame(json.dumps(greeting).encode())
     flush()
     left = int(option("--die-after", 1 << 60))
