@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 
 from .protocol import Outcome
@@ -17,26 +17,22 @@ class Usage:
     """What some records cost."""
 
     counts: Counter[str] = field(default_factory=Counter)
+    skipped: int = 0
     bytes_read: int = 0
     bytes_written: int = 0
     restarts: int = 0
-    skipped: int = 0
     cpu: float = 0.0
     seconds: float = 0.0
 
     def add(self, other: "Usage") -> None:
         """Adds what other records cost."""
         self.counts.update(other.counts)
-        self.bytes_read += other.bytes_read
-        self.bytes_written += other.bytes_written
-        self.restarts += other.restarts
-        self.skipped += other.skipped
-        self.cpu += other.cpu
-        self.seconds += other.seconds
+        for name in (one.name for one in fields(self)[1:]):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     @property
     def records(self) -> int:
-        """The number of records."""
+        """The number of records, without skipped ones."""
         return self.counts.total()
 
 
@@ -65,6 +61,7 @@ class Report:
 
     def __init__(self, json_log: bool = False, progress: bool = False, metrics: str = "") -> None:
         self.json_log, self.progress, self.metrics = json_log, progress, metrics
+        self.terminal = not json_log and sys.stderr.isatty()
         self.run, self.operation, self.total = "", "", 0
         self.usage = Usage()
         self._began = self._next = time.monotonic()
@@ -73,21 +70,17 @@ class Report:
     def begin(self, run: str, operation: str, total: int, skipped: int, workers: int) -> None:
         """Names the run. `total` is 0 if the number of records is not known."""
         self.run, self.operation, self.total = run, operation, total
-        self.usage = Usage(skipped=skipped)
-        self._began = time.monotonic()
+        self.usage, self._began = Usage(skipped=skipped), time.monotonic()
         self.log("began", run=run, operation=operation, total=total, done=skipped, workers=workers)
 
-    def log(self, event: str, **fields: object) -> None:
+    def log(self, event: str, **values: object) -> None:
         """Writes an event to standard error: a line of JSON, or text."""
-        if self._line:
-            print(file=sys.stderr)
-            self._line = False
+        line = " ".join([event, *(f"{name}={value}" for name, value in values.items())])
         if self.json_log:
             moment = datetime.now(UTC).isoformat(timespec="milliseconds")
-            line = json.dumps({"time": moment, "event": event, **fields}, ensure_ascii=False)
-        else:
-            line = " ".join([event, *(f"{name}={value}" for name, value in fields.items())])
-        print(line, file=sys.stderr, flush=True)
+            line = json.dumps({"time": moment, "event": event, **values}, ensure_ascii=False)
+        print("\n" * self._line + line, file=sys.stderr, flush=True)
+        self._line = False
 
     def reject(self, key: str, outcome: str, message: str) -> None:
         """Logs a rejected record. The manifest has all, the log the first twenty."""
@@ -98,68 +91,58 @@ class Report:
     def add(self, usage: Usage) -> None:
         """Counts records, and reports them if the last report is old enough."""
         self.usage.add(usage)
-        terminal = not self.json_log and sys.stderr.isatty()
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + (0.5 if terminal else self.interval)
-            self._report(terminal)
-
-    def end(self, state: str) -> None:
-        """Writes the last metrics and the event of the end."""
-        self._write_metrics(state)
-        usage = self.usage
-        counts = dict(usage.counts)
-        seconds = round(time.monotonic() - self._began, 3)
-        self.log(
-            state, run=self.run, seconds=seconds, cpu=round(usage.cpu, 3), restarts=usage.restarts,
-            bytes_read=usage.bytes_read, bytes_written=usage.bytes_written, counts=counts, skipped=usage.skipped,
-        )  # fmt: skip
-
-    def _report(self, terminal: bool) -> None:
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + (0.5 if self.terminal else self.interval)
         self._write_metrics("running")
         if not self.progress:
             return
         done = self.usage.records + self.usage.skipped
         rate = self.usage.records / max(time.monotonic() - self._began, 1e-9)
-        left = (self.total - done) / rate if rate and self.total > done else 0.0
+        left = duration((self.total - done) / rate if rate and self.total > done else 0.0)
         percent = 100 * done / self.total if self.total else 0.0
-        if not terminal:
-            self.log("progress", percent=round(percent, 1), done=done, total=self.total,
-                     rate=round(rate), left=duration(left))  # fmt: skip
-            return
-        line = f"{percent:5.1f} %  {done:,} of {self.total:,}  {rate:,.0f}/s  {duration(left)} left"
-        print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
-        self._line = True
+        if self.terminal:
+            line = f"{percent:.1f} %  {done:,} of {self.total:,}  {rate:,.0f}/s  {left} left"
+            print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
+            self._line = True
+        else:
+            values = {"percent": round(percent, 1), "done": done, "total": self.total}
+            self.log("progress", **values, rate=round(rate), left=left)
+
+    def end(self, state: str) -> None:
+        """Writes the last metrics and the event of the end."""
+        self._write_metrics(state)
+        values = {one.name: getattr(self.usage, one.name) for one in fields(self.usage)}
+        values |= {"seconds": round(time.monotonic() - self._began, 3)}
+        values |= {"counts": dict(self.usage.counts), "cpu": round(self.usage.cpu, 3)}
+        self.log(state, run=self.run, **values)
 
     def _write_metrics(self, state: str) -> None:
         if not self.metrics:
             return
-        usage, labels = self.usage, f'run="{self.run}",operation="{self.operation}"'
-        rows = [("records_total", f',outcome="{w}"', n) for w, n in sorted(usage.counts.items())]
-        values: list[tuple[str, str, float]] = [
-            *rows,
-            ("read_bytes_total", "", usage.bytes_read),
-            ("written_bytes_total", "", usage.bytes_written),
-            ("worker_restarts_total", "", usage.restarts),
-            ("worker_cpu_seconds_total", "", round(usage.cpu, 3)),
-            ("run_seconds", "", round(time.monotonic() - self._began, 3)),
-            ("run_records", "", self.total),
-            ("run_records_done", "", usage.records + usage.skipped),
-            ("run_complete", "", int(state == "finished")),
-            ("run_failed", "", int(state == "failed")),
-        ]
-        lines, named = [], set()
-        for name, more, value in values:
-            if name not in named:
-                kind = "counter" if name.endswith("_total") else "gauge"
-                lines.append(f"# TYPE strata_{name} {kind}")
-            named.add(name)
-            lines.append(f"strata_{name}{{{labels}{more}}} {value}")
-        # The collector of node_exporter must never read half a file.
-        part = f"{self.metrics}.part"
-        try:
-            with open(part, "w", encoding="utf-8") as file:
+        usage = self.usage
+        values: dict[str, float] = {
+            "read_bytes_total": usage.bytes_read,
+            "written_bytes_total": usage.bytes_written,
+            "worker_restarts_total": usage.restarts,
+            "worker_cpu_seconds_total": round(usage.cpu, 3),
+            "run_seconds": round(time.monotonic() - self._began, 3),
+            "run_records": self.total,
+            "run_records_done": usage.records + usage.skipped,
+            "run_complete": int(state == "finished"),
+            "run_failed": int(state == "failed"),
+        }
+        labels = f'run="{self.run}",operation="{self.operation}"'
+        lines = ["# TYPE strata_records_total counter"]
+        for word, number in sorted(usage.counts.items()):
+            lines.append(f'strata_records_total{{{labels},outcome="{word}"}} {number}')
+        for name, value in values.items():
+            kind = "counter" if name.endswith("_total") else "gauge"
+            lines += [f"# TYPE strata_{name} {kind}", f"strata_{name}{{{labels}}} {value}"]
+        try:  # The collector of node_exporter must never read half a file.
+            with open(f"{self.metrics}.part", "w", encoding="utf-8") as file:
                 file.write("\n".join(lines) + "\n")
-            os.replace(part, self.metrics)
+            os.replace(file.name, self.metrics)
         except OSError as error:
             self.log("warning", message=f"cannot write {self.metrics}: {error.strerror}")
             self.metrics = ""

@@ -276,15 +276,13 @@ def _work(table: Table, job: Job, run: str, pipe: Pipe) -> None:
     try:
         with job.worker() as worker:
             _work_with(worker, table, job, run, pipe)
-        own, tool = (
-            resource.getrusage(who).ru_maxrss // 1024
-            for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-        )
-        cpu = round(time.process_time(), 2)
-        fields = {"memory_mb": own, "tool_memory_mb": tool, "cpu": cpu}
-        pipe.send(("log", ("worker", fields)))
+        own, tool = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        memory = {"memory_mb": own.ru_maxrss // 1024, "tool_memory_mb": tool.ru_maxrss // 1024}
+        pipe.send(("log", ("worker", {**memory, "cpu": round(time.process_time(), 2)})))
     except (RunError, UsageError, WorkerError) as error:
         pipe.send(("error", str(error)))
+    except BrokenPipeError:
+        pass  # The parent process has ended.
     except errors.DiskFull as error:
         pipe.send(("error", f"the disk of the server is full ({_line(error)}); free some space"))
     except psycopg.Error as error:
@@ -307,8 +305,8 @@ def _work_with(worker: Worker, table: Table, job: Job, run: str, pipe: Pipe) -> 
                 raise
             failed_since = failed_since or time.monotonic()
             if time.monotonic() - failed_since > table.patience:
-                limit = f"for {table.patience:g} s"
-                raise RunError(f"PostgreSQL is unreachable {limit}: {_line(error)}") from error
+                problem = f"no batch has succeeded for {table.patience:g} s"
+                raise RunError(f"PostgreSQL: {problem}: {_line(error)}") from error
             pipe.send(("log", ("reconnecting", {"pause": pause, "message": _line(error)})))
             if session:
                 session.db.close()

@@ -3,22 +3,23 @@
 import fcntl
 import json
 import os
-import selectors
+import select
 import signal
 import subprocess
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from .protocol import VERSION, Answer, Outcome, ProtocolError, Request, decode, encode
 
 _PIECE = 1 << 16
 _PIPE = 1 << 20
-_START_ATTEMPTS = 3
+_REMEDY = "Pass an app's tool that has the command `worker`."
 
 
 class WorkerError(Exception):
@@ -28,18 +29,17 @@ class WorkerError(Exception):
 class _Ended(Exception):
     """The process ended, gave no answer in time, or wrote something other than an answer."""
 
-    def __init__(self, outcome: Outcome, problem: str) -> None:
+    def __init__(self, outcome: Outcome, problem: str = "") -> None:
         super().__init__(problem)
         self.outcome = outcome
 
 
-class _Entry:
+class _Entry(NamedTuple):
     """A request without an answer. `refusal` is the driver's own answer, if it has one."""
 
-    __slots__ = ("request", "length", "refusal")
-
-    def __init__(self, request: Request, length: int, refusal: Answer | None) -> None:
-        self.request, self.length, self.refusal = request, length, refusal
+    request: Request
+    length: int
+    refusal: Answer | None = None
 
 
 def worker_command(tool: str, max_frame: int = 64 << 20, options: Sequence[str] = ()) -> list[str]:
@@ -70,17 +70,15 @@ class Worker:
         timeout: float = 60.0,
         max_restarts: int = 100,
     ) -> None:
-        self.command = list(command)
-        self.max_frame = max_frame
-        self.window = window
-        self.timeout = timeout
-        self.max_restarts = max_restarts
+        self.command, self.max_frame, self.window = list(command), max_frame, window
+        self.timeout, self.max_restarts = timeout, max_restarts
         self.greeting: dict[str, Any] = {}
         self.restarts = 0
         self._in_a_row = 0
         self._finished_cpu = 0.0
         self._process: subprocess.Popen[bytes] | None = None
-        self._clear()
+        self._in, self._errors = bytearray(), b""
+        self._stderr: int | None = None
 
     def __enter__(self) -> Self:
         self._start()
@@ -99,12 +97,11 @@ class Worker:
     @property
     def cpu_seconds(self) -> float:
         """The processor time of all processes that this worker started, in seconds."""
-        try:
+        with suppress(OSError, IndexError, ValueError):
             fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-            live = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        except (OSError, IndexError, ValueError):
-            live = 0.0
-        return self._finished_cpu + live
+            ticks = int(fields[11]) + int(fields[12])
+            return self._finished_cpu + ticks / os.sysconf("SC_CLK_TCK")
+        return self._finished_cpu
 
     def run(self, requests: Iterable[Request]) -> Iterator[Answer]:
         """Sends requests and yields their answers in order, while it reads further requests.
@@ -124,33 +121,29 @@ class Worker:
                         source = None
                         break
                     length, buffers = encode(request)
-                    entry = self._entry(request, length)
-                    queue.append(entry)
+                    queue.append(entry := self._entry(request, length))
                     unanswered += entry.length
                     self._send(entry, buffers)
                     sent += 1
+                if not queue:
+                    return
                 if single and not sent:
                     self._send(queue[0], encode(queue[0].request)[1])
                     sent = 1
-                if not queue:
-                    return
-                answer: Answer | None
-                answers: list[Answer] = []
-                if (answer := queue[0].refusal) is not None:
-                    answers.append(answer)
-                else:
-                    try:
-                        answers = _in_order(self._receive(), islice(queue, sent))
-                    except _Ended as end:
-                        message = self._end(end)
-                        if single:
-                            details: dict[str, object] = {"code": end.outcome.word}
-                            details["message"] = message
-                            number = queue[0].request.number
-                            answers = [Answer(number, end.outcome, details=details)]
-                        else:
-                            answers, single, sent = [], len(queue), 0
-                        self._restart(message)
+                try:
+                    refusal = queue[0].refusal
+                    entries = islice(queue, sent)
+                    answers = [refusal] if refusal else _in_order(self._receive(), entries)
+                except _Ended as end:
+                    message = self._end(end)
+                    answers = []
+                    if single:
+                        details = {"code": end.outcome.word, "message": message}
+                        number = queue[0].request.number
+                        answers.append(Answer(number, end.outcome, details=dict(details)))
+                    else:
+                        single, sent = len(queue), 0
+                    self._restart(message)
                 for answer in answers:
                     unanswered -= queue.popleft().length
                     sent -= 1
@@ -160,46 +153,36 @@ class Worker:
             if queue:
                 self.close(kill=True)
 
-    def close(self, kill: bool = False) -> int | None:
-        """Ends the process and returns its exit status, or None if it is not running.
+    def close(self, kill: bool = False) -> int:
+        """Ends the process, if it runs, and returns its exit status.
 
-        Without `kill`, the process has `timeout` seconds to end after its input is closed.
+        Without `kill`, the process has five seconds to end after its input is closed.
         """
         process, self._process = self._process, None
         if process is None:
-            return None
+            return 0
         assert process.stdin and process.stdout and process.stderr
         process.stdin.close()
-        limit = time.monotonic() + (0 if kill else min(self.timeout, 5))
+        limit = time.monotonic() + 5
         while True:
-            if kill or time.monotonic() > limit:
-                kill = True
-                try:
+            kill = kill or time.monotonic() > limit
+            if kill:
+                with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
             pid, status, usage = os.wait4(process.pid, 0 if kill else os.WNOHANG)
             if pid:
                 break
             time.sleep(0.005)
         process.returncode = os.waitstatus_to_exitcode(status)
         self._finished_cpu += usage.ru_utime + usage.ru_stime
-        self._selector.close()
         process.stdout.close()
         process.stderr.close()
-        self._clear()
         return process.returncode
-
-    def _clear(self) -> None:
-        self._out: deque[bytes | memoryview] = deque()
-        self._small = bytearray()
-        self._in = bytearray()
-        self._errors = b""
 
     def _entry(self, request: Request, length: int) -> _Entry:
         limit = min(self.max_frame, int(self.greeting.get("maxFrame", self.max_frame)))
         if length <= limit:
-            return _Entry(request, length, None)
+            return _Entry(request, length)
         message = f"the request has {length:,} bytes, and the limit is {limit:,}; raise --max-frame"
         details: dict[str, object] = {"code": "limitExceeded", "message": message}
         refusal = Answer(request.number, Outcome.UNSUPPORTED, details=details)
@@ -218,10 +201,7 @@ class Worker:
             self._out.extend(memoryview(b).cast("B") for b in buffers if len(b))
         if len(self._small) >= _PIECE:
             self._flush_small()
-            try:
-                self._write()
-            except OSError:
-                pass  # `_receive` reports that the process has ended.
+            self._write()
 
     def _flush_small(self) -> None:
         if self._small:
@@ -229,38 +209,38 @@ class Worker:
             self._small.clear()
 
     def _write(self) -> None:
-        assert self._process and self._process.stdin
-        while self._out:
-            piece = self._out[0]
-            try:
-                count = os.write(self._process.stdin.fileno(), piece)
-            except BlockingIOError:
-                return
-            self._out.popleft()
-            if count < len(piece):
-                self._out.appendleft(memoryview(piece)[count:])
+        """Writes as much as the pipe takes."""
+        try:
+            while self._out:
+                piece = self._out.popleft()
+                count = 0
+                try:
+                    count = os.write(self._stdin, piece)
+                finally:
+                    if count < len(piece):
+                        self._out.appendleft(memoryview(piece)[count:])
+        except BlockingIOError:
+            pass
+        except OSError:
+            # The process has ended. Its last answers may still be in the other pipe.
+            self._out.clear()
 
     def _receive(self) -> list[Answer]:
         """Writes and reads until at least one answer has been received. Returns all of them."""
         self._flush_small()
         limit = time.monotonic() + self.timeout
-        while True:
-            answers = []
-            for frame in self._frames():
-                try:
-                    answers.append(decode(frame))
-                except ProtocolError as error:
-                    raise _Ended(Outcome.CRASHED, _not_an_answer(str(error))) from error
-            if answers:
-                self._in_a_row = 0
-                return answers
+        while not (frames := self._frames()):
             self._exchange(limit)
+        try:
+            answers = [decode(frame) for frame in frames]
+        except ProtocolError as error:
+            raise _Ended(Outcome.CRASHED, _not_an_answer(str(error))) from error
+        self._in_a_row = 0
+        return answers
 
     def _frames(self) -> list[memoryview]:
         """Removes the complete frames from the received bytes."""
         frames, offset = [], 0
-        if len(self._in) < 4:
-            return []
         while offset + 4 <= len(self._in):
             length = int.from_bytes(self._in[offset : offset + 4], "little")
             if length > max(self.max_frame, _PIPE):
@@ -277,64 +257,47 @@ class Worker:
 
     def _exchange(self, limit: float) -> None:
         """Waits until the process reads or writes, and moves bytes in both directions."""
-        process = self._process
-        assert process and process.stdin and process.stdout and process.stderr
-        wanted = bool(self._out)
-        if wanted != (self._selector.get_map().get(process.stdin.fileno()) is not None):
-            if wanted:
-                self._selector.register(process.stdin, selectors.EVENT_WRITE)
-            else:
-                self._selector.unregister(process.stdin)
-        events = self._selector.select(max(0.0, limit - time.monotonic()))
+        poll = select.poll()
+        poll.register(self._stdout, select.POLLIN)
+        if self._stderr is not None:
+            poll.register(self._stderr, select.POLLIN)
+        if self._out:
+            poll.register(self._stdin, select.POLLOUT)
+        events = poll.poll(max(0.0, limit - time.monotonic()) * 1000)
         if not events and time.monotonic() >= limit:
-            problem = f"the worker gave no answer within {self.timeout:g} s"
-            raise _Ended(Outcome.HUNG, problem)
-        for key, _ in events:
-            if key.fileobj is process.stdin:
-                try:
-                    self._write()
-                except OSError:
-                    # The process has ended. Its last answers may still be in the other pipe.
-                    self._out.clear()
-            elif key.fileobj is process.stderr:
-                piece = os.read(key.fd, _PIECE)
-                self._errors = (self._errors + piece)[-4096:]
-                if not piece:
-                    self._selector.unregister(process.stderr)
-            else:
-                piece = os.read(key.fd, _PIPE)
-                if not piece:
-                    raise _Ended(Outcome.CRASHED, "")
+            raise _Ended(Outcome.HUNG, f"the worker gave no answer within {self.timeout:g} s")
+        for descriptor, _ in events:
+            if descriptor == self._stdin:
+                self._write()
+            elif descriptor == self._stderr:
+                self._read_errors()
+            elif piece := os.read(self._stdout, _PIPE):
                 self._in += piece
+            else:
+                raise _Ended(Outcome.CRASHED)
 
-    def _last_error(self) -> str:
-        """The last line of standard error, including what the process wrote before it ended."""
-        assert self._process and self._process.stderr
-        os.set_blocking(self._process.stderr.fileno(), False)
-        try:
-            while piece := os.read(self._process.stderr.fileno(), _PIECE):
+    def _read_errors(self) -> None:
+        """Keeps the end of what the process has written to standard error."""
+        with suppress(BlockingIOError):
+            while self._stderr is not None:
+                piece = os.read(self._stderr, _PIECE)
                 self._errors = (self._errors + piece)[-4096:]
-        except OSError:
-            pass
-        lines = self._errors.decode(errors="replace").strip().splitlines()
-        return lines[-1].strip()[:400] if lines else ""
+                if not piece:
+                    self._stderr = None
 
     def _end(self, end: _Ended) -> str:
         """Ends the process and returns a sentence with the reason."""
-        assert self._process
         problem = str(end)
-        if not problem:
-            # Standard output is closed. The process has a moment to end by itself.
+        if not problem:  # Standard output is closed. The process has a moment to end by itself.
+            options = os.WEXITED | os.WNOHANG | os.WNOWAIT
             limit = time.monotonic() + 2
-            while time.monotonic() < limit:
-                if os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-                    break
+            while not os.waitid(os.P_PID, self.pid or 0, options) and time.monotonic() < limit:
                 time.sleep(0.005)
-        last = self._last_error()
+        self._read_errors()
         status = self.close(kill=True)
-        if not problem:
-            problem = f"the worker ended with {_status(status or 0)}"
-        return f"{problem}: {last}" if last else problem
+        lines = self._errors.decode(errors="replace").strip().splitlines()
+        problem = problem or f"the worker ended with {_status(status)}"
+        return f"{problem}: {lines[-1].strip()[:400]}" if lines else problem
 
     def _restart(self, reason: str) -> None:
         self.restarts += 1
@@ -347,72 +310,52 @@ class Worker:
         self._start()
 
     def _start(self) -> None:
-        if self._process is not None:
-            return
-        for attempt in range(_START_ATTEMPTS):
-            try:
-                return self._start_once()
-            except WorkerError:
-                self.close(kill=True)
-                # A first start that fails is not repeated, because the program is at fault.
-                if not self.greeting or attempt == _START_ATTEMPTS - 1:
-                    raise
-                time.sleep(0.1 * 4**attempt)
-
-    def _start_once(self) -> None:
-        program = self.command[0]
+        program, pipe = self.command[0], subprocess.PIPE
         # The runtime of Swift would spend seconds on a backtrace of each crash.
         environment = {"SWIFT_BACKTRACE": "enable=no"} | dict(os.environ)
         try:
-            process = self._process = subprocess.Popen(
-                self.command,
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-                env=environment,
-            )
+            process = subprocess.Popen(
+                self.command, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe,
+                start_new_session=True, env=environment,
+            )  # fmt: skip
         except OSError as error:
-            raise WorkerError(
-                f"cannot start {program}: {error.strerror}. Pass the path of your app's tool."
-            ) from error
+            reason = f"cannot start {program}: {error.strerror}"
+            raise WorkerError(f"{reason}. Pass the path of your app's tool.") from error
         assert process.stdin and process.stdout and process.stderr
-        for pipe in (process.stdin, process.stdout):
-            os.set_blocking(pipe.fileno(), False)
-            if hasattr(fcntl, "F_SETPIPE_SZ"):
-                try:
-                    fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
-                except OSError:
-                    pass
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(process.stdout, selectors.EVENT_READ)
-        self._selector.register(process.stderr, selectors.EVENT_READ)
-        self._greet(program)
+        self._process, self._stdin = process, process.stdin.fileno()
+        self._stdout = process.stdout.fileno()
+        self._stderr = process.stderr.fileno()
+        for descriptor in (self._stdin, self._stdout, process.stderr.fileno()):
+            os.set_blocking(descriptor, False)
+            with suppress(OSError, AttributeError):
+                fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE)
+        self._out: deque[bytes | memoryview] = deque()
+        self._small, self._in, self._errors = bytearray(), bytearray(), b""
+        try:
+            self._greet()
+        except WorkerError as error:
+            self.close(kill=True)
+            raise WorkerError(f"{program} {error}") from error
 
-    def _greet(self, program: str) -> None:
+    def _greet(self) -> None:
+        """Reads the greeting of the process and checks its version of the protocol."""
         limit = time.monotonic() + max(self.timeout, 10)
-        not_a_worker = f"{program} is not a worker"
-        remedy = "Pass an app's tool that has the command `worker`."
         try:
             while not (frames := self._frames()):
                 self._exchange(limit)
-        except _Ended as end:
-            if end.outcome is Outcome.HUNG:
-                raise WorkerError(f"{not_a_worker}: it sent no greeting. {remedy}") from end
-            if str(end):
-                reason = "its output does not begin with a greeting"
-                raise WorkerError(f"{not_a_worker}: {reason}. {remedy}") from end
-            raise WorkerError(f"{not_a_worker}: {self._end(end)}. {remedy}") from end
-        try:
             greeting = json.loads(bytes(frames[0]))
             version = greeting["protocol"]
+        except _Ended as end:
+            reason = "its output does not begin with a greeting" if str(end) else self._end(end)
+            if end.outcome is Outcome.HUNG:
+                reason = "it sent no greeting"
+            raise WorkerError(f"is not a worker: {reason}. {_REMEDY}") from end
         except (ValueError, KeyError, TypeError) as error:
-            raise WorkerError(f"{not_a_worker}: its greeting is not JSON. {remedy}") from error
+            raise WorkerError(f"is not a worker: its greeting is not JSON. {_REMEDY}") from error
         if version != VERSION:
             raise WorkerError(
-                f"{program} speaks version {version} of the protocol, and this package speaks"
-                f" version {VERSION}. Use the package of the tool's version of Strata."
+                f"speaks version {version} of the protocol, and this package speaks version"
+                f" {VERSION}. Use the package of the tool's version of Strata."
             )
         self.greeting = greeting
 
@@ -440,9 +383,6 @@ def _not_an_answer(reason: str) -> str:
 
 def _status(status: int) -> str:
     """Names an exit status or a signal."""
-    if status >= 0:
-        return f"exit status {status}"
-    try:
+    with suppress(ValueError):
         return f"signal {-status} ({signal.Signals(-status).name})"
-    except ValueError:
-        return f"signal {-status}"
+    return f"exit status {status}"
