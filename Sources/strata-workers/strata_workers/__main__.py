@@ -37,8 +37,8 @@ def _common(parser: argparse.ArgumentParser, run: str) -> None:
     add("--server", metavar="PLACE", help="merge: the server's archives, a folder or a column")
     add("--base", metavar="PLACE", help="merge: the base archives, a folder or a column")
     add("--model", help="convert: the model of JSON documents")
-    add("--tool-option", action="append", default=[], metavar="OPTION",
-        help="an option of the worker, such as --tool-option=--policy=votes=max")  # fmt: skip
+    option = "an option of the worker, such as --tool-option=--policy=votes=max"
+    add("--tool-option", action="append", default=[], metavar="OPTION", help=option)
     add("--max-frame", type=_size, default=64 << 20, help="bytes of the longest archive (64 MiB)")
     add("--timeout", type=float, default=60.0, help="seconds until a worker counts as hung (60)")
     add("--progress", action="store_true", help="report percent, rate and time left")
@@ -49,8 +49,8 @@ def _common(parser: argparse.ArgumentParser, run: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="strata-workers", epilog=_CODES, description=(
-        "Upgrades, verifies, converts and merges archives with workers of an app's tool."))  # fmt: skip
+    about = "Upgrades, verifies, converts and merges archives with workers of an app's tool."
+    parser = _Parser(prog="strata-workers", epilog=_CODES, description=about)
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     operations = [o.name.lower() for o in Operation if o is not Operation.STAMP]
@@ -72,8 +72,8 @@ def _parser() -> argparse.ArgumentParser:
     postgres.add_argument("--column", required=True, help="the bytea column with the archives")
     _common(postgres, "the name of the run; by default the unfinished one, or a new one")
     postgres.add_argument("--batch", type=_size, default=1000, help="rows of a transaction (1000)")
-    postgres.add_argument("--patience", type=float, default=60.0, metavar="SECONDS",
-        help="how long a worker tries to reconnect (60)")  # fmt: skip
+    patience = "seconds for which a worker tries to reconnect (60)"
+    postgres.add_argument("--patience", type=float, default=60.0, help=patience)
     postgres.set_defaults(function=_postgres)
     return parser
 
@@ -116,8 +116,8 @@ def _postgres(args: argparse.Namespace, report: Report) -> dict[str, int] | tupl
     except psycopg.Error as error:
         raise RunError(f"PostgreSQL: {str(error).strip()}") from error
     if result.uncovered:
-        print(f"{result.uncovered:,} rows are not covered, because they were inserted during the run;"
-              " another run covers them")  # fmt: skip
+        rows = f"{result.uncovered:,} rows are not covered, because they were inserted"
+        print(f"{rows} during the run; another run covers them")
     return result.counts
 
 

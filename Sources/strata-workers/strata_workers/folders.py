@@ -1,12 +1,13 @@
 """Runs a job over the files of a folder."""
 
 import os
-import queue
 import random
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
 from hashlib import blake2b, file_digest
 from itertools import count
 from pathlib import Path
@@ -25,9 +26,6 @@ from .manifest import (
 )
 from .metrics import Report, Usage
 from .protocol import Operation, Outcome, Part, Range, Request
-
-_PART = ".strata-part"
-_COMMIT = 500
 
 
 class Item(NamedTuple):
@@ -65,12 +63,9 @@ class Folders:
                 key = os.path.relpath(path, self.source)
                 if os.path.islink(path) or (name.endswith(".index") and name[:-6] in names):
                     continue
-                try:
-                    key.encode()
-                except UnicodeEncodeError:
+                if not key.isprintable() and key.encode(errors="replace").decode() != key:
                     yield Item(ascii(key), path, "", problem="the name of the file is not UTF-8")
-                    continue
-                if name + ".index" in names:
+                elif name + ".index" in names:
                     yield from self._members(key, path)
                 else:
                     yield Item(key, path, os.path.join(self.target, key) + suffix)
@@ -114,7 +109,7 @@ class Folders:
         os.makedirs(folder, exist_ok=True)
         if os.path.commonpath([os.path.realpath(folder), self.target]) != self.target:
             raise RunError(f"{folder} is a link out of the output folder")
-        part = os.path.join(folder, f".{name}{_PART}")
+        part = os.path.join(folder, f".{name}.strata-part")
         try:
             with open(part, "wb") as file:
                 file.write(data)
@@ -131,48 +126,45 @@ class FolderRun:
 
     def __init__(self, folders: Folders, manifest: Manifest, report: Report, retry: bool) -> None:
         self.folders, self.manifest, self.report, self.retry = folders, manifest, report, retry
-        self._items = folders.items()
-        self._numbers, self._lock = count(), threading.Lock()
-        self._stopped = False
-        self._results: queue.Queue[tuple[Record | None, Usage] | Exception | None]
-        self._results = queue.Queue(maxsize=4096)
+        self._items, self._numbers, self._stopped = folders.items(), count(), False
+        self._lock = threading.Lock()
+        self._records: list[Record] = []
+        self._usage = Usage()
 
     def run(self) -> None:
         """Handles all items that the manifest does not have.
 
         Raises: the first error of a thread.
         """
-        running = self.folders.job.workers
-        for _ in range(running):
-            threading.Thread(target=self._work, daemon=True).start()
-        records: list[Record] = []
-        error: BaseException | None = None
-        try:
-            while running:
-                result = self._results.get()
-                if result is None:
-                    running -= 1
-                elif isinstance(result, Exception):
-                    error, self._stopped = error or result, True
-                else:
-                    if result[0]:
-                        records.append(result[0])
-                        if result[0].failed:
-                            bad = result[0]
-                            self.report.reject(bad.key, bad.outcome, bad.message)
-                    self.report.add(result[1])
-                if len(records) >= _COMMIT or (records and self._results.empty()):
-                    self.manifest.add(records)
-                    records.clear()
-        finally:
-            self._stopped = True
-            self.manifest.add(records)
-        if error:
-            raise error
+        workers = self.folders.job.workers
+        with ThreadPoolExecutor(workers) as pool:
+            threads = [pool.submit(self._work) for _ in range(workers)]
+            try:
+                while wait(threads, timeout=0.1, return_when=FIRST_EXCEPTION).not_done:
+                    self._save()
+                    if any(thread.done() and thread.exception() for thread in threads):
+                        break
+            finally:
+                self._stopped = True
+        self._save()
+        for thread in threads:
+            thread.result()
 
-    def _next(self) -> Item | None:
+    def _save(self) -> None:
         with self._lock:
-            return None if self._stopped else next(self._items, None)
+            records, self._records = self._records, []
+            usage, self._usage = self._usage, Usage()
+        self.manifest.add(records)
+        for one in filter(lambda one: one.failed, records):
+            self.report.reject(one.key, one.outcome, one.message)
+        self.report.add(usage)
+
+    def _add(self, new: Record | None, usage: Usage) -> None:
+        with self._lock:
+            if new:
+                self._records.append(new)
+                usage.counts[new.outcome] += 1
+            self._usage.add(usage)
 
     def _finished(self, item: Item, before: str) -> bool:
         """Whether the manifest has a record of these bytes, and the output has its checksum."""
@@ -181,41 +173,36 @@ class FolderRun:
             return False
         if not old.after or self.folders.job.operation is Operation.VERIFY:
             return True
-        try:
+        with suppress(OSError):
             return checksum(Path(item.output).read_bytes()) == old.after
-        except OSError:
-            return False
+        return False
 
     def _work(self) -> None:
         waiting: deque[tuple[Item, bytes, str]] = deque()
-        try:
-            with self.folders.job.worker() as worker:
-                for answer in worker.run(self._requests(waiting)):
-                    item, data, before = waiting.popleft()
-                    new = record(item.key, answer, before)
-                    output = data if answer.outcome is Outcome.CURRENT else answer.archive
-                    usage = Usage(bytes_read=len(data))
-                    usage.counts[new.outcome] += 1
-                    if output is not None and not new.failed:
-                        self.folders.write(item, output)
-                        usage.bytes_written = len(output)
-                    self._results.put((new, usage))
-            usage = Usage(cpu=worker.cpu_seconds, restarts=worker.restarts)
-            self._results.put((None, usage))
-        except Exception as error:
-            self._results.put(error)
-        self._results.put(None)
+        with self.folders.job.worker() as worker:
+            for answer in worker.run(self._requests(waiting)):
+                item, data, before = waiting.popleft()
+                new = record(item.key, answer, before)
+                output = data if answer.outcome is Outcome.CURRENT else answer.archive
+                usage = Usage(bytes_read=len(data))
+                if output is not None and not new.failed:
+                    self.folders.write(item, output)
+                    usage.bytes_written = len(output)
+                self._add(new, usage)
+        self._add(None, Usage(cpu=worker.cpu_seconds, restarts=worker.restarts))
 
     def _requests(self, waiting: deque[tuple[Item, bytes, str]]) -> Iterator[Request]:
-        while item := self._next():
+        while not self._stopped:
+            with self._lock:
+                item = next(self._items, None)
+            if item is None:
+                return
             content = self.folders.read(item)
             before = content.before if isinstance(content, Record) else content[1]
             if self._finished(item, before):
-                self._results.put((None, Usage(skipped=1)))
+                self._add(None, Usage(skipped=1))
             elif isinstance(content, Record):
-                usage = Usage()
-                usage.counts[content.outcome] += 1
-                self._results.put((content, usage))
+                self._add(content, Usage())
             else:
                 waiting.append((item, content[0], before))
                 yield Request(next(self._numbers), self.folders.job.operation, content[2])
@@ -228,21 +215,21 @@ def run_folders(
 
     Raises: `RunError`, `WorkerError`, or `OSError` for the output folder.
     """
-    job = folders.job
+    job, target, name = folders.job, folders.target, folders.job.operation.name.lower()
     with job.worker() as worker:
         greeting = models(worker.greeting)
-    os.makedirs(folders.target, exist_ok=True)
-    path = os.path.join(folders.target, f".strata-run-{run}.sqlite")
-    if not overwrite and not os.path.exists(path) and os.listdir(folders.target):
+    os.makedirs(target, exist_ok=True)
+    path = os.path.join(target, f".strata-run-{run}.sqlite")
+    if not overwrite and not os.path.exists(path) and os.listdir(target):
         raise UsageError(
-            f"{folders.target} has files and no manifest of run {run}; name an empty folder, or"
-            " pass --overwrite to replace the files of the same names"
+            f"{target} has files and no manifest of run {run}; name an empty folder, or pass"
+            " --overwrite to replace the files of the same names"
         )
-    manifest = Manifest(path, run, job.operation.name.lower(), folders.source, greeting)
+    manifest = Manifest(path, run, name, folders.source, greeting)
     finished = False
     try:
         total = sum(1 for _ in folders.items()) if report.progress or report.metrics else 0
-        report.begin(run, job.operation.name.lower(), total, 0, job.workers)
+        report.begin(run, name, total, 0, job.workers)
         FolderRun(folders, manifest, report, retry).run()
         finished = True
         return manifest.counts()

@@ -52,6 +52,11 @@ FROM (SELECT (i - 1) / %(batch)s AS n, (array_agg(k::text ORDER BY i))[1] AS low
     FROM {table} WINDOW keys AS (ORDER BY {key})) numbered
   WHERE (i - 1) %% %(batch)s = 0 OR final GROUP BY 1) lows
 WINDOW numbers AS (ORDER BY n)"""
+_COLUMNS = """
+SELECT attname, format_type(atttypid, atttypmod), attnotnull AND EXISTS (
+  SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND indisunique AND indpred IS NULL
+  AND indnkeyatts = 1 AND indkey[0] = attnum)
+FROM pg_attribute a WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"""
 _ARCHIVES = " FROM {table} t WHERE t.{column} IS NOT NULL"
 _TRANSIENT = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
 
@@ -89,14 +94,11 @@ class Table:
     def key_type(self, db: psycopg.Connection[Any]) -> str:
         """Returns the type of the key.
 
-        Raises: `UsageError` if the table or a column does not exist, the column with the archives is
-        not `bytea`, or the key is not unique.
+        Raises: `UsageError` if the table or a column does not exist, the column with the archives
+        is not `bytea`, or the key is not unique.
         """
-        query = """SELECT attname, format_type(atttypid, atttypmod), attnotnull AND EXISTS (
-            SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND indisunique AND indpred IS NULL
-            AND indnkeyatts = 1 AND indkey[0] = attnum)
-          FROM pg_attribute a WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"""
-        columns = {r[0]: r[1:] for r in db.execute(query, (self.sql("{table}").as_string(db),))}
+        name = self.sql("{table}").as_string(db)
+        columns = {row[0]: row[1:] for row in db.execute(_COLUMNS, (name,))}
         if not columns:
             raise UsageError(f"the table {self.name} does not exist")
         for column in (self.key, self.column, *self.others):
@@ -139,10 +141,10 @@ class Session:
             WHERE run = %s AND state = 'open' AND number > %s
             ORDER BY number LIMIT 1 FOR UPDATE OF b SKIP LOCKED"""
         while (row := self.db.execute(query, (self.run, self._number)).fetchone()) is None:
-            unfinished = "SELECT FROM strata_batches WHERE run = %s AND state = 'open' LIMIT 1"
-            is_open = self.db.execute(unfinished, (self.run,)).fetchone()
+            unfinished = "SELECT 1 FROM strata_batches WHERE run = %s AND state = 'open' LIMIT 1"
+            is_open = _value(self.db, unfinished, self.run)
             self.db.rollback()
-            if is_open is None:
+            if not is_open:
                 return None
             if self._number < 0:  # Another session has locked the open batches, and may yet fail.
                 time.sleep(0.5)
@@ -237,6 +239,13 @@ class Session:
                 size += length
 
 
+def _value(db: psycopg.Connection[Any], query: str | sql.Composed, *values: object) -> Any:
+    """Returns the first column of the first row, or None."""
+    text = query.encode() if isinstance(query, str) else query
+    row = db.execute(text, values or None).fetchone()
+    return row[0] if row else None
+
+
 def _without_nul(value: str | int | None) -> str | int | None:
     """PostgreSQL has no text with the character NUL."""
     return value.replace("\0", "\\0") if isinstance(value, str) else value
@@ -256,8 +265,7 @@ def begin(table: Table, job: Job, run: str | None, greeting: dict[str, Any]) -> 
         if run is None:
             query = """SELECT run FROM strata_runs WHERE finished IS NULL AND operation = %s
                 AND source = %s ORDER BY started DESC LIMIT 1"""
-            row = db.execute(query, arguments[:2]).fetchone()
-            run = str(row[0]) if row else f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
+            run = _value(db, query, *arguments[:2]) or f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
         query = "SELECT operation, source, models FROM strata_runs WHERE run = %s"
         if saved := db.execute(query, (run,)).fetchone():
             same_run(run, saved, arguments)
@@ -334,18 +342,18 @@ def run_table(table: Table, job: Job, report: Report, run: str | None = None) ->
     """
     with job.worker() as worker:
         run = begin(table, job, run, worker.greeting)
-    query = "SELECT coalesce(sum(rows), 0)::int8, coalesce(sum(done), 0)::int8 FROM strata_batches"
+    where = " FROM strata_batches WHERE run = %s"
     with psycopg.connect(table.dsn) as db:
-        row = db.execute(query + " WHERE run = %s", (run,)).fetchone() or (0, 0)
-    report.begin(run, job.operation.name.lower(), row[0], row[1], job.workers)
+        total = _value(db, "SELECT coalesce(sum(rows), 0)::int8" + where, run)
+        done = _value(db, "SELECT coalesce(sum(done), 0)::int8" + where, run)
+    report.begin(run, job.operation.name.lower(), total, done, job.workers)
     _supervise(table, job, report, run)
     with psycopg.connect(table.dsn) as db:
         sums = ", ".join(f"coalesce(sum({word}), 0)::int8" for word in _COUNTS)
-        query = f"SELECT {sums} FROM strata_batches WHERE run = %s"
-        numbers = db.execute(query.encode(), (run,)).fetchone() or ()
+        numbers = _value(db, f"SELECT ARRAY[{sums}]" + where, run)
         query = "SELECT count(*)" + _ARCHIVES + """ AND NOT EXISTS (
             SELECT FROM strata_records r WHERE r.run = %s AND r.key = t.{key}::text)"""
-        uncovered = (db.execute(table.sql(query), (run,)).fetchone() or (0,))[0]
+        uncovered = _value(db, table.sql(query), run)
         query = "UPDATE strata_runs SET finished = now() WHERE run = %s AND finished IS NULL"
         db.execute(query, (run,))
     return Result(run, {word: n for word, n in zip(_COUNTS, numbers) if n}, uncovered)
@@ -397,29 +405,26 @@ def _supervise(table: Table, job: Job, report: Report, run: str) -> None:
 def sample_table(table: Table, job: Job, size: int) -> tuple[Usage, int]:
     """Runs the job on random rows and rolls back. Returns their usage, and the number of all."""
     usage, ranges = Usage(), 10
+    lows = """SELECT {key}::text FROM (SELECT {key} FROM {table} TABLESAMPLE SYSTEM (%s)) sampled
+        ORDER BY random() LIMIT %s"""
+    high = """SELECT {key}::text FROM (SELECT {key} FROM {table} WHERE {key} >= %s::{type}
+        ORDER BY {key} LIMIT %s) following ORDER BY following.{key} DESC LIMIT 1"""
     with job.worker() as worker:
         session = Session(table, job, "dry run")
-        estimate = "SELECT reltuples::int8 FROM pg_class WHERE oid = to_regclass(%s)"
-        name = table.sql("{table}").as_string(session.db)
-        total = (session.db.execute(estimate, (name,)).fetchone() or (0,))[0]
-        if total < 1_000_000:
-            query = "SELECT count(*) FROM {table}"
-            total = (session.db.execute(table.sql(query)).fetchone() or (0,))[0]
-        lows = """SELECT key FROM (SELECT {key}::text AS key FROM {table} TABLESAMPLE SYSTEM (%s))
-            sampled ORDER BY random() LIMIT %s"""
+        db, name = session.db, table.sql("{table}").as_string(session.db)
+        total = _value(db, "SELECT reltuples::int8 FROM pg_class WHERE oid = to_regclass(%s)", name)
+        if total < 1_000_000:  # The estimate is exact enough for larger tables only.
+            total = _value(db, table.sql("SELECT count(*) FROM {table}"))
         share = min(100.0, 100 * max(20 * size, 10_000) / max(total, 1))
-        for (low,) in session.db.execute(table.sql(lows), (share, ranges)).fetchall():
-            high = """SELECT {key}::text FROM (SELECT {key} FROM {table} WHERE {key} >= %s::{type}
-                ORDER BY {key} LIMIT %s) following ORDER BY following.{key} DESC LIMIT 1"""
-            following = table.sql(high, session.key_type)
-            row = session.db.execute(following, (low, max(1, size // ranges))).fetchone()
-            session.db.execute("SET client_min_messages = warning")
-            session.db.execute(_TABLES.encode())
+        for (low,) in db.execute(table.sql(lows), (share, ranges)).fetchall():
+            last = _value(db, table.sql(high, session.key_type), low, max(1, size // ranges))
+            db.execute("SET client_min_messages = warning")
+            db.execute(_TABLES.encode())
             began = time.monotonic()
-            part, records = session.batch(worker, Span(low, row[0] if row else low, True))
+            part, records = session.batch(worker, Span(low, last, True))
             session.save(-1, part, records)
             part.seconds = time.monotonic() - began
-            session.db.rollback()
+            db.rollback()
             usage.add(part)
-        session.db.close()
+        db.close()
     return usage, total
