@@ -113,8 +113,6 @@ class Folders:
         try:
             with open(part, "wb") as file:
                 file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
             os.replace(part, item.output)
         except OSError:
             Path(part).unlink(missing_ok=True)
@@ -154,6 +152,10 @@ class FolderRun:
         with self._lock:
             records, self._records = self._records, []
             usage, self._usage = self._usage, Usage()
+        if any(one.after for one in records):
+            # One call for many files, because a call for each takes milliseconds. The manifest has
+            # no record of a file that is not on the disk.
+            os.sync()
         self.manifest.add(records)
         for one in filter(lambda one: one.failed, records):
             self.report.reject(one.key, one.outcome, one.message)
