@@ -112,13 +112,13 @@ def _postgres(args: argparse.Namespace, report: Report) -> dict[str, int] | tupl
     try:
         if args.dry_run:
             return sample_table(table, job, args.sample)
-        result = run_table(table, job, report, args.run)
+        counts, uncovered = run_table(table, job, report, args.run)
     except psycopg.Error as error:
         raise RunError(f"PostgreSQL: {str(error).strip()}") from error
-    if result.uncovered:
-        rows = f"{result.uncovered:,} rows are not covered, because they were inserted"
+    if uncovered:
+        rows = f"{uncovered:,} rows are not covered, because they were inserted"
         print(f"{rows} during the run; another run covers them")
-    return result.counts
+    return counts
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -73,7 +73,9 @@ def record(key: str, answer: Answer, before: str) -> Record:
     if answer.outcome is Outcome.CURRENT:
         after = before
     versions = answer.version_from, answer.version_to
-    texts = answer.code, answer.message
+    # Neither PostgreSQL nor SQLite has texts with NUL or half a pair of surrogates.
+    texts = (t.replace("\0", "\\0") for t in (answer.code, answer.message))
+    texts = (t.encode(errors="replace").decode() for t in texts)
     return Record(key, answer.outcome.word, answer.type_name, *versions, before, after, *texts)
 
 

@@ -164,14 +164,7 @@ class Session:
         keys = self._execute(lengths, span, " ORDER BY t.{key}" + lock).fetchall()
         written = 0
         for rows in self._pieces(keys, records):
-            requests = (
-                Request(
-                    n,
-                    self.job.operation,
-                    (*(part for part in row[1:] if part is not None), *self.job.suffix),
-                )
-                for n, row in enumerate(rows)
-            )
+            requests = (self._request(n, row[1:]) for n, row in enumerate(rows))
             with self.db.cursor() as cursor:
                 with cursor.copy("COPY strata_new FROM STDIN (FORMAT BINARY)") as copy:
                     copy.set_types(["text", "bytea"])
@@ -202,13 +195,17 @@ class Session:
             with cursor.copy("COPY strata_records FROM STDIN (FORMAT BINARY)") as copy:
                 copy.set_types(["text"] * 4 + ["int8", "int8"] + ["text"] * 4)
                 for one in records:
-                    copy.write_row((self.run, *map(_without_nul, one)))
+                    copy.write_row((self.run, *one))
         counts = [usage.counts[word] for word in _COUNTS]
         numbers = (usage.records, usage.bytes_read, usage.bytes_written, usage.seconds, *counts)
         query = f"""UPDATE strata_batches SET state = 'done', (done, bytes_read, bytes_written,
             seconds, {", ".join(_COUNTS)}) = ROW({", ".join(["%s"] * len(numbers))})
             WHERE run = %s AND number = %s"""
         self.db.execute(query.encode(), (*numbers, self.run, number))
+
+    def _request(self, number: int, columns: tuple[Any, ...]) -> Request:
+        parts = (part for part in columns if part is not None)
+        return Request(number, self.job.operation, (*parts, *self.job.suffix))
 
     def _execute(self, text: str, span: Span, end: str = "") -> psycopg.Cursor[Any]:
         below = " AND t.{key} <= %s::{type}" if span.inclusive else " AND t.{key} < %s::{type}"
@@ -225,7 +222,7 @@ class Session:
         piece: dict[str, int] = {}
         size = 0
         for key, length in [*keys, ("", sys.maxsize)]:
-            if piece and size + length > _PIECE:
+            if piece and (size + length > _PIECE or length > self.job.max_frame):
                 first, last = next(iter(piece)), next(reversed(piece))
                 # A row that was inserted after the keys were read is not locked.
                 found = self._execute(rows, Span(first, last, True)).fetchall()
@@ -244,11 +241,6 @@ def _value(db: psycopg.Connection[Any], query: str | sql.Composed, *values: obje
     text = query.encode() if isinstance(query, str) else query
     row = db.execute(text, values or None).fetchone()
     return row[0] if row else None
-
-
-def _without_nul(value: str | int | None) -> str | int | None:
-    """PostgreSQL has no text with the character NUL."""
-    return value.replace("\0", "\\0") if isinstance(value, str) else value
 
 
 def begin(table: Table, job: Job, run: str | None, greeting: dict[str, Any]) -> str:
@@ -327,16 +319,12 @@ def _line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-class Result(NamedTuple):
-    """The counts of a complete run. `uncovered` rows have no record of it."""
-
-    run: str
-    counts: dict[str, int]
-    uncovered: int
-
-
-def run_table(table: Table, job: Job, report: Report, run: str | None = None) -> Result:
+def run_table(
+    table: Table, job: Job, report: Report, run: str | None
+) -> tuple[dict[str, int], int]:
     """Runs a job over a table with a process for each worker.
+
+    Returns the number of records with each outcome, and the number of rows without a record.
 
     Raises: `RunError`, `UsageError`, `WorkerError`, or an error of psycopg.
     """
@@ -356,7 +344,7 @@ def run_table(table: Table, job: Job, report: Report, run: str | None = None) ->
         uncovered = _value(db, table.sql(query), run)
         query = "UPDATE strata_runs SET finished = now() WHERE run = %s AND finished IS NULL"
         db.execute(query, (run,))
-    return Result(run, {word: n for word, n in zip(_COUNTS, numbers) if n}, uncovered)
+    return {word: n for word, n in zip(_COUNTS, numbers) if n}, uncovered
 
 
 def _supervise(table: Table, job: Job, report: Report, run: str) -> None:

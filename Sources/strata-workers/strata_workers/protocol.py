@@ -142,14 +142,8 @@ def decode(frame: memoryview) -> Answer:
         details = json.loads(bytes(parts[2])) if parts[2] else {}
         if not isinstance(details, dict):
             raise ProtocolError("its details are not a JSON object")
-        return Answer(
-            number,
-            Outcome(outcome),
-            bytes(parts[0]) if parts[0] else None,
-            str(parts[1], "utf-8"),
-            None if before < 0 else before,
-            None if after < 0 else after,
-            details,
-        )
+        old, new = (None if version < 0 else version for version in (before, after))
+        archive, type_name = bytes(parts[0]) or None, str(parts[1], "utf-8")
+        return Answer(number, Outcome(outcome), archive, type_name, old, new, details)
     except (struct.error, ValueError) as error:
         raise ProtocolError(str(error)) from error

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from .protocol import VERSION, Answer, Outcome, ProtocolError, Request, decode, encode
@@ -84,9 +83,7 @@ class Worker:
         self._start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.close(kill=kind is not None)
 
     @property
@@ -130,17 +127,14 @@ class Worker:
                 if single and not sent:
                     self._send(queue[0], encode(queue[0].request)[1])
                     sent = 1
+                answers = []
                 try:
-                    refusal = queue[0].refusal
-                    entries = islice(queue, sent)
+                    refusal, entries = queue[0].refusal, islice(queue, sent)
                     answers = [refusal] if refusal else _in_order(self._receive(), entries)
                 except _Ended as end:
                     message = self._end(end)
-                    answers = []
                     if single:
-                        details = {"code": end.outcome.word, "message": message}
-                        number = queue[0].request.number
-                        answers.append(Answer(number, end.outcome, details=dict(details)))
+                        answers.append(_failed(queue[0].request, end.outcome, "", message))
                     else:
                         single, sent = len(queue), 0
                     self._restart(message)
@@ -184,8 +178,7 @@ class Worker:
         if length <= limit:
             return _Entry(request, length)
         message = f"the request has {length:,} bytes, and the limit is {limit:,}; raise --max-frame"
-        details: dict[str, object] = {"code": "limitExceeded", "message": message}
-        refusal = Answer(request.number, Outcome.UNSUPPORTED, details=details)
+        refusal = _failed(request, Outcome.UNSUPPORTED, "limitExceeded", message)
         return _Entry(Request(request.number, request.operation, ()), 0, refusal)
 
     def _send(self, entry: _Entry, buffers: list[bytes | memoryview]) -> None:
@@ -358,6 +351,12 @@ class Worker:
                 f" {VERSION}. Use the package of the tool's version of Strata."
             )
         self.greeting = greeting
+
+
+def _failed(request: Request, outcome: Outcome, code: str, message: str) -> Answer:
+    """Returns an answer of the driver itself."""
+    details: dict[str, object] = {"code": code or outcome.word, "message": message}
+    return Answer(request.number, outcome, details=details)
 
 
 def _in_order(answers: list[Answer], entries: Iterator[_Entry]) -> list[Answer]:

@@ -10,6 +10,7 @@ import pytest
 
 from strata_workers import Answer, Operation, Outcome, Range, Request, Worker, WorkerError
 from strata_workers import worker_command
+from strata_workers.manifest import record
 from strata_workers.protocol import ProtocolError, decode, encode
 
 
@@ -232,3 +233,8 @@ def test_a_real_worker(real_tool: str) -> None:
         answers = list(worker.run(requests))
     assert [a.number for a in answers] == list(range(1000))
     assert all(a.outcome is Outcome.UNSUPPORTED for a in answers)
+
+
+def test_texts_that_no_database_stores() -> None:
+    answer = Answer(0, Outcome.DAMAGED, details={"code": "x", "message": "a\0b\ud800c"})
+    assert record("key", answer, "").message == "a\\0b?c"
