@@ -11,12 +11,13 @@ import time
 import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
-from pyspark import SparkContext, SparkFiles
+from pyspark import Accumulator, AccumulatorParam, SparkContext, SparkFiles
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -37,24 +38,28 @@ _ROWS, _BYTES = 10_000, 16 << 20  # A batch of results ends at either limit.
 _PACKED = tempfile.TemporaryDirectory(prefix="strata-workers-")
 
 
-class Metrics:
-    """Spark accumulators of all tasks. A repeated task counts again."""
+class _Usage(AccumulatorParam[Usage]):
+    def zero(self, value: Usage) -> Usage:
+        return Usage()
 
-    def __init__(self, context: SparkContext) -> None:
-        self._counters = [context.accumulator(0.0) for _ in range(5)]
-        self._seen = [0.0] * 5
+    def addInPlace(self, value1: Usage, value2: Usage) -> Usage:
+        value1.add(value2)
+        return value1
 
-    def add(self, worker: Worker, *values: float) -> None:
-        """Adds the work of a task: the bytes that it read and wrote, and its seconds."""
-        for counter, value in zip(self._counters, (worker.restarts, worker.cpu_seconds, *values)):
-            counter.add(value)
 
-    def usage(self, counts: dict[str, int]) -> Usage:
-        """Returns the work since the last call, on the driver."""
-        seen, self._seen = self._seen, [counter.value for counter in self._counters]
-        restarts, cpu, read, written, seconds = (b - a for a, b in zip(seen, self._seen))
-        usage = Usage(Counter(counts), int(read), int(written), int(restarts))
-        return replace(usage, cpu=cpu, seconds=seconds)
+def usage(context: SparkContext) -> Accumulator[Usage]:
+    """Returns an accumulator for the work of all tasks. A repeated task counts again."""
+    return context.accumulator(Usage(), _Usage())
+
+
+@contextmanager
+def _clear_errors() -> Iterator[None]:
+    """Raises the message of a worker instead of the traces of Python and Java around it."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        found = re.search(r"WorkerError: (.*)", str(error))
+        raise RunError(found[1] if found else f"Spark: {str(error).split(chr(10))[0]}") from error
 
 
 def upgrade(df: DataFrame, *, column: str = "archive", **shared: Any) -> DataFrame:
@@ -62,7 +67,7 @@ def upgrade(df: DataFrame, *, column: str = "archive", **shared: Any) -> DataFra
 
     The arguments of all operations are `tool`, the file of the app's tool, which travels with the
     job; `key`, the column that identifies a row; `keep`, whether a row without a new archive keeps
-    its bytes; `metrics`; and `options`, `timeout` and `max_frame` of the worker.
+    its bytes; `metrics`, of `usage`; and `options`, `timeout` and `max_frame` of the worker.
     """
     return _apply(df, Operation.UPGRADE, [column], **shared)
 
@@ -144,7 +149,7 @@ def _batch(rows: list[tuple[Any, ...]], types: list[Any], names: list[str]) -> p
 
 def _apply(
     df: DataFrame, operation: Operation, columns: list[str], tool: str, key: str = "key",
-    keep: bool = True, metrics: Metrics | None = None, **limits: Any,
+    keep: bool = True, metrics: Accumulator[Usage] | None = None, **limits: Any,
 ) -> DataFrame:  # fmt: skip
     _ship(df.sparkSession.sparkContext, tool)
     job = Job(operation, tool, **limits)
@@ -164,7 +169,7 @@ def _apply(
         return (identifier, kept, *status[1:], *texts)
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        began, bytes_read, bytes_written, held = time.monotonic(), 0, 0, 0
+        began, used, held = time.monotonic(), Usage(), 0
         waiting: deque[tuple[Any, ...]] = deque()
         rows: list[tuple[Any, ...]] = []
         types = [pa.null(), *_TYPES]
@@ -186,17 +191,20 @@ def _apply(
                 for answer in worker.run(requests()):
                     row = waiting.popleft()
                     rows.append(result(answer, *row))
-                    sizes = len(row[1] or b""), len(answer.archive or b"")
-                    bytes_read, bytes_written = bytes_read + sizes[0], bytes_written + sizes[1]
-                    held += sum(sizes)
+                    used.counts[rows[-1][2]] += 1
+                    used.bytes_read += len(row[1] or b"")
+                    used.bytes_written += len(answer.archive or b"")
+                    held += len(row[1] or b"") + len(answer.archive or b"")
                     if len(rows) == _ROWS or held > _BYTES:
                         yield _batch(rows, types, names)
                         rows, held = [], 0
             if rows:
                 yield _batch(rows, types, names)
         finally:
+            used.restarts, used.cpu = worker.restarts, worker.cpu_seconds
+            used.seconds = time.monotonic() - began
             if metrics:
-                metrics.add(worker, bytes_read, bytes_written, time.monotonic() - began)
+                metrics.add(used)
 
     schema = f"`{key}` {df.schema[key].dataType.simpleString()}, `{columns[0]}` binary, {_STATUS}"
     return df.select(key, *columns).mapInArrow(task, schema)
@@ -244,12 +252,7 @@ def _note(root: str, name: str, value: dict[str, Any] | None = None) -> dict[str
     return value
 
 
-def _clear(error: Exception) -> RunError:
-    """Returns the message of a worker instead of the traces of Python and Java around it."""
-    found = re.search(r"WorkerError: (.*)", str(error))
-    return RunError(found[1] if found else f"Spark: {str(error).strip().splitlines()[0]}")
-
-
+@_clear_errors()
 def run(
     df: DataFrame, out: str, run_id: str, operation: Callable[..., DataFrame] = upgrade, *,
     steps: int = 16, by: str = "", report: Report | None = None, **shared: Any,
@@ -263,41 +266,31 @@ def run(
     Spark fails. Committed steps are kept.
     """
     context, root, name = df.sparkSession.sparkContext, f"{out}/run={run_id}", operation.__name__
-    key, metrics = shared.setdefault("key", "key"), shared.setdefault("metrics", Metrics(context))
+    report, key = report or Report(), shared.setdefault("key", "key")
     _ship(context, shared["tool"])
-    options = tuple(shared.get("options", ()))
-    try:
-        probe = Job(Operation.VERIFY, shared["tool"], options=options)
-        greeting: str = context.parallelize([probe], 1).map(_models).first()
-        totals = _totals(df.select(key))
-        said = {k: v for k, v in shared.items() if k not in ("tool", "metrics", "timeout")}
-        source = json.dumps({**totals, **said, "steps": steps, "by": by or key})
-        plan: dict[str, Any] = {
-            "operation": name,
-            "source": source,
-            "models": greeting,
-            "steps": steps,
-        }
-        plan |= {"input": totals, "column": shared.get("column") or shared.get("local")}
-        known = _note(root, "plan") or _note(root, "plan", plan)
-        before, now = (
-            tuple(p[k] for k in ("operation", "source", "models")) for p in (known, plan)
-        )
-        same_run(run_id, before, now)
-        done = {step: _note(root, f"step={step}") for step in range(steps)}
-        skipped = sum(commit.get("records", 0) for commit in done.values())
-        report = report or Report()
-        report.begin(run_id, name, totals["records"], skipped, context.defaultParallelism)
-        for step in (step for step, commit in done.items() if not commit):
-            rows = df.where(F.pmod(F.xxhash64(by or key), F.lit(steps)) == step)
-            result, path = operation(rows, **shared), f"{root}/step={step}"
-            result.write.mode("overwrite").parquet(path)
-            written = df.sparkSession.read.schema(result.schema).parquet(path)
-            commit = _note(root, f"step={step}", _totals(written))
-            report.add(metrics.usage(commit["outcomes"]))
-        return complete(out, run_id)
-    except (PySparkException, Py4JError) as error:
-        raise _clear(error) from error
+    probe = Job(Operation.VERIFY, shared["tool"], options=tuple(shared.get("options", ())))
+    greeting: str = context.parallelize([probe], 1).map(_models).first()
+    totals = _totals(df.select(key))
+    said = {name: value for name, value in shared.items() if name not in ("tool", "timeout")}
+    source = json.dumps({**totals, **said, "steps": steps, "by": by or key})
+    plan: dict[str, Any] = {"operation": name, "source": source, "models": greeting}
+    column = shared.get("column") or shared.get("local") or "archive"
+    plan |= {"steps": steps, "input": totals, "column": column}
+    known = _note(root, "plan") or _note(root, "plan", plan)
+    before, now = (tuple(p[k] for k in ("operation", "source", "models")) for p in (known, plan))
+    same_run(run_id, before, now)
+    done = {step: _note(root, f"step={step}") for step in range(steps)}
+    skipped = sum(commit.get("records", 0) for commit in done.values())
+    report.begin(run_id, name, totals["records"], skipped, context.defaultParallelism)
+    for step in (step for step, commit in done.items() if not commit):
+        rows = df.where(F.pmod(F.xxhash64(by or key), F.lit(steps)) == step)
+        metrics, path = usage(context), f"{root}/step={step}"
+        result = operation(rows, metrics=metrics, **shared)
+        result.write.mode("overwrite").parquet(path)
+        written = df.sparkSession.read.schema(result.schema).parquet(path)
+        commit = _note(root, f"step={step}", _totals(written))
+        report.add(replace(metrics.value, counts=Counter(commit["outcomes"])))
+    return complete(out, run_id)
 
 
 def results(out: str, run_id: str) -> DataFrame:
@@ -328,7 +321,7 @@ def complete(out: str, run_id: str, df: DataFrame | None = None) -> dict[str, An
         sums[name] = f"{sum(int(commit[name], 16) for commit in commits) % (1 << 64):016x}"
     expected, totals = {"input": plan["input"], "commits": sums}, _totals(found)
     if df is not None:
-        pair = df.select(found.columns[0], plan["column"] or "archive")
+        pair = df.select(found.columns[0], plan["column"])
         hashed = pair.mapInArrow(_hash, f"key {pair.dtypes[0][1]}, before string")
         expected["input, read again,"] = _totals(hashed)
     for source, values in expected.items():
@@ -342,12 +335,13 @@ def sample(
     df: DataFrame, operation: Callable[..., DataFrame] = upgrade, size: int = 1000, **shared: Any
 ) -> tuple[Usage, int]:
     """Runs the operation on random rows. Returns their usage, and the number of all rows."""
-    total, metrics = df.count(), Metrics(df.sparkSession.sparkContext)
+    total, metrics = df.count(), usage(df.sparkSession.sparkContext)
     rows = df.sample(min(1.0, 2 * size / max(total, 1))).limit(size)
-    counts = operation(rows, **shared, metrics=metrics).groupBy("outcome").count().collect()
-    return metrics.usage({row[0]: row[1] for row in counts}), total
+    operation(rows, **shared, metrics=metrics).write.format("noop").mode("overwrite").save()
+    return metrics.value, total
 
 
+@_clear_errors()
 def main(args: argparse.Namespace, report: Report) -> dict[str, int] | tuple[Usage, int]:
     """Runs `strata-workers spark`. Returns the outcomes, or the usage of a dry run."""
     builder = SparkSession.builder.appName(f"strata-workers {args.operation}")
@@ -366,8 +360,6 @@ def main(args: argparse.Namespace, report: Report) -> dict[str, int] | tuple[Usa
         if args.check:
             complete(args.output, args.run or args.operation, df)
         return dict(totals["outcomes"])
-    except (PySparkException, Py4JError) as error:
-        raise _clear(error) from error
     finally:
         session.stop()
 

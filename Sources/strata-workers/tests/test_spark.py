@@ -55,7 +55,7 @@ def test_upgrade_gives_each_row_a_status(session: SparkSession, fake_tool: str) 
         ("crash", b"A1:crash"),
         ("no", None),
     ]
-    metrics = S.Metrics(session.sparkContext)
+    metrics = S.usage(session.sparkContext)
     result = S.upgrade(frame(session, rows).coalesce(1), tool=fake_tool, metrics=metrics)
     found = {row.key: row for row in result.collect()}
     assert {key: row.outcome for key, row in found.items()} == {
@@ -69,7 +69,7 @@ def test_upgrade_gives_each_row_a_status(session: SparkSession, fake_tool: str) 
     assert bytes(found["bad"].archive) == b"?" and found["bad"].code == "damaged"
     assert "SIGTRAP" in found["crash"].message and bytes(found["crash"].archive) == b"A1:crash"
     assert found["no"].archive is None and found["no"].code == "missing"
-    usage = metrics.usage({})
+    usage = metrics.value
     # The first crash is repeated with its neighbours, the second one is at fault.
     assert usage.restarts == 2 and usage.bytes_read == 20 and usage.cpu > 0
     assert outcomes(S.accepted(result)) == {"current": 1, "upgraded": 1}
