@@ -75,6 +75,21 @@ def _parser() -> argparse.ArgumentParser:
     patience = "seconds for which a worker tries to reconnect (60)"
     postgres.add_argument("--patience", type=float, default=60.0, help=patience)
     postgres.set_defaults(function=_postgres)
+
+    spark = commands.add_parser("spark", help="a column of a DataFrame", epilog=_CODES)
+    spark.add_argument("operation", choices=operations)
+    spark.add_argument("input", metavar="IN", help="the table, sequence file or folder to read")
+    spark.add_argument("output", metavar="OUT", help="the results are written to OUT/run=ID/step=N")
+    _common(spark, "the name of the run; by default the operation")
+    add = spark.add_argument
+    add("--format", choices=["parquet", "sequence", "folder"], default="parquet")
+    add("--key", default="key", help="the column that identifies a row (key)")
+    add("--column", default="archive", help="the binary column with the archives (archive)")
+    add("--steps", type=_size, default=16, help="the steps of the run, each committed by itself (16)")
+    add("--by", default="", help="the column whose hash selects the step of a row (the key)")
+    add("--master", help="the address of the cluster, unless spark-submit passes it")
+    add("--check", action="store_true", help="read IN again at the end, and compare checksums")
+    spark.set_defaults(function=_spark)
     return parser
 
 
@@ -119,6 +134,15 @@ def _postgres(args: argparse.Namespace, report: Report) -> dict[str, int] | tupl
         rows = f"{uncovered:,} rows are not covered, because they were inserted"
         print(f"{rows} during the run; another run covers them")
     return counts
+
+
+def _spark(args: argparse.Namespace, report: Report) -> dict[str, int] | tuple[Usage, int]:
+    try:
+        from . import spark
+    except ImportError:
+        raise UsageError("pyspark is missing; pip install 'strata-workers[spark]'") from None
+    _job(args)
+    return spark.main(args, report)
 
 
 def main(arguments: list[str] | None = None) -> int:
