@@ -19,7 +19,7 @@ struct Bug {
   var tags: [Tag] = []
 }
 
-enum Status: String, Archivable { case open, closed }
+enum Status: String, Archivable, CaseIterable { case open, closed }
 
 @Model(version: 1)
 struct Tag {
