@@ -23,7 +23,7 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
   private let work: OrderedWork<Output>
   /// A flag that workers read. A nonzero value means that members are not decoded ahead.
   private let isInTurn: InTurn
-  /// The budget that the members so far have left.
+  /// The budget that earlier members have left.
   private var budget: WorkBudget
   /// The models of the current member, if they were decoded ahead.
   private var ahead: Decoded?

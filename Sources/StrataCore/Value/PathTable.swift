@@ -1,7 +1,8 @@
-/// The paths of the objects of a graph. Each is stored as the components from the object before it, because the full
-/// paths of a long list of linked objects are as long as the list.
+/// The paths of the objects in a graph. For each object, only the components from its owner are stored, because in a
+/// long linked list the full path of an object is as long as the list before it.
 final class PathTable: Sendable {
-  /// A reference: the object, the owner that holds the reference, and the components from the owner to it.
+  /// The first reference to an object: the object, the owner that contains the reference, and the components from the
+  /// owner to the reference. Objects that the root refers to have no owner.
   struct Way: Hashable {
     let object: Int
     let owner: Int?
@@ -16,8 +17,8 @@ final class PathTable: Sendable {
 
   private let entries: [Int: Entry]
 
-  /// - Parameter ways: for each object, its owner, which comes earlier, and the components from there. A root has no
-  ///   owner.
+  /// - Parameter ways: the references. The reference to an owner comes before the references that the owner contains.
+  ///   If an object has several references, only the first counts.
   init(_ ways: [Way]) {
     var entries: [Int: Entry] = [:]
     for way in ways where entries[way.object] == nil {
