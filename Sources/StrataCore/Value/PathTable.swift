@@ -1,8 +1,8 @@
 /// The paths of the objects in a graph. For each object, only the components from its owner are stored, because in a
 /// long linked list the full path of an object is as long as the list before it.
 final class PathTable: Sendable {
-  /// The first reference to an object: the object, the owner that contains the reference, and the components from the
-  /// owner to the reference. Objects that the root refers to have no owner.
+  /// How to reach an object: the owner that refers to the object, and the components from the owner to the object.
+  /// Without an owner, the components begin at the root.
   struct Way: Hashable {
     let object: Int
     let owner: Int?
@@ -17,8 +17,8 @@ final class PathTable: Sendable {
 
   private let entries: [Int: Entry]
 
-  /// - Parameter ways: the references. The reference to an owner comes before the references that the owner contains.
-  ///   If an object has several references, only the first counts.
+  /// - Parameter ways: one element for each object, after the element of its owner. Further elements for the same
+  ///   object are ignored.
   init(_ ways: [Way]) {
     var entries: [Int: Entry] = [:]
     for way in ways where entries[way.object] == nil {
