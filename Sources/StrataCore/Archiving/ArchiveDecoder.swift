@@ -16,7 +16,7 @@ public struct ArchiveDecoder: Sendable {
   /// in ``ModelHierarchy``, or is the declared type of a field.
   public var subclasses: [any VersionedModel.Type]
 
-  /// Creates a decoder, which can be shared.
+  /// Creates a decoder.
   ///
   /// - Parameters:
   ///   - limits: limits on the sizes that an archive may claim.
@@ -207,7 +207,7 @@ extension ArchiveError {
   func naming(_ stamp: Stamp, expected name: String) -> ArchiveError {
     var isMismatch = code == .typeMismatch
     if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }
-    // The stamp of an untyped value has no useful type name.
+    // The type name in the stamp of an untyped value is not useful in an error.
     guard isMismatch, stamp.typeName != name, stamp.typeName != ArchiveValue._archiveTypeName else { return self }
     return changed { $0.reason = "found an archive of \(stamp.typeName) where \(name) is expected" }
   }

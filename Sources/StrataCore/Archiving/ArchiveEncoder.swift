@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Writes archives: gzip files with CBOR inside, stamped with type name and model version.
+/// Writes archives, which are gzip files with CBOR inside. The gzip header contains a ``Stamp`` with the type name and the model version.
 ///
 ///     let data = try ArchiveEncoder().encode(issue)
 ///
@@ -17,7 +17,7 @@ public struct ArchiveEncoder: Sendable {
   /// threads does not affect the bytes of the archive.
   public var threads: Int?
 
-  /// Creates an encoder, which can be shared.
+  /// Creates an encoder.
   ///
   /// - Parameters:
   ///   - compression: the compression level.
@@ -65,7 +65,7 @@ public struct ArchiveEncoder: Sendable {
   /// Returns an archive of an untyped graph.
   ///
   /// - Parameters:
-  ///   - graph: the objects and the root.
+  ///   - graph: the objects, and the root value that refers to them.
   ///   - typeName: the name under which the type of the root is registered.
   ///   - modelVersion: the model version of the root.
   /// - Throws: the same errors as the method for models, and `notEncodable` if a reference names an object that does not exist.
@@ -112,7 +112,7 @@ public struct ArchiveEncoder: Sendable {
 }
 
 extension ArchiveWriter {
-  /// Returns the written body as a member of a file.
+  /// Returns an archive member that contains the written body.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if readers with the same limits would reject the member.
   package borrowing func member(

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A file that holds one value across versions of the program.
+/// A file with one value that remains readable when the program is updated.
 ///
 ///     let file = ArchiveFile<Library>(url)
 ///     var library = try file.load()?.value ?? Library()
@@ -10,7 +10,7 @@ public import Foundation
 /// exist next to the file:
 ///
 /// - `NAME.previous`: the last file that an older version wrote, copied before the current version first replaced it.
-/// - `NAME.damaged`: the last file that could not be read, copied before it was replaced.
+/// - `NAME.damaged`: the last damaged file, copied before it was replaced.
 ///
 /// Several tasks can use one `ArchiveFile` concurrently. ``save(_:)`` throws an error if another writer has replaced the file since this
 /// instance loaded or saved it. This check is not a lock: if two processes save at the same moment, the last save wins.

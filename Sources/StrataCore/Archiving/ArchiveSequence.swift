@@ -37,7 +37,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
   ///   - subclasses: see ``ArchiveDecoder/subclasses``.
   ///   - damage: whether the sequence skips bytes that cannot be read, or throws an error.
   ///   - threads: the number of threads, including the reader's, that decode members; `nil` means one for each core. With one thread, the
-  ///     reader's thread does all the work, and only when it requests a model.
+  ///     reader's thread does all the work, and decodes a member only when it needs the next model.
   public init(
     _ type: Element.Type = Element.self, from url: URL, limits: ArchiveLimits = ArchiveLimits(),
     validates: Bool = true, subclasses: [any VersionedModel.Type] = [], damage: StreamGap.Handling = .fails,
@@ -96,7 +96,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
     /// The unreadable parts of the file that were skipped so far, in file order.
     public var gaps: [StreamGap] { source?.gaps ?? [] }
 
-    /// Returns the next model, or `nil` at the end.
+    /// Returns the next model, or `nil` at the end of the stream.
     ///
     /// - Throws: the same errors as ``ArchiveDecoder``. After an error, ``next()`` returns `nil`.
     public mutating func next() throws -> Element? {

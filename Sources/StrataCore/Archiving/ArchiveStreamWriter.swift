@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Writes a stream of models to a file in constant memory. A member holds up to a few thousand models.
+/// Writes a stream of models to a file in constant memory. The stream consists of members with up to a few thousand models each.
 ///
 /// Models are encoded on the caller's thread. Members are compressed on all cores, unless `threads` sets a lower number. At most two
 /// members for each thread are in memory, and fewer if members are large.
@@ -40,7 +40,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///
   /// - Parameters:
   ///   - url: the file. No other writer can write to it until this writer is released.
-  ///   - waiting: how long to wait for another writer of the file.
+  ///   - waiting: how long to wait if another writer has the file open.
   ///   - compression: the compression level.
   ///   - limits: limits on the content of the stream. A decoder with the same limits can read every stream that the writer writes.
   ///   - subclasses: see ``ArchiveEncoder/subclasses``.
@@ -80,7 +80,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///   - verifying: whether the checksums of all members are verified. If not, only the first header and the last end are read, in which
   ///     case the cost does not depend on the size of the file. A stream whose members do not record their positions (Docs/Format.md,
   ///     section 11) is always verified.
-  ///   - waiting: how long to wait for another writer of the file.
+  ///   - waiting: how long to wait if another writer has the file open.
   ///   - compression: the compression level.
   ///   - limits: limits on the content of the stream.
   ///   - subclasses: see ``ArchiveEncoder/subclasses``.
@@ -151,9 +151,9 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// After an error, the writer is in the same state as before the call: the failed model is not part of the stream, and earlier models
   /// still are. The call can be repeated, with the same model or a different one, and no model is added twice.
   ///
-  /// - Throws: the same errors as ``ArchiveEncoder``. ``ArchiveError`` with the code `fileSystem` if earlier models cannot be written to
-  ///   the file, and `fileInUse` if another program wrote to it. If a failed write cannot be undone, every later call throws
-  ///   `fileSystem`; add the models since the last ``finish()`` to a new writer.
+  /// - Throws: the same errors as ``ArchiveEncoder``. Also ``ArchiveError`` with the code `fileSystem` if earlier models cannot be
+  ///   written to the file, and `fileInUse` if another program has written to the file. If a failed write cannot be undone, every later
+  ///   call throws `fileSystem`; add the models since the last ``finish()`` to a new writer.
   public mutating func append(_ element: Element) throws {
     // A full member is written before the model is encoded, so that a full disk is reported before the model becomes part of the stream.
     if isClosed || writer.buffer.count >= Self.memberSize || pending >= writer.limits.count { endMember() }
@@ -163,7 +163,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       try writer.writeElement(element)
       try writer.checkLimits()
     } catch {
-      // Strings and definitions of the failed model are already numbered, so the member ends before it.
+      // Strings and definitions of the failed model are already numbered, so the member ends before the failed model and accepts no more
+      // models.
       writer.cut(to: mark)
       isClosed = true
       // In a member of its own, the model may be within the limits.
@@ -214,7 +215,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       let least = writer.leastFileSize
       let body = writer.buffer.takeData()
       writer.buffer = ByteBuffer(minimumCapacity: Self.bufferSize)
-      // The position of the member is known only when all earlier members have been written, so ``writeMember()`` sets it.
+      // The position of the member is known only when all earlier members have been written, so `writeMember()` sets it.
       let link = file.link.map { _ in StreamLink(at: 0, after: []) }
       members.add(weight: body.count) { [next, compression] in
         var bytes: [UInt8] = []

@@ -27,7 +27,7 @@ package struct ArchivedType {
   private static func find(
     _ name: Substring, _ root: any VersionedModel.Type, _ catalog: SchemaCatalog, _ depth: Int
   ) -> ArchivedType {
-    // The model is checked first, because its name may look like the name of a container.
+    // The model's own name is checked first, because it may look like the name of a container.
     if root.schema.isNamed(String(name)) || depth == deepest { return ArchivedType(root) }
     if let type = catalog.objectTypes[String(name)], type.isSubtype(of: root) { return ArchivedType(type) }
     guard let content = Self.element(of: name) else { return ArchivedType(root) }

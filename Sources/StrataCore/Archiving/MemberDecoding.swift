@@ -25,7 +25,7 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
   private let isInTurn: InTurn
   /// The budget that earlier members have left.
   private var budget: WorkBudget
-  /// The models of the current member, if they were decoded ahead.
+  /// The result of decoding the current member, if it was decoded ahead.
   private var ahead: Decoded?
   /// The merged reports of the members so far.
   private(set) var report = DecodingReport()

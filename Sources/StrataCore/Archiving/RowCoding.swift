@@ -29,7 +29,7 @@ extension ArchiveEncoder {
     }
   }
 
-  /// Encodes a value whose type is only `Codable` as a row.
+  /// Encodes a value whose type conforms only to `Codable` as a row.
   package func encodeRow<T: Encodable>(codable value: T, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp(ofCodable: T.self), shapes) {
       $0.keepsOrder = true
@@ -37,7 +37,7 @@ extension ArchiveEncoder {
     }
   }
 
-  /// Returns the stamp for archives of a type that is only `Codable`.
+  /// Returns the stamp for archives of a type that conforms only to `Codable`.
   package func stamp<T>(ofCodable type: T.Type) -> Stamp { Stamp(typeName: String(describing: type)) }
 
   private func row(

@@ -23,7 +23,7 @@ final class SalvagedStream {
     (number, count, plainSize) = (number + 1, count + stamp.count, plainSize + stamp.plainSize)
   }
 
-  /// Writes the end of the stream and replaces the file.
+  /// Writes the end member of the stream, and replaces an existing file at the URL.
   ///
   /// - Parameter stamp: the stamp of any member of the damaged stream.
   func finish(_ stamp: Stamp) throws {

@@ -7,7 +7,7 @@ public struct ArchiveError: Error, Sendable {
     // Opening
     /// The bytes are not a Strata archive.
     case notAnArchive
-    /// The archive has a newer format than this program supports.
+    /// The archive has a newer format version than this program supports.
     case newerFormat
     /// The bytes end before the end of the archive.
     case truncated
@@ -42,7 +42,7 @@ public struct ArchiveError: Error, Sendable {
     // Merging
     /// A merge policy or a hook failed, or the two sides cannot be merged. Nothing was changed.
     case mergeFailed
-    /// The model declares no such key.
+    /// The model does not declare the key.
     case unknownKey
     // Encoding
     /// The value cannot be archived, or cannot be written as JSON.
@@ -50,7 +50,7 @@ public struct ArchiveError: Error, Sendable {
     /// The declaration of a model is invalid, for example because two fields have the same key.
     case invalidSchema
     // JSON
-    /// The text is not JSON, or the JSON is not a patch or a pointer.
+    /// The text is not valid JSON, or not a valid JSON patch or JSON pointer.
     case invalidJSON
     /// The JSON mapping of a model is invalid, for example because two fields have the same path.
     case invalidMapping

@@ -19,7 +19,7 @@ package struct ByteBuffer: ~Copyable {
 
   deinit { free(base) }
 
-  /// Makes room for `extra` more bytes.
+  /// Ensures that there is room for `extra` more bytes.
   @inline(__always)
   private mutating func reserve(_ extra: Int) {
     if capacity &- count < extra { grow(extra) }
@@ -160,7 +160,7 @@ package struct ByteBuffer: ~Copyable {
     try body(UnsafeRawBufferPointer(start: base, count: count).bytes)
   }
 
-  /// Whether the buffer holds exactly these bytes.
+  /// Whether the buffer contains exactly these bytes.
   borrowing func holds(_ bytes: RawSpan) -> Bool {
     UnsafeRawBufferPointer(start: base, count: count).bytes.holdsSameBytes(as: bytes)
   }
@@ -194,7 +194,7 @@ package struct ByteBuffer: ~Copyable {
     base.storeBytes(of: value.bigEndian, toByteOffset: start, as: UInt32.self)
   }
 
-  /// Whether the buffer holds these bytes at `start`.
+  /// Whether the buffer contains these bytes at `start`.
   @inline(__always)
   package borrowing func holds(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Bool {
     guard start >= 0, count &- start >= bytes.count else { return false }

@@ -11,7 +11,7 @@ public struct TransformError: Error, Sendable, CustomStringConvertible {
   /// The error that the transformer's own code threw; `nil` if the reason is complete without it.
   public let underlyingError: (any Error)?
 
-  /// Creates an error about an input.
+  /// Creates an error for an input.
   ///
   /// A transformer's closure can throw this error to specify the reason itself.
   public init(

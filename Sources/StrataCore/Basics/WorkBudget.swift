@@ -110,7 +110,7 @@ package final class WorkBudget {
 
   /// Subtracts values that are about to be created.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded`, like the other methods.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget is used up, like the other `spend` methods.
   @inline(__always)
   package func spend(values count: Int) throws {
     values &-= count

@@ -26,7 +26,7 @@ package enum ForeignFormat {
     }
   }
 
-  /// Returns whether text begins like JSON. A bare number is not accepted.
+  /// Returns whether the text begins like JSON. Returns `false` for a number on its own.
   private static func isJSON(_ text: ArraySlice<UInt8>) -> Bool {
     let next = text.dropFirst().first { !spaces.contains($0) }
     switch text.first {

@@ -46,7 +46,7 @@ package struct StreamLink: Sendable, Hashable {
   }
 }
 
-/// Whether a member is at the position that its link records.
+/// Whether a member is at the position that the link in its header records.
 package enum StreamPlace: Sendable {
   /// The member has no link.
   case unstated

@@ -19,7 +19,7 @@ struct StreamRecovery {
 
   /// Reads and verifies all members of a complete stream.
   ///
-  /// - Throws: the errors of reading.
+  /// - Throws: ``ArchiveError`` if a member cannot be read, or if the stream is not complete.
   func check() throws {
     var reader = try MemberReader(wholeOf: url, limits: limits)
     var order = StreamOrder()
@@ -88,7 +88,8 @@ struct StreamRecovery {
     guard found.count == expected.count else { return false }
     let wrong = expected.indices.filter { found[$0] != expected[$0] }
     guard wrong.count <= Self.mostWrongBytes else { return false }
-    // A sector that was not written because of a power failure contains zeros.
+    // If a whole sector contains zeros, a power failure prevented it from being written, so the end member is
+    // unfinished rather than damaged.
     let sectors = Dictionary(grouping: expected.indices) { (offset + $0) / Self.sectorSize }
     return !sectors.values.contains { sector in
       sector.allSatisfy { found[$0] == 0 } && sector.contains { expected[$0] != 0 }

@@ -82,7 +82,7 @@ public struct ArchiveObject: Sendable {
   /// Whether all keys have different hashes. Also returns `false` if the hash table has too many collisions.
   private static func hashesAreUnique(_ entries: [Entry]) -> Bool {
     let mask = (4 &<< (Int.bitWidth &- 1 &- entries.count.leadingZeroBitCount)) &- 1
-    // An empty slot is 0.
+    // A slot contains the hash of a key, or 0 if it is empty.
     var slots = [UInt32](repeating: 0, count: mask &+ 1)
     for entry in entries {
       let hash = ByteBuffer.withUTF8(of: entry.key) { ByteBuffer.hash($0, seed: 0) } | 1

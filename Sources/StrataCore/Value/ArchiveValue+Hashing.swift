@@ -26,7 +26,7 @@ extension Hasher {
   }
 }
 
-/// The state while one value is hashed.
+/// The state that is needed while one value is hashed.
 private struct ValueHashing {
   /// The number of parts after which hashes of collections are cached. In smaller values, a lookup costs more than it
   /// saves.

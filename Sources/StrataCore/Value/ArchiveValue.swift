@@ -27,9 +27,9 @@ public enum ArchiveValue: Sendable {
   indirect case decimal(Decimal)
   /// A number in a JSON text that none of the cases above can represent exactly.
   case number(NumberText)
-  /// A text.
+  /// A string.
   case string(String)
-  /// Bytes.
+  /// Binary data.
   case data(Data)
   /// A point in time.
   case date(Date)

@@ -50,7 +50,7 @@ package struct DecimalParts {
     return (mantissa, exponent)
   }
 
-  /// The same number with a mantissa that does not end in zeros; 0 has the exponent 0 and no sign.
+  /// The same number with a mantissa that does not end in zeros. For zero, the exponent is 0 and the sign is positive.
   private var normalized: DecimalParts {
     guard mantissa != .zero else { return DecimalParts(isNegative: false, mantissa: .zero, exponent: 0) }
     guard mantissa.low & 1 == 0, mantissa.quotientAndRemainder(dividingBy: 10).remainder == 0 else { return self }

@@ -43,7 +43,7 @@ extension Double {
   var shortestDigits: (significand: UInt64, power: Int)? {
     let exponent = Int(bitPattern &>> 52 & 0x7FF) - 1023
     guard significandBitPattern != 0, -36...51 ~= exponent else { return nil }
-    // 1233/4096 is a little less than the logarithm of 2, so 10^16 < |self| × 10^places < 2 × 10^17.
+    // 1233/4096 is slightly less than log₁₀ 2, so 10^16 < |self| × 10^places < 2 × 10^17.
     let places = 16 - (exponent * 1233) >> 12
     // The product |self| × 10^places as a fixed-point number with `shift` binary places. In this form, half a unit in the
     // last place of the double is a power of five, which is odd. So no integer is exactly midway between this double and the

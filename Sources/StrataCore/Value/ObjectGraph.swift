@@ -9,7 +9,7 @@ public struct ObjectGraph: Sendable, Hashable {
   /// The archived value: a reference, or a value that contains references.
   public var root: ArchiveValue
 
-  /// Creates a graph. Every reference in it must be the number of one of the objects.
+  /// Creates a graph. Every reference in the graph must contain the number of one of the objects.
   public init(objects: [ArchiveValue], root: ArchiveValue) {
     self.objects = objects
     self.root = root

@@ -1,4 +1,4 @@
-/// The type name, the model version and the keys that records of one kind share.
+/// The type name, the model version and the keys of records of the same kind.
 ///
 /// Records of the same kind share one shape, so that a record needs memory only for its values. A shape caches the
 /// shapes derived from it, so that records with the same changes, such as a renamed key, share their shape as well.
@@ -55,7 +55,7 @@ package final class RecordShape: Sendable {
       typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels, floors: floors, knownMark: mark)
   }
 
-  /// Creates a shape from its mark.
+  /// Creates a shape from the text of its ``mark``.
   ///
   /// - Parameter floors: returns the oldest versions that may read and write a version of a model.
   package convenience init(

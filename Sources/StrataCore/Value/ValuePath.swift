@@ -8,7 +8,7 @@
 /// this form. To refer to such an element, use the path of a report's entry, or
 /// `ValuePath([.key("labels"), .element(key: "id", id: 3)])`.
 ///
-/// A path with `*` or `[*]` is a pattern, which matches several paths.
+/// A path with `*` or `[*]` is a pattern, which can match several paths.
 public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// One step of a path, from a value to a value directly inside it.
   public enum Component: Sendable, Hashable {

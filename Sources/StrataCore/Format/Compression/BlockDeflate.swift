@@ -10,8 +10,8 @@ package enum DeflateBlocks {
 /// Deflates a large body in blocks, on several threads.
 ///
 /// A block may refer to bytes in the 32 KiB before it. Each block except the last ends with an empty stored block (RFC 1951 §3.2.4),
-/// which aligns the end to a byte boundary. Therefore the blocks can be concatenated to one deflate stream. The bytes depend on the body
-/// and the level, but not on the number of threads.
+/// which aligns the end to a byte boundary. Therefore the blocks can be concatenated into one deflate stream. The bytes depend on the
+/// body and the level, but not on the number of threads.
 enum BlockDeflate {
   private static let blockSize = 64 << 10
   /// The minimum size in bytes of a body that is deflated in blocks.

@@ -47,7 +47,7 @@ struct BodyInflater {
   /// Inflates the whole body from input that extends to the end of the file. Must be the first call of a feed method. The
   /// result and the errors are the same as those of ``feed(_:)``.
   mutating func feed(whole input: RawSpan) throws -> Int {
-    // If the ratio limit is lower, ``feed(_:)`` is used, which checks the ratio after each step.
+    // If the ratio limit is lower, `feed(_:)` is used, which checks the ratio after each step.
     guard ratio >= WholeDeflate.mostRatio, let used = WholeDeflate.inflate(input, size: expected, to: &body) else {
       return try feed(input)
     }
@@ -57,7 +57,7 @@ struct BodyInflater {
     return used
   }
 
-  /// Inflates the part of `input` that belongs to the body.
+  /// Inflates the part of `input` that belongs to the body, and appends it to ``body``.
   /// - Returns: the number of bytes of `input` that were used. All bytes were used unless ``isFinished`` is now true.
   mutating func feed(_ input: RawSpan) throws -> Int {
     var consumed = 0

@@ -11,7 +11,7 @@ public struct CompressionLevel: Sendable, Hashable {
   /// With the package trait `Libdeflate`, levels 1 to 9 are the levels of libdeflate, whose output differs from the output of
   /// zlib. libdeflate's levels 10 to 12 are not available. Parts of a store that are compressed with a dictionary are always
   /// compressed by zlib, at the same level.
-  /// - Returns: `nil` if the level is not in −1 to 9.
+  /// - Returns: `nil` if the level is not in the range from −1 to 9.
   public init?(rawLevel: Int) {
     guard (-1...9).contains(rawLevel) else { return nil }
     // The default level is chosen here, because zlib's own default depends on the build of zlib.
@@ -20,7 +20,7 @@ public struct CompressionLevel: Sendable, Hashable {
 
   /// No compression. The bytes of the archive do not depend on the compression library.
   public static let none = CompressionLevel(checked: 0)
-  /// The fastest level with compression.
+  /// The fastest level that compresses.
   public static let fastest = CompressionLevel(checked: 1)
   /// The default level, 6.
   public static let balanced = CompressionLevel(checked: 6)

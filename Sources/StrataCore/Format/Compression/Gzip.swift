@@ -2,7 +2,7 @@
 package enum Gzip {
   /// The size in bytes of the trailer after the deflate data, which contains the CRC-32 and the size of the body.
   package static let trailerSize = 8
-  /// The deflate data of an empty body, at every level.
+  /// The deflate data of an empty body, which is the same at every level.
   static let emptyBody: [UInt8] = [0x03, 0x00]
 
   /// Appends one member. After an error, `output` is unchanged.

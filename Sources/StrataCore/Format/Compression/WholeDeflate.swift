@@ -1,5 +1,5 @@
-/// Deflates and inflates data that is completely in memory with libdeflate, if the package is built with the trait
-/// `Libdeflate`.
+/// Deflates and inflates data with libdeflate, if the package is built with the trait `Libdeflate`. The data must be
+/// completely in memory.
 ///
 /// If a function returns `nil` or `false`, it has changed nothing, and the caller must use zlib instead. Without the trait,
 /// the functions always return `nil` or `false`.
@@ -23,7 +23,7 @@ enum WholeDeflate {
       let idle = compressors.dequeue { $0.level == level }
       guard let compressor = idle ?? Compressor(level: level) else { return false }
       defer { compressors.enqueue(compressor) }
-      // libdeflate fails only if the output does not fit.
+      // libdeflate fails only if the output buffer is too small, which `bound` rules out.
       let bound = libdeflate_deflate_compress_bound(compressor.state, input.byteCount)
       let written = input.withUnsafeBytes { source in
         output.appendUninitialized(bound) {
@@ -75,7 +75,7 @@ enum WholeDeflate {
       deinit { libdeflate_free_compressor(state) }
     }
 
-    /// `Sendable` is unchecked for the same reason as for ``Compressor``.
+    /// `Sendable` is unchecked for the same reason as for `Compressor`.
     private final class Decompressor: @unchecked Sendable {
       let state: OpaquePointer
 

@@ -67,7 +67,7 @@ package enum AtomicFile {
     }
     if errno == EEXIST { return false }
     guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw OpenFile.failure("write", path) }
-    // The file system has no hard links.
+    // The file system does not support hard links, so the check and the rename are not atomic.
     guard try FileStatus(ofPath: path) == nil else { return false }
     try move(made, to: path)
     return true

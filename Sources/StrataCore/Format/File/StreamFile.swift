@@ -66,8 +66,8 @@ final class StreamFile {
 
   /// Appends bytes. After an error, none of the bytes are in the file, and the call can be repeated.
   ///
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`, or `fileInUse` if another program wrote to the file. If the
-  ///   bytes of a failed write could not be removed, every later call throws `fileSystem`.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, or `fileInUse` if another program has written to the file.
+  ///   If the bytes of a failed write could not be removed, every later call throws `fileSystem`.
   func write(_ bytes: [UInt8]) throws {
     try check()
     var written = 0

@@ -12,7 +12,7 @@ enum WriterLock {
   ///
   /// - Parameters:
   ///   - time: how long to wait for another writer, at least 50 milliseconds.
-  ///   - open: opens the current file at the path.
+  ///   - open: opens the file that is currently at the path.
   /// - Throws: ``ArchiveError`` with the code `fileInUse` if another writer still holds the lock after that time, and
   ///   any error that `open` throws.
   static func acquire(_ url: URL, waiting time: Duration, _ open: (URL) throws -> OpenFile) throws -> OpenFile {

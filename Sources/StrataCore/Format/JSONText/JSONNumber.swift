@@ -3,7 +3,7 @@ import Foundation
 /// A number in a text, as ±significand × 10^power. The significand has no leading or trailing zeros.
 ///
 /// If the digits do not fit into 128 bits, only the number of digits is kept, because neither a double nor a decimal
-/// can represent so many digits.
+/// can represent such a number without loss.
 struct JSONNumber {
   var isNegative = false
   /// The digits as an integer, if they fit into 128 bits; otherwise 0.
@@ -22,7 +22,7 @@ struct JSONNumber {
     let start = isNegative ? 1 : 0
     var place = start
     var small: UInt64 = 0
-    // The number of digits after the point; negative before the point.
+    // The number of digits after the decimal point so far; −1 before the point.
     var places = -1
     while place < end {
       let digit = byte(place) &- UInt8(ascii: "0")
