@@ -15,8 +15,8 @@ public import Foundation
 /// Members are decoded ahead of the loop, on all cores unless `threads` sets a lower number. At most two members for each thread are in
 /// memory, and fewer if members are large. Models, errors, gaps and reports are delivered in file order, regardless of the number of
 /// threads. Migration steps, hooks and validation rules of models run on these threads, with the task-local values of the reading task.
-/// They can run for models that are never delivered, because the loop or an error can end the iteration first. After the task is cancelled
-/// or the iterator is released, no further member is decoded ahead. The members of a pipe are read one at a time.
+/// This code can also run for models that are never delivered, because the loop or an error can end the iteration first. After the task is
+/// cancelled or the iterator is released, no further member is decoded ahead. The members of a pipe are read one at a time.
 ///
 /// While a writer appends to the file, the sequence ends where the stream ended before that writer was created.
 public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequence {

@@ -3,7 +3,7 @@ package import Foundation
 /// A value encoded as a row of a store: the body of an archive without its record definitions and long strings, which
 /// the store keeps separately (Docs/StoreFormat.md).
 package struct EncodedRow: Sendable {
-  /// The stamp of an archive of the same value.
+  /// The stamp that an archive of the same value would have.
   package let stamp: Stamp
   package let bytes: [UInt8]
   /// The shapes and long strings that the bytes refer to.

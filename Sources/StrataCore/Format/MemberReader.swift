@@ -94,8 +94,7 @@ package struct MemberReader: ~Copyable {
   /// Returns the stamp of the first member of a truncated file, and the available part of the member's body. The checksum
   /// is not verified.
   ///
-  /// - Throws: the errors of ``next()``, but no error if only the body is truncated; `truncated` if the header is
-  ///   truncated.
+  /// - Throws: the errors of ``next()``, with one exception: a truncated body is not an error.
   mutating func nextCut() throws -> (stamp: Stamp, body: [UInt8]) {
     let header = try readHeader()
     return try InflateStream.withStream { stream in

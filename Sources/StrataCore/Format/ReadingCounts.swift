@@ -48,15 +48,15 @@ struct ReadingCounts {
     if shape.keys.count > largestCount { largestCount = shape.keys.count }
   }
 
-  /// Counts a record that refers to an earlier definition. Its number of fields does not need to be compared with the
-  /// limit again.
+  /// Counts a record that refers to an earlier definition. The number of fields is not compared with the limit again,
+  /// because the definition has been checked.
   @inline(__always)
   mutating func addRecord(_ count: Int, keyBytes: Int) {
     values &+= count &+ 1
     expandedBytes &+= keyBytes
   }
 
-  /// The minimum size of a file in bytes, so that readers accept its body. It allows only half of the work that
+  /// The minimum file size in bytes at which readers accept the body. This size allows only half of the work that
   /// readers accept, because readers count some values twice, such as values that a hook upgrades.
   var leastFileSize: Int {
     let ratio = max(1, limits.maxWorkPerByte / 2)
@@ -72,7 +72,7 @@ struct ReadingCounts {
     try check(expandedBytes, limits.expandedBytes, .expandedBytes, "references expand to more bytes")
   }
 
-  /// Checks a body that is read without an archive file, which could be padded.
+  /// Checks a body that is read on its own. Unlike an archive file, such a body cannot be padded.
   func checkAlone(bodySize: Int) throws(ArchiveError) {
     try check(bodySize: bodySize)
     if values <= WorkBudget.freeValues, expandedBytes <= WorkBudget.freeBytes { return }

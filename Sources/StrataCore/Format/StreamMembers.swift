@@ -39,8 +39,8 @@ final class SharedReader: @unchecked Sendable {
 /// - The header of the member, or of a member that directly follows it, records the member's actual position.
 /// - The member begins a run of members with consecutive numbers. The run ends with an end member at the end of the file, and the
 ///   totals in all end members are consistent.
-/// - The header of the damaged member is readable, and the member after damage has the next number. It begins a run of members
-///   with consecutive numbers, and the totals in the end member of the run agree with that header.
+/// - The header of the damaged member is readable. The member after damage has the next number and begins a run of members with
+///   consecutive numbers. The totals in the first end member of the run agree with the header of the damaged member.
 package struct StreamMembers: ~Copyable {
   /// The maximum number of times that all bytes of the file may be read again because apparent members turn out not to be members.
   private static let mostReading = 64

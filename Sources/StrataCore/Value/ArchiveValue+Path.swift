@@ -17,9 +17,9 @@ extension ArchiveValue {
   /// end of an array, up to 65,535 nulls are added before it. Removing an absent value changes nothing.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value along the path is not null and does not support the next
-  ///   key or index, if an index is negative or too far beyond the end of its array, if the path is the root, or if it contains
-  ///   any other kind of component. The value is unchanged in these cases. The setter of `value[path]` stops the program instead
-  ///   of throwing an error, so use the setter only if the structure of the value is known.
+  ///   key or index, if an index is negative or too far beyond the end of its array, or if the path is the root or contains any
+  ///   other kind of component. The value is unchanged in these cases. The setter of `value[path]` stops the program instead of
+  ///   throwing an error, so use the setter only if the structure of the value is known.
   /// - Complexity: linear in the number of entries of the objects along the path.
   public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
     try set(newValue, at: path.steps()[...])

@@ -30,8 +30,8 @@ package enum AtomicFile {
   ///
   /// - Parameter isNew: whether an existing file at `url` is kept instead of replaced.
   /// - Returns: whether the file was moved; `false` if an existing file was kept.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`. If only synchronizing the folder failed, a file with
-  ///   `isNew` has been removed from `url` again, but any other file has already replaced the existing file.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`. If only synchronizing the folder failed, the file has been
+  ///   removed from `url` again if `isNew` is true; otherwise it has already replaced the existing file.
   @discardableResult
   package static func place(_ file: URL, at url: URL, isNew: Bool = false) throws -> Bool {
     let path = try OpenFile.path(of: url), made = try OpenFile.path(of: file)

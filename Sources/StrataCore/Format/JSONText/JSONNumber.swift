@@ -123,8 +123,8 @@ extension ArchiveValue {
       let isExact = number.digits <= 15 && double.isNormal
       if double.isFinite, isExact || number.isShortestText(of: double) { return .double(double) }
     }
-    // A whole number is not converted to a decimal, because it would be written without a point and then parsed as an
-    // integer.
+    // A whole number of up to 39 digits is not converted to a decimal, because it would be written without a point and
+    // then parsed as an integer.
     let isWide = number.power < 0 || number.digits + number.power > 39
     if isWide, let decimal = number.decimal { return .decimal(decimal) }
     return .number(NumberText(checked: ByteBuffer.validString(bytes)))
