@@ -4,24 +4,24 @@ public import Foundation
 ///
 ///     let issue = try ArchiveDecoder().decode(Issue.self, from: data)
 ///
-/// The requested type determines which types can be decoded; an archive cannot create values of any other type. A
-/// decoder is a value and can be shared.
+/// The requested type determines which types can be decoded; an archive cannot create values of any other type. A decoder is a
+/// value type and can be shared between tasks.
 public struct ArchiveDecoder: Sendable {
-  /// Limits on the sizes that an archive may claim.
+  /// Limits on the sizes that an archive may claim, such as the length of a string.
   public var limits: ArchiveLimits
-  /// Whether models are checked against their rules (see ``Validating``). If it is false, decoding is faster, and
-  /// archives of older programs decode even if they break current rules.
+  /// Whether models are checked against their rules (see ``Validating``). If not, decoding is faster, and archives that older
+  /// programs wrote can be decoded even if they break current rules.
   public var validates: Bool
-  /// Classes that an archive may contain in place of a superclass. A class is rejected unless it is listed here or in
-  /// ``ModelHierarchy``, or is the declared type of a field.
+  /// Classes whose objects an archive may contain where a superclass is expected. A class is rejected unless it is listed here or
+  /// in ``ModelHierarchy``, or is the declared type of a field.
   public var subclasses: [any VersionedModel.Type]
 
-  /// Creates a decoder, which can be shared.
+  /// Creates a decoder.
   ///
   /// - Parameters:
   ///   - limits: limits on the sizes that an archive may claim.
   ///   - validates: whether models are checked against their rules.
-  ///   - subclasses: classes that an archive may contain in place of a superclass.
+  ///   - subclasses: see ``subclasses``.
   public init(
     limits: ArchiveLimits = ArchiveLimits(), validates: Bool = true, subclasses: [any VersionedModel.Type] = []
   ) {
@@ -30,7 +30,7 @@ public struct ArchiveDecoder: Sendable {
     self.subclasses = subclasses
   }
 
-  /// Returns the value of an archive, upgraded if an older version of the model wrote it.
+  /// Returns the value of an archive, upgraded if it was written with an older version of the model.
   ///
   /// - Throws: ``ArchiveError``. Opening: `notAnArchive`, `newerFormat`, `truncated`, `damaged`, `limitExceeded`.
   ///   Decoding: `newerModel`, `unsupportedVersion`, `unknownType`, `typeMismatch`, `missingValue`, `unknownCase`,
@@ -56,7 +56,7 @@ public struct ArchiveDecoder: Sendable {
     }
   }
 
-  /// Returns the value of an archive. `T` conforms only to `Codable`.
+  /// Returns the value of an archive whose type conforms only to `Codable`.
   @_disfavoredOverload
   public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
     var report = DecodingReport()
@@ -77,7 +77,7 @@ public struct ArchiveDecoder: Sendable {
     try ArchiveError.naming(url) { try decode(type, from: read(url), report: &report) }
   }
 
-  /// Returns the value of an archive file. `T` conforms only to `Codable`.
+  /// Returns the value of an archive file whose type conforms only to `Codable`.
   @_disfavoredOverload
   public func decode<T: Decodable>(_ type: T.Type = T.self, from url: URL) throws -> T {
     try ArchiveError.naming(url) { try decode(type, from: read(url)) }
@@ -100,7 +100,7 @@ public struct ArchiveDecoder: Sendable {
 
   package func read(_ url: URL) throws -> Data { Data(try AtomicFile.read(url, limit: nil)) }
 
-  /// - Parameter name: the name of the expected type; `nil` accepts any type.
+  /// - Parameter name: the name of the expected type for error messages and metrics; `nil` accepts any type.
   package func withBody<R>(
     of data: Data, as name: String? = nil, newestVersion schema: ModelSchema?, _ body: (Stamp, RawSpan) throws -> R
   ) throws -> R {
@@ -115,7 +115,7 @@ public struct ArchiveDecoder: Sendable {
     let bytes = data.bytes
     let header = try GzipHeader(of: bytes)
     let stamp = header.stamp
-    // A root of a newer version is rejected before anything is inflated.
+    // A root of a newer model version is rejected before anything is inflated.
     try schema?.check(stamp)
     guard stamp.kind == .single else {
       throw ArchiveError(
@@ -142,8 +142,8 @@ public struct ArchiveDecoder: Sendable {
   }
 
   /// - Parameters:
-  ///   - stamp: the stamp of the archive; `nil` for a body alone and for a row.
-  ///   - row: the definitions and contents that a store keeps outside the bytes of a row, which has no head. `nil` for an archive.
+  ///   - stamp: the stamp of the archive; `nil` for a body without an archive and for a row.
+  ///   - row: the record definitions and long strings that a store keeps outside the bytes of a row; `nil` for an archive.
   package func decode<R>(
     _ body: RawSpan, _ stamp: Stamp? = nil, fileSize: Int, _ report: inout DecodingReport,
     row: (definitions: [ArchiveReader.Definition], contents: RowContents)? = nil,
@@ -166,26 +166,30 @@ public struct ArchiveDecoder: Sendable {
 }
 
 extension ModelSchema {
-  /// Throws `newerModel` if the stamp has a newer version of this model.
+  /// Throws `newerModel` if the stamp names a newer version of this model.
   ///
-  /// The root may be an object of a subclass. The version of the subclass is checked when the root is decoded.
+  /// If the root is an object of a subclass, this method checks nothing. The version of the subclass is checked when the root is
+  /// decoded.
   func check(_ stamp: Stamp) throws {
     guard let found = stamp.modelVersion, found > modelVersion, isOurs(stamp) else { return }
     let names = [name] + formerNames
     try checkVersion(found, names.lazy.compactMap { stamp.floors[$0, found] }.first)
   }
 
-  /// Whether the stamp belongs to this type or to a collection of it, whose type name contains the name of the model.
+  /// Whether the stamp belongs to this type or to a collection of it. The type name of a collection contains the name of the
+  /// model.
   private func isOurs(_ stamp: Stamp) -> Bool {
     isObject ? isNamed(stamp.typeName) : ([name] + formerNames).contains { stamp.typeName.contains($0) }
   }
 
-  /// Whether an archive has the current version, but was written with different fields or a different order of fields.
+  /// Whether an archive was written with the current version of this model, but with different fields or a different order of
+  /// fields.
   func hasOtherFields(than stamp: Stamp) -> Bool {
     stamp.fingerprint != fingerprint && stamp.fingerprint != 0 && stamp.modelVersion == modelVersion && isOurs(stamp)
   }
 
-  /// Returns the error of decoding fields. If the fields changed without a new version, its reason includes the remedy.
+  /// Returns the error of decoding a model. If the fields of the model changed without a new version, the returned error's reason
+  /// explains that.
   func explaining(_ error: ArchiveError, by stamp: Stamp) -> ArchiveError {
     guard [.missingValue, .typeMismatch, .unknownCase].contains(error.code), hasOtherFields(than: stamp) else {
       return error
@@ -198,12 +202,12 @@ extension ModelSchema {
 }
 
 extension ArchiveError {
-  /// Returns the error of a root or an element. If the stamp has another type than the expected one, a type mismatch
-  /// names both types.
+  /// Returns the error of decoding a root or an element. If it is a type mismatch and the stamp's type is not the expected type,
+  /// the returned error names both types.
   func naming(_ stamp: Stamp, expected name: String) -> ArchiveError {
     var isMismatch = code == .typeMismatch
     if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }
-    // The stamp of an untyped value has no useful type name.
+    // The type name in the stamp of an untyped value is not useful in an error.
     guard isMismatch, stamp.typeName != name, stamp.typeName != ArchiveValue._archiveTypeName else { return self }
     return changed { $0.reason = "found an archive of \(stamp.typeName) where \(name) is expected" }
   }
@@ -217,7 +221,7 @@ extension ArchiveError {
 }
 
 extension Stamp {
-  /// Reads the stamp of an archive without inflating anything.
+  /// Reads the stamp of an archive, without inflating any data.
   ///
   /// - Throws: ``ArchiveError`` with the code `notAnArchive`, `newerFormat`, `truncated` or `damaged`.
   public init(of data: Data) throws { self = try GzipHeader(of: data.bytes).stamp }

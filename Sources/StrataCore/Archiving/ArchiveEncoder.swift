@@ -1,28 +1,28 @@
 public import Foundation
 
-/// Writes archives: gzip files with CBOR inside, stamped with type name and model version.
+/// Writes archives, which are gzip files with CBOR inside. The gzip header contains a ``Stamp`` with the type name and the model version.
 ///
 ///     let data = try ArchiveEncoder().encode(issue)
 ///
-/// Equal values are encoded as equal bytes, on every platform and in every run. An encoder is a value and can be shared.
+/// Equal values are encoded as equal bytes, on every platform and in every run. An encoder is a value type and can be shared between tasks.
 public struct ArchiveEncoder: Sendable {
   /// The compression level.
   public var compression: CompressionLevel
-  /// Limits on the content of an archive. A decoder with the same limits reads every archive that the encoder writes.
+  /// Limits on the content of an archive. A decoder with the same limits can read every archive that the encoder writes.
   public var limits: ArchiveLimits
-  /// Classes that may be encoded in place of a superclass, in addition to those in ``ModelHierarchy``. An object of any other class is
-  /// rejected, because no decoder would recognize it. The decoder needs the same classes.
+  /// Classes whose objects may be encoded where a superclass is expected, in addition to the classes in ``ModelHierarchy``. An object of
+  /// any other subclass is rejected, because no decoder would recognize its class. The decoder needs the same list.
   public var subclasses: [any VersionedModel.Type]
-  /// The number of threads, including the caller's, that compress a body of 128 KiB or more. `nil` means one for each core. The bytes do
-  /// not depend on it.
+  /// The number of threads, including the caller's, that compress a body of 128 KiB or more. `nil` means one for each core. The number of
+  /// threads does not affect the bytes of the archive.
   public var threads: Int?
 
-  /// Creates an encoder, which can be shared.
+  /// Creates an encoder.
   ///
   /// - Parameters:
   ///   - compression: the compression level.
-  ///   - limits: limits on the content of an archive. A decoder with the same limits reads every archive that the encoder writes.
-  ///   - subclasses: classes that may be encoded in place of a superclass. The decoder needs the same classes.
+  ///   - limits: limits on the content of an archive. A decoder with the same limits can read every archive that the encoder writes.
+  ///   - subclasses: see ``subclasses``.
   ///   - threads: the number of threads that compress a large body; `nil` means one for each core.
   public init(
     compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
@@ -37,7 +37,7 @@ public struct ArchiveEncoder: Sendable {
   /// Returns an archive of one value.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if a decoder with the same limits would reject the archive, `notEncodable` if
-  ///   part of the value cannot be archived, `invalidSchema` or `invalidMigration` if the declaration of a model is invalid.
+  ///   part of the value cannot be archived, and `invalidSchema` or `invalidMigration` if the declaration of a model is invalid.
   /// - Complexity: linear in the size of the value.
   public func encode<T: Archivable>(_ value: T) throws -> Data {
     try archive(stamp(of: value)) { try $0.writeRoot(value) }
@@ -47,15 +47,15 @@ public struct ArchiveEncoder: Sendable {
     Stamp(of: T.self, count: UInt64(value._archivedCount))
   }
 
-  /// Returns an archive of a value. `T` conforms only to `Codable`.
+  /// Returns an archive of a value whose type conforms only to `Codable`.
   ///
-  /// - Throws: the same errors as the method for models. An error that the type's own code throws is the underlying error.
+  /// - Throws: the same errors as the method for models. If the type's own code throws an error, it becomes the underlying error.
   @_disfavoredOverload
   public func encode<T: Encodable>(_ value: T) throws -> Data {
     try archive(stamp(ofCodable: T.self)) { try $0.write(codable: value) }
   }
 
-  /// Returns an archive of a record. The program does not have to declare the record's type.
+  /// Returns an archive of a record, whose type does not have to be declared in the program.
   public func encode(_ record: ModelRecord) throws -> Data {
     let fingerprint = ModelSchema.fingerprint(of: record.shape)
     let stamp = Stamp(typeName: record.typeName, modelVersion: record.modelVersion, fingerprint: fingerprint)
@@ -65,32 +65,32 @@ public struct ArchiveEncoder: Sendable {
   /// Returns an archive of an untyped graph.
   ///
   /// - Parameters:
-  ///   - graph: the objects and the root.
-  ///   - typeName: the registered type name of the root.
+  ///   - graph: the objects, and the root value that refers to them.
+  ///   - typeName: the name under which the type of the root is registered.
   ///   - modelVersion: the model version of the root.
   /// - Throws: the same errors as the method for models, and `notEncodable` if a reference names an object that does not exist.
   public func encode(_ graph: ObjectGraph, typeName: String, modelVersion: Int?) throws -> Data {
     try archive(Stamp(typeName: typeName, modelVersion: modelVersion)) { try $0.write(graph) }
   }
 
-  /// Writes an archive of one value to a file. The file is replaced atomically: a reader sees either the old or the new content, and a
-  /// failure or a crash leaves the old content.
+  /// Writes an archive of one value to a file. The file is replaced atomically: a reader sees either the old or the new content, and after
+  /// a failure or a crash the file still has the old content.
   ///
   /// - Throws: the same errors as for an archive in memory, and ``ArchiveError`` with the code `fileSystem`.
   public func encode<T: Archivable>(_ value: T, to url: URL) throws {
     try AtomicFile.write(encode(value), to: url)
   }
 
-  /// Writes an archive of a value to a file, which is replaced atomically. `T` conforms only to `Codable`.
+  /// Writes an archive of a value whose type conforms only to `Codable` to a file, which is replaced atomically.
   @_disfavoredOverload
   public func encode<T: Encodable>(_ value: T, to url: URL) throws {
     try AtomicFile.write(encode(value), to: url)
   }
 
-  /// Returns only the body of an archive: plain CBOR, for a transport that compresses and verifies data itself.
+  /// Returns only the body of an archive, as uncompressed CBOR, for a transport that itself compresses data and verifies checksums.
   ///
   /// - Throws: the same errors as for an archive in memory, and `limitExceeded` if references expand to more than
-  ///   ``ArchiveLimits/maxWorkPerByte`` allows for the size of the body. An archive of the value would be padded instead.
+  ///   ``ArchiveLimits/maxWorkPerByte`` allows for the size of the body. ``encode(_:)`` would pad the archive of such a value instead.
   public func encodeBody<T: Archivable>(_ value: T) throws -> Data {
     var writer = ArchiveWriter(limits: limits)
     writer.subclasses = subclasses
@@ -112,7 +112,7 @@ public struct ArchiveEncoder: Sendable {
 }
 
 extension ArchiveWriter {
-  /// Returns the written body as a member of a file.
+  /// Returns an archive member that contains the written body.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if readers with the same limits would reject the member.
   package borrowing func member(
@@ -138,7 +138,7 @@ extension ArchiveWriter {
 }
 
 extension Stamp {
-  /// A stamp for values of a type.
+  /// Creates a stamp for values of a type.
   init<T: Archivable>(of type: T.Type, kind: Kind = .single, sequenceNumber: UInt64 = 0, count: UInt64 = 1) {
     let schema = T._rootSchema
     self.init(

@@ -1,26 +1,27 @@
 public import Foundation
 
-/// A file that holds one value across versions of the program.
+/// A file with one value that remains readable when the program is updated.
 ///
 ///     let file = ArchiveFile<Library>(url)
 ///     var library = try file.load()?.value ?? Library()
 ///     try file.save(library)
 ///
-/// ``load()`` upgrades a value that an older version wrote. ``save(_:)`` replaces the file atomically. Two more files can exist next to it:
+/// ``load()`` upgrades a value that an older version of the program wrote. ``save(_:)`` replaces the file atomically. Two backup files can
+/// exist next to the file:
 ///
-/// - `NAME.previous`: the last file of an older version, copied before the current version first replaced it.
-/// - `NAME.damaged`: the last file that could not be read, copied before it was replaced.
+/// - `NAME.previous`: the last file that an older version wrote, copied before the current version first replaced it.
+/// - `NAME.damaged`: the last damaged file, copied before it was replaced.
 ///
-/// Several tasks can use one `ArchiveFile` concurrently. The next ``save(_:)`` detects that another writer has replaced the file. This is
-/// not a lock: if two processes save at the same moment, the last one wins.
+/// Several tasks can use one `ArchiveFile` concurrently. ``save(_:)`` throws an error if another writer has replaced the file since this
+/// instance loaded or saved it. This check is not a lock: if two processes save at the same moment, the last save wins.
 public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
-  /// A loaded value, its origin, and the report of its decoding.
+  /// A loaded value, the file that it was read from, and the decoding report.
   public struct Loaded {
     /// The value, upgraded to the current version.
     public let value: Value
     /// The file that the value was read from.
     public let origin: Origin
-    /// The upgrades, and the values that they discarded.
+    /// The upgrades, and the values that the upgrades discarded.
     public let report: DecodingReport
   }
 
@@ -28,16 +29,16 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   public enum Origin: Sendable {
     /// The file itself.
     case file
-    /// The file of the older version. Everything that was saved since the program was updated is missing. If ``load()`` returned the value,
-    /// `damage` is the error of the file itself.
+    /// The backup of the older version's file, ``ArchiveFile/previousURL``. Everything that was saved since the program was updated is
+    /// missing. If ``load()`` returned the value, `damage` is the error that reading the file itself threw.
     case previous(damage: ArchiveError?)
   }
 
   /// The URL of the file.
   public let url: URL
-  /// The URL of the older version's file, which ``save(_:)`` keeps.
+  /// The URL of the copy that ``save(_:)`` makes of an older version's file before it replaces the file.
   public let previousURL: URL
-  /// The URL of the last damaged file, which ``save(_:)`` keeps.
+  /// The URL of the copy that ``save(_:)`` makes of a damaged file before it replaces the file.
   public let damagedURL: URL
   private let encoder: ArchiveEncoder
   private let decoder: ArchiveDecoder
@@ -53,7 +54,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     case present(FileStatus, isOfOlderVersion: Bool)
   }
 
-  /// Creates an archive file. The file need not exist yet.
+  /// Creates an instance for a file, which does not need to exist yet.
   public init(
     _ url: URL, encoder: ArchiveEncoder = ArchiveEncoder(), decoder: ArchiveDecoder = ArchiveDecoder()
   ) {
@@ -64,12 +65,12 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     self.decoder = decoder
   }
 
-  /// Returns the value in the file, upgraded if an older version wrote it; `nil` if there is no file.
+  /// Returns the value in the file, upgraded if an older version of the program wrote it; `nil` if there is no file.
   ///
-  /// If the file is damaged, returns the value of ``previousURL``; ``Loaded/origin`` then contains the error.
+  /// If the file is damaged, returns the value in ``previousURL``. In that case ``Loaded/origin`` contains the error.
   ///
-  /// - Throws: the errors that ``ArchiveDecoder`` throws for a file. After `newerModel`, ``loadPrevious()`` returns the value from before
-  ///   the program was updated.
+  /// - Throws: the errors that ``ArchiveDecoder`` throws for a file. If the error is `newerModel`, ``loadPrevious()`` returns the value
+  ///   from before the program was updated.
   public func load() throws -> Loaded? {
     try known.withLock { known in
       known = .nothing
@@ -87,19 +88,19 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     }
   }
 
-  /// Returns the value in the file of the older version; `nil` if there is no such file.
+  /// Returns the value in ``previousURL``, the backup of the older version's file; `nil` if there is no backup.
   ///
   /// - Throws: the same errors as ``load()``.
   public func loadPrevious() throws -> Loaded? { try read(previousURL, .previous(damage: nil)) }
 
-  /// Replaces the file.
+  /// Replaces the content of the file.
   ///
-  /// A file of an older version is first copied to ``previousURL``, and a damaged one to ``damagedURL``. To detect either, the file is read
-  /// first unless this instance has loaded or saved it.
+  /// A file that an older version wrote is first copied to ``previousURL``, and a damaged file to ``damagedURL``. To detect these cases,
+  /// the existing file is read first, unless this instance has already loaded or saved it.
   ///
-  /// - Throws: ``ArchiveError``: the errors of encoding; `fileInUse` if another writer has replaced the file since this instance loaded or
-  ///   saved it, or has created it since ``load()`` returned `nil`; `newerModel` if a newer program wrote it; `fileSystem`. The file is unchanged, with one exception: if only flushing the
-  ///   folder to the disk failed, the new file is in place.
+  /// - Throws: ``ArchiveError``: the errors of ``ArchiveEncoder``; `fileInUse` if another writer has replaced the file since this instance
+  ///   loaded or saved it, or has created it since ``load()`` returned `nil`; `newerModel` if a newer program wrote it; `fileSystem`. The
+  ///   file is unchanged after an error, with one exception: if only flushing the folder to the disk failed, the file has been replaced.
   public func save(_ value: Value) throws {
     try known.withLock { known in
       let data = try encoder.encode(value)
@@ -125,7 +126,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
 
   private func open() throws -> (Loaded, Known)? {
     guard try Self.exists(url) else { return nil }
-    // The status is read before the content, so that the next save detects a replacement in between.
+    // The status is read before the content, so that the next save detects a replacement that happens between the two.
     let status = try OpenFile(reading: url).status()
     guard let loaded = try read(url, .file) else { return nil }
     let isOlder = !loaded.report.upgrades.isEmpty || !loaded.report.typesWithOtherFields.isEmpty

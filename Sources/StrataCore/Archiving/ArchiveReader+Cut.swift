@@ -1,15 +1,15 @@
 /// The part of a truncated value that can be decoded.
 struct CutValue {
-  /// The value with its complete parts; `nil` if no part is complete.
+  /// The value, reduced to its complete parts; `nil` if no part is complete.
   var value: ArchiveValue?
   /// The path at which the value is truncated.
   var path: [ArchiveError.PathComponent] = []
 }
 
 extension ArchiveReader {
-  /// Reads a value that may be truncated. Arrays, sets and maps keep their complete elements. Records and objects keep their
-  /// complete fields, and the complete part of the field that is truncated. A truncated element is left out, because half a
-  /// model would pass for a whole one.
+  /// Reads a value that may be truncated. Arrays and sets keep their complete elements. Maps, records and objects keep their
+  /// complete values, and the complete parts of the truncated value. A truncated element of an array or a set is left out,
+  /// because a reader could not distinguish it from a complete model.
   ///
   /// - Returns: the value, and whether it is complete.
   /// - Throws: ``ArchiveError`` for every failure except truncation.
@@ -18,7 +18,8 @@ extension ArchiveReader {
     return (try readCut(), false)
   }
 
-  /// Returns the next value. If the bytes end inside the value, returns `nil` and resets the position to its start.
+  /// Returns the next value. If the bytes end inside the value, returns `nil` and resets the position to the start of the
+  /// value.
   private mutating func readWhole() throws -> ArchiveValue? {
     let (start, definitionCount, graph) = (here, definitions.count, context.graph)
     do { return try readValue() } catch let error as ArchiveError where error.code == .truncated {

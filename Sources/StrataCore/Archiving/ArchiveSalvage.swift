@@ -6,40 +6,41 @@ public import Foundation
 ///     for gap in report.gaps { print(gap) }
 ///
 /// A salvaged stream contains every member that can be read, because each member has its own checksum. A truncated archive of
-/// one value is salvaged up to the truncation. If such an archive is damaged in any other way, it is rejected, because no part
-/// of it has a checksum of its own.
+/// one value is salvaged up to the truncation. An archive of one value that is damaged in any other way is rejected, because
+/// its parts have no checksums of their own.
 public enum ArchiveSalvage {
   /// The result of a salvage.
   public struct Report: Sendable {
     /// The stamp of the first member that was read.
     public internal(set) var stamp: Stamp
-    /// The number of models that were written.
+    /// The number of models that were written to the output.
     public internal(set) var modelCount: UInt64
-    /// The missing parts of a stream, in file order.
+    /// The missing parts of a stream, in file order; empty for an archive of one value.
     public internal(set) var gaps: [StreamGap] = []
-    /// The path at which the value of an archive is truncated; everything after it is missing. Empty if the value is truncated
-    /// before its first part, or inside a key.
+    /// The path at which a truncated value ends; everything after that path is missing. Empty if the value is complete, or if
+    /// it is truncated before its first part or inside a key.
     public internal(set) var cutPath: [ArchiveError.PathComponent] = []
-    /// The file with readable members that are not known to belong to the stream; `nil` if there are none.
+    /// The file with the readable members that are not known to belong to the stream; `nil` if there are no such members.
     public internal(set) var unprovenFile: URL?
     /// The number of models in ``unprovenFile``.
     public internal(set) var unprovenCount: UInt64 = 0
-    /// Whether nothing is missing.
+    /// Whether the output contains all models of the input.
     public internal(set) var isComplete: Bool
   }
 
-  /// Reads a damaged archive and writes its intact parts to a new file, which replaces an existing one when it is complete.
+  /// Reads a damaged archive and writes its intact parts to a new file. An existing output file is replaced once the new file
+  /// is complete.
   ///
-  /// After damage, bytes that look like members of a stream can be the content of a model. Members that are not known to
-  /// belong to the stream are written to a separate stream next to the output, named `OUTPUT.unproven`. An existing file of
-  /// that name is replaced. If all members are of this kind, the output is not written.
+  /// After damage, bytes that look like members of the stream can be part of a model instead. Members that are not known to
+  /// belong to the stream are therefore written to a separate stream next to the output, named `OUTPUT.unproven`. An existing
+  /// file with that name is replaced. If no member is known to belong to the stream, the output itself is not written.
   ///
   /// - Parameters:
   ///   - input: the damaged archive, which is not changed.
   ///   - output: the file to write, which must be a different file.
-  ///   - limits: limits on the sizes that the archive may claim.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`, `fileInUse` or `limitExceeded`, or the error of reading if no part
-  ///   of the archive can be read. No file is written in that case.
+  ///   - limits: limits on the sizes that the archive may claim, such as the length of a string.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, `fileInUse` or `limitExceeded`, or the error of reading the
+  ///   archive if no part of it can be read. No file is written in that case.
   /// - Complexity: linear in the size of the file. One member at a time is held in memory.
   public static func salvage(_ input: URL, to output: URL, limits: ArchiveLimits = ArchiveLimits()) throws -> Report {
     let own = try OpenFile(reading: input).status()
@@ -49,7 +50,8 @@ public enum ArchiveSalvage {
         throw ArchiveError(.fileSystem, "\(path) is the damaged archive itself; write to another file")
       }
     }
-    // If the first header is damaged, members of a stream may follow. An archive of one value has no further members.
+    // A file whose first header is damaged is read as a stream, because members may follow. An archive of one value has no
+    // further members.
     var isSingle = false
     do { isSingle = try MemberReader.stamp(ofFile: input).kind == .single } catch let error as ArchiveError {
       guard error.isDamage else { throw error }
@@ -121,7 +123,7 @@ public enum ArchiveSalvage {
       try reader.beginBody()
       let (found, isWhole) = try reader.readCutValue()
       guard let value = found.value else { throw error }
-      // The fingerprint and the count in the stamp describe the complete value.
+      // The fingerprint and the count in the archive's stamp describe the complete value, not the truncated one.
       var known = stamp
       if !isWhole { known.fingerprint = 0 }
       known.setCount(of: value)
@@ -136,7 +138,7 @@ public enum ArchiveSalvage {
 }
 
 extension ArchiveSalvage.Report: CustomStringConvertible {
-  /// One line with the written and the missing parts.
+  /// A one-line summary of the written and the missing parts.
   public var description: String {
     var parts = ["\(isComplete ? "complete" : "partial"): \(modelCount.counting("model")) of \(stamp.typeName)"]
     if !isComplete, stamp.kind == .single {

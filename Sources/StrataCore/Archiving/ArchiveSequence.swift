@@ -4,21 +4,21 @@ public import Foundation
 ///
 ///     for try await issue in ArchiveSequence(Issue.self, from: url) { … }
 ///
-/// Each model is upgraded like any other archived model. Damage is thrown at the damaged member, after the models before it were
+/// Each model is upgraded like any other archived model. The error for a damaged member is thrown after all models before that member were
 /// delivered. A stream without an end throws `truncated` after the last model. With `damage: .skips`, damaged members are skipped instead,
-/// and the iterator lists the gaps:
+/// and the iterator's `gaps` list them:
 ///
 ///     var issues = ArchiveSequence(Issue.self, from: url, damage: .skips).makeAsyncIterator()
 ///     while let issue = try issues.next() { … }
 ///     for gap in issues.gaps { print(gap) }
 ///
-/// Members are decoded ahead of the loop, on all cores unless `threads` is lower. At most two members for each thread are in memory, and
-/// fewer if members are large. Models, errors, gaps and reports are delivered in file order, regardless of the number of threads. Steps,
-/// hooks and rules of models run on these threads, with the task-local values of the reading task. They can run for models that are never
-/// delivered, because the loop or an error ends the iteration first. After the task is cancelled or the iterator is released, no further
-/// member is decoded ahead. A pipe is read one member at a time.
+/// Members are decoded ahead of the loop, on all cores unless `threads` sets a lower number. At most two members for each thread are in
+/// memory, and fewer if members are large. Models, errors, gaps and reports are delivered in file order, regardless of the number of
+/// threads. Migration steps, hooks and validation rules of models run on these threads, with the task-local values of the reading task.
+/// This code can also run for models that are never delivered, because the loop or an error can end the iteration first. After the task is
+/// cancelled or the iterator is released, no further member is decoded ahead. The members of a pipe are read one at a time.
 ///
-/// While a writer appends to the file, the sequence ends where the stream ended before that writer began.
+/// While a writer appends to the file, the sequence ends where the stream ended before that writer was created.
 public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequence {
   private let url: URL
   private let limits: ArchiveLimits
@@ -32,12 +32,12 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
   /// - Parameters:
   ///   - type: the type of the models.
   ///   - url: the file of the stream.
-  ///   - limits: limits on the sizes that the file may claim.
+  ///   - limits: limits on the sizes that the file may claim, such as the length of a string.
   ///   - validates: whether models are checked against their rules (see ``Validating``).
   ///   - subclasses: see ``ArchiveDecoder/subclasses``.
-  ///   - damage: how bytes that cannot be read are handled.
+  ///   - damage: whether the sequence skips bytes that cannot be read, or throws an error.
   ///   - threads: the number of threads, including the reader's, that decode members; `nil` means one for each core. With one thread, the
-  ///     reader's thread does all the work, and only when it requests a model.
+  ///     reader's thread does all the work, and decodes a member only when it needs the next model.
   public init(
     _ type: Element.Type = Element.self, from url: URL, limits: ArchiveLimits = ArchiveLimits(),
     validates: Bool = true, subclasses: [any VersionedModel.Type] = [], damage: StreamGap.Handling = .fails,
@@ -51,7 +51,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
     self.subclasses = subclasses
   }
 
-  /// The models as a synchronous sequence. If reading fails, its last element is the error.
+  /// The models as a synchronous sequence. If reading fails, the last element of the sequence is the error.
   ///
   ///     for result in ArchiveSequence(Issue.self, from: url).results { let issue = try result.get() … }
   public var results: some Sequence<Result<Element, any Error>> {
@@ -72,7 +72,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
       threads: threads)
   }
 
-  /// Reads the models in order. ``next()`` can also be called from synchronous code.
+  /// Iterates over the models in file order. ``next()`` can also be called from synchronous code.
   public struct Iterator: AsyncIteratorProtocol {
     private let url: URL
     private let decoder: ArchiveDecoder
@@ -90,13 +90,13 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
       self.damage = damage
     }
 
-    /// The upgrades so far.
+    /// The upgrades of the models that were delivered so far.
     public var report: DecodingReport { source?.report ?? DecodingReport() }
 
-    /// The gaps that were skipped so far, in file order.
+    /// The unreadable parts of the file that were skipped so far, in file order.
     public var gaps: [StreamGap] { source?.gaps ?? [] }
 
-    /// Returns the next model, or `nil` at the end.
+    /// Returns the next model, or `nil` at the end of the stream.
     ///
     /// - Throws: the same errors as ``ArchiveDecoder``. After an error, ``next()`` returns `nil`.
     public mutating func next() throws -> Element? {
@@ -120,7 +120,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
     }
   }
 
-  /// The open file, in a class so that copies of an iterator share it.
+  /// The open file and its reading position. It is a class, so that copies of an iterator share both.
   private final class Source {
     private var members: StreamMembers
     private let decoding: MemberDecoding<Element>
@@ -134,7 +134,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
       members.source = decoding
     }
 
-    /// Returns the models of the next member that is not empty; `nil` at the end of the stream.
+    /// Returns the models of the next member that contains any; `nil` at the end of the stream.
     func nextBatch() throws -> [Element]? {
       while let models = try members.next(decoding.models, count: { $0.count }) {
         if !models.isEmpty { return models }
@@ -149,11 +149,11 @@ extension ArchiveSequence: Sendable {}
 extension Stamp {
   /// Reads the stamp of an archive file.
   ///
-  /// For a stream, this is the stamp of its end, which has the totals. For a stream without a complete end, it is the stamp of the first
-  /// member.
+  /// For a stream, this is the stamp of the stream's end, which contains the totals of all members. For a stream without a complete end,
+  /// it is the stamp of the first member.
   ///
-  /// Only headers are read, unless the members of a stream do not record their positions (Docs/Format.md, section 11). In that case the
-  /// whole file is read, because bytes that look like its end can be the content of a model.
+  /// Only headers are read, unless the file is a stream whose members do not record their positions (Docs/Format.md, section 11). In that
+  /// case the whole file is read, because bytes of a model can look like an end.
   ///
   /// - Throws: the same errors as ``init(of:)``, and ``ArchiveError`` with the code `fileSystem`.
   public init(ofFile url: URL) throws {

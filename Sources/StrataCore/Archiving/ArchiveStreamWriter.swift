@@ -1,27 +1,28 @@
 public import Foundation
 
-/// Writes a stream of models to a file in constant memory. A member holds up to a few thousand models.
+/// Writes a stream of models to a file in constant memory. The stream consists of members with up to a few thousand models each.
 ///
-/// Models are encoded on the caller's thread. Members are compressed on all cores, unless `threads` is lower. At most two members for
-/// each thread are in memory, and fewer if members are large.
+/// Models are encoded on the caller's thread. Members are compressed on all cores, unless `threads` sets a lower number. At most two
+/// members for each thread are in memory, and fewer if members are large.
 ///
 ///     var writer = try ArchiveStreamWriter<Issue>(creating: url)
 ///     for issue in issues { try writer.append(issue) }
 ///     try writer.finish()
 ///
-/// A new stream replaces an existing file only when it is finished. Appending adds members after the existing bytes and changes none of
-/// those. A writer that is released before it is finished removes the bytes that it appended. From creation to release, a writer has
-/// exclusive access among all processes that write with this type. Concurrent readers see the content from before the writer began.
+/// A new stream replaces an existing file only when it is finished. Appending adds members after the existing bytes, which do not
+/// change. A writer that is released without a call of ``finish()`` removes the bytes that it appended. Until a writer is released, no
+/// other writer of this type, in any process, can write to the file. Concurrent readers see the content from before the writer was
+/// created.
 public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
-  /// A member is closed when its body reaches this size. It is large enough for deflate to find repetitions, and small enough to be held
-  /// in memory and read alone.
+  /// The body size in bytes at which a member is closed. A body of this size is large enough for deflate to find repetitions, and small
+  /// enough to be held in memory.
   private static var memberSize: Int { 256 << 10 }
   private static var bufferSize: Int { memberSize + (64 << 10) }
 
-  /// The file with the bytes that recovery cut off, named `NAME.cut`; `nil` if nothing was cut off.
+  /// The file that keeps the bytes that recovery cut off, named `NAME.cut`; `nil` if nothing was cut off.
   ///
-  /// ``finish()`` removes the file if it contains only members without an end, the last of which is truncated. Otherwise the file is
-  /// kept, because it is the result of a power failure or damage.
+  /// ``finish()`` removes the file if it contains only readable members and at most one truncated member after them, as left behind by a
+  /// killed process. Any other content is the result of a power failure or damage, so the file is kept.
   public let cutFile: URL?
 
   private let file: StreamFile
@@ -38,14 +39,14 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// Creates a stream that replaces the file when it is finished.
   ///
   /// - Parameters:
-  ///   - url: the file. No other stream can be written to it in the meantime.
-  ///   - waiting: how long to wait for another writer of the file.
+  ///   - url: the file. No other writer can write to it until this writer is released.
+  ///   - waiting: how long to wait if another writer has the file open.
   ///   - compression: the compression level.
-  ///   - limits: limits on the content of the stream. A decoder with the same limits reads every stream that the writer writes.
+  ///   - limits: limits on the content of the stream. A decoder with the same limits can read every stream that the writer writes.
   ///   - subclasses: see ``ArchiveEncoder/subclasses``.
   ///   - threads: the number of threads, including the caller's, that compress members; `nil` means one for each core. With one thread,
-  ///     the caller's thread does all the work. The bytes of the file do not depend on it.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`, or `fileInUse` if another writer has the file.
+  ///     the caller's thread does all the work. The number of threads does not affect the bytes of the file.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, or `fileInUse` if another writer still uses the file after `waiting`.
   public init(
     creating url: URL, waiting: Duration = .zero, compression: CompressionLevel = .balanced,
     limits: ArchiveLimits = ArchiveLimits(), subclasses: [any VersionedModel.Type] = [],
@@ -66,27 +67,28 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
 
   /// Creates a writer that appends to an existing stream.
   ///
-  /// The existing stream is verified first, so that no models are acknowledged behind damage.
+  /// The existing stream is verified first. Otherwise models could be appended after damage, and readers would not reach them.
   ///
-  /// A writer that was killed, or a power failure, leaves bytes after the last end of the stream. Such a file is rejected. With
-  /// `recovering`, these bytes are cut off if the whole stream before them is intact and no end follows, because none of their models
-  /// were acknowledged. They are first copied to ``cutFile``. If an end follows, the stream is damaged and is not changed; use
-  /// ``ArchiveSalvage``.
+  /// A killed writer or a power failure can leave bytes after the last end of the stream. By default, a file with such bytes is
+  /// rejected. With `recovering`, the bytes are cut off if the whole stream before them is intact and no other end follows, because no
+  /// call of ``finish()`` has committed their models. They are first copied to ``cutFile``. If another end follows, the stream is
+  /// damaged. It is not changed; use ``ArchiveSalvage`` instead.
   ///
   /// - Parameters:
-  ///   - url: the file. No other stream can be written to it in the meantime.
-  ///   - recovering: whether bytes that an earlier writer left after the last end are cut off.
-  ///   - verifying: whether the checksums of all members are verified. If it is false, only the first header and the last end are read,
-  ///     so that the cost does not depend on the size of the file. A stream whose members do not record their positions (Docs/Format.md,
+  ///   - url: the file. No other writer can write to it until this writer is released.
+  ///   - recovering: whether bytes that an earlier writer left behind after the last end are cut off.
+  ///   - verifying: whether the checksums of all members are verified. If not, only the first header and the last end are read, in which
+  ///     case the cost does not depend on the size of the file. A stream whose members do not record their positions (Docs/Format.md,
   ///     section 11) is always verified.
-  ///   - waiting: how long to wait for another writer of the file.
+  ///   - waiting: how long to wait if another writer has the file open.
   ///   - compression: the compression level.
   ///   - limits: limits on the content of the stream.
   ///   - subclasses: see ``ArchiveEncoder/subclasses``.
   ///   - threads: the number of threads that compress members, as for a new stream.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`; `fileInUse` if another writer has the file; `typeMismatch` if the file holds
-  ///   another type or is not a stream; `newerModel` if a newer program wrote it; `truncated` if it has no end; `damaged`,
-  ///   `limitExceeded` or any other error of reading the stream. The file is unchanged in these cases.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`; `fileInUse` if another writer still uses the file after `waiting`;
+  ///   `typeMismatch` if the file holds models of a different type or is not a stream; `newerModel` if a newer program wrote it;
+  ///   `truncated` if it has no end; `damaged`, `limitExceeded` or any other error of reading the stream. The file is unchanged in these
+  ///   cases.
   /// - Complexity: linear in the size of the file if it is verified or recovered, otherwise constant.
   public init(
     appendingTo url: URL, recovering: Bool = false, verifying: Bool = true, waiting: Duration = .zero,
@@ -116,7 +118,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     } else if recovering {
       let found = try recovery.lastEnd()
       trailer = try MemberReader.trailer(before: found.offset, in: file)
-      // Bytes are cut off only after all checks, so that a rejected stream is unchanged.
+      // Bytes are cut off only after all checks, so that a rejected stream is not changed.
       try Element._rootSchema?.check(found.stamp)
       if found.offset < size {
         cut = try CutBytes(of: file, from: found.offset, to: size, beside: url)
@@ -136,23 +138,24 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     members = OrderedWork(threads: threads)
     writer.subclasses = subclasses
     next = Self.stamp(end.sequenceNumber &+ 1)
-    // The headers of a stream have the same length.
+    // All headers of a stream have the same length, so they contain the same floors.
     next.floors = first.floors
     writer.knownFloors = next.floors
     total = (end.count, end.plainSize)
     beginMember()
   }
 
-  /// Adds a model, which ``finish()`` commits to the file. Later calls write members to the file as they are compressed.
+  /// Adds a model to the stream. The model is committed only by ``finish()``, although later calls of this method already write
+  /// compressed members to the file.
   ///
   /// After an error, the writer is in the same state as before the call: the failed model is not part of the stream, and earlier models
-  /// still are. The call can be repeated with the same or another model without adding a model twice.
+  /// still are. The call can be repeated, with the same model or a different one, and no model is added twice.
   ///
-  /// - Throws: the same errors as ``ArchiveEncoder``. ``ArchiveError`` with the code `fileSystem` if earlier models cannot be written to
-  ///   the file, and `fileInUse` if another program wrote to it. If a failed write cannot be undone, every later call throws
-  ///   `fileSystem`; add the models since the last ``finish()`` to a new writer.
+  /// - Throws: the same errors as ``ArchiveEncoder``. Also ``ArchiveError`` with the code `fileSystem` if earlier models cannot be
+  ///   written to the file, and `fileInUse` if another program has written to the file. If a failed write cannot be undone, every later
+  ///   call throws `fileSystem`; add the models since the last ``finish()`` to a new writer.
   public mutating func append(_ element: Element) throws {
-    // The earlier member is closed before the model is written, so that a full disk does not affect the model.
+    // A full member is written before the model is encoded, so that a full disk is reported before the model becomes part of the stream.
     if isClosed || writer.buffer.count >= Self.memberSize || pending >= writer.limits.count { endMember() }
     while try !members.hasRoom && writeMember() {}
     let mark = writer.mark()
@@ -160,22 +163,24 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       try writer.writeElement(element)
       try writer.checkLimits()
     } catch {
-      // Strings and definitions of the failed model are already numbered, so the member ends before it.
+      // Strings and definitions of the failed model are already numbered, so the member ends before the failed model and accepts no more
+      // models.
       writer.cut(to: mark)
       isClosed = true
-      // The model alone may be within the limits of a member.
+      // In a member of its own, the model may be within the limits.
       guard pending > 0, (error as? ArchiveError)?.code == .limitExceeded else { throw error }
       return try append(element)
     }
     pending += 1
   }
 
-  /// Writes the end of the stream and flushes it to the disk. Without this call, no models are added.
+  /// Writes the end of the stream and flushes it to the disk. Without this call, the file stays as it was.
   ///
-  /// After an error, the models of this writer are not in the file, and the session can be repeated with a new writer. There are two
-  /// exceptions, which can be told apart by the models in the file. A new stream may have replaced the file although its folder could
-  /// not be flushed; after a power failure, the old file may reappear. And if the file could not be truncated to its old size, which the
-  /// error reports, either the whole session is in the file, or the bytes after the previous end can be cut off with `recovering`.
+  /// After an error, the models of this writer are not in the file, and they can be added again with a new writer. There are two
+  /// exceptions; to distinguish them, read the file and look for the models. First, a new stream may have replaced the file although the
+  /// folder of the file could not be flushed. The old file may then reappear after a power failure. Second, if the error reports that
+  /// the file could not be truncated to its old size, either all models of this writer are in the file, or the bytes after the previous
+  /// end can be cut off with `recovering`.
   ///
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` if another program wrote to the file or replaced it.
   public consuming func finish() throws {
@@ -210,7 +215,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       let least = writer.leastFileSize
       let body = writer.buffer.takeData()
       writer.buffer = ByteBuffer(minimumCapacity: Self.bufferSize)
-      // The position is known only after the members before this one are written.
+      // The position of the member is known only when all earlier members have been written, so `writeMember()` sets it.
       let link = file.link.map { _ in StreamLink(at: 0, after: []) }
       members.add(weight: body.count) { [next, compression] in
         var bytes: [UInt8] = []
@@ -225,7 +230,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     beginMember()
   }
 
-  /// Writes the first queued member. After an error it stays in the queue.
+  /// Writes the first queued member to the file and removes it from the queue. After an error, it stays in the queue.
   ///
   /// - Returns: whether there was a queued member.
   private func writeMember() throws -> Bool {
@@ -238,7 +243,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
 }
 
 extension ArchiveWriter {
-  /// Starts an array whose head has a fixed width, because its count is set later.
+  /// Starts an array whose head has a fixed width, so that ``setCount(_:)`` can overwrite the count later.
   package mutating func beginCountedArray() {
     counts.addCollection(0)
     countPlace = buffer.count + 1
@@ -253,10 +258,11 @@ extension ArchiveWriter {
     try writeRoot(element)
   }
 
-  /// Returns the current position, to which ``cut(to:)`` can truncate the body.
+  /// Returns a mark for the current position, to which ``cut(to:)`` can truncate the body.
   func mark() -> Mark { Mark(count: buffer.count, depth: depth, counts: counts) }
 
-  /// Removes the bytes written since a mark. Their strings stay numbered, so nothing may be written afterwards.
+  /// Removes the bytes written since a mark. Nothing may be written afterwards, because later bytes could refer to strings that were
+  /// removed.
   mutating func cut(to mark: Mark) {
     buffer.removeLast(from: mark.count)
     depth = mark.depth
@@ -264,7 +270,7 @@ extension ArchiveWriter {
     closeValues()
   }
 
-  /// A position in a body, with the state of the writer at it.
+  /// A position in a body, with the state of the writer at that position.
   struct Mark {
     let count: Int
     let depth: Int

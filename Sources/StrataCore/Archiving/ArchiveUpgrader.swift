@@ -4,30 +4,30 @@ public import Foundation
 ///
 ///     let upgraded = try ArchiveUpgrader(Issue.self).upgrade(data)
 ///
-/// An upgrader decodes an archive and encodes the result. Its output is the same as if ``ArchiveDecoder`` read the
-/// archive and ``ArchiveEncoder`` wrote the result. It rejects every archive that the decoder rejects, and runs
-/// steps, hooks and rules. Former names and cases become the current ones. Fields that archives leave out, and
-/// objects without references to them, are dropped.
+/// An upgrader decodes an archive and encodes the decoded value. Its output is the same as if ``ArchiveDecoder`` read
+/// the archive and ``ArchiveEncoder`` wrote the value. It rejects every archive that the decoder rejects, and runs
+/// migration steps, hooks and validation rules. Former names of types, fields and cases are replaced by the current
+/// names. The output contains no fields that models exclude from archives, and no objects without references to them.
 public struct ArchiveUpgrader: Sendable {
   /// The compression level of the output.
   public var compression: CompressionLevel
-  /// Limits on the sizes that an archive may claim.
+  /// Limits on the sizes that an archive may claim, such as the length of a string.
   public var limits: ArchiveLimits
   /// Whether models are checked against their rules (see ``Validating``), as in ``ArchiveDecoder``.
   public var validates: Bool
   private let root: any (Archivable & SendableMetatype).Type
   private let subclasses: [any VersionedModel.Type]
 
-  /// Creates an upgrader for archives of a model, of collections of it, or of another type.
+  /// Creates an upgrader for archives of one root type. For a model, the archives may also hold collections of it.
   ///
   /// - Parameters:
-  ///   - type: the root type of the archives. A model also covers optionals, arrays, sets and dictionaries of it, which
-  ///     are recognized by the type name in the stamp. The keys of such a dictionary are not upgraded; to upgrade them,
-  ///     pass the type of the dictionary.
+  ///   - type: the root type of the archives. A model also covers optionals, arrays, sets and dictionaries of the
+  ///     model, which are recognized by the type name in the stamp. The keys of these dictionaries are not upgraded; to
+  ///     upgrade them, pass the type of the dictionary.
   ///   - compression: the compression level of the output.
-  ///   - limits: limits on the sizes that an archive may claim.
+  ///   - limits: limits on the sizes that an archive may claim, such as the length of a string.
   ///   - validates: whether an archive is rejected if its models break their rules.
-  ///   - subclasses: classes that an archive may contain in place of a superclass, as in ``ArchiveDecoder``.
+  ///   - subclasses: see ``ArchiveDecoder/subclasses``.
   public init<T: Archivable & SendableMetatype>(
     _ type: T.Type, compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
     validates: Bool = true, subclasses: [any VersionedModel.Type] = []
@@ -39,16 +39,17 @@ public struct ArchiveUpgrader: Sendable {
     self.subclasses = subclasses
   }
 
-  /// Returns the archive upgraded to the current versions. An archive that is already up to date is returned unchanged.
+  /// Returns the archive upgraded to the current model versions. An archive that is already up to date is returned
+  /// unchanged.
   ///
   /// - Throws: the same errors as ``ArchiveDecoder`` and ``ArchiveEncoder``. `data` is never changed.
-  /// - Complexity: linear in the size of the archive, for decoding and encoding.
+  /// - Complexity: linear in the size of the archive, which is decoded and encoded again.
   public func upgrade(_ data: Data) throws -> Data {
     var report = DecodingReport()
     return try upgrade(data, report: &report)
   }
 
-  /// Returns the archive upgraded to the current versions, and reports the upgrades in `report`.
+  /// Returns the archive upgraded to the current model versions, and reports the upgrades in `report`.
   public func upgrade(_ data: Data, report: inout DecodingReport) throws -> Data {
     let type = try ArchivedType(root, subclasses, stampedAs: Stamp(of: data).typeName)
     return try upgrade(data, as: type.type, named: type.name, &report)

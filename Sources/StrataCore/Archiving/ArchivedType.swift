@@ -1,11 +1,11 @@
-/// The type of an archive's root and its current name, found by the type name in the stamp.
+/// The type of an archive's root, found by the type name in the archive's stamp.
 package struct ArchivedType {
   package let type: any Archivable.Type
   package let name: String
 
   /// - Parameters:
-  ///   - root: the type of the archives; a model also covers containers of it.
-  ///   - subclasses: classes that can replace the root.
+  ///   - root: the root type of the archives; a model also covers optionals and collections of it.
+  ///   - subclasses: classes whose objects can be the root in place of an object of the root's class.
   ///   - name: the type name in the stamp.
   package init(_ root: any Archivable.Type, _ subclasses: [any VersionedModel.Type], stampedAs name: String) {
     guard let model = TypeShape.model(root) else {
@@ -20,13 +20,14 @@ package struct ArchivedType {
     self.name = name ?? type._archiveTypeName
   }
 
-  /// The maximum nesting of names. A more deeply nested name counts as the root's, because a stamp can claim any depth.
+  /// The maximum depth of nested type names, because a stamp can claim any depth. A more deeply nested name is treated
+  /// as the root's name.
   private static let deepest = 16
 
   private static func find(
     _ name: Substring, _ root: any VersionedModel.Type, _ catalog: SchemaCatalog, _ depth: Int
   ) -> ArchivedType {
-    // The model is checked first, because its name may look like the name of a container.
+    // The model's own name is checked first, because it may look like the name of a container.
     if root.schema.isNamed(String(name)) || depth == deepest { return ArchivedType(root) }
     if let type = catalog.objectTypes[String(name)], type.isSubtype(of: root) { return ArchivedType(type) }
     guard let content = Self.element(of: name) else { return ArchivedType(root) }
@@ -37,8 +38,8 @@ package struct ArchivedType {
     return endOfKey(keysAndValues).map { element.dictionary(keys: keysAndValues[..<$0]) } ?? element.array
   }
 
-  /// Returns the index of the type as which archives with a type name are decoded. A model covers its containers, also
-  /// nested ones.
+  /// Returns the index of the type in `roots` that decodes archives with this type name. A model also decodes optionals
+  /// and collections of it, at any depth.
   package static func index(of name: String, in roots: [any Archivable.Type]) -> Int? {
     if let index = roots.firstIndex(where: { $0.isStored(as: name) }) { return index }
     var rest = name[...]
@@ -51,7 +52,7 @@ package struct ArchivedType {
     return nil
   }
 
-  /// Extracts the name of the element type from the name of a collection or an optional; `nil` for any other name.
+  /// Returns the name of the element type in the name of a collection or an optional; `nil` for any other name.
   package static func element(of name: Substring) -> Substring? {
     if name.hasSuffix("?") { return name.dropLast() }
     if name.hasPrefix("Set<"), name.hasSuffix(">") { return name.dropFirst(4).dropLast() }
@@ -60,7 +61,8 @@ package struct ArchivedType {
     return endOfKey(content).map { content[$0...].dropFirst(2) } ?? content
   }
 
-  /// Returns the end of the key type in the name of a dictionary: the first colon outside brackets.
+  /// Returns the end of the key type in the name of a dictionary, which is the first colon outside brackets; `nil` if
+  /// there is no such colon.
   private static func endOfKey(_ name: Substring) -> Substring.Index? {
     var open = 0
     return name.indices.first { index in
@@ -80,14 +82,14 @@ package struct ArchivedType {
 
   private var set: ArchivedType? { type.setType.map { ArchivedType($0, name: "Set<\(name)>") } }
 
-  /// A dictionary type whose keys are not upgraded, whatever their type.
+  /// Returns a dictionary type that decodes keys of any type as untyped values. The keys are therefore not upgraded.
   private func dictionary(keys: Substring) -> ArchivedType {
     ArchivedType(type.dictionaryType, name: "[\(keys): \(name)]")
   }
 }
 
 extension Archivable {
-  /// Whether values of this type have that name in archives.
+  /// Whether the stamps of archives of this type have this type name.
   package static func isStored(as name: String?) -> Bool {
     guard let name else { return false }
     if name == _archiveTypeName { return true }

@@ -1,18 +1,19 @@
-/// Decodes the members of a stream ahead of the loop that reads them, and returns their models in the order of the stream.
+/// Decodes the members of a stream on several threads, ahead of the loop that reads them, and returns the models in stream order.
 ///
 /// The members of a stream share one ``WorkBudget``, so the work that a member may cause depends on earlier members. A member that is
-/// decoded ahead gets the budget of a first member. Its result is used if the budget left by earlier members would give the same result.
-/// Otherwise the member is decoded again when its turn comes, and so is each member after it.
+/// decoded ahead gets the budget that a first member would have. Its result is used if decoding it with the budget that earlier members
+/// have left would give the same result. Otherwise the member is decoded again when its turn comes, and no further members are decoded
+/// ahead.
 final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource {
-  /// The models, report and remaining budget of one member.
+  /// The result of decoding one member: its models, its report and the remaining budget.
   private struct Decoded {
     let models: Result<[Element], any Error>
     let report: DecodingReport
     let budget: WorkBudget
   }
 
-  /// A member, with its models if they were decoded ahead. Unchecked, because the worker hands it to the owner's thread and keeps no
-  /// reference to the models.
+  /// A member, with its models if they were decoded ahead. `Sendable` is unchecked, because the worker passes the models to the owner's
+  /// thread and keeps no reference to them.
   private struct Output: @unchecked Sendable {
     let member: Result<ReadMember, any Error>
     var decoded: Decoded?
@@ -20,11 +21,11 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
 
   private let decoder: ArchiveDecoder
   private let work: OrderedWork<Output>
-  /// A flag that workers read: nonzero if no members are decoded ahead.
+  /// A flag that workers read. A nonzero value means that members are not decoded ahead.
   private let isInTurn: InTurn
-  /// The budget left by the members so far.
+  /// The budget that earlier members have left.
   private var budget: WorkBudget
-  /// The models of the current member, if they were decoded ahead.
+  /// The result of decoding the current member, if it was decoded ahead.
   private var ahead: Decoded?
   /// The merged reports of the members so far.
   private(set) var report = DecodingReport()
@@ -34,7 +35,7 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
   init(_ file: SharedReader, _ decoder: ArchiveDecoder, threads: Int?) {
     self.decoder = decoder
     budget = WorkBudget(decoder.limits)
-    // Models of a pipe are delivered as they arrive, so nothing is read ahead.
+    // Models from a pipe are delivered as they arrive, so no members are read ahead.
     let threads = file.reader.isSeekable ? threads ?? Cores.count : 1
     let isInTurn = InTurn()
     if threads <= 1 { isInTurn.word.store(1) }

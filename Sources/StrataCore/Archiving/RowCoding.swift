@@ -1,7 +1,7 @@
 package import Foundation
 
-/// The encoded form of a value in a store: the body of an archive without the record definitions, which the store keeps
-/// once, and without long strings (Docs/StoreFormat.md).
+/// A value encoded as a row of a store: the body of an archive without its record definitions and long strings, which
+/// the store keeps separately (Docs/StoreFormat.md).
 package struct EncodedRow: Sendable {
   /// The stamp that an archive of the same value would have.
   package let stamp: Stamp
@@ -13,13 +13,15 @@ package struct EncodedRow: Sendable {
 extension ArchiveEncoder {
   /// Encodes a value as a row.
   ///
-  /// - Parameter shapes: the shapes that the store already has. New shapes are added after them.
+  /// - Parameter shapes: the record shapes that the store already contains. New shapes are added after these.
   /// - Throws: the same errors as ``encodeBody(_:)``.
   package func encodeRow<T: Archivable>(_ value: T, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp(of: value), shapes) { try $0.writeRoot(value) }
   }
 
-  /// Encodes an untyped value as a row with the stamp of its archive.
+  /// Encodes an untyped value as a row.
+  ///
+  /// - Parameter stamp: the stamp of an archive of the value.
   package func encodeRow(_ value: ArchiveValue, stamp: Stamp, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp, shapes) {
       $0.keepsOrder = true
@@ -27,7 +29,7 @@ extension ArchiveEncoder {
     }
   }
 
-  /// Encodes a value whose type is only `Codable` as a row.
+  /// Encodes a value whose type conforms only to `Codable` as a row.
   package func encodeRow<T: Encodable>(codable value: T, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp(ofCodable: T.self), shapes) {
       $0.keepsOrder = true
@@ -35,7 +37,7 @@ extension ArchiveEncoder {
     }
   }
 
-  /// Returns the stamp for archives of a type that is only `Codable`.
+  /// Returns the stamp for archives of a type that conforms only to `Codable`.
   package func stamp<T>(ofCodable type: T.Type) -> Stamp { Stamp(typeName: String(describing: type)) }
 
   private func row(
@@ -48,8 +50,8 @@ extension ArchiveEncoder {
     return EncodedRow(stamp: stamp, bytes: writer.buffer.array(), parts: writer.row ?? RowParts(shapes: shapes))
   }
 
-  /// Returns the archive of a value that was read from an archive or a row. Sets and maps keep their order, so that the
-  /// bytes equal those of the typed value.
+  /// Returns the archive of an untyped value that was read from an archive or a row. Sets and maps keep their order, so
+  /// that an archive of the typed value would have the same bytes.
   package func encode(asRead value: ArchiveValue, stamp: Stamp) throws -> Data {
     try archive(stamp) {
       $0.keepsOrder = true
@@ -57,7 +59,7 @@ extension ArchiveEncoder {
     }
   }
 
-  /// Returns the first bytes of a row whose root is a record with shape number 0.
+  /// Returns the first bytes of a row whose root is a record with this shape, as shape number 0.
   package static func prefix(of shape: RecordShape) -> [UInt8] {
     var buffer = ByteBuffer(minimumCapacity: 64)
     buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.firstRecord))
@@ -75,7 +77,7 @@ extension ArchiveDecoder {
     }
   }
 
-  /// Returns the value of a row, upgraded if an older version wrote it.
+  /// Returns the value of a row, upgraded if it was written with an older version of the model.
   ///
   /// - Throws: the same errors as for an archive.
   package func decodeRow<T: Archivable>(
@@ -87,7 +89,7 @@ extension ArchiveDecoder {
     }
   }
 
-  /// Returns the value of a row. `T` conforms only to `Codable`.
+  /// Returns the value of a row whose type conforms only to `Codable`.
   package func decodeRow<T: Decodable>(
     codable type: T.Type, from row: RawSpan, definitions: [ArchiveReader.Definition], contents: RowContents
   ) throws -> T {

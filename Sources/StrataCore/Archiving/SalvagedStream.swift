@@ -1,6 +1,6 @@
 import Foundation
 
-/// A stream that a salvage writes. Its file is created with the first member, or by ``finish(_:)``.
+/// A stream that ``ArchiveSalvage`` writes. Its file is created when the first member is added, or by ``finish(_:)``.
 final class SalvagedStream {
   let url: URL
   /// The stamp of the first member.
@@ -12,8 +12,8 @@ final class SalvagedStream {
 
   init(at url: URL) { self.url = url }
 
-  /// Adds a data member and renumbers it. Members of another type than the first one are left out, as are members that hold
-  /// no data.
+  /// Adds a member of kind `member` with the next sequence number. Members of any other kind, and members whose type
+  /// differs from that of the first member, are left out.
   func add(_ stamp: Stamp, _ body: [UInt8], _ size: Int) throws {
     guard stamp.kind == .member, stamp.typeName == (first ?? stamp).typeName else { return }
     var new = stamp
@@ -23,7 +23,7 @@ final class SalvagedStream {
     (number, count, plainSize) = (number + 1, count + stamp.count, plainSize + stamp.plainSize)
   }
 
-  /// Writes the end of the stream and replaces the file.
+  /// Writes the end member of the stream, and replaces an existing file at the URL.
   ///
   /// - Parameter stamp: the stamp of any member of the damaged stream.
   func finish(_ stamp: Stamp) throws {

@@ -1,10 +1,10 @@
 public import Foundation
 
 extension ArchiveError: CustomStringConvertible, LocalizedError {
-  /// One line with the problem, its path and the remedy. The wording may change between releases.
+  /// A one-line message with the problem, the path and the remedy. The wording may change between releases.
   public var description: String {
     var text = fileName.map { "“\($0)”: \(reason)" } ?? reason
-    // Each of several failures has its own path.
+    // If there are several failures, the text of each contains its path.
     if !codingPath.isEmpty, failures.count < 2 {
       text += " (at \(Self.shortDescription(codingPath))"
       text += jsonPath == codingPath ? ")" : ", in JSON at \(Self.shortDescription(jsonPath)))"
@@ -24,7 +24,8 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
   /// The path in the notation of Swift code: `owner.users[3].name`.
   public var pathDescription: String { Self.describe(codingPath) }
 
-  /// Returns the path for a message. If it has more than 20 steps, only the first ten and the last ten are spelled out.
+  /// Returns the path for a message. If the path has more than 20 components, the message contains only the first ten
+  /// and the last ten.
   private static func shortDescription(_ path: [PathComponent]) -> String {
     guard path.count > 20 else { return describe(path) }
     return "\(describe(Array(path.prefix(10)))) … \(path.count - 20) more … \(describe(Array(path.suffix(10))))"
@@ -41,7 +42,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     return text
   }
 
-  /// Returns the text of a cause without values, which the text of some errors would contain.
+  /// Returns a description of an underlying error without values, which the texts of some errors contain.
   package static func wording(of error: any Error) -> String {
     // The debug text of a DecodingError contains values, so only its kind is used.
     switch error {
@@ -50,7 +51,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     case DecodingError.keyNotFound(let key, _): "the key \(key.stringValue) is missing"
     case DecodingError.dataCorrupted: "the data does not make a valid value"
     case EncodingError.invalidValue: "a value cannot be encoded"
-    // The reason of a `TransformError` is already the reason of this error.
+    // The reason of a `TransformError` is already the reason of the `ArchiveError`.
     case let error as TransformError: error.underlyingError.map { "\(type(of: $0))" } ?? "a transformer refused it"
     default: String(describing: error)
     }

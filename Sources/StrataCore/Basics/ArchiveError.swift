@@ -1,63 +1,63 @@
-/// An error of an archive, a migration, a merge or a JSON document, with its path.
+/// An error in an archive, a migration, a merge or a JSON document, with the path to the failing value.
 ///
-/// Messages name keys, types, sizes and versions, and never values.
+/// Messages contain keys, types, sizes and versions, but never values.
 public struct ArchiveError: Error, Sendable {
   /// The kind of failure. Only the code is part of the interface; the wording of ``description`` may change.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     // Opening
     /// The bytes are not a Strata archive.
     case notAnArchive
-    /// The archive has a newer format than this program supports.
+    /// The archive has a newer format version than this program supports.
     case newerFormat
     /// The bytes end before the end of the archive.
     case truncated
-    /// The bytes were changed: a checksum or the structure is wrong.
+    /// The bytes were changed after they were written: a checksum or the structure is wrong.
     case damaged
-    /// The value is deeper, longer or larger than ``ArchiveLimits`` allow, or takes more work than they allow.
+    /// The value exceeds ``ArchiveLimits``: it is too deep, too long or too large, or takes too much work to read.
     case limitExceeded
     // Decoding
-    /// The object was written by a newer version of the model than this program has.
+    /// The object was written with a newer version of the model than the version that this program declares.
     case newerModel
-    /// The object is older than the first step of its model.
+    /// The object was written with a model version that is older than the model's first migration step.
     case unsupportedVersion
-    /// The object has a different type than expected, or a type that this program does not declare.
+    /// The object has an unexpected type, or a type that this program does not declare.
     case unknownType
-    /// The value has a different kind than expected.
+    /// The value has an unexpected kind, such as text instead of a number.
     case typeMismatch
-    /// A key without a default is absent, or a value that cannot be nil is null.
+    /// A key is absent and its field has no default, or a value is null and its field is not optional.
     case missingValue
-    /// The enum has no such case.
+    /// The value names a case that the enum does not have.
     case unknownCase
-    /// The value has the right kind, but is rejected by the code of its type or by a transformer. Or references form a cycle that
-    /// the type cannot hold.
+    /// The value has the right kind, but the code of its type or a transformer rejected it. Also used for references that form a
+    /// cycle which the type cannot represent.
     case rejected
     // Validating
-    /// Rules of the model are broken; ``ArchiveError/failures`` lists them.
+    /// The value breaks rules of its model; ``ArchiveError/failures`` lists them.
     case invalid
     // Upgrading
-    /// The steps of a model have a gap or duplicates, or do not end at its version.
+    /// The migration steps of a model have a gap or duplicates, or do not end at the current version.
     case invalidMigration
-    /// A step or a hook failed; ``ArchiveError/underlyingError`` has its error.
+    /// A migration step or a hook failed; ``ArchiveError/underlyingError`` is the error that it threw.
     case migrationFailed
     // Merging
-    /// A policy or a hook failed, or the sides cannot be merged. Nothing was changed.
+    /// A merge policy or a hook failed, or the two sides cannot be merged. Nothing was changed.
     case mergeFailed
-    /// The model declares no such key.
+    /// The model does not declare the key.
     case unknownKey
     // Encoding
     /// The value cannot be archived, or cannot be written as JSON.
     case notEncodable
-    /// The declaration of a model has a mistake, such as a duplicate key.
+    /// The declaration of a model is invalid, for example because two fields have the same key.
     case invalidSchema
     // JSON
-    /// The text is not JSON, or the JSON is not a patch or a pointer.
+    /// The text is not valid JSON, or not a valid JSON patch or JSON pointer.
     case invalidJSON
-    /// The JSON mapping of a model has a mistake, such as two fields on one path.
+    /// The JSON mapping of a model is invalid, for example because two fields have the same path.
     case invalidMapping
     // Files
-    /// The operating system refused to read or write; ``ArchiveError/underlyingError`` has its error.
+    /// Reading or writing a file failed; ``ArchiveError/underlyingError`` is the error of the operating system.
     case fileSystem
-    /// Another writer uses the file, or has changed it.
+    /// Another writer is using the file, or has changed it in the meantime.
     case fileInUse
   }
 
@@ -84,13 +84,13 @@ public struct ArchiveError: Error, Sendable {
     var jsonPath: [PathComponent]?
     /// The rejected value.
     var input: (any Sendable)?
-    /// The errors that were collected with this one.
+    /// Further errors that were collected together with this error.
     var others: [ArchiveError] = []
     /// The name of the file that was being read.
     var fileName: String?
   }
 
-  /// Keeps the fields off the stack, so that throwing functions stay cheap.
+  /// A box on the heap that keeps the error one word in size, so that throwing functions stay cheap.
   private final class Storage: Sendable {
     let details: Details
 
@@ -117,41 +117,42 @@ public struct ArchiveError: Error, Sendable {
 
   /// The kind of failure.
   public var code: Code { details.code }
-  /// The problem and its remedy, without the path.
+  /// The problem and its remedy, without the path to the failing value.
   public var reason: String { details.reason }
-  /// The path to the failure, outermost step first; empty at the root.
+  /// The path to the failing value, outermost component first; empty if the root failed.
   public var codingPath: [PathComponent] { details.path }
-  /// The key that failed: the last one of the path.
+  /// The last key in the path to the failing value.
   public var key: String? {
     for case .key(let key) in details.path.reversed() { return key }
     return nil
   }
   /// The name of the type that was being read or written.
   public var typeName: String? { details.typeName }
-  /// The model or format version that the data has.
+  /// The model version or format version of the data.
   public var foundVersion: Int? { details.foundVersion }
-  /// The expected version, usually the newest one that this program reads. For `unsupportedVersion` it is the oldest
-  /// one that the model upgrades, or the version of the other side of a merge. For a failed step it is the version after the step.
+  /// The expected version, usually the newest version that this program can read. For `unsupportedVersion` it is the oldest
+  /// version that the model can upgrade, or the version of the other side of a merge. For a failed migration step it is the
+  /// version after the step.
   public var supportedVersion: Int? { details.supportedVersion }
   /// The limit that was exceeded.
   public var limit: ArchiveLimits.Limit? { details.limit }
-  /// The offset of the failure in the inflated bytes, or in the file if nothing was inflated yet.
+  /// The byte offset of the failure in the inflated data, or in the file if no data was inflated yet.
   public var byteOffset: Int? { details.byteOffset }
   /// The error that a hook, a step, a `Codable` type or the operating system threw.
   public var underlyingError: (any Error)? { details.underlying }
 }
 
 extension ArchiveError {
-  /// Returns a changed copy of the error.
+  /// Returns a copy of the error with changed details.
   func changed(_ change: (inout Details) -> Void) -> ArchiveError {
     var details = details
     change(&details)
     return ArchiveError(details)
   }
 
-  /// Returns the error with one more step in front of its path.
+  /// Returns the error with a component inserted at the front of its path.
   ///
-  /// - Parameter json: the corresponding steps in JSON, if they differ.
+  /// - Parameter json: the corresponding components of the JSON path; `nil` if the component is the same in JSON.
   package func prefixed(by component: PathComponent, json: [PathComponent]? = nil) -> ArchiveError {
     let steps = json ?? [component]
     return changed {
@@ -162,19 +163,20 @@ extension ArchiveError {
     }
   }
 
-  /// Returns the error with the type that was being read, unless the error already has one.
+  /// Returns the error with the name of the type that was being read, unless the error already has a type name.
   package func inType(_ name: String) -> ArchiveError {
     typeName == nil ? changed { $0.typeName = name } : self
   }
 }
 
 extension ArchiveError {
-  /// Returns `error` with `component` in front of its path. An error of another type becomes the cause of an `ArchiveError`.
+  /// Returns `error` with `component` inserted at the front of its path. An error that is not an `ArchiveError` is first wrapped
+  /// in one.
   package static func at(_ component: PathComponent, _ error: any Error) -> ArchiveError {
     wrap(error).prefixed(by: component)
   }
 
-  /// Returns `error` itself if it is an `ArchiveError`, otherwise an `ArchiveError` with `error` as its cause.
+  /// Returns `error` itself if it is an `ArchiveError`, otherwise an `ArchiveError` with `error` as its underlying error.
   package static func wrap(_ error: any Error) -> ArchiveError {
     if let known = error as? ArchiveError { return known }
     return ArchiveError(.rejected, "the type's own code refused the value", underlying: error)

@@ -1,8 +1,8 @@
 extension Array where Element == UInt8 {
-  /// The bytes, borrowed while the array does not change.
+  /// A span of the bytes, valid as long as the array does not change.
   ///
-  /// `Array.span` needs macOS 26 and iOS 26, because arrays of objects may be Objective-C arrays there. An array of
-  /// bytes is contiguous everywhere.
+  /// Replaces `Array.span`, which needs macOS 26 and iOS 26, because an array of objects may be an Objective-C array
+  /// on these systems. An array of bytes is contiguous on all systems.
   @inlinable
   package var bytes: RawSpan {
     @_lifetime(borrow self)

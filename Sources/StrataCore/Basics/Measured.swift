@@ -13,7 +13,7 @@
 ///
 /// Reports contain names of types, sizes, durations and error codes, but never values.
 package enum Measured {
-  /// Runs `body`.
+  /// Runs `body`, and reports its duration and outcome.
   ///
   /// - Parameters:
   ///   - name: the name of the work, such as `decode`.
@@ -30,7 +30,7 @@ package enum Measured {
     #endif
   }
 
-  /// Runs `body`, and records its duration and bytes, or the code of its error.
+  /// Runs `body`, and records its duration and size as metrics, or the code of its error.
   @inline(__always)
   private static func metered<R>(
     _ name: StaticString, _ type: @autoclosure () -> String, _ bytes: (R) -> Int?, _ body: () throws -> R
@@ -68,12 +68,12 @@ package enum Measured {
   #endif
 
   #if Logging
-    /// Runs `body`, and logs its duration and outcome at the level `debug`. Errors have no higher level, because the
-    /// code that catches them decides how much they matter.
+    /// Runs `body`, and logs its duration and outcome at the level `debug`. Errors are not logged at a higher level, because the
+    /// code that catches an error decides how severe it is.
     private static func logged<R>(
       _ name: StaticString, _ type: @autoclosure () -> String, _ bytes: (R) -> Int?, _ body: () throws -> R
     ) rethrows -> R {
-      // A logger is created each time, because one that was created before the program configures logging would ignore
+      // A new logger is created each time, because a logger that was created before the program configures logging would ignore
       // the configuration.
       let logger = Logger(label: "strata")
       guard logger.logLevel <= .debug else { return try body() }
@@ -96,15 +96,16 @@ package enum Measured {
     }
   #endif
 
-  /// Logs lines about older data at the level `notice`. Each line is logged once per process, and only by debug builds.
+  /// Logs messages about data of older versions at the level `notice`. Each message is logged once per process, and only in debug
+  /// builds.
   ///
-  /// - Parameter lines: names of types and keys, but no values.
+  /// - Parameter lines: the messages, which may contain names of types and keys, but no values.
   @inline(__always)
   static func note(_ lines: @autoclosure () -> [String]) {
     #if Logging && DEBUG
       let lines = lines()
       guard !lines.isEmpty else { return }
-      // Data may name any number of keys, so the set is bounded.
+      // The number of messages is limited, because data can contain any number of keys.
       let new = noted.withLock { noted in lines.filter { noted.count < 1000 && noted.insert($0).inserted } }
       for line in new { Logger(label: "strata").notice("\(line)") }
     #endif

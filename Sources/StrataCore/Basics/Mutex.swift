@@ -4,9 +4,9 @@ internal import Foundation
 ///
 /// This type replaces the `Mutex` of the module Synchronization, which needs macOS 15 and iOS 18.
 ///
-/// Unchecked, because the compiler does not know that the lock protects the value.
+/// `Sendable` is unchecked, because the compiler does not know that the lock protects the value.
 package struct Mutex<Value>: @unchecked Sendable {
-  /// The lock and its value, in memory that does not move.
+  /// A heap allocation for the lock and its value, because a lock must not move in memory.
   private final class Storage: ManagedBuffer<Value, pthread_mutex_t> {
     deinit { _ = withUnsafeMutablePointerToElements { pthread_mutex_destroy($0) } }
   }

@@ -1,31 +1,33 @@
 import Foundation
 
-/// A bounded queue of jobs that run on several threads. Results are taken in the order of the jobs.
+/// A bounded queue of jobs that run on several threads. The owner receives the results in the order of the jobs.
 ///
-/// The owner's thread is one of the threads. It runs waiting jobs itself, and blocks only if the job that it needs is already running. So
-/// the owner makes progress even if no other thread ever runs a job, and it may be a thread of Swift's pool.
+/// The owner's thread is one of these threads. It runs waiting jobs itself, and blocks only if the job whose result it needs is already
+/// running. The owner therefore makes progress even if no other thread ever runs a job, and may use the queue on a thread of Swift's
+/// concurrency pool.
 ///
-/// The other threads are tasks, which have the priority and the task-local values of the owner. When the queue is released, waiting jobs
+/// The other threads run tasks, which inherit the priority and the task-local values of the owner. When the queue is released, waiting jobs
 /// are dropped, and the results of running jobs are discarded.
 struct OrderedWork<Output: Sendable>: ~Copyable {
   typealias Job = @Sendable () throws -> Output
-  /// Returns the next job and its approximate size in bytes; `nil` if no job follows. Only one thread at a time calls it.
+  /// Returns the next job and its approximate size in bytes; `nil` if there are no more jobs. The queue calls this function on only one
+  /// thread at a time.
   typealias Source = @Sendable () -> (weight: Int, job: Job)?
 
   private let queue: Queue
 
   /// - Parameters:
-  ///   - threads: the number of threads that run jobs, including the owner's. With one, all jobs run on the owner's thread. `nil` means one
-  ///     for each core.
-  ///   - source: creates jobs as soon as there is room for them.
+  ///   - threads: the number of threads that run jobs, including the owner's. With one thread, all jobs run on the owner's thread. `nil`
+  ///     means one for each core.
+  ///   - source: called for the next job as soon as the queue has room for it; `nil` if jobs are only added by the owner.
   init(threads: Int?, source: Source? = nil) { queue = Queue(threads: max(1, threads ?? Cores.count), source: source) }
 
   deinit { _ = queue.state.withLock { $0.stop() } }
 
-  /// Whether a job may be added.
+  /// Whether the queue has room for another job.
   var hasRoom: Bool { queue.state.withLock { $0.hasRoom } }
 
-  /// Adds a job at the end.
+  /// Adds a job to the end of the queue.
   ///
   /// - Parameter weight: the approximate size of the job in bytes.
   func add(weight: Int, _ job: @escaping Job) {
@@ -33,25 +35,27 @@ struct OrderedWork<Output: Sendable>: ~Copyable {
     queue.wake()
   }
 
-  /// Returns the result of the first job; `nil` if no job follows. The job stays in the queue.
+  /// Returns the result of the first job, which stays in the queue; `nil` if there are no more jobs.
   ///
-  /// - Parameter goesAhead: whether jobs after the first one may be started.
+  /// - Parameter goesAhead: whether the source may be asked for further jobs ahead of time.
   /// - Throws: the error of the job. The next call runs the job again.
   func first(goesAhead: Bool = true) throws -> Output? { try queue.first(goesAhead) }
 
   /// Removes the first job.
   func removeFirst() { queue.state.withLock { $0.removeFirst() } }
 
-  /// Removes all jobs. The source is not called again before the next call of ``first(goesAhead:)``.
+  /// Removes all jobs, and waits until a running call of the source has returned. The source is not called again before the next call of
+  /// ``first(goesAhead:)``.
   func stop() { queue.stop() }
 }
 
 extension OrderedWork {
-  /// The state that the threads share.
+  /// The state that all threads share.
   private final class Queue: Sendable {
     let state: Mutex<State>
     private let source: Source?
-    /// Signalled when the job or the call of the source for which the owner waits has ended. The lock protects the results.
+    /// Signalled when the owner's wait is over: the job or the call of the source that the owner waits for has ended. Results are passed
+    /// through ``state``.
     private let isDone = DispatchSemaphore(value: 0)
 
     init(threads: Int, source: Source?) {
@@ -74,10 +78,10 @@ extension OrderedWork {
 
     func stop() { while state.withLock({ $0.stop() }) { isDone.wait() } }
 
-    /// Starts another worker if there is enough to do.
+    /// Starts another worker if there is enough work for it.
     func wake() {
       guard state.withLock({ $0.beginWorker() }) else { return }
-      // A task that has not started retains neither the queue nor the file of its source.
+      // The task captures the queue weakly, so that a task that has not started keeps neither the queue nor the file of its source alive.
       Task { [weak self] in self?.work() }
     }
 
@@ -99,7 +103,7 @@ extension OrderedWork {
     private func createJob() {
       let next = source?()
       if state.withLock({ $0.endCreating(next?.weight ?? 0, next?.job) }) { isDone.signal() }
-      // Other threads can create the next job, or run this one.
+      // Another thread can create the next job, or run the new job.
       wake()
     }
   }
@@ -119,15 +123,16 @@ extension OrderedWork {
 
     struct Entry: Sendable {
       let weight: Int
-      /// `nil` after it succeeded, so that its captured values are released.
+      /// The job; `nil` after it has succeeded, so that the values that it captures are released.
       var job: Job?
       var phase = Phase.waiting
       var isWaiting: Bool { if case .waiting = phase { true } else { false } }
     }
 
-    /// The weight of waiting jobs from which a worker is started. For lighter jobs, starting it takes longer than the jobs.
+    /// The minimum total weight of the waiting jobs for which a worker is started, in bytes. Running lighter jobs takes less time than
+    /// starting a worker.
     private static var wakingWeight: Int { 8 << 10 }
-    /// The maximum weight of all jobs for each thread. A single job may weigh more.
+    /// The maximum total weight of all jobs in bytes, for each thread. If the queue is empty, a job of any weight may be added.
     private static var weightPerThread: Int { 1 << 20 }
 
     private let threads: Int
@@ -135,18 +140,18 @@ extension OrderedWork {
     private var jobs: [Entry] = []
     private var weight = 0
     private var waitingWeight = 0
-    /// The number of the first entry. Entries are numbered consecutively, and no number is reused.
+    /// The number of the first entry in `jobs`. Entries are numbered consecutively, and numbers are not reused.
     private var firstNumber = 0
     private var workerCount = 0
     private var isCreatingJob = false
-    /// Whether the source has no more jobs.
+    /// Whether the source has returned `nil`, because it has no more jobs.
     private var isAtEnd = false
     var goesAhead = false
     private var isOwnerWaiting = false
 
     init(threads: Int, hasSource: Bool) { (self.threads, self.hasSource) = (threads, hasSource) }
 
-    /// Two jobs for each thread keep the other threads busy while the owner runs a job itself.
+    /// Whether another job may be added. Up to two jobs for each thread keep the other threads busy while the owner runs a job itself.
     var hasRoom: Bool {
       jobs.isEmpty || threads > 1 && jobs.count < 2 * threads && weight < threads * Self.weightPerThread
     }
@@ -169,7 +174,7 @@ extension OrderedWork {
 
     /// Removes all jobs.
     ///
-    /// - Returns: whether the owner must wait until the source returns.
+    /// - Returns: whether the owner must wait until a running call of the source has returned.
     mutating func stop() -> Bool {
       firstNumber += jobs.count
       (jobs, weight, waitingWeight) = ([], 0, 0)
@@ -213,8 +218,8 @@ extension OrderedWork {
       return .waits
     }
 
-    /// Workers create jobs first, because only one thread at a time can. They start with the last job, because the owner starts with the
-    /// first.
+    /// Returns the next step of a worker. Workers prefer creating jobs to running them, because only one thread at a time can create jobs.
+    /// They run the last waiting job first, because the owner runs the first.
     mutating func workerStep() -> Step {
       if mayCreateJob, goesAhead, hasRoom {
         isCreatingJob = true
@@ -234,9 +239,9 @@ extension OrderedWork {
 
     /// Records the result of a job.
     ///
-    /// - Returns: whether the owner waits for it.
+    /// - Returns: whether the owner is waiting for this job.
     mutating func end(_ number: Int, _ result: Result<Output, any Error>) -> Bool {
-      // A job that was removed has a number below the first one.
+      // A number below the first entry's number belongs to a job that was removed.
       guard number >= firstNumber else { return false }
       let index = number - firstNumber
       jobs[index].phase = .ended(result)
@@ -246,7 +251,7 @@ extension OrderedWork {
 
     /// Records the job that the source returned.
     ///
-    /// - Returns: whether the owner waits.
+    /// - Returns: whether the owner is waiting for the source.
     mutating func endCreating(_ weight: Int, _ job: Job?) -> Bool {
       isCreatingJob = false
       if let job { add(weight, job) } else { isAtEnd = true }

@@ -1,11 +1,11 @@
 extension RawSpan {
-  /// Whether both hold the same bytes.
+  /// Whether both spans contain the same bytes.
   @inline(__always)
   func holdsSameBytes(as other: RawSpan) -> Bool {
     byteCount == other.byteCount && occurs(at: 0, in: other)
   }
 
-  /// Whether `other`, which must be long enough, holds the same bytes at `start`.
+  /// Whether `other` contains the bytes of this span at the offset `start`. `other` must be long enough.
   @inline(__always)
   func occurs(at start: Int, in other: RawSpan) -> Bool {
     let count = byteCount
@@ -32,7 +32,8 @@ extension RawSpan {
     return word(last) == other.word(start &+ last)
   }
 
-  /// A hash of the length and the first and last eight bytes. It differs for most keys, in its highest bits too.
+  /// A hash of the length and the first and last eight bytes. Most keys have different hashes, which also differ in
+  /// their highest bits.
   @inline(__always)
   var sampledHash: UInt64 {
     let count = byteCount
@@ -50,7 +51,7 @@ extension RawSpan {
     return (mixed ^ mixed &>> 29) &* 0xBF58_476D_1CE4_E5B9
   }
 
-  /// Loads eight bytes, which must exist.
+  /// Loads the eight bytes at an offset, which must be in the span.
   @inline(__always)
   private func word(_ place: Int) -> UInt64 {
     UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self))

@@ -1,5 +1,5 @@
-// `String.init(validating:as:)` of the standard library needs macOS 15 and iOS 18. Invalid input is detected because the
-// repaired string differs from it.
+// These initializers replace the standard library's `String.init(validating:as:)`, which needs macOS 15 and iOS 18. They
+// detect invalid input by comparing it with the repaired string.
 
 extension String {
   /// Decodes UTF-8; `nil` if the bytes are not valid.
@@ -8,7 +8,7 @@ extension String {
     if !utf8.elementsEqual(bytes) { return nil }
   }
 
-  /// Decodes UTF-16; `nil` if the code units are not valid.
+  /// Decodes UTF-16. Returns `nil` if the code units are not valid UTF-16.
   package init?(validUTF16 units: some Collection<UInt16>) {
     self.init(decoding: units, as: UTF16.self)
     if !utf16.elementsEqual(units) { return nil }

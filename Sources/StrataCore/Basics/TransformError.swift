@@ -1,19 +1,19 @@
-/// An error of a transformer, with its input.
+/// An error that a transformer throws, with the input that the transformer refused.
 ///
-/// The input is only for code. The description never contains it, because values do not belong in logs.
+/// Code can inspect the input, but the description never contains it, because values do not belong in logs.
 public struct TransformError: Error, Sendable, CustomStringConvertible {
   /// The problem and its remedy.
   public let reason: String
-  /// The input of the failing step; `nil` if its type is not `Sendable`.
+  /// The input of the failing step of the transformer; `nil` if the type of the input is not `Sendable`.
   public let input: (any Sendable)?
-  /// The path inside the transformed value: indices of arrays, keys of dictionaries.
+  /// The path to the failing element inside the transformed value, made of array indices and dictionary keys.
   public let path: [ArchiveError.PathComponent]
   /// The error that the transformer's own code threw; `nil` if the reason is complete without it.
   public let underlyingError: (any Error)?
 
-  /// Creates an error about an input.
+  /// Creates an error for an input.
   ///
-  /// Closures of transformers may throw it to choose the reason themselves.
+  /// A transformer's closure can throw this error to specify the reason itself.
   public init(
     _ reason: String, input: (any Sendable)?, path: [ArchiveError.PathComponent] = [],
     underlyingError: (any Error)? = nil
@@ -32,7 +32,8 @@ public struct TransformError: Error, Sendable, CustomStringConvertible {
     return text
   }
 
-  /// Returns `error` if it is a `TransformError`, otherwise one with `error` as its cause.
+  /// Returns `error` itself if it is a `TransformError`, otherwise a `TransformError` with `error` as its underlying
+  /// error.
   static func wrapping(_ error: any Error, input: (any Sendable)?) -> TransformError {
     if let known = error as? TransformError { return known }
     if let known = error as? ArchiveError, known.underlyingError == nil {

@@ -1,16 +1,16 @@
-/// A rule that failed, and the path to its value.
+/// A failed validation rule, with the path to the value that breaks it.
 public struct ValidationFailure: Sendable, CustomStringConvertible {
-  /// The path to the value, outermost step first; empty if the root as a whole is invalid.
+  /// The path to the value, outermost component first; empty if the root as a whole is invalid.
   public let path: [ArchiveError.PathComponent]
   /// The registered name of the model that declares the rule.
   public let typeName: String
   /// The error that the rule threw.
   public let error: any Error
-  /// The rejected value as an `ArchiveValue`. It is never part of a message. `nil` for a value that contains models,
-  /// and if the whole object is invalid.
+  /// The rejected value as an `ArchiveValue`. Messages never contain it. `nil` for a value that contains models, and
+  /// if the whole object is invalid.
   public let input: (any Sendable)?
 
-  /// The key of the field; `nil` for a rule of the whole model at the root.
+  /// The key of the invalid field; `nil` for a rule about the root as a whole.
   public var key: String? {
     for case .key(let key) in path.reversed() { return key }
     return nil
@@ -25,7 +25,7 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
     return path.isEmpty ? reason : "\(pathDescription): \(reason)"
   }
 
-  /// Returns the failure with the rejected value.
+  /// Returns the failure with `input` as the rejected value.
   func about(_ input: any Sendable) -> ValidationFailure {
     ValidationFailure(path: path, typeName: typeName, error: error, input: input)
   }
@@ -37,10 +37,11 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
 
 extension ArchiveError {
   /// The failed rules if the code is `invalid`, otherwise empty. Failures of an object precede failures of the objects
-  /// inside it.
+  /// that it contains.
   public var failures: [ValidationFailure] { details.failures }
 
-  /// Creates the error for failed rules. Its path is their common prefix, its cause the error of the first rule.
+  /// Creates the error for failed rules. The path of the error is the common prefix of the rules' paths, and its
+  /// underlying error is that of the first rule.
   static func invalid(_ failures: [ValidationFailure]) -> ArchiveError {
     var path = failures.first?.path ?? []
     for failure in failures.dropFirst() { path = zip(path, failure.path).prefix { $0 == $1 }.map(\.0) }

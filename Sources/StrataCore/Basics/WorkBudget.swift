@@ -1,27 +1,28 @@
-/// The remaining work for reading one file: values created, bytes that references expand to, and steps.
+/// The work that reading one file may still cause, counted as values created, bytes that references expand to, and steps.
 ///
-/// All readers of a file share one budget. They count by container instead of by byte. The size of the file lowers the limits of
+/// All readers of a file share one budget, and update it once for each container. The size of the file lowers the limits of
 /// ``ArchiveLimits``, so that a small file cannot cause much work.
 package final class WorkBudget {
-  // The work that files of any size may cause. It takes less than a second and a few hundred megabytes.
+  // The allowance of a file of any size. Using it up takes less than a second and a few hundred megabytes.
   static let freeValues = 1 << 22
   static let freeBytes = 1 << 26
   static let freeSteps = 1 << 26
 
   private let limits: ArchiveLimits
-  // Only the file's own readers change these. Checking exclusivity at each container would cost more than counting.
+  // Only the file's own readers change these properties. Checking exclusivity for each container would cost more than counting.
   @exclusivity(unchecked) private var values: Int
   @exclusivity(unchecked) private var bytes: Int
   @exclusivity(unchecked) private var steps: Int
-  /// The number of values that the ratio allows beyond ``ArchiveLimits/values``. Weights are taken from these first.
+  /// The number of values that ``ArchiveLimits/maxWorkPerByte`` allows beyond ``ArchiveLimits/values``. Weights are subtracted from this
+  /// number first.
   @exclusivity(unchecked) private var weightsBeyond = Int.max
   private var knowsFile = false
-  /// The budget after the last call of ``begin(fileSize:)``.
+  /// The state of the budget directly after the last call of ``begin(fileSize:)``.
   private var begun = (values: 0, bytes: 0, steps: 0, weightsBeyond: 0)
-  /// The minimum of ``weightsBeyond`` since then, sampled before values are counted as steps.
+  /// The minimum of ``weightsBeyond`` since the last call of ``begin(fileSize:)``, sampled each time before values are counted as steps.
   @exclusivity(unchecked) private var leastWeights = Int.max
 
-  /// Creates a budget for input of unknown size, with only the limits as bounds.
+  /// Creates a budget for input of unknown size, which only `limits` bound.
   package init(_ limits: ArchiveLimits) {
     self.limits = limits
     values = max(0, limits.values)
@@ -29,15 +30,15 @@ package final class WorkBudget {
     steps = max(0, limits.steps)
   }
 
-  /// Creates a budget for a file of this size.
+  /// Creates a budget for a file of this size in bytes.
   package convenience init(_ limits: ArchiveLimits, fileSize: Int) {
     self.init(limits)
     begin(fileSize: fileSize)
   }
 
-  /// Adds the work that this many further bytes of input allow: a file, or the next member of a stream.
+  /// Adds the work that a file, or the next member of a stream, allows.
   ///
-  /// The free work is added once, so that many small members cannot do more than one large file.
+  /// The allowance of the file is added only once, so that many small members cannot cause more work than one large file.
   package func begin(fileSize: Int) {
     let ratio = max(1, limits.maxWorkPerByte)
     func allowed(_ rest: Int, _ free: Int, perByte: Int) -> Int {
@@ -54,34 +55,36 @@ package final class WorkBudget {
     leastWeights = .max
   }
 
-  /// Whether the work since ``begin(fileSize:)`` would have had the same result with `other`, a budget that has just begun and has no
-  /// more left than a new one. If so, `other` would end in the state of this budget.
+  /// Whether the work since ``begin(fileSize:)`` would have had the same result with the budget `other`. If so, `other` would now have
+  /// the state of this budget. `other` must be in the state directly after ``begin(fileSize:)``, and must not allow more than a new
+  /// budget.
   func hasResult(of other: WorkBudget) -> Bool {
     (begun.values, begun.bytes, begun.steps) == (other.values, other.bytes, other.steps)
       && min(leastWeights, weightsBeyond) >= begun.weightsBeyond - other.weightsBeyond
   }
 
-  /// Returns the number of steps, or of bytes that references expand to, for each byte of a file.
+  /// Returns the number of steps that each byte of a file allows, which is also the number of bytes that references may expand to.
   static func bytes(forRatio ratio: Int) -> Int { product(ratio, 4) }
 
-  /// Returns the number of values that a record definition counts as. A definition takes the memory of many values, and lives as long as
-  /// any record that uses it.
+  /// Returns the number of values that a record definition counts as. A definition takes the memory of several values, and stays in
+  /// memory as long as any record that uses it.
   static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
 
-  // A value takes 16 bytes in an array. Anything larger has the weight of several values, which only the size of the file limits. An
-  // archive that a writer pads has room for twice its values. So anything that can repeat weighs at most as much as its values. Anything
-  // that an encoder writes in full takes at least two bits of the file, which is room for 16 values.
+  // A value takes 16 bytes in an array. Anything that takes more memory has an additional weight, counted in values, and only the size
+  // of the file limits the total weight. A padded archive allows twice as many values as it contains. Therefore the additional weight of
+  // anything that can be repeated by reference must not exceed the number of its values. Anything that an encoder writes in full takes
+  // at least two bits of the file, which allow 16 values.
 
-  /// The weight of a collection, in addition to its values and itself.
+  /// The additional weight of a collection, which already counts as one value.
   static let ofCollection = 1
-  /// The weight of a string that gets a number.
+  /// The weight of a string that is numbered for later references.
   static let ofText = 4
-  /// The weight of data that gets a number.
+  /// The weight of data that is numbered for later references.
   static let ofData = 11
   /// The weight of a parsed URL, and of a shared number or UUID.
   static let ofShared = 14
 
-  /// Counts memory that values take in addition to themselves.
+  /// Subtracts the additional weight of values that take more than 16 bytes.
   @inline(__always)
   package func spend(weight count: Int) throws {
     weightsBeyond &-= count
@@ -91,12 +94,13 @@ package final class WorkBudget {
     if values < 0 { throw exceeded(.values) }
   }
 
-  /// The state of the budget before a reader reads a record again.
+  /// The state of the budget before a record is read for a second time.
   struct Mark { fileprivate let values, weightsBeyond: Int }
 
   var mark: Mark { Mark(values: values, weightsBeyond: weightsBeyond) }
 
-  /// Counts the values since a mark as steps instead, because a record that is read again is in the archive only once.
+  /// Counts the values since a mark as steps instead of values, because a record that is read for a second time is in the archive only
+  /// once.
   func countAsSteps(since mark: Mark) throws {
     let count = mark.values &- values
     leastWeights = min(leastWeights, weightsBeyond)
@@ -104,23 +108,23 @@ package final class WorkBudget {
     try spend(steps: count)
   }
 
-  /// Counts values that are about to be created.
+  /// Subtracts values that are about to be created.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded`, like the other methods.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget is used up, like the other `spend` methods.
   @inline(__always)
   package func spend(values count: Int) throws {
     values &-= count
     if values < 0 { throw exceeded(.values) }
   }
 
-  /// Counts bytes of text or data that a reference expands to.
+  /// Subtracts bytes of text or data that a reference expands to.
   @inline(__always)
   package func spend(bytes count: Int) throws {
     bytes &-= count
     if bytes < 0 { throw exceeded(.expandedBytes) }
   }
 
-  /// Counts steps: values or words that are examined again.
+  /// Subtracts steps. A step is hashing or comparing one value or word.
   @inline(__always)
   package func spend(steps count: Int) throws {
     steps &-= count

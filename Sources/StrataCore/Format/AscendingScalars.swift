@@ -1,12 +1,12 @@
-/// Detects whether the elements of a set, or the keys of a map, are scalars in ascending byte order, as writers sort
-/// them. In that case there are no duplicates, and nothing has to be hashed.
+/// Detects whether the elements of a set, or the keys of a map, are scalars in ascending byte order, which is the
+/// order that writers use. In that case there are no duplicates, and the elements do not need to be hashed.
 struct AscendingScalars {
   private var last = 0..<0
   private(set) var isAscending = true
 
   /// Compares the next element with the previous one.
   ///
-  /// - Parameter element: the range of its bytes.
+  /// - Parameter element: the range of the element's bytes.
   @inline(__always)
   mutating func add(_ element: Range<Int>, in bytes: RawSpan) {
     guard isAscending else { return }
@@ -14,7 +14,8 @@ struct AscendingScalars {
     last = element
   }
 
-  /// Returns whether the element is a number, a string, data or a simple value that has no other encoding.
+  /// Returns whether the element is a number, a string, data or a simple value, encoded in the only way that its
+  /// value can be encoded.
   private static func hasOneEncoding(_ element: Range<Int>, in bytes: RawSpan) -> Bool {
     guard let initial = byte(bytes, element.lowerBound) else { return false }
     switch initial >> 5 {
@@ -22,7 +23,7 @@ struct AscendingScalars {
     case CBOR.Major.simple: return true
     default: return false
     }
-    // The head of an item may be longer than necessary.
+    // The head of an item may be longer than necessary, in which case the same value has a shorter encoding.
     let start = element.lowerBound + 1
     switch initial & 0x1F {
     case 0..<24: return true

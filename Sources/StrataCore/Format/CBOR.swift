@@ -1,4 +1,4 @@
-/// The numbers of RFC 8949 and of the IANA tag registry that archives use. Docs/Format.md explains each.
+/// The numbers from RFC 8949 and the IANA tag registry that archives use. Docs/Format.md explains each of them.
 package enum CBOR {
   package enum Major {
     package static let unsigned: UInt8 = 0
@@ -24,14 +24,14 @@ package enum CBOR {
     package static let uuid: UInt64 = 37
     package static let stringNamespace: UInt64 = 256
     package static let set: UInt64 = 258
-    /// Only in the rows of a store (Docs/StoreFormat.md): content that is stored outside the row.
+    /// Content that is stored outside a row. This tag occurs only in the rows of a store (Docs/StoreFormat.md).
     package static let rowContent: UInt64 = 57342
     package static let inlineRecord: UInt64 = 57343
     package static let firstRecord: UInt64 = 57344
     package static let lastRecord: UInt64 = 57599
   }
 
-  /// An array whose count is in the four bytes that follow.
+  /// The initial byte of an array whose count is in the following four bytes.
   package static let countedArrayByte: UInt8 = 0x9A
   package static let falseByte: UInt8 = 0xF4
   package static let trueByte: UInt8 = 0xF5
@@ -39,19 +39,19 @@ package enum CBOR {
   package static let floatByte: UInt8 = 0xFA
   package static let doubleByte: UInt8 = 0xFB
 
-  /// Names of generic objects (tag 27), for values that no registered tag represents losslessly.
+  /// The names of generic objects (tag 27), for values that no registered tag can represent losslessly.
   package enum Generic {
-    /// Seconds since 2001-01-01T00:00:00Z, if tag 1 would lose bits.
+    /// A date as seconds since 2001-01-01T00:00:00Z, if tag 1 would lose precision.
     package static let date = "Date.2001"
-    /// A URL with a base: relative part and base.
+    /// A URL with a base URL: the relative part and the base.
     package static let url = "URL"
-    /// The decimal NaN.
+    /// The decimal value NaN.
     package static let decimal = "Decimal.NaN"
     /// Objects with identity (tag 28), and a value that refers to them (tag 29).
     package static let graph = "graph"
     /// A forward reference to an object.
     package static let later = "later"
-    /// A number in its JSON spelling.
+    /// A number as written in JSON.
     package static let number = "number"
   }
 }

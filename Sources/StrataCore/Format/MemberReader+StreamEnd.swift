@@ -1,24 +1,24 @@
 package import Foundation
 
-/// Reads the first header and the last end of a file without reading the members in between.
+/// Reads the first header and the last end member of a file, without the members in between.
 extension MemberReader {
-  /// The size of the first read, which covers most headers including their type names.
+  /// The size of the first read in bytes. Most headers, including their type names, are shorter.
   private static let headerReadSize = 512
 
-  /// Returns the stamp of a file's first member. Reads 512 bytes, and more only if the header is longer.
+  /// Returns the stamp of a file's first member. Reads only 512 bytes, unless the header is longer.
   package static func stamp(ofFile url: URL) throws -> Stamp {
     try firstHeader(of: OpenFile(reading: url)).stamp
   }
 
-  /// Returns the stamp of the last complete end of a stream, without the members of an appender that is still writing.
+  /// Returns the stamp of the last complete end member of a stream. Ignores members of a writer that is still appending.
   ///
-  /// An end that records its position is read alone. If the members of a stream record no positions, the bytes of an end can
-  /// be the content of a model, so all members are read.
+  /// If the end member records its position, no other members are read. Otherwise bytes that look like an end member can be part of
+  /// a model, so all members are read.
   ///
-  /// - Returns: the stamp; `nil` if the file does not end with a complete end, because it is not a stream, was truncated or is
-  ///   damaged.
-  /// - Throws: the errors of ``stamp(ofFile:)``, and `limitExceeded` for a file crafted to contain many positions that look
-  ///   like ends.
+  /// - Returns: the stamp; `nil` if the file is not a stream, or if it has no complete end member at its end, because it was
+  ///   truncated or is damaged.
+  /// - Throws: the errors of ``stamp(ofFile:)``, and `limitExceeded` for a file crafted to contain many positions that look like end
+  ///   members.
   package static func endStamp(ofFile url: URL) throws -> Stamp? {
     let file = try OpenFile(reading: url)
     let first = try firstHeader(of: file)
@@ -29,8 +29,9 @@ extension MemberReader {
     return end?.offset == size ? end?.stamp : nil
   }
 
-  /// Returns the size of a stream up to its last complete end. While an appender is writing, this is the size before it began;
-  /// otherwise it is the size of the file. Returns `nil` if neither is known, or if the file is not a stream.
+  /// Returns the size of a stream in bytes, up to its last complete end member. While a writer is appending, this is the size of the
+  /// file before the writer began. Otherwise it is the size of the file. Returns `nil` if it is unknown whether a writer is
+  /// appending, or if the file is not a stream.
   static func completeSize(of file: borrowing OpenFile) throws -> Int? {
     guard let first = try header(of: file), first.stamp.kind != .single else { return nil }
     while true {
@@ -41,16 +42,16 @@ extension MemberReader {
       case .unsupported: return nil
       case .acquired:
         file.unlock()
-        // A writer may have finished just now.
+        // If the size has changed, a writer finished between the two calls, and the loop starts again.
         if try file.status().size == size { return size }
       }
     }
   }
 
-  /// Returns the stamp of the end directly before an offset, and whether that end records its position; `nil` if there is no
-  /// such end.
+  /// Returns the stamp of the end member directly before an offset, and whether that member records its position; `nil` if there is
+  /// no end member.
   ///
-  /// Older programs append ends without a link.
+  /// Both header lengths are tried, because older programs append end members without a link.
   static func tailEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, at size: Int
   ) throws -> (stamp: Stamp, isProven: Bool)? {
@@ -69,14 +70,14 @@ extension MemberReader {
     return nil
   }
 
-  /// The number of bytes of an end after its header.
+  /// The size of an end member in bytes, without its header.
   private static var endLength: Int { Gzip.emptyBody.count + Gzip.trailerSize }
 
-  /// Parses an end and returns its header; `nil` if the bytes are not an end.
+  /// Parses an end member and returns its header; `nil` if the bytes are not an end member.
   private static func end(_ bytes: RawSpan, _ first: GzipHeader) -> GzipHeader? {
     let rest = Gzip.emptyBody + [UInt8](repeating: 0, count: Gzip.trailerSize)
     let length = bytes.byteCount - rest.count
-    // Bytes without a valid header are not an end.
+    // Without a valid header, the bytes are not an end member.
     guard rest.indices.allSatisfy({ bytes.littleEndian(at: length + $0, as: UInt8.self) == rest[$0] }),
       let last = try? GzipHeader(at: 0, in: bytes, fileOffset: 0), last.length == length,
       last.stamp.kind == .end, last.stamp.typeName == first.stamp.typeName
@@ -84,16 +85,17 @@ extension MemberReader {
     return last
   }
 
-  /// Returns the header of the first member; `nil` if the file does not begin with one. Reading the members reports that
-  /// error.
+  /// Returns the header of the first member; `nil` if the file does not begin with a valid header. The error is thrown later, when
+  /// the members are read.
   private static func header(of file: borrowing OpenFile) throws -> GzipHeader? {
     do { return try firstHeader(of: file) } catch let error as ArchiveError where error.code != .fileSystem {
       return nil
     }
   }
 
-  /// Returns the last end before an offset, and the offset after it. The search starts at the last end that records its position, or
-  /// else at the beginning of the file, and follows members without positions to a later end.
+  /// Returns the stamp of the last end member before an offset, and the offset after that member. The search starts at the last end
+  /// member that records its position, or at the beginning of the file if there is none. From there it reads members that record no
+  /// positions, until the last end member.
   private static func lastEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, before size: Int
   ) throws -> (stamp: Stamp, offset: Int)? {
@@ -106,12 +108,12 @@ extension MemberReader {
         if stamp.kind == .end { last = (stamp, reader.offset) }
       }
     } catch let error as ArchiveError where error.code != .fileSystem {
-      // Damage after the last end is ignored. Reading the members throws it.
+      // Damage after the last end member is ignored here. It is reported when the members are read.
     }
     return last
   }
 
-  /// Searches backward from the end of the file for the last end that records its position.
+  /// Searches backward from an offset for the last end member that records its position.
   private static func lastLinkedEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, before size: Int
   ) throws -> (stamp: Stamp, offset: Int)? {

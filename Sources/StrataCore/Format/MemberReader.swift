@@ -1,25 +1,26 @@
 package import Foundation
 
-/// Reads the members of an archive file one by one.
+/// Reads the members of an archive file one at a time.
 ///
-/// One member at a time and a buffer of 128 KiB are held in memory, regardless of the size of the file. The file may be a
-/// pipe. After an error, the position stays the same, and every further call throws the same error.
+/// Regardless of the size of the file, only one member and a buffer of 128 KiB are in memory. The file may be a pipe. After
+/// an error, the position does not change, and every further call of ``next()`` throws the same error.
 package struct MemberReader: ~Copyable {
-  /// The number of bytes that are searched at once.
+  /// The maximum number of bytes that are read at once while searching for a header.
   static let readSize = 64 << 10
-  /// The size of the first read after damage. It is small, because bytes that look like a member there often are not one.
+  /// The size in bytes of the first read after damage. It is small, because bytes after damage often only look like a
+  /// member.
   private static let firstReadSize = 2 << 10
 
   private let file: OpenFile
   private let limits: ArchiveLimits
-  /// The buffer, which has room for the longest header and the read after it.
+  /// The read buffer, which has room for the longest header and for the next read.
   private var buffer = [UInt8](repeating: 0, count: 2 * readSize)
   private var start = 0
   private var end = 0
   private var failure: (any Error)?
-  /// The offset of the next member in the file.
+  /// The file offset of the next member.
   package private(set) var offset = 0
-  /// The offset of the next read in the file; `nil` for a pipe, which has no offsets.
+  /// The file offset of the next read; `nil` for a pipe, which has no offsets.
   private var position: Int?
   /// The end of the readable range, as a file offset.
   private let bound: Int
@@ -27,13 +28,14 @@ package struct MemberReader: ~Copyable {
   private var step = 2 * readSize
   /// The trailer of the previous member; empty at the beginning of the file.
   private var trailer: [UInt8] = []
-  /// The header of the last member that was read or failed to be read; `nil` if its header could not be read.
+  /// The header of the last member that was read, even if the rest of the member could not be read; `nil` if the header
+  /// itself could not be read.
   private(set) var header: GzipHeader?
-  /// Whether the last member is at the position that its link records.
+  /// Whether the last member is at the position that the link in its header records.
   private(set) var place = StreamPlace.unstated
 
-  /// Opens a file. Members that an appender adds from now on are not read. While an appender is writing, a stream ends with
-  /// its last complete end.
+  /// Opens a file. Members that a writer appends from now on are not read. While a writer is appending, the stream ends
+  /// with its last complete end member.
   package init(url: URL, limits: ArchiveLimits = ArchiveLimits()) throws {
     let file = try OpenFile(reading: url)
     let isRegular = try file.status().isRegular
@@ -43,12 +45,13 @@ package struct MemberReader: ~Copyable {
     self.file = file
   }
 
-  /// Opens a file for reading to its end, even while a writer appends to it.
+  /// Opens a file for reading up to the end of the file, even while a writer is appending.
   init(wholeOf url: URL, limits: ArchiveLimits) throws {
     try self.init(of: OpenFile(reading: url), limits: limits, in: 0..<Int.max)
   }
 
-  /// Reads the members in a range of a file. Unless the range begins at 0, the file must be a regular file.
+  /// Creates a reader for the members in a byte range of a file. If the range does not begin at 0, the file must be a
+  /// regular file.
   init(of file: consuming OpenFile, limits: ArchiveLimits, in range: Range<Int>) throws {
     let isRegular = try file.status().isRegular
     let before = try Self.trailer(before: range.lowerBound, in: file)
@@ -60,23 +63,23 @@ package struct MemberReader: ~Copyable {
     self.file = file
   }
 
-  /// Returns the eight bytes before an offset, or fewer if it is less than 8.
+  /// Returns the eight bytes before an offset, or all bytes before it if the offset is less than 8.
   static func trailer(before offset: Int, in file: borrowing OpenFile) throws -> [UInt8] {
     let count = min(offset, Gzip.trailerSize)
     return try file.readBytes(at: offset - count, count: count)
   }
 
-  /// Whether the file has offsets, so that reading can continue after damage.
+  /// Whether the reader can move to an offset in the file, in which case reading can continue after damage.
   package var isSeekable: Bool { position != nil }
-  /// The offset up to which the file was read.
+  /// The file offset up to which bytes have been read.
   var reach: Int { position ?? offset }
 
   /// Returns the end of the readable range, as a file offset.
   func size() throws -> Int { min(bound, try file.status().size) }
 
-  /// Returns the next member; `nil` if the file is empty or ends after a member.
+  /// Returns the next member; `nil` if the file is empty or ends after the previous member.
   ///
-  /// The caller must check whether the last member was the end of a stream.
+  /// The caller must check whether the last member of a stream is an end member.
   package mutating func next() throws -> (stamp: Stamp, body: [UInt8])? {
     if let failure { throw failure }
     do {
@@ -88,10 +91,10 @@ package struct MemberReader: ~Copyable {
     }
   }
 
-  /// Reads the first member of a truncated file: its stamp and the available part of its body, which is not verified by a
-  /// checksum.
+  /// Returns the stamp of the first member of a truncated file, and the available part of the member's body. The checksum
+  /// is not verified.
   ///
-  /// - Throws: the errors of ``next()`` except truncation of the body; `truncated` if the header is truncated.
+  /// - Throws: the errors of ``next()``, with one exception: a truncated body is not an error.
   mutating func nextCut() throws -> (stamp: Stamp, body: [UInt8]) {
     let header = try readHeader()
     return try InflateStream.withStream { stream in
@@ -106,7 +109,7 @@ package struct MemberReader: ~Copyable {
 
   private mutating func readHeader() throws -> GzipHeader {
     header = nil
-    // If the file ends early, parsing the header throws.
+    // If the file ends too early, parsing the header throws an error.
     _ = try fill(atLeast: GzipHeader.fixedSize)
     let length = try GzipHeader.length(
       at: 0, in: buffer.bytes.extracting(start..<end), fileOffset: offset)
@@ -143,8 +146,8 @@ package struct MemberReader: ~Copyable {
     }
   }
 
-  /// Reads until `count` bytes are buffered.
-  /// - Returns: whether they are buffered. If not, the file has ended and its remaining bytes are buffered.
+  /// Reads until the buffer contains at least `count` unread bytes.
+  /// - Returns: whether there are `count` bytes. If not, the file has ended, and the buffer contains all remaining bytes.
   private mutating func fill(atLeast count: Int) throws -> Bool {
     guard end - start < count else { return true }
     if start > 0 {
@@ -164,19 +167,19 @@ package struct MemberReader: ~Copyable {
 
   // MARK: After damage
 
-  /// The maximum number of header bytes to verify for each byte of the file while searching for members.
+  /// The maximum number of header bytes that a search for members verifies, for each byte of the file.
   static let mostSearching = 64
 
-  /// Moves to an offset in the file, which must not be a pipe.
+  /// Moves the reader to an offset in the file. The file must not be a pipe.
   mutating func move(to place: Int) throws {
     trailer = try Self.trailer(before: place, in: file)
     (offset, position, start, end, failure, step) = (place, place, 0, 0, nil, Self.firstReadSize)
   }
 
-  /// Moves past damage to the next readable header. The content of a model can contain such headers.
+  /// Moves the reader past damage to the next readable header. The header may be part of a model's content.
   ///
-  /// - Parameter start: the offset at which the search begins, in a file that must not be a pipe.
-  /// - Returns: whether a header was found. ``offset`` is then its offset, and ``next()`` reads the member.
+  /// - Parameter start: the file offset at which the search begins. The file must not be a pipe.
+  /// - Returns: whether a header was found. If so, ``offset`` is the offset of the header, and ``next()`` reads its member.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `limitExceeded` for a file crafted to contain many
   ///   positions that look like members.
   /// - Complexity: linear in the number of skipped bytes.
@@ -190,7 +193,7 @@ package struct MemberReader: ~Copyable {
       window = min(2 * window, Self.readSize)
       guard bytes.count >= GzipHeader.fixedSize else { return false }
       for index in 0..<bytes.count - 3 where GzipHeader.mayBegin(bytes, at: index) {
-        // Compressed bytes can look like the start of a header.
+        // These bytes may be compressed data that only looks like the start of a header.
         let first = try file.readBytes(at: place + index, count: GzipHeader.fixedSize)
         guard let length = try? GzipHeader.length(at: 0, in: first.bytes, fileOffset: place + index),
           length <= GzipHeader.largestWritten
@@ -202,7 +205,7 @@ package struct MemberReader: ~Copyable {
             .limitExceeded, "too many places in the file look like archive members but are not",
             byteOffset: place + index)
         }
-        // Bytes without a valid header are not a member, and the search continues after them.
+        // Without a valid header, the bytes are not a member, and the search continues.
         guard (try? GzipHeader(at: 0, in: head.bytes, fileOffset: place + index)) != nil else { continue }
         try move(to: place + index)
         return true

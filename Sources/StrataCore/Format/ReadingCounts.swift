@@ -1,5 +1,5 @@
-/// The counts that a reader will reach for a body that is being written, so that writers reject bodies that readers
-/// would reject.
+/// The counts that a reader will reach for the body that is being written. Writers use them to reject bodies that
+/// readers would reject.
 struct ReadingCounts {
   private let limits: ArchiveLimits
   private var values = 0
@@ -13,7 +13,7 @@ struct ReadingCounts {
     (values, expandedBytes, largestCount, longestText) = (0, 0, 0, 0)
   }
 
-  /// Adds the counts of a part of the body.
+  /// Adds the counts of one part of the body.
   mutating func add(_ part: ReadingCounts) {
     values &+= part.values
     expandedBytes &+= part.expandedBytes
@@ -37,26 +37,27 @@ struct ReadingCounts {
   @inline(__always)
   mutating func addReference(_ length: Int) { expandedBytes &+= length }
 
-  /// Counts a definition that is written, and the record that it is in.
+  /// Counts a record definition that is written to the body, and the record that contains it.
   mutating func addDefinition(_ shape: RecordShape) {
     values &+= WorkBudget.values(ofDefinition: shape.keys.count)
     expandedBytes &+= shape.keyBytes
   }
 
-  /// Counts a definition that is outside the body.
+  /// Counts a record definition that is stored outside the body.
   mutating func passDefinition(_ shape: RecordShape) {
     if shape.keys.count > largestCount { largestCount = shape.keys.count }
   }
 
-  /// Counts a record that refers to its definition. The number of its fields was counted with the definition.
+  /// Counts a record that refers to an earlier definition. The number of fields is not compared with the limit again,
+  /// because the definition has been checked.
   @inline(__always)
   mutating func addRecord(_ count: Int, keyBytes: Int) {
     values &+= count &+ 1
     expandedBytes &+= keyBytes
   }
 
-  /// The minimum size of a file for readers to accept its body. It allows half of what readers accept, because values
-  /// that are read in two steps, such as those that a hook upgrades, are counted twice.
+  /// The minimum file size in bytes at which readers accept the body. This size allows only half of the work that
+  /// readers accept, because readers count some values twice, such as values that a hook upgrades.
   var leastFileSize: Int {
     let ratio = max(1, limits.maxWorkPerByte / 2)
     return max(values / ratio, expandedBytes / WorkBudget.bytes(forRatio: ratio))
@@ -71,7 +72,7 @@ struct ReadingCounts {
     try check(expandedBytes, limits.expandedBytes, .expandedBytes, "references expand to more bytes")
   }
 
-  /// Checks a body that is read alone, without a file that could be made larger.
+  /// Checks a body that is read on its own. Unlike an archive file, such a body cannot be padded.
   func checkAlone(bodySize: Int) throws(ArchiveError) {
     try check(bodySize: bodySize)
     if values <= WorkBudget.freeValues, expandedBytes <= WorkBudget.freeBytes { return }

@@ -1,44 +1,46 @@
-/// The description of an archive in its header, which is read without inflating anything.
+/// The description of an archive in the archive's header, which can be read without inflating the content.
 ///
 /// ```swift
 /// let stamp = try Stamp(ofFile: url)
 /// print(stamp.typeName, stamp.modelVersion ?? 0, stamp.count)  // [Issue] 2 100
 /// ```
 ///
-/// A stamp is in the FEXTRA field of a gzip header (RFC 1952 §2.3.1.1), as the subfield `St`. All numbers are
-/// little-endian: format version and kind (a byte each), sequence number, model version (−1 for none), fingerprint,
-/// plain size and count (8 bytes each), then the type name in UTF-8 up to the end of the subfield.
+/// A stamp is stored in the FEXTRA field of a gzip header (RFC 1952 §2.3.1.1), as the subfield `St`. It consists of
+/// little-endian numbers: format version and kind (1 byte each), sequence number, model version (−1 for none),
+/// fingerprint, plain size and count (8 bytes each). The type name in UTF-8 follows, up to the end of the subfield.
 public struct Stamp: Sendable, Hashable {
-  /// The format version that this library writes, and the highest one that it reads.
+  /// The format version that this library writes, which is also the highest format version that it can read.
   public static let currentFormatVersion = 1
 
   /// The role of a member in its file.
   public enum Kind: UInt8, Sendable, Hashable, CaseIterable {
-    /// The whole archive.
+    /// The only member of an archive with one value.
     case single = 0
-    /// A member of a stream.
+    /// A member of a stream that contains models.
     case member = 1
     /// The empty member that closes a stream.
     case end = 2
   }
 
-  /// The version of the byte format.
+  /// The version of the archive format.
   public package(set) var formatVersion: Int
   /// The role of the member in its file.
   public package(set) var kind: Kind
-  /// The index of the member in its stream, from 0.
+  /// The index of the member in its stream, starting at 0.
   public package(set) var sequenceNumber: UInt64
   /// The name of the root type.
   public package(set) var typeName: String
   /// The model version of the root type; `nil` if the type has none.
   public package(set) var modelVersion: Int?
-  /// The fingerprint of the schema that the body was written with.
+  /// The fingerprint of the schema with which the body was written.
   public package(set) var fingerprint: UInt64
-  /// The size of the inflated body in bytes. In an ``Kind/end`` stamp, whose body is empty, the sum over the stream.
+  /// The size of the inflated body in bytes. In the stamp of an ``Kind/end`` member, whose body is empty, it is the
+  /// total size of all bodies in the stream.
   public package(set) var plainSize: UInt64
-  /// The number of models in the body. In an ``Kind/end`` stamp, the number in the whole stream.
+  /// The number of models in the body. In the stamp of an ``Kind/end`` member, it is the number of models in the whole
+  /// stream.
   public package(set) var count: UInt64
-  /// For each model inside, the oldest versions that may read it and write it. They are in a separate subfield
+  /// The oldest versions that may read and write each model in the archive. They are stored in a separate subfield
   /// (``StampFloors``).
   package var floors = StampFloors()
 
@@ -59,20 +61,20 @@ public struct Stamp: Sendable, Hashable {
 }
 
 extension Stamp {
-  /// The maximum length of a type name that is written, in bytes of UTF-8.
+  /// The maximum length of a type name in a written stamp, in UTF-8 bytes.
   ///
-  /// A header's checksum is only half of a CRC-32, and misses a single flipped bit 10,732 or more bytes before its end.
-  /// With this limit no header is that long.
+  /// The checksum of a header is only half of a CRC-32, and does not detect a single flipped bit 10,732 or more bytes
+  /// before the end of the header. With this limit, no header is that long.
   package static let longestTypeName = 8192
 
   private static let identifier: (UInt8, UInt8) = (UInt8(ascii: "S"), UInt8(ascii: "t"))
   private static let subfieldHeadSize = 4
   private static let fixedPayloadSize = 2 + 5 * 8
 
-  /// The FEXTRA field with this stamp only.
+  /// Returns a FEXTRA field with this stamp and the stamp's floors.
   ///
-  /// - Throws: ``ArchiveError/Code/notEncodable`` if the stamp could not be read again: for a type name of more than
-  ///   ``longestTypeName`` bytes, a negative model version, or a format version other than the current one.
+  /// - Throws: ``ArchiveError/Code/notEncodable`` if readers would reject the stamp: if the type name has more than
+  ///   ``longestTypeName`` bytes, the model version is negative, or the format version is not the current version.
   package func extraField() throws -> [UInt8] {
     let name = Array(typeName.utf8)
     guard name.count <= Self.longestTypeName else {
@@ -102,7 +104,7 @@ extension Stamp {
     return bytes + floors.subfield
   }
 
-  /// Checks that the body has room for the models. Each takes at least one byte.
+  /// Checks that the body is large enough for the number of models, because each model takes at least one byte.
   ///
   /// - Throws: ``ArchiveError/Code/damaged``.
   func checkCount() throws {
@@ -112,17 +114,17 @@ extension Stamp {
     }
   }
 
-  /// Reads the stamp in a FEXTRA field, and skips other subfields.
+  /// Reads the stamp in a FEXTRA field, and ignores other subfields.
   package init(extraField: RawSpan, fileOffset: Int = 0) throws {
     var link: StreamLink?
     try self.init(extraField: extraField, fileOffset: fileOffset, link: &link)
   }
 
-  /// Reads the stamp and the link in a FEXTRA field, and skips other subfields.
+  /// Reads the stamp and the link in a FEXTRA field, and ignores other subfields.
   ///
   /// - Parameter fileOffset: The offset of the field in its file, for error messages.
   /// - Throws: ``ArchiveError/Code/notAnArchive`` if there is no stamp, ``ArchiveError/Code/newerFormat`` if a later
-  ///   version of this library wrote it, ``ArchiveError/Code/damaged`` if it is invalid.
+  ///   version of this library wrote the stamp, ``ArchiveError/Code/damaged`` if the field is invalid.
   init(extraField: RawSpan, fileOffset: Int, link: inout StreamLink?) throws {
     var position = 0
     var stamp: Stamp?
@@ -174,7 +176,7 @@ extension Stamp {
     func damage(_ reason: String) -> ArchiveError {
       ArchiveError(.damaged, reason, byteOffset: fileOffset)
     }
-    // The version comes first, because the layout of later versions is unknown.
+    // The version is checked first, because the layout of later versions is unknown.
     guard let version = payload.littleEndian(at: 0, as: UInt8.self) else {
       throw damage("the stamp is empty")
     }
@@ -209,7 +211,7 @@ extension Stamp {
 }
 
 extension Stamp: CustomStringConvertible {
-  /// One line: `archive of Issue@3, 1 model, 120 bytes inflated`.
+  /// A one-line summary, such as `archive of Issue@3, 1 model, 120 bytes inflated`.
   public var description: String {
     let what =
       switch kind {

@@ -1,8 +1,8 @@
-/// For each model in an archive, the oldest versions that may read it and write it again: its floors.
+/// The floors of the models in an archive: for each model, the oldest versions that may read its records, and that may write them again.
 ///
-/// They are in the subfield `Sf` of a gzip header, which is absent if there are no floors. Each entry has the length of
-/// the type name (2 bytes), the name in UTF-8, the version, the oldest reader and the oldest writer (8 bytes each, little-endian). Programs that
-/// do not know the subfield skip it, and reject the newer version.
+/// Floors are stored in the subfield `Sf` of a gzip header, which is absent if there are no floors. Each entry contains the length of the
+/// type name (2 bytes), the name in UTF-8, the version, the oldest reader and the oldest writer (8 bytes each). All numbers are
+/// little-endian. Programs that do not know the subfield ignore it, and reject data of newer versions.
 package struct StampFloors: Sendable, Hashable {
   struct Entry: Sendable, Hashable {
     let typeName: String
@@ -11,7 +11,8 @@ package struct StampFloors: Sendable, Hashable {
   }
 
   static let identifier: (UInt8, UInt8) = (UInt8(ascii: "S"), UInt8(ascii: "f"))
-  /// The maximum size of the entries in bytes. The checksum would not protect a longer header (``Stamp/longestTypeName``).
+  /// The maximum size of all entries in bytes. With a longer header, the header's checksum would not detect every flipped bit
+  /// (``Stamp/longestTypeName``).
   private static let limit = 2048
 
   private(set) var entries: [Entry] = []
@@ -20,7 +21,7 @@ package struct StampFloors: Sendable, Hashable {
 
   package var isEmpty: Bool { entries.isEmpty }
 
-  /// Adds the floors of a shape, if it has any. Beyond the limit they are left out, and older programs reject the archive.
+  /// Adds the floors of a shape, if it has any. Floors beyond the size limit are left out, in which case older programs reject the archive.
   mutating func add(_ shape: RecordShape) {
     guard let floors = shape.floors, let version = shape.modelVersion else { return }
     add(Entry(typeName: shape.typeName, version: version, floors: floors))
@@ -39,7 +40,7 @@ package struct StampFloors: Sendable, Hashable {
     entries.first { $0.version == version && ExactKey.isSame($0.typeName, typeName) }?.floors
   }
 
-  /// The subfield; empty if there are no entries.
+  /// The bytes of the whole subfield; empty if there are no entries.
   var subfield: [UInt8] {
     guard !isEmpty else { return [] }
     var bytes: [UInt8] = [Self.identifier.0, Self.identifier.1]
@@ -60,7 +61,7 @@ package struct StampFloors: Sendable, Hashable {
     func damage() -> ArchiveError {
       ArchiveError(.damaged, "the list of floors in the gzip header is wrong", byteOffset: fileOffset + position)
     }
-    // Each definition of a record looks for its floors in the list.
+    // Readers search the list for each record definition, so its size is limited.
     guard payload.byteCount <= Self.limit else { throw damage() }
     while position < payload.byteCount {
       guard let length = payload.littleEndian(at: position, as: UInt16.self).map(Int.init),

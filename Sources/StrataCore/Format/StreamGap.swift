@@ -2,21 +2,22 @@
 public struct StreamGap: Sendable, CustomStringConvertible {
   /// How a reader handles bytes that it cannot read.
   public enum Handling: Sendable, Hashable {
-    /// The error is thrown.
+    /// The reader throws the error.
     case fails
-    /// Damaged members are skipped, and each gap is reported. An unreadable file, an exceeded limit and a newer
-    /// program's archive are not damage, and are thrown. A member after damage is skipped as well if nothing shows that
-    /// it belongs to the stream, because the content of a model can look like a member.
+    /// The reader skips damaged members and reports each gap. Other errors are still thrown: if the file cannot be
+    /// read, a limit is exceeded, or a newer program wrote the archive. An intact member after damage is also skipped
+    /// if it is not known to belong to the stream, because the content of a model can look like a member.
     case skips
   }
 
-  /// The range of bytes in the file.
+  /// The range of the skipped bytes in the file.
   public let bytes: Range<Int>
-  /// The number of missing members; `nil` if it is unknown, because no member follows.
+  /// The number of missing members; `nil` if no member follows, in which case the number is unknown.
   public let memberCount: Int?
-  /// The number of missing models, if an intact end of the stream with that number follows; otherwise `nil`.
+  /// The number of missing models; `nil` if it is unknown. It is computed from the totals in the next intact end
+  /// member.
   public internal(set) var modelCount: Int?
-  /// The error at the first of these bytes.
+  /// The error at the first of the skipped bytes.
   public let error: ArchiveError
 
   public var description: String {

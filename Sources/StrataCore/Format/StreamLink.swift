@@ -1,31 +1,34 @@
-/// The position of a member in its stream, which the subfield `Sl` of its header records (Docs/Format.md, section 11).
+/// The position of a member in its stream, stored in the subfield `Sl` of the member's header (Docs/Format.md, section
+/// 11).
 ///
-/// A model can contain the bytes of a stream. Their links record other positions than their actual ones.
+/// Links make it possible to recognize members that are part of a model's content, because the positions in their
+/// links differ from their actual positions.
 package struct StreamLink: Sendable, Hashable {
   static let identifier: (UInt8, UInt8) = (UInt8(ascii: "S"), UInt8(ascii: "l"))
   static let payloadSize = 12
 
   /// The offset of the member in its file.
   private let offset: UInt64
-  /// The CRC-32 of the bytes before the member.
+  /// The CRC-32 of the previous member's trailer, which directly precedes the member.
   private let previous: UInt32
 
   /// Creates the link of a member.
   ///
   /// - Parameters:
   ///   - offset: the offset of the member in its file.
-  ///   - trailer: the trailer of the previous member, the eight bytes before this one; empty for the first member.
+  ///   - trailer: the trailer of the previous member, which is the eight bytes before this member; empty for the first
+  ///     member.
   init(at offset: Int, after trailer: [UInt8]) {
     (self.offset, previous) = (UInt64(offset), Checksum.crc32(of: trailer.bytes))
   }
 
-  /// Creates the link of a member that follows the bytes of a file.
+  /// Creates the link of a member that will follow the given bytes of a file.
   package init(after bytes: RawSpan) {
     offset = UInt64(bytes.byteCount)
     previous = Checksum.crc32(of: bytes.extracting(last: Gzip.trailerSize))
   }
 
-  /// Parses the content of the subfield; `nil` if it has another size.
+  /// Parses the content of the subfield. Returns `nil` if the content has the wrong size.
   init?(payload: RawSpan) {
     guard payload.byteCount == Self.payloadSize, let offset = payload.littleEndian(at: 0, as: UInt64.self),
       let previous = payload.littleEndian(at: 8, as: UInt32.self)
@@ -33,7 +36,7 @@ package struct StreamLink: Sendable, Hashable {
     (self.offset, self.previous) = (offset, previous)
   }
 
-  /// The whole subfield.
+  /// The bytes of the whole subfield.
   var subfield: [UInt8] {
     var bytes = [Self.identifier.0, Self.identifier.1]
     bytes.appendLittleEndian(UInt16(Self.payloadSize))
@@ -43,7 +46,7 @@ package struct StreamLink: Sendable, Hashable {
   }
 }
 
-/// Whether a member is at the position that its link records.
+/// Whether a member is at the position that the link in its header records.
 package enum StreamPlace: Sendable {
   /// The member has no link.
   case unstated
@@ -53,7 +56,7 @@ package enum StreamPlace: Sendable {
     self = link.map { $0 == expected() ? .right : .wrong } ?? .unstated
   }
 
-  /// Compares the offset of a member in a whole file with its link.
+  /// Compares the offset of a member in a whole file with the link in the member's header.
   package init(of header: GzipHeader, at offset: Int, in bytes: RawSpan) {
     self.init(header.link, expected: StreamLink(after: bytes.extracting(first: offset)))
   }

@@ -1,25 +1,25 @@
 package import Foundation
 
-/// A member that was read from a file, before it is known whether it belongs to the stream.
+/// A member that was read from a file. It is not yet known whether the member belongs to the stream.
 struct ReadMember {
   let stamp: Stamp
   let body: [UInt8]
-  /// Its range in the file.
+  /// The byte range of the member in the file.
   let bytes: Range<Int>
   let place: StreamPlace
 }
 
-/// Reads members ahead and works on them.
+/// Reads the members of a file ahead of the caller, and processes them on other threads.
 protocol MemberSource: AnyObject {
   /// Returns the next member; `nil` at the end of the file.
   func next() throws -> ReadMember?
-  /// Stops reading ahead. Once this returns, no thread reads the file, and the reader can be at any position after the last member
+  /// Stops reading ahead. Once this method returns, no thread reads the file. The reader may be anywhere after the last member
   /// that ``next()`` returned.
   func stop()
 }
 
-/// The shared reader of a file. Only one thread at a time uses it: a thread of a ``MemberSource``, or its owner after
-/// ``MemberSource/stop()``.
+/// A file reader that several threads share. Only one thread at a time uses it: a thread of a ``MemberSource``, or the owner of
+/// the source after it has called ``MemberSource/stop()``.
 final class SharedReader: @unchecked Sendable {
   var reader: MemberReader
 
@@ -32,56 +32,57 @@ final class SharedReader: @unchecked Sendable {
   }
 }
 
-/// Reads the members of an archive file in order, verifies that they follow each other, and optionally skips damage.
+/// Reads the members of an archive file in order, verifies that no member is missing or out of order, and optionally skips damage.
 ///
-/// After damage, bytes that look like members can be the content of a model. A member after damage belongs to the stream in one of
-/// these cases (Docs/Format.md, section 11):
-/// - It records its position, or a member that directly follows it does.
-/// - It begins a run of members with consecutive numbers up to an end that is the end of the file, and the sums of all ends agree.
-/// - The header of the damaged member is readable, and the member has the next number. It begins a run of members with consecutive
-///   numbers up to an end whose sums agree with that header.
+/// After damage, bytes that look like members can be part of a model instead. A member after damage belongs to the stream in any
+/// of these cases (Docs/Format.md, section 11):
+/// - The header of the member, or of a member that directly follows it, records the member's actual position.
+/// - The member begins a run of members with consecutive numbers. The run ends with an end member at the end of the file, and the
+///   totals in all end members are consistent.
+/// - The header of the damaged member is readable. The member after damage has the next number and begins a run of members with
+///   consecutive numbers. The totals in the first end member of the run agree with the header of the damaged member.
 package struct StreamMembers: ~Copyable {
-  /// The maximum number of times that the bytes of a file are read because apparent members turn out not to be members.
+  /// The maximum number of times that all bytes of the file may be read again because apparent members turn out not to be members.
   private static let mostReading = 64
 
   let file: SharedReader
-  /// Reads members ahead; `nil` if each member is read when it is needed.
+  /// The source that reads members ahead; `nil` if each member is read when it is needed.
   var source: (any MemberSource)?
   private let damage: StreamGap.Handling
   private var order = StreamOrder()
-  /// The gaps that were skipped so far.
+  /// The unreadable parts that were skipped so far.
   package private(set) var gaps: [StreamGap] = []
-  /// Damage after which no member has been read yet.
+  /// The start of the current gap, and the error there; `nil` unless damage was found and no member has been read after it.
   private var open: (start: Int, error: ArchiveError)?
-  /// The index of the first gap whose models no end has counted yet, and the number of models missing in earlier gaps.
+  /// The index of the first gap after the last end member, and the number of models missing in all earlier gaps.
   private var uncounted = 0
   private var missing: UInt64 = 0
-  /// The number of bytes that were read without finding a member.
+  /// The number of bytes that were read without finding a valid member.
   private var waste = 0
   private var isFinished = false
-  /// The sequence number of the member that begins directly after the last one; `nil` if the last one could not be read.
+  /// The expected sequence number of the member that directly follows the last member; `nil` if the last member could not be read.
   private var following: UInt64? = 0
-  /// The stamp of the next member in order, if its header is readable and the rest of it is not.
+  /// The stamp of the damaged member if it is the next member in order and its header is readable; otherwise `nil`.
   private var broken: Stamp?
-  /// The offset up to which members are known to belong to the stream.
+  /// The file offset up to which all members are known to belong to the stream.
   private var known = 0
-  /// Whether the members of the stream record their positions.
+  /// Whether the members of the stream record their positions in their headers.
   private var isLinked = false
-  /// Whether a run of members up to an end was found that may belong to the stream.
+  /// Whether the reader found a run of members, closed by an end member, that may belong to the stream.
   private(set) var hasDoubtfulEnd = false
-  /// Called with each readable member that is not known to belong to the stream, and with its size in the file.
+  /// Called with the stamp, the body and the size in the file of each readable member that is not known to belong to the stream.
   var unproven: ((Stamp, [UInt8], Int) throws -> Void)?
 
   /// The stamp of the first member.
   package var first: Stamp? { order.first }
-  /// The number of models that were read, and the size of their bodies.
+  /// The number of models that were read so far, and the total size of the bodies in bytes.
   package var total: (count: UInt64, plainSize: UInt64) { order.total }
-  /// The number of members that were read or are known to be missing.
+  /// The number of members that were read so far or are known to be missing.
   package var memberCount: UInt64 { order.next }
-  /// The offset of the next member.
+  /// The file offset of the next member.
   package private(set) var offset: Int
 
-  /// Opens a file.
+  /// Opens a file for reading its members.
   package init(of url: URL, limits: ArchiveLimits = ArchiveLimits(), damage: StreamGap.Handling = .fails) throws {
     self.init(try MemberReader(url: url, limits: limits), damage)
   }
@@ -92,12 +93,13 @@ package struct StreamMembers: ~Copyable {
     self.damage = damage
   }
 
-  /// Returns the content of the next member; `nil` at the end.
+  /// Returns the decoded content of the next member; `nil` at the end of the file.
   ///
   /// - Parameters:
-  ///   - read: decodes the body of a member, given its stamp and its size in the file. The body of an end is empty.
+  ///   - read: decodes the body of a member. It receives the stamp, the body and the size of the member in the file. The body of
+  ///     an end member is empty.
   ///   - count: returns the number of models in the content.
-  /// - Throws: the errors of `read`, and ``ArchiveError``. Damage is thrown only if it is not skipped.
+  /// - Throws: any error that `read` throws, and ``ArchiveError``. Errors about damage are thrown only if damage is not skipped.
   package mutating func next<R>(_ read: (Stamp, [UInt8], Int) throws -> R, count: (R) -> Int) throws -> R? {
     while !isFinished {
       let start = offset
@@ -135,10 +137,10 @@ package struct StreamMembers: ~Copyable {
         if number == order.next, let stamp = member?.stamp ?? file.reader.header?.stamp, stamp.sequenceNumber == number
         {
           var later = order
-          // A header out of order proves nothing about the members after it.
+          // A header that is out of order proves nothing about the members that follow.
           if (try? later.accept(stamp, member?.place ?? file.reader.place)) != nil { broken = stamp }
         }
-        // If the checksum of a member is right but its content is not, the next member follows directly.
+        // If the checksum of the member is right and only its content is invalid, the next member follows directly.
         if offset > start { continue }
         following = nil
         try spend(file.reader.reach - start)
@@ -154,7 +156,7 @@ package struct StreamMembers: ~Copyable {
     return member
   }
 
-  /// Stops reading ahead and moves the reader to the next member, so that it can be used directly.
+  /// Stops reading ahead and moves the reader to the next member, so that this thread can use the reader.
   private mutating func stopReadingAhead() throws {
     source?.stop()
     if file.reader.offset != offset { try file.reader.move(to: offset) }
@@ -179,8 +181,8 @@ package struct StreamMembers: ~Copyable {
     }
   }
 
-  /// Returns whether a member belongs to the stream. If it does not, moves the reader to the first later member that does, or past
-  /// the members that were examined.
+  /// Returns whether a member belongs to the stream. If it does not, moves the reader to the first later member that belongs to
+  /// the stream, or past all examined members if there is none.
   private mutating func belongs(_ member: ReadMember) throws -> Bool {
     let (stamp, start) = (member.stamp, member.bytes.lowerBound)
     if start < known || member.place == .right { return true }
@@ -212,7 +214,7 @@ package struct StreamMembers: ~Copyable {
     return false
   }
 
-  /// Reads the run of members with consecutive numbers that begins at an offset.
+  /// Examines the run of members with consecutive numbers that begins at an offset.
   ///
   /// - Returns: the range of the members that are known to belong to the stream, and the offset after the last member that was
   ///   read.
@@ -247,7 +249,7 @@ package struct StreamMembers: ~Copyable {
     return (nil, end)
   }
 
-  /// Records the gap before a member, if there is one.
+  /// Adds the gap before a member to ``gaps``, if there is one.
   private mutating func close(before start: Int, _ stamp: Stamp) {
     let members = stamp.sequenceNumber - order.next
     if open != nil || members > 0 {
@@ -256,7 +258,7 @@ package struct StreamMembers: ~Copyable {
       open = nil
     }
     guard stamp.kind == .end else { return }
-    // The stamp of an end counts all models before it, which gives the number of missing models.
+    // The stamp of an end member counts all models before it, from which the number of missing models follows.
     let lost = stamp.count.subtractingReportingOverflow(order.total.count)
     if !lost.overflow, lost.partialValue >= missing {
       if gaps.count == uncounted + 1 { gaps[uncounted].modelCount = Int(clamping: lost.partialValue - missing) }
@@ -280,7 +282,7 @@ package struct StreamMembers: ~Copyable {
 }
 
 extension ArchiveError {
-  /// Whether the error is caused by wrong or missing bytes.
+  /// Whether wrong or missing bytes caused the error.
   package var isDamage: Bool {
     switch code {
     case .damaged, .truncated, .notAnArchive: true

@@ -1,22 +1,22 @@
-/// The rules for the order of members in an archive (Docs/Format.md, section 11). Every reader uses them, so that all
-/// accept the same files.
+/// The rules for the order of members in an archive (Docs/Format.md, section 11). All readers use this type, so that
+/// they accept the same files.
 package struct StreamOrder {
   /// The stamp of the first member.
   package private(set) var first: Stamp?
-  /// The sequence number of the next member.
+  /// The expected sequence number of the next member.
   package private(set) var next: UInt64 = 0
-  /// The number of models in the members so far, and the size of their bodies.
+  /// The number of models in the members so far, and the total size of their bodies in bytes.
   package private(set) var total: (count: UInt64, plainSize: UInt64) = (0, 0)
-  /// Whether the last member was an end of the stream.
+  /// Whether the last member was an end member.
   package private(set) var isAtEnd = false
-  /// The sums that the next end must have.
+  /// The totals that the next end member must have.
   private var sums: (count: UInt64, plainSize: UInt64) = (0, 0)
-  /// Whether members are missing since the last end, so that the next one may have larger sums.
+  /// Whether members are missing since the last end member, in which case the next end member may have larger totals.
   private var hasGaps = false
 
   package init() {}
 
-  /// Creates the state after an end.
+  /// Creates the state after an end member.
   init(after end: Stamp) {
     (first, next, isAtEnd) = (end, end.sequenceNumber &+ 1, true)
     total = (end.count, end.plainSize)
@@ -25,7 +25,7 @@ package struct StreamOrder {
 
   /// Verifies the next member and advances past it.
   ///
-  /// - Throws: ``ArchiveError`` with the code `damaged` if it cannot follow the previous ones.
+  /// - Throws: ``ArchiveError`` with the code `damaged` if the member cannot follow the previous members.
   package mutating func accept(_ stamp: Stamp, _ place: StreamPlace = .unstated) throws {
     if let first {
       guard first.kind != .single else { throw Self.damage("a part follows the end of the archive") }
@@ -35,7 +35,7 @@ package struct StreamOrder {
       }
     }
     try stamp.checkCount()
-    // An archive of one value has no other member before it.
+    // The position of an archive with one value is not checked, because no other member precedes it.
     guard place != .wrong || stamp.kind == .single else {
       throw Self.damage(
         "part \(stamp.sequenceNumber) of the stream was written for another place in the file: bytes before it are missing or "
@@ -60,9 +60,9 @@ package struct StreamOrder {
     next &+= 1
   }
 
-  /// Skips the missing members before another one.
+  /// Skips the missing members before a member with this stamp.
   ///
-  /// - Throws: ``ArchiveError`` with the code `damaged` if the member cannot follow them.
+  /// - Throws: ``ArchiveError`` with the code `damaged` if the member cannot follow the previous members.
   package mutating func skipGap(to stamp: Stamp) throws {
     guard stamp.kind != .single, stamp.sequenceNumber >= next else {
       throw Self.damage("a part of the stream has a number that was there before")
@@ -71,8 +71,8 @@ package struct StreamOrder {
     next = stamp.sequenceNumber
   }
 
-  /// - Throws: ``ArchiveError`` if the file must not end here: `notAnArchive` if it is empty, `truncated` if a stream
-  ///   has no end.
+  /// - Throws: ``ArchiveError`` if the file must not end here: `notAnArchive` if the file is empty, `truncated` if it
+  ///   is a stream without an end member.
   package func finish() throws {
     guard let first else {
       throw ArchiveError(.notAnArchive, "the file is empty; an archive has at least a header", byteOffset: 0)

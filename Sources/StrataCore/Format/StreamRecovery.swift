@@ -1,10 +1,12 @@
 import Foundation
 
-/// Finds the last end of a stream whose last writer did not finish, and distinguishes bytes of that writer from damage.
+/// Finds the last end member of a stream whose last writer did not finish, and determines whether the bytes after it
+/// come from that writer or are damage.
 struct StreamRecovery {
-  /// The number of bytes that a disk writes atomically.
+  /// The number of bytes that a disk writes atomically, which is the size of a sector.
   private static let sectorSize = 512
-  /// The maximum number of wrong bytes in a damaged end. With more, the bytes are not known to be an end.
+  /// The maximum number of wrong bytes in a damaged end member. Bytes with more differences are not treated as an end
+  /// member.
   private static let mostWrongBytes = 8
 
   private let url: URL
@@ -15,9 +17,9 @@ struct StreamRecovery {
     self.limits = limits
   }
 
-  /// Reads and verifies a complete stream, from the first member to the last.
+  /// Reads and verifies all members of a complete stream.
   ///
-  /// - Throws: the errors of reading.
+  /// - Throws: ``ArchiveError`` if a member cannot be read, or if the stream is not complete.
   func check() throws {
     var reader = try MemberReader(wholeOf: url, limits: limits)
     var order = StreamOrder()
@@ -25,13 +27,14 @@ struct StreamRecovery {
     try order.finish()
   }
 
-  /// Returns the last end of the stream, and the offset after it. Everything before it is readable. Nothing after it
-  /// was acknowledged: no other end belongs to the stream, and no damaged end directly follows this one.
+  /// Returns the stamp of the last end member of the stream, and the offset after that member. Everything before it is
+  /// readable. No models after it were committed, because no other end member belongs to the stream, and the bytes
+  /// directly after it are not a damaged end member.
   ///
-  /// - Returns: with `breaksOff`, whether only readable members follow, and at most one member that is truncated at the
-  ///   end of the file. After a power failure, other bytes may follow.
-  /// - Throws: ``ArchiveError`` with the code `damaged` if an end follows damage, `truncated` if there is no end, and
-  ///   the errors of reading, which never count as an end.
+  /// - Returns: the stamp, the offset, and in `breaksOff` whether only readable members follow, and at most one member
+  ///   that is truncated at the end of the file. After a power failure, other bytes may follow.
+  /// - Throws: ``ArchiveError`` with the code `damaged` if an end member follows damage, `truncated` if there is no end
+  ///   member, and any error of reading the file that is not damage.
   func lastEnd() throws -> (stamp: Stamp, offset: Int, breaksOff: Bool) {
     var members = StreamMembers(try MemberReader(wholeOf: url, limits: limits), .skips)
     var order = StreamOrder()
@@ -70,8 +73,8 @@ struct StreamRecovery {
         + "recovers the intact parts", byteOffset: gap.error.byteOffset ?? gap.bytes.lowerBound, underlying: gap.error)
   }
 
-  /// Returns whether the bytes at an offset are the expected end of the stream, except for a few wrong bytes. All bytes
-  /// of an end can be predicted.
+  /// Returns whether the bytes at an offset are the expected end member of the stream, except for a few wrong bytes.
+  /// All bytes of an end member can be predicted.
   private func isDamagedEnd(at offset: Int, after last: Stamp, _ order: StreamOrder) throws -> Bool {
     let file = try OpenFile(reading: url)
     var stamp = last
@@ -85,7 +88,8 @@ struct StreamRecovery {
     guard found.count == expected.count else { return false }
     let wrong = expected.indices.filter { found[$0] != expected[$0] }
     guard wrong.count <= Self.mostWrongBytes else { return false }
-    // A sector that was not written because of a power failure contains zeros.
+    // If a whole sector contains zeros, a power failure prevented it from being written, so the end member is
+    // unfinished rather than damaged.
     let sectors = Dictionary(grouping: expected.indices) { (offset + $0) / Self.sectorSize }
     return !sectors.values.contains { sector in
       sector.allSatisfy { found[$0] == 0 } && sector.contains { expected[$0] != 0 }

@@ -1,10 +1,11 @@
-/// Finds the number of a string that was written before (stringref, tag 25, which numbers all strings that are long
-/// enough).
+/// Finds the numbers of strings that were written before, so that a repeated string is written as a reference
+/// (stringref, tag 25). Every string of a minimum length gets a number.
 ///
-/// The bytes depend on which strings are found, so the whole algorithm is part of the format (Docs/Format.md, section
-/// 5). The strings stay in the output. A slot has the offset of its string, so no string is copied.
+/// The bytes of an archive depend on which strings are found, so the whole algorithm is part of the format
+/// (Docs/Format.md, section 5). Strings are not copied: a slot of the table contains the offset of its string in the
+/// output.
 package struct StringIndex: ~Copyable {
-  /// A snapshot of the strings in the first bytes of a body, which many bodies have in common.
+  /// A snapshot of the table for the first bytes of a body, for bodies that all begin with the same bytes.
   package struct Contents: Sendable {
     fileprivate let slots: [Slot]
     fileprivate let used: Int
@@ -13,36 +14,40 @@ package struct StringIndex: ~Copyable {
 
   fileprivate struct Slot {
     var hash: UInt32 = 0
-    /// The number plus one; 0 is a free slot.
+    /// The number of the string plus one; 0 for a free slot.
     var number: UInt32 = 0
     var start: UInt32 = 0
-    /// The length with the major type above it, because text and data with the same bytes are different.
+    /// The length in the lower 16 bits, and the major type in the upper 16 bits, because text and data with the same
+    /// bytes are different.
     var key: UInt32 = 0
   }
 
-  /// The first 16 strings in order, or a table of at least 64 slots.
+  /// The first 16 strings in order of appearance, or a hash table of at least 64 slots.
   private var slots: [Slot] = []
   private var used = 0
-  /// The offset to which the start of every slot is relative.
+  /// The offset to which the `start` of every slot is relative.
   private var offset = 0
   package private(set) var nextNumber: UInt64 = 0
 
-  /// The maximum number of slots to probe. Strings chosen to collide are written again instead of found slowly.
+  /// The maximum number of slots to probe. It keeps lookups fast even if strings are chosen to collide; strings that
+  /// are not found are written again.
   private static let probes = 16
 
-  /// The maximum size of the table, so that it fits in the cache of a core. A full table is emptied, and a repeated
-  /// string is written once more. With a million strings, that costs far less than a cache miss for each string.
+  /// The maximum number of slots, so that the table fits in the cache of a core. A full table is emptied, in which
+  /// case a repeated string is written once more. With a million strings, this costs far less than a cache miss for
+  /// each string.
   private static let mostSlots = 16384
 
   package init() {}
 
-  /// Whether no string has a number.
+  /// Whether no string has a number yet.
   var isEmpty: Bool { nextNumber == 0 }
 
-  /// Resets to the smallest table. The size of the table determines which strings collide, and so the bytes.
+  /// Resets the index to the smallest table. The size of the table matters, because it determines which strings
+  /// collide and are written again.
   package mutating func removeAll() { self = StringIndex() }
 
-  /// Returns the strings so far, with starts relative to `start`.
+  /// Returns a snapshot of the strings so far, with offsets relative to `start`.
   func contents(from start: Int) -> Contents {
     Contents(
       slots: slots.map { slot in
@@ -52,13 +57,13 @@ package struct StringIndex: ~Copyable {
       }, used: used, nextNumber: nextNumber)
   }
 
-  /// Starts with the strings of the bytes that are about to be written at `start`.
+  /// Starts with a snapshot, whose bytes are about to be written at `start`.
   mutating func begin(with contents: Contents, at start: Int) {
     (slots, used, nextNumber, offset) = (contents.slots, contents.used, contents.nextNumber, start)
   }
 
-  /// The minimum length of a string that gets a number: a reference must not be longer than the string
-  /// (http://cbor.schmorp.de/stringref).
+  /// Returns the minimum length in bytes of a string that gets this number. A reference must not be longer than the
+  /// string (http://cbor.schmorp.de/stringref).
   @inline(__always)
   package static func minimumLength(forNumber number: UInt64) -> Int {
     if number < 24 { return 3 }
@@ -67,16 +72,17 @@ package struct StringIndex: ~Copyable {
     return number < 4_294_967_296 ? 7 : 11
   }
 
-  /// Returns the number of the string if it was written before with the same major type. Otherwise numbers it.
+  /// Returns the number of the string if it was written before with the same major type. Otherwise gives the string a
+  /// number if it is long enough, and returns `nil`.
   ///
-  /// - Parameter start: the offset of the string's bytes in the buffer if the string is new.
+  /// - Parameter start: the offset at which the bytes of a new string will be in the buffer.
   @inline(__always)
   package mutating func find(
     _ bytes: UnsafeRawBufferPointer, major: UInt8, start: Int, in buffer: borrowing ByteBuffer
   ) -> UInt64? {
     guard bytes.count >= Self.minimumLength(forNumber: nextNumber) else { return nil }
     let hash = ByteBuffer.hash(bytes, seed: UInt64(major))
-    // Longer strings are not kept, so that the length fits into 16 bits.
+    // Strings of more than 65,535 bytes are not added to the table, so the length fits into 16 bits.
     let key = UInt32(major) &<< 16 | UInt32(truncatingIfNeeded: min(bytes.count, 65535))
     if slots.count < 64 { return findAmongFew(bytes, hash, key, start: start, in: buffer) }
     let mask = slots.count &- 1
@@ -95,7 +101,8 @@ package struct StringIndex: ~Copyable {
     }
     let number = nextNumber
     nextNumber &+= 1
-    // Offsets beyond 4 GB and numbers beyond 32 bits are not kept. Such strings are written again, which is valid.
+    // Strings with offsets beyond 4 GB or numbers beyond 32 bits are not added to the table either. They are written
+    // again when they repeat, which is valid.
     guard probe < Self.probes, number < UInt64(UInt32.max), start <= Int(UInt32.max), bytes.count <= 65535
     else {
       return nil
@@ -106,7 +113,8 @@ package struct StringIndex: ~Copyable {
     return nil
   }
 
-  /// Finds a string in a list of at most 16. A table of 64 slots would find each of them within its probes, too.
+  /// Finds a string in a list of at most 16 strings. A table of 64 slots would find the same strings, because they
+  /// never need more than 16 probes.
   private mutating func findAmongFew(
     _ bytes: UnsafeRawBufferPointer, _ hash: UInt32, _ key: UInt32, start: Int, in buffer: borrowing ByteBuffer
   ) -> UInt64? {
@@ -133,7 +141,7 @@ package struct StringIndex: ~Copyable {
     spread(slots, among: slots.count * 4)
   }
 
-  /// Distributes slots over an empty table.
+  /// Inserts slots into an empty table.
   private mutating func spread(_ old: [Slot], among count: Int) {
     slots = Array(repeating: Slot(), count: count)
     let mask = count - 1

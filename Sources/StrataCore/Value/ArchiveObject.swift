@@ -1,6 +1,6 @@
-/// Named values without a type, in the order in which they were written.
+/// Keys and values without a type name, in the order in which they were written.
 ///
-/// Two objects are equal when they hold equal values under the same keys, in whatever order.
+/// Two objects are equal if they contain equal values under the same keys. The order does not matter.
 public struct ArchiveObject: Sendable {
   /// A key and its value.
   public struct Entry: Sendable, Hashable {
@@ -9,20 +9,21 @@ public struct ArchiveObject: Sendable {
     /// The value; `.null` for an explicit null.
     public var value: ArchiveValue
 
-    /// A key and its value.
+    /// Creates an entry from a key and its value.
     public init(key: String, value: ArchiveValue) {
       self.key = key
       self.value = value
     }
   }
 
-  /// The entries in their order. There are no duplicate keys.
+  /// The entries in the order in which they were written. All keys differ.
   public private(set) var entries: [Entry]
 
-  /// An object without entries.
+  /// Creates an object without entries.
   public init() { entries = [] }
 
-  /// Creates an object with the entries in this order. If a key repeats, its last value is kept, at the first position.
+  /// Creates an object with the entries in the given order. If a key occurs more than once, its last value is kept, at
+  /// the position of the first.
   ///
   /// - Complexity: linear in the number of entries.
   public init(_ entries: [Entry]) {
@@ -46,10 +47,10 @@ public struct ArchiveObject: Sendable {
   /// Creates an object from entries whose keys are known to be unique.
   package init(uniqueEntries: [Entry]) { entries = uniqueEntries }
 
-  /// The keys in their order.
+  /// The keys in the order in which they were written.
   public var keys: [String] { entries.map(\.key) }
 
-  /// The value under a key; `nil` means absent, and setting `nil` removes the key.
+  /// The value under a key; `nil` if the key is absent. Setting `nil` removes the key.
   ///
   /// - Complexity: linear in the number of entries.
   public subscript(key: String) -> ArchiveValue? {
@@ -78,10 +79,10 @@ public struct ArchiveObject: Sendable {
   private static let mostHashed = 4096
   private static let mostProbes = 16
 
-  /// Whether all keys have different hashes. Also `false` if too many hashes are close to each other.
+  /// Whether all keys have different hashes. Also returns `false` if the hash table has too many collisions.
   private static func hashesAreUnique(_ entries: [Entry]) -> Bool {
     let mask = (4 &<< (Int.bitWidth &- 1 &- entries.count.leadingZeroBitCount)) &- 1
-    // An empty slot is 0.
+    // A slot contains the hash of a key, or 0 if it is empty.
     var slots = [UInt32](repeating: 0, count: mask &+ 1)
     for entry in entries {
       let hash = ByteBuffer.withUTF8(of: entry.key) { ByteBuffer.hash($0, seed: 0) } | 1
@@ -99,7 +100,7 @@ public struct ArchiveObject: Sendable {
 }
 
 extension ArchiveObject: Hashable {
-  /// - Complexity: the same as comparing values.
+  /// - Complexity: the same as for comparing two ``ArchiveValue``s.
   public static func == (left: ArchiveObject, right: ArchiveObject) -> Bool {
     ArchiveValue.object(left) == .object(right)
   }
@@ -114,7 +115,8 @@ extension ArchiveObject: RandomAccessCollection {
 }
 
 extension ArchiveObject: ExpressibleByDictionaryLiteral {
-  /// If a key repeats, its last value is kept, at the position of the first.
+  /// Creates an object with the entries in the given order. If a key occurs more than once, its last value is kept, at
+  /// the position of the first.
   public init(dictionaryLiteral elements: (String, ArchiveValue)...) {
     self.init(elements.map { Entry(key: $0, value: $1) })
   }

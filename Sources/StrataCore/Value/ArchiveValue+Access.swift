@@ -1,19 +1,20 @@
 import Foundation
 
 extension ArchiveValue {
-  /// Whether this is an explicit null.
+  /// Whether the value is an explicit null.
   public var isNull: Bool { if case .null = self { true } else { false } }
 
-  /// The boolean, or `nil` for anything else: 1 is not `true`.
+  /// The boolean, or `nil` for any other kind of value. 1 is not `true`.
   public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-  /// The string, or `nil` for anything else.
+  /// The string, or `nil` for any other kind of value.
   public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
 
-  /// The integer, or `nil` if this is not an integer or does not fit. A floating-point number is not an integer.
+  /// The integer, or `nil` if the value is not an integer or does not fit into an `Int`. A floating-point number is not
+  /// an integer.
   public var intValue: Int? { integer(as: Int.self) }
 
-  /// The integer, whatever its width; `nil` for any other value.
+  /// The integer, regardless of its width; `nil` for any other kind of value.
   package var wideInteger: WideInteger? {
     switch self {
     case .int(let value): WideInteger(value)
@@ -23,7 +24,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The integer as `T`, or `nil` if this is not an integer or `T` is too narrow.
+  /// Returns the integer as a `T`, or `nil` if the value is not an integer or a `T` cannot represent it.
   public func integer<T: FixedWidthInteger>(as type: T.Type) -> T? {
     switch self {
     case .int(let value): T(exactly: value)
@@ -33,8 +34,8 @@ extension ArchiveValue {
     }
   }
 
-  /// The number as a double, or `nil` if this is not a number or is beyond the range of a double. Integers beyond 2^53,
-  /// and numbers with more digits than a double holds, are rounded.
+  /// The number as a double, or `nil` if the value is not a number or is beyond the range of a double. Integers beyond
+  /// 2^53, and numbers with more digits than a double can represent, are rounded.
   public var doubleValue: Double? {
     switch self {
     case .double(let value): value
@@ -48,7 +49,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The elements of an array or a set, or `nil` for anything else.
+  /// The elements of an array or a set, or `nil` for any other kind of value.
   public var arrayValue: [ArchiveValue]? {
     switch self {
     case .array(let elements), .set(let elements): elements
@@ -56,16 +57,16 @@ extension ArchiveValue {
     }
   }
 
-  /// The named values without a type, or `nil` for anything else.
+  /// The untyped object, or `nil` for any other kind of value.
   public var objectValue: ArchiveObject? { if case .object(let value) = self { value } else { nil } }
 
-  /// The record, or `nil` for anything else.
+  /// The record, or `nil` for any other kind of value.
   public var recordValue: ModelRecord? { if case .record(let value) = self { value } else { nil } }
 
-  /// The value under a key of a record or an object; `nil` if the key is absent or this is neither.
+  /// The value under a key of a record or an object; `nil` if the key is absent, or for any other kind of value.
   ///
-  /// Setting `nil` removes the key. Setting a value on null turns null into an object. Setting a key on any other value
-  /// is a programming error and stops the program; use ``set(_:at:)`` to get an error instead.
+  /// Setting `nil` removes the key. Setting a key of null turns null into an object. Setting a key of any other kind of
+  /// value is a programming error and stops the program; ``set(_:at:)`` throws an error instead.
   public subscript(key: String) -> ArchiveValue? {
     get {
       switch self {
@@ -77,7 +78,7 @@ extension ArchiveValue {
     set { self[ValuePath(key: key)] = newValue }
   }
 
-  /// The kind of this value as a noun, for messages. It reveals nothing about the content.
+  /// The kind of this value as a noun, for messages. It contains nothing of the value's content.
   public var kind: String {
     switch self {
     case .null: "null"

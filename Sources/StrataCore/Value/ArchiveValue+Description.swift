@@ -1,7 +1,7 @@
 import Foundation
 
-/// Formats a value for programmers. The text is cut off after a number of values, levels or bytes, because a value that
-/// shares its parts could print without end.
+/// Formats a value for debugging. The text is truncated after a fixed number of values, levels or bytes, because the
+/// text of a value with shared parts could be extremely long.
 private struct ValueText {
   private static let mostValues = 10_000
   private static let mostBytes = 1 << 20
@@ -11,7 +11,7 @@ private struct ValueText {
   private(set) var text = ""
   private var valuesLeft = mostValues
 
-  /// Whether there is room for one more value. If not, writes `…` once.
+  /// Returns whether there is room for one more value. If not, appends `…` once.
   private mutating func begin(_ depth: Int) -> Bool {
     valuesLeft -= 1
     if valuesLeft >= 0, depth <= Self.deepest, text.utf8.count < Self.mostBytes { return true }
@@ -80,8 +80,9 @@ private struct ValueText {
 }
 
 extension ArchiveValue: CustomStringConvertible {
-  /// The value as text for programmers: `Issue@3(title: "Crash", labels: ["bug"])`. It contains users' data, so keep it
-  /// out of logs that must not have any. It is cut off with `…` after 10,000 values, 64 levels or a mebibyte.
+  /// The value as text for debugging, such as `Issue@3(title: "Crash", labels: ["bug"])`. The text contains users'
+  /// data, so do not write it to logs that must not contain such data. It is truncated with `…` after 10,000 values, 64
+  /// levels or one mebibyte.
   public var description: String {
     var text = ValueText()
     text.add(self)
@@ -90,7 +91,7 @@ extension ArchiveValue: CustomStringConvertible {
 }
 
 extension ModelRecord: CustomStringConvertible {
-  /// Type name, version and fields, in the format of ``ArchiveValue/description``.
+  /// The type name, the version and the fields, in the format of ``ArchiveValue/description``.
   public var description: String { ArchiveValue.record(self).description }
 }
 

@@ -1,17 +1,18 @@
 import Foundation
 
 extension ArchiveValue: Hashable {
-  /// Whether two values are equal: of one kind, with equal contents. NaN equals NaN of the same kind, so that every value
-  /// equals itself. Objects and records are equal in any order of their keys.
+  /// Whether two values have the same kind and equal contents. NaN equals NaN of the same kind, so that every value equals itself.
+  /// The order of keys does not matter in objects and records.
   ///
-  /// - Complexity: linear in the size, with parts that share storage counted once, however often they occur. Does not use recursion.
+  /// - Complexity: linear in the size of the values. A part that shares its storage counts only once, even if it occurs repeatedly.
+  ///   Does not use recursion.
   public static func == (left: ArchiveValue, right: ArchiveValue) -> Bool {
     guard left.holdsValues else { return areEqualScalars(left, right) }
     guard right.holdsValues else { return false }
     return areEqualFlat(left, right) ?? areEqual(left, right, areEqualScalars)
   }
 
-  /// Compares two values without nested collections; `nil` if both have nested collections at the same position.
+  /// Compares two values that contain no nested collections. Returns `nil` if both values have a collection at the same position.
   private static func areEqualFlat(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool? {
     switch (left, right) {
     case (.array(let one), .array(let other)), (.set(let one), .set(let other)): areEqualFlat(one, other)
@@ -53,12 +54,12 @@ extension ArchiveValue: Hashable {
 }
 
 extension ArchiveValue {
-  /// Whether two values have the same structure, and equal values in it.
+  /// Whether two values have the same structure, and equal values at each position of it.
   ///
   /// - Parameters:
-  ///   - areEqual: compares two values of which at least one holds no others.
-  ///   - hasOrder: whether the members of sets with references are compared in their order.
-  ///   - members: converts these members for a comparison in any order.
+  ///   - areEqual: compares two values, at least one of which cannot contain other values.
+  ///   - hasOrder: whether the order of members matters in sets that contain references.
+  ///   - members: converts each member of such a set before the members are compared regardless of their order.
   static func areEqual(
     _ left: ArchiveValue, _ right: ArchiveValue, _ areEqual: (ArchiveValue, ArchiveValue) -> Bool,
     hasOrder: Bool = true,
@@ -66,13 +67,14 @@ extension ArchiveValue {
   ) -> Bool {
     var waiting: [(ArchiveValue, ArchiveValue)] = []
     var compared = ComparedStorage()
-    // Containers are deferred, so that nesting does not use the stack.
+    // Pairs of containers are compared later, so that deeply nested values do not overflow the stack.
     func mayBeEqual(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
       guard left.holdsValues, right.holdsValues else { return areEqual(left, right) }
       waiting.append((left, right))
       return true
     }
-    // `zip` is not used, because its pairs take most of the time of a comparison in builds without optimization.
+    // A loop over indices instead of `zip`, because in builds without optimization `zip` would take most of the time of a
+    // comparison.
     func mayBeEqualInside(_ left: [ArchiveValue], _ right: [ArchiveValue]) -> Bool {
       var place = 0
       while place < left.count, place < right.count {
@@ -125,7 +127,7 @@ extension ArchiveValue {
     return true
   }
 
-  /// Pairs of arrays that were compared or are pending, so that a part that a value repeats is compared once.
+  /// Pairs of arrays that have been compared or will be, so that a part that occurs repeatedly in a value is compared only once.
   private struct ComparedStorage {
     private struct Pair: Hashable {
       let left: StorageIdentity
@@ -133,18 +135,20 @@ extension ArchiveValue {
       var shapes: [ObjectIdentifier] = []
     }
 
-    /// The number of comparisons before pairs are remembered. Remembering costs more than comparing, and few values
-    /// have so many parts.
+    /// The number of comparisons after which pairs are remembered. Remembering a pair costs more than comparing it, and only few
+    /// values need this number of comparisons.
     private static let remembers = 1 << 20
 
     private var count = 0
     private var pairs = Set<Pair>()
 
-    /// Whether a pair need not be compared again. A pair that was not equal has already ended the comparison.
+    /// Whether a pair has been seen before, in which case it does not need to be compared again. If the pair were not equal, the
+    /// whole comparison would already have ended.
     ///
-    /// The compared values retain the arrays, so no address is reused.
+    /// The compared values retain the arrays, so their addresses are not reused.
     ///
-    /// - Parameter shapes: the shapes of records with different keys, which determine the values that are compared.
+    /// - Parameter shapes: the shapes, if the arrays are the values of two records with different keys. The shapes determine which
+    ///   values are compared with each other.
     mutating func holds<T>(_ left: [T], _ right: [T], _ shapes: RecordShape...) -> Bool {
       count += 1
       guard count > Self.remembers, !left.isEmpty else { return false }
@@ -164,7 +168,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Whether the value contains NaN. A set may hold several values with NaN, as in Swift.
+  /// Whether the value contains NaN. A set may contain several values with NaN, like a `Set` in Swift.
   var hasNaN: Bool {
     var waiting = [self]
     while let value = waiting.popLast() {
@@ -176,7 +180,7 @@ extension ArchiveValue {
 }
 
 extension Array {
-  /// Whether two arrays share their memory, so that their elements need not be compared.
+  /// Whether two arrays share their memory, in which case their elements do not need to be compared.
   func isStored(like other: [Element]) -> Bool {
     withUnsafeBufferPointer { own in
       other.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress && own.count == $0.count }

@@ -1,17 +1,17 @@
 import Foundation
 
 extension ArchiveValue {
-  /// Hashes everything that distinguishes a value. Foundation hashes only the first bytes of data, decimals as doubles,
-  /// and URLs without their bases, so that many values could share a hash.
+  /// Hashes everything that equality compares. Foundation hashes only the first bytes of data, hashes decimals as
+  /// doubles, and ignores the base of a URL, in which case many different values could have the same hash.
   ///
-  /// - Complexity: linear in the size, with parts that share storage counted once.
+  /// - Complexity: linear in the size of the value, with parts that share storage counted once.
   public func hash(into hasher: inout Hasher) {
     var hashing = ValueHashing()
     hashing.add(self, to: &hasher)
   }
 }
 
-/// The kind of a value, as it is combined into hashes and digests.
+/// The kind of a value. Its raw value is part of hashes and digests.
 enum ValueKind: UInt8 {
   case null, bool, int, uint, wideInteger, float, double, decimal, number, string, data, date, url, uuid, array, set,
     object, map, record, reference, graph
@@ -26,16 +26,17 @@ extension Hasher {
   }
 }
 
-/// The state while one value is hashed.
+/// The state that is needed while one value is hashed.
 private struct ValueHashing {
-  /// Hashes of collections are cached after this many parts. In smaller values the lookup costs more than it saves.
+  /// The number of parts after which hashes of collections are cached. In smaller values, a lookup costs more than it
+  /// saves.
   private static let remembers = 256
 
-  /// Below this depth, a collection contributes only its count, because hashing is recursive. It is the default limit
-  /// on the depth of archives.
+  /// The depth below which only the count of a collection is hashed, because hashing is recursive. It is the default
+  /// limit on the depth of archives.
   private static let deepest = 512
 
-  /// The storage of a collection and, for a record, the shape with the keys.
+  /// The storage of a collection and, for a record, the shape that contains the keys.
   private struct CollectionIdentity: Hashable {
     let storage: StorageIdentity
     let shape: ObjectIdentifier?
@@ -49,7 +50,7 @@ private struct ValueHashing {
     count += 1
     switch value {
     case .null: hasher.combine(ValueKind.null.rawValue)
-    // All NaN of one kind are equal.
+    // All NaN values of one kind are equal.
     case .float(let number) where number.isNaN: hasher.combine(.float, Float.nan)
     case .double(let number) where number.isNaN: hasher.combine(.double, Double.nan)
     case .date where value.isNotANumber: hasher.combine(.date, Double.nan)
@@ -61,7 +62,7 @@ private struct ValueHashing {
     case .double(let number): hasher.combine(.double, number)
     case .decimal(let number):
       hasher.combine(.decimal, number)
-      // Equal decimals may differ in their trailing zeros. `DecimalParts` has none.
+      // Equal decimals may differ in the trailing zeros of their mantissas, which `DecimalParts` removes.
       if let parts = DecimalParts(number) {
         hasher.combine(parts.mantissa)
         hasher.combine(parts.exponent)
@@ -110,7 +111,7 @@ private struct ValueHashing {
     }
   }
 
-  /// Returns the sum of the hashes of the entries, so that their order does not matter.
+  /// Returns the sum of the entries' hashes, which does not depend on the order of the entries.
   private mutating func sum<T: Sequence>(_ entries: T, _ entry: (T.Element) -> (String, ArchiveValue)) -> Int {
     var sum = 0
     for element in entries {

@@ -2,8 +2,8 @@ extension ArchiveValue {
   /// One step into a value: a key of a record or an object, or an index of an array.
   package typealias Step = ArchiveError.PathComponent
 
-  /// The value at a path of keys and indices; `nil` if a key or an index is absent, if a value along the path is neither
-  /// a record, an object nor an array, or if the path has other components.
+  /// The value at a path of keys and indices. `nil` if a key or an index is absent, if a value along the path is not a record,
+  /// an object or an array, or if the path contains any other kind of component.
   public subscript(path: ValuePath) -> ArchiveValue? {
     get { (try? path.steps())?.reduce(self as ArchiveValue?) { $0?[$1] } ?? nil }
     set {
@@ -13,19 +13,19 @@ extension ArchiveValue {
 
   /// Sets the value at a path, or removes it if `newValue` is `nil`.
   ///
-  /// Null or absent values along the path become objects, or arrays if an index follows. An array is filled with up to
-  /// 65,535 nulls before an index. Removing an absent value changes nothing.
+  /// Null or absent values along the path become objects, or arrays if the next component is an index. If an index is beyond the
+  /// end of an array, up to 65,535 nulls are added before it. Removing an absent value changes nothing.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value along the path is neither null nor has keys or
-  ///   indices, as the path needs them, if an index is negative or too far behind the end of its array, or if the path
-  ///   is the root or has other components. The value is then unchanged.
-  ///   The setter of `value[path]` stops the program instead: use it if the shape is known.
-  /// - Complexity: linear in the entries of the objects along the path.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value along the path is not null and does not support the next
+  ///   key or index, if an index is negative or too far beyond the end of its array, or if the path is the root or contains any
+  ///   other kind of component. The value is unchanged in these cases. The setter of `value[path]` stops the program instead of
+  ///   throwing an error, so use the setter only if the structure of the value is known.
+  /// - Complexity: linear in the number of entries of the objects along the path.
   public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
     try set(newValue, at: path.steps()[...])
   }
 
-  /// The most nulls that are added to an array before a new element.
+  /// The maximum number of nulls that are added to an array before a new element.
   private static let mostNulls = 65_535
 
   // MARK: Steps
@@ -38,7 +38,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The value at one step; `nil` if it is absent.
+  /// The value at one step; `nil` if the value is absent or does not support the step.
   package subscript(step: Step) -> ArchiveValue? {
     switch (step, self) {
     case (.key(let key), .object(let object)): object[key]
@@ -48,7 +48,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Returns the value at the end of the steps; `nil` if a value along the way is absent or null.
+  /// Returns the value at the end of the steps. Returns `nil` if that value is absent, or if a value along the way is absent or
+  /// null.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` and the path to a value that does not support its step.
   package func value(at steps: some Collection<Step>) throws -> ArchiveValue? {
@@ -62,10 +63,11 @@ extension ArchiveValue {
     return value
   }
 
-  /// Sets the value at the end of the steps, or removes it if `newValue` is `nil`. An array is filled with nulls up to an index.
+  /// Sets the value at the end of the steps, or removes it if `newValue` is `nil`. If an index is beyond the end of an array,
+  /// nulls are added before it.
   ///
-  /// - Parameter make: returns a replacement for a value that does not support its step. It receives null for an absent
-  ///   value. By default, null becomes an object or an array, and anything else throws `typeMismatch`.
+  /// - Parameter make: returns the replacement for a value along the way that does not support the next step. It is called with
+  ///   null for an absent value. By default, null becomes an object or an array, and any other value throws `typeMismatch`.
   package mutating func set(
     _ newValue: ArchiveValue?, at steps: ArraySlice<Step>,
     making make: (ArchiveValue, Step) throws -> ArchiveValue = ArchiveValue.container
@@ -91,7 +93,8 @@ extension ArchiveValue {
     guard !rest.isEmpty else { return self[existing: step] = newValue }
     let found = self[step]
     guard var inner = found ?? (newValue == nil ? nil : .null) else { return }
-    // The value is taken out while it is changed, so that its storage is not shared and not copied.
+    // The inner value is removed from its container while it is changed, so that its storage has only one reference and is not
+    // copied.
     if found?.holdsValues == true { self[existing: step] = .null }
     do { try inner.set(newValue, at: rest, making: make) } catch {
       if let before { self = before } else if found != nil { self[existing: step] = inner }
@@ -100,7 +103,8 @@ extension ArchiveValue {
     self[existing: step] = inner
   }
 
-  /// Returns an empty container for a step in place of null. Throws `typeMismatch` for anything else.
+  /// Returns an empty object or array, whichever supports the step, if `found` is null. Throws `typeMismatch` for any other
+  /// value.
   package static func container(_ found: ArchiveValue, for step: Step) throws -> ArchiveValue {
     guard found.isNull else { throw found.mismatch(step) }
     return if case .key = step { .object(ArchiveObject()) } else { .array([]) }
@@ -111,7 +115,7 @@ extension ArchiveValue {
     return ArchiveError.mismatch(expected: expected, found: kind)
   }
 
-  /// The value at one step, for changing it.
+  /// Reads or changes the value at one step.
   ///
   /// - Precondition: the value supports the step.
   private subscript(existing step: Step) -> ArchiveValue? {
@@ -142,24 +146,24 @@ extension ArchiveValue {
 }
 
 extension ArchiveError {
-  /// The same error with several steps before its path.
+  /// Returns the error with several components inserted at the front of its path.
   package func prefixed(by components: [PathComponent]) -> ArchiveError {
     components.reversed().reduce(self) { $0.prefixed(by: $1) }
   }
 }
 
 extension ModelRecord {
-  /// The value at a path of keys and indices, like the subscript of ``ArchiveValue``.
+  /// The value at a path of keys and indices, with the same rules as the subscript of ``ArchiveValue``.
   public subscript(path: ValuePath) -> ArchiveValue? {
     get { ArchiveValue.record(self)[path] }
     set { do { try set(newValue, at: path) } catch { preconditionFailure("\(error)") } }
   }
 
-  /// Sets or removes the value at a path, like ``ArchiveValue/set(_:at:)``.
+  /// Sets or removes the value at a path, with the same rules as ``ArchiveValue/set(_:at:)``.
   ///
-  /// - Throws: the same errors.
+  /// - Throws: the same errors as ``ArchiveValue/set(_:at:)``.
   public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
-    // The fast path: steps and their array are not needed.
+    // The fast path for a single key, which does not create an array of steps.
     if let key = path.onlyKey { return self[key] = newValue }
     try set(newValue, at: path.steps()[...], making: ArchiveValue.container)
   }
@@ -169,7 +173,7 @@ extension ModelRecord {
     making make: (ArchiveValue, ArchiveValue.Step) throws -> ArchiveValue
   ) throws {
     var value = ArchiveValue.record(self)
-    // Shared storage would be copied.
+    // Clears the record's own values, because otherwise changing `value` would copy their storage.
     values = []
     defer { if case .record(let record) = value { self = record } }
     try value.set(newValue, at: steps, making: make)

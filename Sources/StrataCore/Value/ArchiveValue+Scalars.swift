@@ -3,9 +3,9 @@ package import Foundation
 // Lossless conversions between kinds, shared by migrations, JSON and lenient fields.
 
 extension ArchiveValue {
-  /// The text of a scalar, from which the same scalar can be parsed: digits of numbers, `true` and `false`, dates in
-  /// ISO 8601 in UTC, URLs and UUIDs as they are written. `nil` for null, data, references and collections, and for a
-  /// date outside the years 0 to 9999.
+  /// A scalar as text from which the same scalar can be parsed: numbers as digits, booleans as `true` and `false`,
+  /// dates in ISO 8601 in UTC, and URLs and UUIDs in their usual form. `nil` for null, data, references and
+  /// collections, and for a date outside the years 0 to 9999.
   package var scalarText: String? {
     switch self {
     case .string(let text): text
@@ -24,7 +24,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The number as an integer; `nil` if it has a fraction or more than 128 bits, or if this is not a number.
+  /// The number as an integer; `nil` if it has a fraction or more than 128 bits, or if the value is not a number.
   package var wholeNumber: ArchiveValue? {
     switch self {
     case .int, .uint, .wideInteger: self
@@ -44,7 +44,8 @@ extension ArchiveValue {
     }
   }
 
-  /// 0, 1, `true` and `false` as a boolean; `nil` for anything else.
+  /// The value as a boolean, if it is a boolean, the integer 0 or 1, or the text `true` or `false`; `nil` for any other
+  /// value.
   package var lenientBool: Bool? {
     switch self {
     case .bool(let flag): flag
@@ -56,7 +57,8 @@ extension ArchiveValue {
 }
 
 extension Double {
-  /// The value's number, if a double holds it exactly: `3` is 3.0. `nil` for 2^53 + 1.
+  /// Converts an integer or a floating-point number, such as `3` to 3.0. Returns `nil` for any other kind of value, and
+  /// if a double cannot represent the number exactly, such as 2^53 + 1.
   package init?(exactlyAs value: ArchiveValue) {
     switch value {
     case .double(let value): self = value
@@ -67,8 +69,8 @@ extension Double {
     }
   }
 
-  /// The double of a number or of its text, if no digit is lost: the integer itself, or else the double that prints the
-  /// same digits. `nil` for 9007199254740993, 1e999 and 3.14159265358979323846.
+  /// Converts a number or its text to the double that has the same integer value or is printed with the same digits.
+  /// Returns `nil` if there is no such double, for example for 9007199254740993, 1e999 and 3.14159265358979323846.
   package init?(withoutLossOf value: ArchiveValue) {
     switch value {
     case .wideInteger(let integer):
@@ -86,7 +88,8 @@ extension Double {
 }
 
 extension URL {
-  /// Parses a URL without changing its text. Foundation would escape invalid characters and accept the text.
+  /// Parses a URL whose text stays unchanged. Returns `nil` for a text with invalid characters, which Foundation would
+  /// accept and escape.
   package init?(exactly text: String) {
     self.init(string: text)
     if relativeString != text { return nil }

@@ -1,8 +1,8 @@
-// All code that walks values uses these functions, so that no collection is forgotten: keys of maps, members of sets,
-// objects of graphs.
+// All code that traverses values uses these functions, so that no kind of nested value is forgotten, such as keys of maps, members of
+// sets and objects of graphs.
 
 extension ArchiveValue {
-  /// Whether this may hold other values.
+  /// Whether this value is of a kind that can contain other values.
   package var holdsValues: Bool {
     switch self {
     case .array, .set, .object, .map, .record, .graph: true
@@ -10,7 +10,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Calls `body` with each value directly inside, in order. In a map, each key comes before its value. In a graph, the root comes last.
+  /// Calls `body` with each value directly inside this value, in order. In a map, each key comes before its value. In a graph, the root
+  /// comes last.
   package func forEachInside(_ body: (ArchiveValue) throws -> Void) rethrows {
     switch self {
     case .array(let elements), .set(let elements): try elements.forEach(body)
@@ -28,20 +29,20 @@ extension ArchiveValue {
     }
   }
 
-  /// The number of values, including this one and all values inside.
+  /// The number of values in this value, at any depth, including the value itself.
   ///
-  /// - Complexity: linear in that number. Does not use recursion.
+  /// - Complexity: linear in the number of values. Does not use recursion.
   package var size: Int { (try? size(limit: .max)) ?? 1 }
 
-  /// The number of values, including this one and all values inside.
+  /// The number of values in this value, at any depth, including the value itself.
   ///
-  /// - Parameter depth: the number of levels around this value.
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if more levels than the limit are nested.
-  /// - Complexity: linear in that number. Does not use recursion.
+  /// - Parameter depth: the depth of this value inside an outermost value.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the value is deeper than `limit`.
+  /// - Complexity: linear in the number of values. Does not use recursion.
   func size(atDepth depth: Int = 0, limit: Int) throws -> Int {
     guard depth <= limit else { throw ArchiveError.tooDeep(limit) }
     var size = 1
-    // Most records hold no others, and then take no memory here.
+    // Only values that can contain others are added. Most records contain no such values, so nothing is allocated for them.
     var waiting: [(value: ArchiveValue, depth: Int)] = []
     var next: (value: ArchiveValue, depth: Int)? = (self, depth)
     while let (value, depth) = next {
@@ -55,14 +56,14 @@ extension ArchiveValue {
     return size
   }
 
-  /// Whether a value directly inside satisfies the predicate.
+  /// Whether any value directly inside this value satisfies the predicate.
   package func containsInside(where predicate: (ArchiveValue) throws -> Bool) rethrows -> Bool {
     var found = false
     try forEachInside { if !found { found = try predicate($0) } }
     return found
   }
 
-  /// Returns the value with each value directly inside replaced. The kind and the order stay the same.
+  /// Returns this value with each value directly inside it replaced. The kind of the value and the order of its contents stay the same.
   package func mapInside(_ replacement: (ArchiveValue) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .array(let elements): .array(try elements.map(replacement))
@@ -79,7 +80,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Like ``mapInside(_:)``. Adds the step to the failing value to an error of `replacement`.
+  /// Like ``mapInside(_:)``, but if `replacement` throws an error, adds the step to the failing value to the error's path.
   package func mapLocated(_ replacement: (ArchiveValue) throws -> ArchiveValue) throws -> ArchiveValue {
     try mapSteps { value, step in
       do { return try replacement(value) } catch {
@@ -89,7 +90,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Like ``forEachInside(_:)``, with the step to each value. The root of a graph has no step.
+  /// Like ``forEachInside(_:)``, but also passes the step that leads to each value; `nil` for the root of a graph.
   package func forEachStep(_ body: (ArchiveValue, ArchiveError.PathComponent?) throws -> Void) rethrows {
     var place = 0
     try forEachInside { value in
@@ -98,7 +99,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Like ``mapInside(_:)``, with the step to each value. The root of a graph has no step.
+  /// Like ``mapInside(_:)``, but also passes the step that leads to each value; `nil` for the root of a graph.
   package func mapSteps(_ replacement: (ArchiveValue, ArchiveError.PathComponent?) throws -> ArchiveValue) rethrows
     -> ArchiveValue
   {
@@ -109,7 +110,9 @@ extension ArchiveValue {
     }
   }
 
-  /// The step to the value at a position in the order of ``forEachInside(_:)``; `nil` for the root of a graph.
+  /// Returns the step that leads to a value; `nil` for the root of a graph.
+  ///
+  /// - Parameter place: the position of the value in the order of ``forEachInside(_:)``.
   private func step(to place: Int) -> Step? {
     switch self {
     case .object(let object): .key(object.entries[place].key)
@@ -122,7 +125,7 @@ extension ArchiveValue {
 
   // MARK: References
 
-  // References inside a graph refer to its own objects, so these functions skip graphs.
+  // References inside a graph refer to objects of that graph, so these functions do not look inside graphs.
 
   package var hasReferences: Bool {
     switch self {
@@ -132,7 +135,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Calls `body` with the number of each referenced object, in order, with repetitions.
+  /// Calls `body` with the object number of each reference in this value, in order. A number can occur more than once.
   package func forEachReference(_ body: (Int) throws -> Void) rethrows {
     switch self {
     case .reference(let number): try body(number)
@@ -141,14 +144,14 @@ extension ArchiveValue {
     }
   }
 
-  /// The numbers of the referenced objects, in order, with repetitions.
+  /// The object numbers of all references in this value, in order. A number can occur more than once.
   package var references: [Int] {
     var numbers: [Int] = []
     forEachReference { numbers.append($0) }
     return numbers
   }
 
-  /// Returns the value with each reference replaced. Sets stay sets.
+  /// Returns this value with each reference replaced. The kinds of all collections stay the same.
   package func mapReferences(_ replacement: (Int) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .reference(let number): try replacement(number)

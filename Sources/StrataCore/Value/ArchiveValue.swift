@@ -1,34 +1,35 @@
 public import Foundation
 
-/// A value without a Swift type, in a form that all formats share.
+/// An untyped value, in a form that archives, JSON documents and database rows share.
 ///
-/// Migration steps, hooks and merging work on values, so one step serves an archive, a JSON document and a database row
-/// alike. Absent and null are different: a record or an object returns `nil` for an absent key and `.null` for an
-/// explicit null.
+/// Migration steps, hooks and merging work on these values, so the same migration step works for an archive, a JSON
+/// document and a database row. Absent and null are different: a record or an object returns `nil` for an absent key
+/// and `.null` for an explicit null.
 ///
-/// Integers are exact and distinct from floating-point numbers. Booleans are neither.
+/// Integers are exact and differ from floating-point numbers. Booleans are not numbers.
 public enum ArchiveValue: Sendable {
   /// An explicit null, which is not the same as an absent key.
   case null
   /// A boolean, which is not a number.
   case bool(Bool)
-  /// An integer that fits in 64 bits with a sign.
+  /// An integer in the range of `Int64`.
   case int(Int64)
-  /// An integer above `Int64.max`. Smaller ones are always `int`: create integers with ``integer(_:)``.
+  /// An integer above `Int64.max`, in the range of `UInt64`. Smaller integers must always be `int`; ``integer(_:)``
+  /// chooses the right case.
   case uint(UInt64)
-  /// An integer that neither ``int(_:)`` nor ``uint(_:)`` holds, up to 128 bits of magnitude.
+  /// An integer beyond the ranges of ``int(_:)`` and ``uint(_:)``, with a magnitude of up to 128 bits.
   indirect case wideInteger(WideInteger)
-  /// A floating-point number of 32 bits.
+  /// A 32-bit floating-point number.
   case float(Float)
-  /// A floating-point number of 64 bits.
+  /// A 64-bit floating-point number.
   case double(Double)
   /// A decimal number.
   indirect case decimal(Decimal)
-  /// A number of a JSON text that none of the cases above holds exactly.
+  /// A number in a JSON text that none of the cases above can represent exactly.
   case number(NumberText)
-  /// A text.
+  /// A string.
   case string(String)
-  /// Bytes.
+  /// Binary data.
   case data(Data)
   /// A point in time.
   case date(Date)
@@ -36,37 +37,38 @@ public enum ArchiveValue: Sendable {
   case url(URL)
   /// A UUID.
   indirect case uuid(UUID)
-  /// Elements in their order.
+  /// Elements in a fixed order.
   case array([ArchiveValue])
-  /// Elements without an order, stored in the order of their encoded bytes.
+  /// Elements whose order does not matter, stored in the order of their encoded bytes.
   case set([ArchiveValue])
   /// Named values without a type, as in a JSON object.
   case object(ArchiveObject)
-  /// Pairs whose keys are not all strings.
+  /// Pairs of keys and values, where not all keys are strings.
   case map([MapEntry])
   /// Named values with a type name and a model version.
   case record(ModelRecord)
-  /// One of the objects of an ``ObjectGraph``, by its number.
+  /// A reference to an object of an ``ObjectGraph``, by the object's number.
   case reference(Int)
   /// Objects with identity, and a value that refers to them.
   indirect case graph(ObjectGraph)
 
-  /// A pair of a ``map(_:)``.
+  /// A key and its value in a ``map(_:)``.
   public struct MapEntry: Sendable, Hashable {
     /// The key, of any kind.
     public var key: ArchiveValue
     /// The value.
     public var value: ArchiveValue
 
-    /// A key and its value.
+    /// Creates an entry from a key and its value.
     public init(key: ArchiveValue, value: ArchiveValue) {
       self.key = key
       self.value = value
     }
   }
 
-  /// An integer, in the smallest case that holds it.
+  /// Returns the integer in the first of the cases ``int(_:)``, ``uint(_:)`` and ``wideInteger(_:)`` that can represent
+  /// it.
   ///
-  /// - Precondition: its magnitude has at most 128 bits.
+  /// - Precondition: the magnitude of `value` has at most 128 bits.
   public static func integer(_ value: some BinaryInteger) -> ArchiveValue { ArchiveValue(WideInteger(value)) }
 }

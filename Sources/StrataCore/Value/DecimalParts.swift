@@ -1,12 +1,12 @@
 package import Foundation
 
-/// A decimal taken apart: ±mantissa × 10^exponent.
+/// The sign, the mantissa and the exponent of a decimal: ±mantissa × 10^exponent.
 package struct DecimalParts {
   package let isNegative: Bool
   package let mantissa: WideInteger.Magnitude
   package let exponent: Int
 
-  /// The parts of a finite decimal, with a mantissa that does not end in zeros; `nil` for one that is not a number.
+  /// Creates the parts of a decimal, with a mantissa that does not end in zeros. Returns `nil` if the decimal is NaN.
   package init?(_ decimal: Decimal) {
     guard decimal.isFinite else { return nil }
     guard DecimalMemory.isKnown else {
@@ -26,7 +26,8 @@ package struct DecimalParts {
     self.exponent = exponent
   }
 
-  /// The decimal; `nil` if it exceeds Foundation's mantissa of 128 bits or its exponents from -128 to 127.
+  /// The parts as a decimal; `nil` if the number exceeds the 128-bit mantissa or the exponents from -128 to 127 of Foundation's
+  /// `Decimal`.
   package var decimal: Decimal? {
     guard mantissa != .zero else { return 0 }
     guard exponent >= -200, exponent <= 200 else { return nil }
@@ -36,8 +37,8 @@ package struct DecimalParts {
     return DecimalMemory.isKnown ? DecimalMemory(parts).decimal : parts.decimalOfText
   }
 
-  /// The mantissa and the exponent, with zeros appended to the mantissa until the exponent fits into a byte, if possible: 1e128
-  /// becomes 10e127.
+  /// The mantissa and the exponent, adjusted so that the exponent fits into a signed byte, if possible. To reduce the exponent,
+  /// zeros are appended to the mantissa: 1e128 becomes 10e127. To increase it, zeros at the end of the mantissa are removed.
   package var withinRange: (mantissa: WideInteger.Magnitude, exponent: Int) {
     var (mantissa, exponent) = (mantissa, exponent)
     while exponent > 127, let larger = mantissa.multiplied(by: 10) { (mantissa, exponent) = (larger, exponent - 1) }
@@ -49,12 +50,12 @@ package struct DecimalParts {
     return (mantissa, exponent)
   }
 
-  /// The same number with a mantissa that does not end in zeros; 0 has the exponent 0 and no sign.
+  /// The same number with a mantissa that does not end in zeros. For zero, the exponent is 0 and the sign is positive.
   private var normalized: DecimalParts {
     guard mantissa != .zero else { return DecimalParts(isNegative: false, mantissa: .zero, exponent: 0) }
     guard mantissa.low & 1 == 0, mantissa.quotientAndRemainder(dividingBy: 10).remainder == 0 else { return self }
     var (mantissa, exponent) = (mantissa, exponent)
-    // A number that 10^n divides is also divisible by 2^n, which is tested faster.
+    // A number that is divisible by 10^n is also divisible by 2^n, which is faster to test.
     for (zeros, power) in Self.powers where mantissa.trailingZeroBitCount >= zeros {
       let (quotient, remainder) = mantissa.quotientAndRemainder(dividingBy: power)
       if remainder == 0 { (mantissa, exponent) = (quotient, exponent + zeros) }
@@ -62,17 +63,17 @@ package struct DecimalParts {
     return DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: exponent)
   }
 
-  /// Powers of ten that together remove any number of zeros up to 47.
+  /// Powers of ten by which the mantissa is divided in turn to remove up to 47 zeros.
   private static let powers: [(zeros: Int, power: UInt64)] = [16, 16, 8, 4, 2, 1].map { zeros in
     (zeros, (0..<zeros).reduce(1) { power, _ in power * 10 })
   }
 }
 
-/// The memory of a decimal, which holds the mantissa as an integer. Foundation offers access to it only as text,
+/// The memory layout of a `Decimal`, which contains the mantissa as an integer. Foundation provides the mantissa only as text,
 /// which takes microseconds and up to 167 digits.
 ///
-/// The memory is laid out like `NSDecimal` in Apple's Foundation and like `Decimal.Storage` in swift-foundation. Their
-/// second bytes differ.
+/// The layout is that of `NSDecimal` in Apple's Foundation and of `Decimal.Storage` in swift-foundation. The two differ in the
+/// second byte.
 private struct DecimalMemory {
   let exponent: Int8
   private let flags: UInt8
@@ -85,7 +86,7 @@ private struct DecimalMemory {
     private static let (lengthShift, negative, compact) = (UInt8(4), UInt8(0x08), UInt8(0x04))
   #endif
 
-  /// Whether decimals have this layout. If not, they are converted through text.
+  /// Whether Foundation's decimals have this layout, tested with samples. If not, decimals are converted through text.
   static let isKnown: Bool = {
     guard MemoryLayout<Decimal>.size == MemoryLayout<Self>.size else { return false }
     let samples: [(Bool, UInt64, UInt64, Int)] = [
@@ -106,7 +107,8 @@ private struct DecimalMemory {
 
   init(_ decimal: Decimal) { self = unsafeBitCast(decimal, to: Self.self) }
 
-  /// - Parameter parts: a mantissa that ends in zeros only if the exponent is 127, as in Foundation's compact form.
+  /// - Parameter parts: the parts of the decimal. The mantissa may end in zeros only if the exponent is 127, as in Foundation's
+  ///   compact form.
   init(_ parts: DecimalParts) {
     let mantissa = parts.mantissa
     let length = UInt8(8 - mantissa.leadingZeroBitCount / 16)
@@ -121,9 +123,9 @@ private struct DecimalMemory {
   var decimal: Decimal { unsafeBitCast(self, to: Decimal.self) }
   var isNegative: Bool { flags & Self.negative != 0 }
 
-  /// The mantissa, from the digits within the length. Digits after it are undefined.
+  /// The mantissa, without the 16-bit digits beyond the length, which are undefined.
   var mantissa: WideInteger.Magnitude {
-    // Returns the lowest `count` 16-bit digits of 64 bits.
+    // Returns the lowest `count` 16-bit digits of two 32-bit words.
     func first(_ count: Int, _ high: UInt32, _ low: UInt32) -> UInt64 {
       let bits = UInt64(high) << 32 | UInt64(low)
       return count >= 4 ? bits : bits & (1 << UInt64(16 * max(count, 0)) - 1)
@@ -133,9 +135,10 @@ private struct DecimalMemory {
   }
 }
 
-// The same conversions through text, for a Foundation whose decimals have another layout.
+// The same conversions through text, for a version of Foundation whose decimals have an unknown layout.
 extension DecimalParts {
-  /// The description has every digit and neither an exponent nor a locale, so nothing is rounded.
+  /// Creates the parts of a finite decimal from its description, which contains every digit, has no exponent, and does not
+  /// depend on the locale.
   fileprivate init?(textOf decimal: Decimal) {
     let text = decimal.description.utf8
     let digits = text.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ".") }
@@ -152,7 +155,7 @@ extension DecimalParts {
     guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), value.isFinite,
       let back = DecimalParts(textOf: value)
     else { return nil }
-    // Foundation rounds a number with too many digits. The rounded number is rejected.
+    // Foundation rounds a number that has too many digits. A rounded number is rejected.
     let (left, right) = (back.normalized, normalized)
     return left.isNegative == right.isNegative && left.mantissa == right.mantissa && left.exponent == right.exponent
       ? value : nil

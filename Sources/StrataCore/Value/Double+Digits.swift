@@ -1,19 +1,20 @@
-// Converts decimal digits to doubles and back with integer arithmetic, if the powers of five fit into 64 bits. The standard
-// library converts the other numbers through text, with the same results.
+// Converts decimal digits to doubles and back with integer arithmetic, as long as the required power of five fits into 64
+// bits. Callers convert all other numbers through text with the standard library, which returns the same results.
 
 extension Double {
-  /// The double nearest to ±significand × 10^power, or the even one of two equally near; `nil` for powers of ten beyond ±27.
+  /// Creates the double that is nearest to ±significand × 10^power. If two doubles are equally near, it is the one with the
+  /// even significand. Returns `nil` if `power` is beyond ±27.
   init?(isNegative: Bool, significand: UInt64, power: Int) {
     let magnitude: Double
     if significand <= 1 << 53, power.magnitude <= 22 {
-      // Both operands are exact doubles, so the operation rounds once (Clinger, How to Read Floating Point Numbers
+      // Both operands are exact doubles, so the result is rounded only once (Clinger, How to Read Floating Point Numbers
       // Accurately, 1990).
       let scale = powersOfTen[Int(power.magnitude)]
       magnitude = power < 0 ? Double(significand) / scale : Double(significand) * scale
     } else {
       guard power.magnitude <= 27, significand > 0 else { return nil }
       let factor = powersOfFive[Int(power.magnitude)]
-      // At least 62 bits of the exact result. The last one is set if the bits after it are not all zero, so that rounding to
+      // At least 62 bits of the exact result. The last bit is also set if any bit after it would be set, so that rounding to
       // 53 bits is correct.
       let bits: UInt64
       let exponent: Int
@@ -35,25 +36,26 @@ extension Double {
     self = isNegative ? -magnitude : magnitude
   }
 
-  /// The magnitude's digits as in `description`, without zeros at the end: the fewest that read back as this number, and the
-  /// nearest of those.
+  /// The digits of the magnitude as in `description`, without trailing zeros: the smallest number of digits that parse as
+  /// the same double, and among these the digits nearest to it.
   ///
-  /// `nil` for powers of two, below 2^-36, from 2^52 on, and if two of those are equally near.
+  /// `nil` for powers of two, for magnitudes below 2^-36 and from 2^52 on, and if two digit sequences are equally near.
   var shortestDigits: (significand: UInt64, power: Int)? {
     let exponent = Int(bitPattern &>> 52 & 0x7FF) - 1023
     guard significandBitPattern != 0, -36...51 ~= exponent else { return nil }
-    // 1233/4096 is a little less than the logarithm of 2, so 10^16 < |self| × 10^places < 2 × 10^17.
+    // 1233/4096 is slightly less than log₁₀ 2, so 10^16 < |self| × 10^places < 2 × 10^17.
     let places = 16 - (exponent * 1233) >> 12
-    // That product as a fixed-point number with `shift` binary places. Half a unit in the last place of the double is the
-    // power of five, which is odd. So no integer is midway between this double and the next.
+    // The product |self| × 10^places as a fixed-point number with `shift` binary places. In this form, half a unit in the
+    // last place of the double is a power of five, which is odd. So no integer is exactly midway between this double and the
+    // next.
     let shift = UInt64(53 - exponent - places)
     let half = powersOfFive[places]
     let (high, low) = half.multipliedFullWidth(by: (significandBitPattern | 1 << 52) << 1)
     func integer(_ high: UInt64, _ low: UInt64) -> UInt64 { high &<< (64 &- shift) | low &>> shift }
     let (less, borrows) = low.subtractingReportingOverflow(half)
     let (more, carries) = low.addingReportingOverflow(half)
-    // Integers above `lower` and up to `upper` read back as this double. One of them is a multiple of the unit as long as
-    // the quotients differ.
+    // Integers above `lower` and up to `upper` parse as this double. As long as the quotients of the two bounds differ, one
+    // of these integers is a multiple of the unit.
     var lower = integer(high &- (borrows ? 1 : 0), less)
     var upper = integer(high &+ (carries ? 1 : 0), more)
     var unit: UInt64 = 1
@@ -64,7 +66,7 @@ extension Double {
     while upper / 10 > lower / 10 { (lower, upper, unit, power) = (lower / 10, upper / 10, unit &* 10, power &+ 1) }
     let (digits, rest) = integer(high, low).quotientAndRemainder(dividingBy: unit)
     let fraction = low & (1 &<< shift &- 1)
-    // The nearest multiple of the unit.
+    // Rounds to the nearest multiple of the unit.
     if unit == 1 {
       let middle: UInt64 = 1 &<< (shift &- 1)
       return fraction == middle ? nil : (fraction > middle ? digits + 1 : digits, power)
@@ -74,7 +76,7 @@ extension Double {
   }
 }
 
-/// The powers of ten that a double holds exactly.
+/// The powers of ten that a double can represent exactly.
 private let powersOfTen: [Double] = [
   1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
   1e19, 1e20, 1e21, 1e22,

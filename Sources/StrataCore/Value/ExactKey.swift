@@ -1,4 +1,5 @@
-/// A key that is compared by its bytes. Swift considers two spellings of a text equal (NFC and NFD).
+/// A key that is compared by its bytes, because Swift's strings compare as equal if they differ only in Unicode
+/// normalization (NFC and NFD).
 package struct ExactKey: Hashable, Sendable {
   package let text: String
 

@@ -1,11 +1,11 @@
 package import Foundation
 
-/// A number as decimal digits, so that numbers of different kinds can be compared without rounding.
+/// A number stored as decimal digits, so that numbers of different kinds can be compared without rounding.
 ///
-/// A floating-point number counts as its shortest text, as in JSON: 0.1 is the same number as a double, as a float, as
-/// a decimal and as text, and 1e23 is the integer with 23 zeros.
+/// A floating-point number is represented by its shortest text, as in JSON. So 0.1 is the same number as a double, as
+/// a float, as a decimal and as text, and the double 1e23 is the integer 10^23.
 package struct ExactNumber: Comparable {
-  /// In ascending order. NaN is below all numbers.
+  /// The sign and the special values, in ascending order. NaN is less than all numbers.
   private enum Sign: Int, Comparable {
     case notANumber, negativeInfinity, negative, zero, positive, infinity
 
@@ -13,14 +13,14 @@ package struct ExactNumber: Comparable {
   }
 
   private var sign = Sign.zero
-  /// The digits of a fraction in ASCII, without the leading `0.`. Neither the first nor the last is a zero.
+  /// The ASCII digits of a fraction, without the leading `0.`. Neither the first nor the last digit is a zero.
   private var digits: [UInt8] = []
-  /// The power of ten that this fraction is multiplied by.
+  /// The exponent of the power of ten by which the fraction is multiplied.
   private var power: WideInteger = 0
 
-  /// The number of a value; `nil` if the value is not a number.
+  /// Creates the exact number of a value. Returns `nil` if the value is not a number.
   ///
-  /// - Complexity: linear in the number of digits written, whatever the exponent.
+  /// - Complexity: linear in the number of digits, regardless of the exponent.
   package init?(_ value: ArchiveValue) {
     switch value {
     case .int, .uint, .wideInteger, .number: self.init(text: value.scalarText ?? "")
@@ -48,7 +48,7 @@ package struct ExactNumber: Comparable {
     }
   }
 
-  /// Parses decimal digits with an optional sign, point and exponent; `nil` for any other text.
+  /// Parses decimal digits with an optional sign, point and exponent. Returns `nil` for any other text.
   package init?(spelledAs text: String) {
     let digits = text.first == "+" && text.dropFirst().first != "-" ? text.dropFirst() : text[...]
     guard digits.first != "+", digits.utf8.allSatisfy({ 48...57 ~= $0 || "+-.eE".utf8.contains($0) }),
@@ -57,7 +57,7 @@ package struct ExactNumber: Comparable {
     self.init(text: String(digits))
   }
 
-  /// The number as an integer; `nil` if it has a fraction or more than 128 bits.
+  /// The number as an integer; `nil` if it has a fraction or a magnitude of more than 128 bits.
   var integer: ArchiveValue? {
     guard sign != .zero else { return .int(0) }
     guard sign == .positive || sign == .negative, let power = power.exactly(Int.self), power >= digits.count,
@@ -68,7 +68,7 @@ package struct ExactNumber: Comparable {
     return ArchiveValue(WideInteger(isNegative: sign == .negative, magnitude: magnitude))
   }
 
-  /// The number as a decimal; `nil` if a decimal does not hold all of its digits.
+  /// The number as a decimal; `nil` if a decimal cannot represent the number exactly.
   package var decimal: Decimal? {
     guard sign != .zero else { return 0 }
     guard sign == .positive || sign == .negative, let power = power.exactly(Int.self), -200...200 ~= power,
@@ -77,7 +77,7 @@ package struct ExactNumber: Comparable {
     return DecimalParts(isNegative: sign == .negative, mantissa: mantissa, exponent: power - digits.count).decimal
   }
 
-  /// Parses a text that is known to be a number; `nil` for an exponent of more than 37 digits.
+  /// Parses a text that is known to be a number. Returns `nil` if the magnitude of the exponent is 2^126 or more.
   private init?(text: String) {
     var rest = text.utf8[...]
     let isNegative = rest.first == UInt8(ascii: "-")
@@ -110,7 +110,7 @@ package struct ExactNumber: Comparable {
     return left.sign == .negative ? right.isSmaller(than: left) : left.isSmaller(than: right)
   }
 
-  /// Whether this has the smaller magnitude.
+  /// Whether the magnitude of this number is smaller than that of `other`.
   private func isSmaller(than other: ExactNumber) -> Bool {
     power == other.power ? digits.lexicographicallyPrecedes(other.digits) : power < other.power
   }

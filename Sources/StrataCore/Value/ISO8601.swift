@@ -1,19 +1,19 @@
 package import Foundation
 
-/// Dates in text as RFC 3339 spells them, without a locale and without a time zone database.
+/// Parses and formats dates in the format of RFC 3339, without a locale and without a time zone database.
 package enum ISO8601 {
-  /// Parses a date such as `2011-01-26T19:01:12Z`, with any number of digits after a decimal point of the seconds, and
-  /// with `Z` or an offset such as `+02:00` at the end. `T` and `Z` may be lower case (RFC 3339, 5.6).
+  /// Parses a date such as `2011-01-26T19:01:12Z`. The seconds can have a decimal point followed by any number of digits. The date
+  /// ends with `Z` or an offset such as `+02:00`. `T` and `Z` may be lower case (RFC 3339, 5.6).
   ///
-  /// Returns `nil` for any other text, for a day that the month does not have, and for a leap second.
+  /// Returns `nil` for any other text, for a day that does not exist in its month, and for a leap second.
   ///
-  /// - Parameter isSQL: whether the text may also have a space in place of `T`, and lack the seconds or the time zone, which is UTC
-  ///   then, as for SQLite ("Date And Time Functions", section 2).
+  /// - Parameter isSQL: whether the text may also be in a format of SQLite ("Date And Time Functions", section 2): a space can
+  ///   replace the `T`, and the seconds and the time zone are optional. Without a time zone, the date is in UTC.
   package static func date(from text: String, isSQL: Bool = false) -> Date? {
     ByteBuffer.withUTF8(of: text) { date(from: $0.bytes, isSQL: isSQL) }
   }
 
-  /// Parses a date from the bytes of a text.
+  /// Parses a date from the UTF-8 bytes of a text.
   package static func date(from text: RawSpan, isSQL: Bool = false) -> Date? {
     var bytes = Cursor(text)
     guard let date = fullDate(&bytes),
@@ -52,7 +52,7 @@ package enum ISO8601 {
 
   /// Parses a day such as `2011-01-26` (`full-date` of RFC 3339, section 5.6) and returns its midnight in UTC.
   ///
-  /// Returns `nil` for any other text, and for a day that the month does not have.
+  /// Returns `nil` for any other text, and for a day that does not exist in its month.
   package static func midnight(ofDay text: String) -> Date? {
     ByteBuffer.withUTF8(of: text) { text in
       var bytes = Cursor(text.bytes)
@@ -61,7 +61,7 @@ package enum ISO8601 {
     }
   }
 
-  /// Parses year, month and day, and returns the days since 1 January 1970.
+  /// Parses a year, a month and a day, and returns the number of days since 1 January 1970.
   private static func fullDate(_ bytes: inout Cursor) -> Int? {
     guard let year = digits(4, &bytes), bytes.next() == UInt8(ascii: "-"),
       let month = digits(2, &bytes), bytes.next() == UInt8(ascii: "-"),
@@ -70,20 +70,20 @@ package enum ISO8601 {
     return days(fromYear: year, month: month, day: day)
   }
 
-  /// The date in UTC, such as `2011-01-26T19:01:12Z` or `2011-01-26T19:01:12.25Z`; `nil` outside the years 0 to 9999,
-  /// which RFC 3339 cannot represent.
+  /// Returns the date in UTC, such as `2011-01-26T19:01:12Z` or `2011-01-26T19:01:12.25Z`; `nil` for a date outside the years 0 to
+  /// 9999, which RFC 3339 cannot represent.
   ///
-  /// The seconds have the fewest decimal places, nine at most, from which ``date(from:)`` returns the same date. A more
-  /// precise date is rounded to the nearest nanosecond.
+  /// The seconds have the smallest number of decimal places from which ``date(from:)`` returns the same date. If nine decimal places
+  /// are not enough, the date is rounded to the nearest nanosecond.
   package static func string(from date: Date) -> String? {
     var text = ByteBuffer(minimumCapacity: 64)
     return append(date, to: &text) ? text.withBytes { ByteBuffer.validString($0) } : nil
   }
 
-  /// Appends a date in the format of ``string(from:)``. Returns `false` outside the years 0 to 9999.
+  /// Appends a date in the format of ``string(from:)``. Appends nothing and returns `false` for a date outside the years 0 to 9999.
   static func append(_ date: Date, to output: inout ByteBuffer) -> Bool {
     let interval = date.timeIntervalSinceReferenceDate
-    // This also rejects NaN, so that the conversion to `Int` below is safe.
+    // This check also rejects NaN, so the conversion to `Int` below cannot fail.
     guard interval.magnitude < 1e12 else { return false }
     var seconds = Int(interval.rounded(.down))
     var places = 0
@@ -139,7 +139,7 @@ package enum ISO8601 {
     }
   }
 
-  /// The days from 1 January 1970 to the reference date, 1 January 2001.
+  /// The number of days from 1 January 1970 to Foundation's reference date, 1 January 2001.
   package static let daysToReference = 11_323
 
   private static func digits(_ count: Int, _ bytes: inout Cursor) -> Int? {
@@ -153,7 +153,8 @@ package enum ISO8601 {
 
   /// Returns `seconds + fraction / scale` as a double.
   private static func interval(_ seconds: Int, _ fraction: Int, _ scale: Int) -> Double {
-    // One division of exact numbers rounds once; the sum below rounds twice.
+    // This division of exact numbers rounds only once. The sum below rounds twice, so it is used only if the numbers are too large
+    // for the division.
     let (whole, overflowed) = seconds.multipliedReportingOverflow(by: scale)
     if !overflowed, whole.magnitude < 1 << 52, fraction < 1 << 52 {
       return Double(whole + fraction) / Double(scale)
@@ -161,8 +162,9 @@ package enum ISO8601 {
     return Double(seconds) + Double(fraction) / Double(scale)
   }
 
-  /// Parses the digits after a decimal point. Returns them as an integer with the power of ten that divides it, and the
-  /// byte after them, if there is one; `nil` without digits. Digits after the eighteenth are ignored, because dates are less precise.
+  /// Parses the digits after a decimal point. Returns the digits as an integer, the power of ten by which to divide it, and the next
+  /// byte, which is `nil` at the end of the text. Returns `nil` if there are no digits. Digits after the eighteenth are ignored,
+  /// because dates are less precise.
   private static func fraction(_ bytes: inout Cursor) -> (Int, Int, UInt8?)? {
     var number = 0
     var scale = 1
@@ -179,10 +181,11 @@ package enum ISO8601 {
     return isEmpty ? nil : (number, scale, nil)
   }
 
-  // Both conversions count in eras of 400 years, which all have the same number of days. The year starts in March, so
-  // that the leap day is the last one.
+  // The following two conversions use eras of 400 years, which all have the same number of days, and years that start in March, so
+  // that the leap day is the last day of the year.
 
-  /// The days since 1 January 1970 in the proleptic Gregorian calendar; `nil` for a day that the month does not have.
+  /// Returns the number of days since 1 January 1970 in the proleptic Gregorian calendar; `nil` for a day that does not exist in its
+  /// month.
   package static func days(fromYear year: Int, month: Int, day: Int) -> Int? {
     guard 1...12 ~= month, 1...31 ~= day, year.magnitude < 1 << 32 else { return nil }
     let shifted = month <= 2 ? year - 1 : year
@@ -191,7 +194,7 @@ package enum ISO8601 {
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
     let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
     let days = era * 146_097 + dayOfEra - 719_468
-    // A day beyond the end of its month comes back as a day of the next month.
+    // Converting the result back detects a day that does not exist in its month, because it becomes a day of the next month.
     return day <= 28 || civil(fromDays: days) == (year, month, day) ? days : nil
   }
 

@@ -2,12 +2,12 @@
 ///
 ///     static let mergeRules = MergeRules(identity: ["owner", "name"])
 ///
-/// A model in which one of several keys is absent or null has no identity.
+/// If a combination of keys is used and one of them is absent or null in a model, the model has no identity.
 public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
-  /// At least one key.
+  /// The keys. There is at least one.
   public let keys: [String]
 
-  /// An identity of a combination of keys.
+  /// Creates an identity from a combination of keys.
   ///
   /// - Precondition: `keys` is not empty.
   public init(_ keys: [String]) {
@@ -15,14 +15,15 @@ public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, Expre
     self.keys = keys
   }
 
-  /// An identity of one key.
+  /// Creates an identity from one key.
   public init(_ key: String) { keys = [key] }
 
   public init(stringLiteral key: String) { self.init(key) }
 
   public init(arrayLiteral keys: String...) { self.init(keys) }
 
-  /// The value of one key, or the values of several as an array. `nil` if a key is absent, or if one of several is null.
+  /// Returns the identity of a model with these fields: the value of the only key, or an array of the values of several
+  /// keys. Returns `nil` if a value is absent, or if one of several values is null.
   package func value(in fields: (String) -> ArchiveValue?) -> ArchiveValue? {
     guard keys.count > 1 else { return fields(keys[0]) }
     var values: [ArchiveValue] = []
@@ -35,7 +36,7 @@ public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, Expre
 }
 
 extension IdentityKey {
-  /// Keys are compared by their bytes, like the keys of records.
+  /// Compares keys by their bytes, like the keys of records.
   public static func == (left: Self, right: Self) -> Bool {
     left.keys.count == right.keys.count && zip(left.keys, right.keys).allSatisfy(ExactKey.isSame)
   }
@@ -46,12 +47,12 @@ extension IdentityKey {
 }
 
 extension IdentityKey: CustomStringConvertible {
-  /// The keys with `+` between them, as paths show them: `owner+name`. A `+` or a `\` in a key has a `\` before it.
+  /// The keys with `+` between them, as shown in paths: `owner+name`. A `+` or a `\` in a key is escaped with a `\`.
   public var description: String {
     keys.map { $0.escaping(["\\", "+"]) }.joined(separator: "+")
   }
 
-  /// Parses keys in the form of ``description``; `nil` for an empty key.
+  /// Parses keys in the form of ``description``. Returns `nil` if a key is empty, or if the text ends with a single `\`.
   public init?(parsing text: String) {
     var keys = [""], isEscaped = false
     for scalar in text.unicodeScalars {
@@ -70,7 +71,7 @@ extension IdentityKey: CustomStringConvertible {
 }
 
 extension String {
-  /// The text with a `\` before each of some characters.
+  /// Returns the text with a `\` before each of the special characters.
   func escaping(_ special: [Unicode.Scalar]) -> String {
     guard unicodeScalars.contains(where: special.contains) else { return self }
     var text = UnicodeScalarView()

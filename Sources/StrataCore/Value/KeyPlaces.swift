@@ -1,14 +1,16 @@
-/// The indices of the keys of entries, for many lookups.
+/// Finds the indices of keys in a list of entries, and builds a lookup table when one is needed.
 struct KeyPlaces {
   private let entries: [ArchiveObject.Entry]
   private var places: [ExactKey: Int]?
 
   init(_ entries: [ArchiveObject.Entry]) { self.entries = entries }
 
-  /// The index of a key; `nil` if there is none.
+  /// Returns the index of the entry with this key; `nil` if there is none.
   ///
-  /// - Parameter guess: the index at which the key is expected. Lookups in the order of the entries need nothing else.
-  /// - Complexity: constant, except for the first key of many that is not at its guess, which builds a lookup table.
+  /// - Parameter guess: the index at which the key is expected. If every key is at its expected index, no lookup table
+  ///   is built.
+  /// - Complexity: constant. The first lookup of a key that is not at its expected index takes linear time if there
+  ///   are many entries, because it builds a lookup table.
   mutating func place(of key: String, near guess: Int) -> Int? {
     if entries.indices.contains(guess), ExactKey.isSame(entries[guess].key, key) { return guess }
     if entries.count <= 8 { return entries.firstIndex { ExactKey.isSame($0.key, key) } }
@@ -20,11 +22,11 @@ struct KeyPlaces {
   }
 }
 
-/// The entries of two objects that have the same keys.
+/// Pairs the entries of an old and a new object that have the same key.
 struct KeyPairs {
-  /// For each new entry, the index of the old one with its key.
+  /// For each new entry, the index of the old entry with the same key; `nil` if there is none.
   private(set) var olds: [Int?] = []
-  /// For each old entry, the index of the new one with its key.
+  /// For each old entry, the index of the new entry with the same key; `nil` if there is none.
   private(set) var news: [Int?]
 
   /// - Complexity: linear in the number of entries.
@@ -45,7 +47,9 @@ struct KeyPairs {
 }
 
 extension ModelRecord {
-  /// Returns the record with other fields: some of the existing ones in their order, followed by new ones.
+  /// Returns the record with these fields in place of its fields.
+  ///
+  /// - Parameter fields: some of the existing fields, in their existing order, followed by new fields.
   ///
   /// - Complexity: linear in the number of fields.
   func with(_ fields: [ArchiveObject.Entry]) -> ModelRecord {
@@ -55,7 +59,8 @@ extension ModelRecord {
       if next < fields.count, ExactKey.isSame(fields[next].key, key) { next += 1 } else { gone.append(place) }
     }
     let added = fields[next...].map(\.key)
-    // Records of a kind share their shape, even after a few fields were removed or added.
+    // If only a few fields change, the new shape is derived from the old shape, so that records of the same kind still
+    // share one shape.
     if gone.count + added.count <= 4 {
       let left = gone.reversed().reduce(shape) { $0.removing(at: $1) }
       return ModelRecord(shape: added.reduce(left) { $0.adding($1) }, values: fields.map(\.value))

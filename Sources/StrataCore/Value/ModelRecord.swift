@@ -1,4 +1,4 @@
-/// Named values with a type name and a model version: one archived object, before it becomes a model.
+/// An archived object before it is decoded as a model: named values, a type name and a model version.
 ///
 /// Each migration step receives the record that the previous step produced. An absent key returns `nil`; a key that
 /// holds an explicit null returns `.null`.
@@ -11,14 +11,14 @@ public struct ModelRecord: Sendable {
     self.values = values
   }
 
-  /// Creates a record with the fields in this order. If a key repeats, its last value is kept.
+  /// Creates a record with the fields in the given order. If a key occurs more than once, its last value is kept.
   public init(typeName: String, modelVersion: Int?, fields: [(key: String, value: ArchiveValue)] = []) {
     self.init(
       typeName: typeName, modelVersion: modelVersion,
       object: ArchiveObject(fields.map { ArchiveObject.Entry(key: $0.key, value: $0.value) }))
   }
 
-  /// A record with an object's entries as its fields.
+  /// Creates a record with an object's entries as its fields.
   public init(typeName: String, modelVersion: Int?, object: ArchiveObject) {
     shape = RecordShape(typeName: typeName, modelVersion: modelVersion, keys: object.keys)
     values = object.entries.map(\.value)
@@ -30,27 +30,27 @@ public struct ModelRecord: Sendable {
     set { shape = shape.named(newValue, version: shape.modelVersion) }
   }
 
-  /// The version of the model that wrote this record; `nil` if none was written.
+  /// The version of the model that wrote this record; `nil` if the record has no version.
   public var modelVersion: Int? {
     get { shape.modelVersion }
     set { shape = shape.named(shape.typeName, version: newValue) }
   }
 
-  /// A superclass of an object's class.
+  /// A superclass of an object's class, with the version of the superclass's fields.
   public struct Superclass: Sendable, Hashable {
     /// The registered name of the superclass.
     public var typeName: String
-    /// The version that the superclass's fields have.
+    /// The model version of the superclass's fields.
     public var modelVersion: Int
 
-    /// A superclass and the version of its fields.
+    /// Creates a superclass from its name and the version of its fields.
     public init(typeName: String, modelVersion: Int) {
       self.typeName = typeName
       self.modelVersion = modelVersion
     }
   }
 
-  /// The superclasses of an object's class that are models too, the nearest first.
+  /// The superclasses of an object's class that are models too, starting with the nearest superclass.
   public var superclasses: [Superclass] {
     get { shape.levels }
     set { shape = shape.withSuperclasses(newValue) }
@@ -62,12 +62,12 @@ public struct ModelRecord: Sendable {
   /// The keys and values in the order in which they were written.
   public var fields: [(key: String, value: ArchiveValue)] { Array(zip(shape.keys, values)) }
 
-  /// The fields as an object without a type.
+  /// The fields as an untyped object.
   public var object: ArchiveObject {
     ArchiveObject(uniqueEntries: zip(shape.keys, values).map { ArchiveObject.Entry(key: $0, value: $1) })
   }
 
-  /// The value under a key; `nil` means absent, and setting `nil` removes the key.
+  /// The value under a key; `nil` if the key is absent. Setting `nil` removes the key.
   public subscript(key: String) -> ArchiveValue? {
     get { shape.place(of: key).map { values[$0] } }
     set {
@@ -84,9 +84,9 @@ public struct ModelRecord: Sendable {
     }
   }
 
-  /// Renames the field `key` to `newKey`, and removes any other field with that name.
+  /// Renames the field `key` to `newKey`, and removes an existing field `newKey`.
   ///
-  /// - Returns: whether there was a field `key`.
+  /// - Returns: whether the record had a field `key`.
   @discardableResult
   public mutating func rename(_ key: String, to newKey: String) -> Bool {
     guard shape.place(of: key) != nil else { return false }
@@ -97,7 +97,7 @@ public struct ModelRecord: Sendable {
     return true
   }
 
-  /// Removes a field and returns its value.
+  /// Removes a field and returns its value; `nil` if there was no such field.
   @discardableResult
   public mutating func removeValue(forKey key: String) -> ArchiveValue? {
     let value = self[key]
@@ -107,7 +107,7 @@ public struct ModelRecord: Sendable {
 }
 
 extension ModelRecord {
-  /// Returns the record with each value replaced.
+  /// Returns the record with each value replaced by the result of `replacement`.
   func mapValues(_ replacement: (ArchiveValue) throws -> ArchiveValue) rethrows -> ModelRecord {
     ModelRecord(shape: shape, values: try values.map(replacement))
   }
@@ -119,10 +119,10 @@ extension ModelRecord {
 }
 
 extension ModelRecord: Hashable {
-  /// Whether type name, version, superclasses and the values under each key are equal. The order of the keys does not
-  /// matter.
+  /// Whether two records have the same type name, version and superclasses, and equal values under the same keys. The
+  /// order of the keys does not matter.
   ///
-  /// - Complexity: the same as comparing values.
+  /// - Complexity: the same as for comparing two ``ArchiveValue``s.
   public static func == (left: ModelRecord, right: ModelRecord) -> Bool { ArchiveValue.record(left) == .record(right) }
 
   public func hash(into hasher: inout Hasher) { ArchiveValue.record(self).hash(into: &hasher) }

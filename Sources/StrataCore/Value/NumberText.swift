@@ -1,11 +1,12 @@
-/// A number as JSON spells it (RFC 8259, section 6), for numbers that no integer, double or decimal holds exactly.
+/// A number as written in JSON (RFC 8259, section 6), for numbers that no integer, double or decimal can represent
+/// exactly.
 ///
-/// Two are equal if their texts are equal.
+/// Two of these numbers are equal if their texts are equal.
 public struct NumberText: Sendable, Hashable, CustomStringConvertible {
-  /// The digits with sign, point and exponent as they were written.
+  /// The digits with the sign, the point and the exponent, exactly as written.
   public let text: String
 
-  /// Parses a number; `nil` if the text is not a number in JSON, like `1.`, `+1`, `01` or `NaN`.
+  /// Parses a number. Returns `nil` for a text that is not a JSON number, such as `1.`, `+1`, `01` or `NaN`.
   ///
   /// - Complexity: linear in the length of the text.
   public init?(_ text: String) {
@@ -13,7 +14,7 @@ public struct NumberText: Sendable, Hashable, CustomStringConvertible {
     self.text = text
   }
 
-  /// Creates a number from a text that is known to be one.
+  /// Creates a number from a text that is known to be a JSON number.
   package init(checked text: String) { self.text = text }
 
   public var description: String { text }

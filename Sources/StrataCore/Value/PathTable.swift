@@ -1,7 +1,8 @@
-/// The paths of the objects of a graph. Each is stored as the components from the object before it, because the full
-/// paths of a long list of linked objects are as long as the list.
+/// The paths of the objects in a graph. For each object, only the components from its owner are stored, because in a
+/// long linked list the full path of an object is as long as the list before it.
 final class PathTable: Sendable {
-  /// A reference: the object, the owner that holds the reference, and the components from the owner to it.
+  /// How to reach an object: the owner that refers to the object, and the components from the owner to the object.
+  /// Without an owner, the components begin at the root.
   struct Way: Hashable {
     let object: Int
     let owner: Int?
@@ -16,8 +17,8 @@ final class PathTable: Sendable {
 
   private let entries: [Int: Entry]
 
-  /// - Parameter ways: for each object, its owner, which comes earlier, and the components from there. A root has no
-  ///   owner.
+  /// - Parameter ways: one element for each object, after the element of its owner. Further elements for the same
+  ///   object are ignored.
   init(_ ways: [Way]) {
     var entries: [Int: Entry] = [:]
     for way in ways where entries[way.object] == nil {

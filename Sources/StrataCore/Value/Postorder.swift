@@ -1,4 +1,5 @@
-/// A depth-first postorder of numbered nodes: each node after its successors, except in cycles. Does not use recursion.
+/// Computes a depth-first postorder of numbered nodes, in which each node follows its successors, except in cycles.
+/// Does not use recursion.
 package struct Postorder {
   private var seen = Set<Int>()
 
@@ -7,8 +8,8 @@ package struct Postorder {
     return try order.numbers(from: starts, next)
   }
 
-  /// - Parameter next: returns the successors of a node. Called once for each node.
-  /// - Returns: the nodes that were not returned before.
+  /// - Parameter next: returns the successors of a node. It is called once for each node.
+  /// - Returns: the reachable nodes in postorder, without those that an earlier call returned.
   mutating func numbers(from starts: [Int], _ next: (Int) throws -> [Int]) rethrows -> [Int] {
     var result: [Int] = []
     for start in starts where seen.insert(start).inserted {

@@ -1,20 +1,22 @@
-/// The type name, the model version and the keys that records of one kind share.
+/// The type name, the model version and the keys of records of the same kind.
 ///
-/// Records of the same kind share one shape, so that a record costs only its array of values. The shape after renaming
-/// a key is shared as well.
+/// Records of the same kind share one shape, so that a record needs memory only for its values. A shape caches the
+/// shapes derived from it, so that records with the same changes, such as a renamed key, share their shape as well.
 package final class RecordShape: Sendable {
   package let typeName: String
   package let modelVersion: Int?
   package let keys: [String]
-  /// The superclasses of an object's class with their versions, the nearest first.
+  /// The superclasses of an object's class with their versions, starting with the direct superclass.
   package let levels: [ModelRecord.Superclass]
-  /// The oldest versions that may read and write the records; `nil` if only this version and newer ones may.
+  /// The oldest model versions that may read and write the records; `nil` if only this version and newer versions may.
   package let floors: VersionFloors?
   /// The number of bytes in all keys.
   package let keyBytes: Int
-  /// The mark, if it is cached. Most shapes between two versions of a model never need it.
+  /// The cached ``mark``; `nil` if it is computed on demand. Intermediate shapes of a migration usually do not need a
+  /// mark.
   private let knownMark: String?
-  /// The indices of the keys; `nil` for few keys, because a linear search is faster then.
+  /// A lookup table for the indices of the keys; `nil` for a small number of keys, for which a linear search is
+  /// faster.
   private let places: [ExactKey: Int]?
   private let changes = Mutex<[Change: RecordShape]>([:])
 
@@ -42,7 +44,8 @@ package final class RecordShape: Sendable {
       ? nil : Dictionary(keys.enumerated().map { (ExactKey($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// - Parameter isOfModel: whether the shape belongs to a model. Its mark is cached, because every body needs it.
+  /// - Parameter isOfModel: whether the shape belongs to a model. If so, its mark is cached, because every body that
+  ///   contains the model needs it.
   package convenience init(
     typeName: String, modelVersion: Int?, keys: [String], levels: [ModelRecord.Superclass] = [],
     floors: VersionFloors? = nil, isOfModel: Bool = false
@@ -52,21 +55,21 @@ package final class RecordShape: Sendable {
       typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels, floors: floors, knownMark: mark)
   }
 
-  /// Creates a shape from its mark.
+  /// Creates a shape from the text of its ``mark``.
   ///
-  /// - Parameter floors: returns the floors of a version of a model.
+  /// - Parameter floors: returns the oldest versions that may read and write a version of a model.
   package convenience init(
     mark: String, keys: [String], floors: (_ typeName: String, _ version: Int?) -> VersionFloors? = { _, _ in nil }
   ) {
     let (typeName, version, levels) = Self.parse(mark)
-    // A version may have leading zeros, which are not written again.
+    // The version may have leading zeros. Such a mark is not cached, because the mark is written without them.
     let hasZeros = version.map { mark.utf8.count != typeName.utf8.count + 1 + String($0).utf8.count } ?? false
     self.init(
       typeName: typeName, modelVersion: version, keys: keys, levels: levels, floors: floors(typeName, version),
       knownMark: levels.isEmpty && !hasZeros ? mark : nil)
   }
 
-  /// Whether there are no duplicate keys.
+  /// Whether all keys differ.
   package var keysAreUnique: Bool {
     guard let places else {
       return keys.indices.allSatisfy { place in !keys[..<place].contains { ExactKey.isSame($0, keys[place]) } }
@@ -79,8 +82,8 @@ package final class RecordShape: Sendable {
     return places[ExactKey(key)]
   }
 
-  /// Type name and version in one string, as the definition of a record holds it: `Issue@3`, or `Issue` where
-  /// no version was written. The superclasses of an object follow: `Dog@2 : Animal@1`.
+  /// The type name and the version in one string, as written in a record definition: `Issue@3`, or `Issue` if the
+  /// record has no version. The superclasses of an object's class follow: `Dog@2 : Animal@1`.
   package var mark: String { knownMark ?? Self.mark(typeName, modelVersion, levels) }
 
   private static func mark(_ typeName: String, _ version: Int?, _ levels: [ModelRecord.Superclass]) -> String {
@@ -92,10 +95,11 @@ package final class RecordShape: Sendable {
 
   private static let separator = " : "
 
-  /// Parses a mark. A mark with separators is a list of classes only if each part has a version, else it is one name.
+  /// Parses a mark. A mark that contains separators is a list of classes only if each part has a version. Otherwise
+  /// the whole mark is one type name, with or without a version.
   private static func parse(_ mark: String) -> (typeName: String, modelVersion: Int?, levels: [ModelRecord.Superclass])
   {
-    // The fast path: few marks name superclasses.
+    // The fast path, because most marks name no superclasses.
     guard mark.utf8.contains(UInt8(ascii: ":")) else {
       let (typeName, modelVersion) = parseMark(mark)
       return (typeName, modelVersion, [])
@@ -111,7 +115,7 @@ package final class RecordShape: Sendable {
     return (parts[0].typeName, version, levels)
   }
 
-  /// Splits a mark at its last `@`, if a number follows.
+  /// Splits a mark into a type name and a version at its last `@`, if only digits follow.
   package static func parseMark(_ mark: String) -> (typeName: String, modelVersion: Int?) {
     guard let at = mark.lastIndex(of: "@") else { return (mark, nil) }
     let digits = mark[mark.index(after: at)...]
@@ -121,14 +125,15 @@ package final class RecordShape: Sendable {
     return (String(mark[..<at]), version)
   }
 
-  /// Whether the mark can be parsed back. A name that ends like a version cannot, nor can a negative version.
+  /// Whether parsing the mark returns the same type name, version and superclasses. This is not the case if the type
+  /// name ends like a version, or if the version is negative.
   package var hasPlainMark: Bool {
     let isSimple = !typeName.utf8.contains { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: ":") }
     if isSimple, levels.isEmpty { return modelVersion ?? 0 >= 0 }
     return Self.parse(mark) == (typeName, modelVersion, levels)
   }
 
-  /// Returns a shape with only these keys, or the shape itself if they are all of its keys.
+  /// Returns this shape with `keys` in place of its keys. Returns the shape itself if it has exactly these keys.
   package func limited(to keys: [String]) -> RecordShape {
     hasKeys(keys)
       ? self
@@ -159,15 +164,15 @@ package final class RecordShape: Sendable {
     changed(.version(ExactKey(typeName), version)) { (typeName, version, $0.keys) }
   }
 
-  /// Returns the shape with more keys. Records of a kind share it, unless the keys are so many that adding them one by
-  /// one would be slow.
+  /// Returns this shape extended by the given keys. Up to 64 keys are added one by one, so that records of the same
+  /// kind share the resulting shape. More keys are added at once, because adding them one by one would be slow.
   package func adding(_ others: [String]) -> RecordShape {
     if others.count <= 64 { return others.reduce(self) { $0.adding($1) } }
     return RecordShape(
       typeName: typeName, modelVersion: modelVersion, keys: keys + others, levels: levels, floors: floors)
   }
 
-  /// Returns the shape for records that a newer version wrote.
+  /// Returns this shape with a newer version, for records that a newer version of the model wrote.
   package func newer(_ version: Int, _ floors: VersionFloors) -> RecordShape {
     RecordShape(typeName: typeName, modelVersion: version, keys: keys, levels: levels, floors: floors)
   }
@@ -183,12 +188,12 @@ package final class RecordShape: Sendable {
     changes.withLock { changes in
       if let known = changes[change] { return known }
       let (typeName, modelVersion, keys) = make(self)
-      // Floors belong to one version of one model.
+      // Floors apply only to one version of one model, so they are dropped if the type name or the version changes.
       let isSame = modelVersion == self.modelVersion && ExactKey.isSame(typeName, self.typeName)
       let shape = RecordShape(
         typeName: typeName, modelVersion: modelVersion, keys: keys, levels: newLevels ?? levels,
         floors: isSame ? floors : nil)
-      // Limited, because keys from data could create any number of shapes.
+      // The cache is limited, because keys from data could create any number of shapes.
       if changes.count < 64 { changes[change] = shape }
       return shape
     }

@@ -1,6 +1,7 @@
-/// The address of the elements of an array or the bytes of a text. Equal addresses mean shared storage.
+/// The address of an array's elements or of a text's bytes. Equal addresses mean shared storage.
 ///
-/// Valid only while the storage is alive, so retain the array or text as well. All empty arrays may share one.
+/// An address is valid only while the storage exists, so the array or text must be retained. All empty arrays may
+/// have the same address.
 package struct StorageIdentity: Hashable {
   private let address: UInt
 

@@ -1,7 +1,8 @@
 extension String {
-  /// The text with control characters escaped, so that it stays on one line of a terminal and in its column.
+  /// The text with control characters escaped, so that a terminal prints it on one line and in the expected column.
   ///
-  /// Bidirectional formatting characters are escaped too. Characters that only join letters are not.
+  /// Bidirectional formatting characters are escaped too. Characters that only affect the joining of letters are not
+  /// escaped.
   package var onOneLine: String {
     var text = ""
     for scalar in unicodeScalars {

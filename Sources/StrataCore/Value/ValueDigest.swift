@@ -1,17 +1,18 @@
 import Foundation
 
-/// A hash of 128 bits of everything in a value's encoding. Values with different encodings have different digests. The
-/// digest differs from run to run.
+/// A 128-bit hash of everything in a value's encoding. Values with different encodings have different digests. The digest of a value
+/// differs from run to run.
 package struct ValueDigest: Hashable {
   fileprivate var first: Int
   fileprivate var second: Int
-  /// Whether the value contains NaN. A set may hold several such values.
+  /// Whether the value contains NaN. A set may contain several values with NaN.
   fileprivate(set) var hasNaN: Bool
 }
 
-/// Computes digests of values. The digests of nested sets and maps are cached, so that their contents are not hashed again at each level.
+/// Computes digests of values. The digests of nested sets and maps are cached, so that the content of a deeply nested set is not hashed
+/// again at each level.
 package final class ValueDigests {
-  /// An incremental hash. Two hashers with the same key and different first bytes yield the 128 bits.
+  /// An incremental hash. Two hashers, whose inputs differ in the first byte, yield 64 bits each.
   private struct State {
     var first = Hasher()
     var second = Hasher()
@@ -53,29 +54,30 @@ package final class ValueDigests {
   }
 
   private let budget: WorkBudget
-  /// The digests of collections. Each collection is retained, so that its address stays valid.
+  /// The cached digests of sets and maps. Each collection is retained, so that its address is not reused.
   private var elements: [StorageIdentity: (elements: [ArchiveValue], digest: ValueDigest)] = [:]
   private var entries: [StorageIdentity: (entries: [ArchiveValue.MapEntry], digest: ValueDigest)] = [:]
-  /// The number of nested sets and map keys that are being read.
+  /// The number of sets and map keys, each inside the previous one, that are currently being read.
   private var depth = 0
   private var steps = 0
 
-  /// - Parameter remembersAll: whether to cache all sets and maps, for callers that build values from earlier ones.
+  /// - Parameter remembersAll: whether to cache all sets and maps, for callers that build values from values whose digests they have
+  ///   already computed.
   package init(_ budget: WorkBudget, remembersAll: Bool = false) {
     self.budget = budget
     if remembersAll { depth = 2 }
   }
 
-  /// Whether a set or keys of a map are being read.
+  /// Whether a set or the keys of a map are currently being read.
   var isOpen: Bool { depth > 0 }
 
-  /// Whether the set or the keys being read are inside another set or key.
+  /// Whether the set or the map keys that are currently being read are inside an outer set or map key.
   var isNested: Bool { depth > 1 }
 
-  /// Enters a set or the keys of a map. Sets and maps inside are cached. Each call needs its ``leave()``.
+  /// Begins reading a set or the keys of a map, until a matching call of ``leave()``. The digests of sets and maps inside are cached.
   func enter() { depth += 1 }
 
-  /// Leaves the set or keys of the last ``enter()``. The outermost call clears the cache.
+  /// Ends reading the set or keys of the last call of ``enter()``. The outermost call clears the cache.
   func leave() {
     depth -= 1
     guard depth <= 0 else { return }
@@ -84,24 +86,24 @@ package final class ValueDigests {
     entries.removeAll()
   }
 
-  /// Whether no two elements have the same encoding. An element that contains NaN is never a duplicate.
+  /// Returns whether all elements have different encodings. An element that contains NaN is never a duplicate.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget of steps is used up, like the other methods.
-  /// - Complexity: linear in the size of the elements, without nested sets and maps that are cached.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget of steps is used up, like the other methods of this class.
+  /// - Complexity: linear in the size of the elements, not counting cached nested sets and maps.
   func areUnique(_ elements: [ArchiveValue]) throws -> Bool {
     guard let digests = try uniqueDigests(of: elements) else { return false }
     remember(elements, digests)
     return true
   }
 
-  /// Whether no two keys have the same encoding, like ``areUnique(_:)-([ArchiveValue])``.
+  /// Returns whether all keys have different encodings, like ``areUnique(_:)-([ArchiveValue])``.
   func areUnique(_ entries: [ArchiveValue.MapEntry]) throws -> Bool {
     guard let keys = try uniqueDigests(of: entries.lazy.map(\.key)) else { return false }
     try remember(entries, keys)
     return true
   }
 
-  // A set or map that is not inside another is never looked up again.
+  // Only nested sets and maps are cached, because the digest of an outermost set or map is not needed again.
 
   private func remember(_ elements: [ArchiveValue], _ digests: [ValueDigest]) {
     guard depth > 1, !elements.isEmpty else { return }
@@ -114,7 +116,7 @@ package final class ValueDigests {
     self.entries[StorageIdentity(entries)] = (entries, digest(ofMap: zip(keys, values)))
   }
 
-  /// Returns the elements without those that have the encoding of an earlier element.
+  /// Returns the elements without duplicates. An element is a duplicate if an earlier element has the same encoding.
   package func unique(_ elements: [ArchiveValue]) throws -> [ArchiveValue] {
     var seen = Set<ValueDigest>(minimumCapacity: elements.count)
     var result: [ArchiveValue] = []
@@ -129,9 +131,9 @@ package final class ValueDigests {
     return result
   }
 
-  /// Returns the entries with one entry per key, at the position of the first.
+  /// Returns the entries without duplicate keys. If a key occurs more than once, its entry is at the position of the first occurrence.
   ///
-  /// - Parameter keepsFirst: whether the first value of a repeated key is kept, instead of the last.
+  /// - Parameter keepsFirst: whether the first value of a repeated key is kept instead of its last value.
   package func unique(_ entries: [ArchiveValue.MapEntry], keepsFirst: Bool = false) throws -> [ArchiveValue.MapEntry] {
     var places: [ValueDigest: Int] = [:]
     var result: [ArchiveValue.MapEntry] = []
@@ -152,7 +154,8 @@ package final class ValueDigests {
     return result
   }
 
-  /// The digests of values, or `nil` at the first duplicate, since a small file can hold millions of them.
+  /// Returns the digests of the values, or `nil` if there are duplicates. Stops at the first duplicate, because a small file can contain
+  /// millions of duplicates.
   private func uniqueDigests(of values: some Collection<ArchiveValue>) throws -> [ValueDigest]? {
     var seen = Set<ValueDigest>()
     if values.count > 8 { seen.reserveCapacity(min(values.count, 1 << 16)) }
@@ -167,7 +170,7 @@ package final class ValueDigests {
     return digests
   }
 
-  /// Computes the digest of a value and counts its steps.
+  /// Computes the digest of a value, and subtracts the steps that this takes from the budget.
   package func digest(of value: ArchiveValue) throws -> ValueDigest {
     let digest = uncountedDigest(of: value)
     try budget.spend(steps: steps)
@@ -259,7 +262,7 @@ package final class ValueDigests {
     return state.finish()
   }
 
-  // Members and keys are sorted by digest, because their order in the value does not matter.
+  // Members of sets and entries of maps are sorted by digest before they are hashed, because their order in the value does not matter.
 
   private func digest(ofSet members: [ValueDigest]) -> ValueDigest {
     var state = State(.set, members.count)

@@ -1,65 +1,70 @@
 /// A path into a value: `user.login`, `coordinates[0]`, `labels[*].name`, `labels[id=3].name`.
 ///
-/// In the dotted spelling, a dot separates two keys. `[2]` is the third element of an array, `*` any key and `[*]` any
-/// element. `.` is the root, the value itself, and the empty text is the empty key. A `\` before a dot, a bracket, a
-/// star, an equals sign, a quotation mark or a backslash makes it a part of the key. A key that is spelled `""` is empty.
-/// Brackets are parts of a key if they contain anything except digits or one star, or if the key goes on after them. So
-/// `[id=3]` is only written, in the paths of reports. To name such an element, take the path of a report's entry, or
+/// In the dotted spelling, a dot separates two keys. `[2]` is the third element of an array, `*` matches any key and
+/// `[*]` matches any element. `.` is the root, which is the value itself. The empty text is the empty key, which can also
+/// be written as `""`. To use a dot, a bracket, a star, an equals sign, a quotation mark or a backslash in a key, write a
+/// `\` before it. Brackets are parts of a key if they contain anything except digits or one star, or if anything except a
+/// dot or a bracket follows them. Therefore `[id=3]` is parsed as a key, although the paths in reports show elements in
+/// this form. To refer to such an element, use the path of a report's entry, or
 /// `ValuePath([.key("labels"), .element(key: "id", id: 3)])`.
 ///
-/// A path with `*` or `[*]` is a pattern, which matches several paths.
+/// A path with `*` or `[*]` is a pattern, which can match several paths.
 public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
-  /// A step of a path, which begins at the outermost value.
+  /// One step of a path, from a value to a value directly inside it.
   public enum Component: Sendable, Hashable {
     /// The value under a key.
     case key(String)
-    /// An index of an array.
+    /// The element of an array at an index.
     case index(Int)
     /// The value under any key.
     case anyKey
     /// Any element of an array, a set or a map whose keys are not strings.
     case anyElement
-    /// The element of an array that has this identity: the value of its key, or the values of its keys as an array.
+    /// The element of an array with this identity. `id` is the value of the identity key, or an array of the values of a
+    /// combination of keys.
     case element(key: IdentityKey, id: ArchiveValue)
-    /// The element of an array or the key of a map that has this content.
+    /// The element of an array, or the key of a map, that equals this value.
     case value(ArchiveValue)
   }
 
-  /// The object at which `rest` begins; `nil` if it begins at the root.
+  /// The object of a graph at which `rest` begins, with the table of the objects' paths; `nil` if `rest` begins at the
+  /// root.
   private var origin: (table: PathTable, object: Int)?
   private var rest: [Component]
-  /// Whether the parsed text had an empty key among others, like `a..b`, which is probably a typing mistake.
+  /// Whether the parsed text contained an empty key between or next to other keys, such as `a..b`, which is probably a
+  /// typing mistake.
   private(set) var isMisspelled = false
 
-  /// Creates a path of these components. Without components, it is the path of the root.
+  /// Creates a path from components. A path without components is the path of the root.
   public init(_ components: [Component] = []) { rest = components }
 
-  /// Creates a path of one key. No character of the key is special.
+  /// Creates a path with one key, in which no character has a special meaning.
   public init(key: String) { rest = [.key(key)] }
 
-  /// Creates a path of several keys. No character of the keys is special.
+  /// Creates a path with several keys, in which no character has a special meaning.
   public init(_ first: String, _ rest: String...) { self.rest = ([first] + rest).map { .key($0) } }
 
-  /// Creates a path that begins at an object of a graph. The path of the object is shared, not copied.
+  /// Creates a path that begins at an object of a graph. The components from the root to the object stay in the table and
+  /// are not copied.
   init(_ components: [Component], from object: Int, in table: PathTable) {
     (rest, origin) = (components, (table, object))
   }
 
-  /// The components from the root; empty for the root itself.
+  /// The components, beginning at the root; empty for the path of the root.
   ///
-  /// - Complexity: linear in their number.
+  /// - Complexity: linear in the number of components.
   public var components: [Component] {
     get { origin.map { $0.table.components(to: $0.object) + rest } ?? rest }
     set { (origin, rest, isMisspelled) = (nil, newValue, false) }
   }
 
-  /// The key that the path begins with; `nil` if it does not begin with a key.
+  /// The first component of the path if it is a key, otherwise `nil`.
   package var firstKey: String? {
     let first = origin.flatMap { $0.table.first(to: $0.object) } ?? rest.first
     return if case .key(let key)? = first { key } else { nil }
   }
 
-  /// The key, if the path has no other components.
+  /// The key, if the path consists of one key; otherwise `nil`.
   package var onlyKey: String? { components.count == 1 ? firstKey : nil }
 
   /// Returns whether this pattern matches a path.
@@ -73,22 +78,23 @@ public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
 // MARK: Keys and indices
 
 extension ValuePath {
-  /// The keys and indices of a path to one value.
+  /// Returns the keys and indices of a path that names one value.
   ///
-  /// - Throws: ``ArchiveError`` with the code if the path has any other component.
+  /// - Throws: ``ArchiveError`` with the given code if the path contains any component that is neither a key nor an
+  ///   index.
   package func steps(_ code: ArchiveError.Code = .typeMismatch) throws(ArchiveError) -> [ArchiveValue.Step] {
     guard let remedy = components.lazy.compactMap(\.remedy).first else { return errorPath }
     throw ArchiveError(code, "the path \(self) does not name one value; \(remedy)")
   }
 
-  /// The keys and indices before any other component, for errors.
+  /// The leading keys and indices of the path, up to the first component of any other kind, for the path of an error.
   package var errorPath: [ArchiveValue.Step] {
     components.prefix { $0.step != nil }.compactMap(\.step)
   }
 }
 
 extension ValuePath.Component {
-  /// The key or the index; `nil` for any other component.
+  /// The component as a key or an index; `nil` for any other kind of component.
   package var step: ArchiveValue.Step? {
     switch self {
     case .key(let key): .key(key)
@@ -97,14 +103,15 @@ extension ValuePath.Component {
     }
   }
 
-  /// The step in the path of an error. A component that is neither a key nor an index is shown as a key.
+  /// The component in the form that paths of errors use. A component that is neither a key nor an index is shown as a
+  /// key.
   var errorStep: ArchiveValue.Step {
     if case .value(.string(let key)) = self { .key(key) } else { step ?? .key("(key)") }
   }
 
   package var isKey: Bool { if case .key = self { true } else { false } }
 
-  /// The remedy if only keys and indices are allowed here; `nil` for a key or an index.
+  /// The remedy for an error message if only keys and indices are allowed; `nil` for a key or an index.
   package var remedy: String? {
     switch self {
     case .key, .index: nil
@@ -114,7 +121,7 @@ extension ValuePath.Component {
     }
   }
 
-  /// Returns whether this pattern matches a component of a path.
+  /// Returns whether this component, which may be `*` or `[*]`, matches a component of another path.
   func matches(_ other: Self) -> Bool {
     switch (self, other) {
     case (.anyKey, .key), (.anyElement, .index), (.anyElement, .element), (.anyElement, .value): true
@@ -135,8 +142,8 @@ extension ValuePath {
 
   public func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
 
-  /// A hash that is computed component by component, so that it is the same whether a path begins at an object or at the
-  /// root.
+  /// A hash that is computed component by component. Equal paths have equal hashes, whether they begin at an object or at
+  /// the root.
   private var fingerprint: Int {
     rest.reduce(origin.map { $0.table.fingerprint(of: $0.object) } ?? 0, Self.fingerprint)
   }
@@ -150,8 +157,8 @@ extension ValuePath {
 }
 
 extension ValuePath.Component {
-  /// Keys are compared by their bytes: two spellings of one text are two keys of an object. NaN equals itself, so that
-  /// each component is found again.
+  /// Compares keys by their bytes, because an object can contain two keys that differ only in Unicode normalization. NaN
+  /// equals NaN, so that every component equals itself.
   public static func == (left: Self, right: Self) -> Bool {
     switch (left, right) {
     case (.key(let one), .key(let other)): ExactKey.isSame(one, other)
@@ -179,12 +186,13 @@ extension ValuePath.Component {
 
 // MARK: The dotted spelling
 
-// Texts are parsed by code points. A dot with a combining mark is one character in Swift, but still a separator.
+// Texts are parsed by Unicode scalars, not by characters. Swift treats a dot followed by a combining mark as one
+// character, but such a dot is still a separator.
 
 extension ValuePath {
   private typealias Text = Substring.UnicodeScalarView
 
-  /// Parses the dotted spelling.
+  /// Parses a path in the dotted spelling, which the documentation of this type defines.
   public init(parsing text: String) {
     self.init()
     guard text != "." else { return }
@@ -206,7 +214,7 @@ extension ValuePath {
 
   public init(stringLiteral value: String) { self.init(parsing: value) }
 
-  /// Removes a key from the start of the text, up to a dot or a bracket.
+  /// Parses the key at the start of the text, up to a dot or a bracket, and removes it from the text.
   private static func key(_ text: inout Text) -> Component {
     let start = text
     var key = String.UnicodeScalarView()
@@ -222,7 +230,8 @@ extension ValuePath {
     }
   }
 
-  /// The index or the star in brackets at the start of the text, and the text after it.
+  /// Parses an index or a star in brackets at the start of the text. Returns the component and the text after it; `nil`
+  /// if the text starts with neither.
   private static func bracket(_ text: Text) -> (Component, Text)? {
     guard text.first == "[" else { return nil }
     let inside = text.dropFirst().prefix { $0 == "*" || "0"..."9" ~= $0 }
@@ -232,11 +241,11 @@ extension ValuePath {
     return Int(String(inside)).map { (.index($0), after) }
   }
 
-  /// The dotted spelling. In keys and identities, each dot, bracket, equals sign or backslash has a backslash before it.
-  /// The identity of an element is JSON: `[id=3]`.
+  /// The dotted spelling. In keys, each dot, bracket, equals sign or backslash is escaped with a backslash. The identity
+  /// of an element is written as JSON: `[id=3]`.
   public var description: String { text(escaping: ".[]=\\") }
 
-  /// The dotted spelling as a key of an object that holds the values at several paths.
+  /// The dotted spelling, for use as a key of an object that maps paths to values.
   package var memberKey: String { text(escaping: ".[\\") }
 
   private func text(escaping special: String) -> String {
@@ -246,7 +255,7 @@ extension ValuePath {
       if place > 0 {
         switch component {
         case .key, .anyKey: text += "."
-        // An empty key before a bracket would be invisible.
+        // An empty key before a bracket is written as `""`, because it would be invisible.
         default: if components[place - 1] == .key("") { text += "\"\"" }
         }
       }
@@ -273,8 +282,8 @@ extension ValuePath.Component {
 // MARK: The spelling of RFC 6901
 
 extension ValuePath {
-  /// Parses a JSON pointer (RFC 6901): `/labels/0/name`, or the empty text for the root. All components are keys, and a
-  /// key of digits also names an element of an array.
+  /// Parses a JSON pointer (RFC 6901): `/labels/0/name`, or the empty text for the root. All components are parsed as
+  /// keys. A key that consists of digits can also refer to an element of an array.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not empty and does not begin with a slash,
   ///   or if a `~` is not followed by 0 or 1.
@@ -298,15 +307,15 @@ extension ValuePath {
     }
   }
 
-  /// The path as a JSON pointer (RFC 6901). Only keys and indices have a form in it; any other component is written as in
-  /// ``description``.
+  /// The path as a JSON pointer (RFC 6901). JSON pointers can express only keys and indices; any other component is
+  /// written as in ``description``.
   public var pointer: String {
     tokens.map { token in
       "/" + token.unicodeScalars.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
     }.joined()
   }
 
-  /// The keys, and the indices as digits.
+  /// The components as the texts of a JSON pointer, before escaping. Indices are written as digits.
   var tokens: [String] {
     components.map { component in
       switch component {

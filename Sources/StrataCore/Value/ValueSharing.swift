@@ -1,26 +1,28 @@
 import Foundation
 
-/// The encoded size of a value, and the size of its distinct parts. Parts can share storage, such as copies made by a
-/// patch or long texts that were references in an archive.
+/// The encoded size of a value, and the size of its distinct parts. Parts of a value can share storage, such as
+/// copies that a patch made, or long texts that were references in an archive.
 struct ValueSharing {
-  /// The approximate encoded size: 8 bytes for each value, plus text and data. Saturates.
+  /// The approximate encoded size in bytes: 8 bytes for each value, plus the sizes of text and data. `Int.max` if the
+  /// size overflows.
   private(set) var written = 0
-  /// The same size with each shared part counted once.
+  /// The approximate encoded size in bytes, with each shared part counted only once.
   private(set) var distinct = 0
 
-  /// Shorter texts are counted each time, because looking them up costs more.
+  /// The minimum size in bytes of texts that are counted once. Shorter texts are counted each time, because looking
+  /// them up would take longer.
   private static let longText = 64
-  /// Values nested deeper than this cannot be written.
+  /// The depth below which the contents of collections are not counted, because writers reject values of this depth.
   private static let deepest = 2048
 
   private var depth = 0
-  /// The objects that references refer to. The next properties cache the sizes computed so far.
+  /// The objects that references refer to. The following properties cache the sizes that were already computed.
   private var objects: [ArchiveValue] = []
   private var objectSizes: [Int: Int] = [:]
   private var sizes: [StorageIdentity: Int] = [:]
   private var texts = Set<StorageIdentity>()
 
-  /// - Complexity: linear in the size, with parts that share storage counted once.
+  /// - Complexity: linear in the size of the value, with parts that share storage counted once.
   init(of value: ArchiveValue) { written = size(of: value) }
 
   private mutating func size(of value: ArchiveValue) -> Int {
@@ -41,7 +43,7 @@ struct ValueSharing {
     }
   }
 
-  /// The size of a graph with each reference replaced by its object.
+  /// Returns the size of a graph with each reference replaced by the object that it refers to.
   private mutating func size(of graph: ObjectGraph) -> Int {
     objects = graph.objects
     return size(of: graph.root)
@@ -50,7 +52,7 @@ struct ValueSharing {
   private mutating func size(ofObject number: Int) -> Int {
     guard objects.indices.contains(number), depth < Self.deepest else { return leaf(0, nil) }
     if let known = objectSizes[number] { return known }
-    // A placeholder for an object that contains itself, which writers reject.
+    // A placeholder size, used if the object contains itself. Writers reject such an object.
     objectSizes[number] = 8
     let size = size(of: objects[number])
     objectSizes[number] = size
@@ -87,9 +89,9 @@ struct ValueSharing {
 
 /// The limit on the encoded size of one value.
 package struct OutputLimit {
-  /// Sharing is not checked below this size.
+  /// The output size in bytes up to which sharing is not checked.
   static let free = 1 << 26
-  /// The largest allowed ratio of the encoded size to the size of the distinct parts.
+  /// The maximum ratio of the encoded size to the size of the distinct parts.
   static let ratio = 64
 
   private let most: Int
@@ -101,12 +103,13 @@ package struct OutputLimit {
     next = min(Self.free, most)
   }
 
-  /// Starts counting for another value, after this number of bytes.
+  /// Starts counting for the next value, which begins after this number of bytes.
   package mutating func begin(at count: Int) { next = min(most, count > most ? most : count + Self.free) }
 
   /// Checks the number of bytes written for a value.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` beyond the limit, or if shared parts multiply the size.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if `count` is beyond the limit, or if shared parts make
+  ///   the output too large compared with the distinct parts.
   @inline(__always)
   package mutating func check(_ count: Int, of value: @autoclosure () -> ArchiveValue?) throws(ArchiveError) {
     if count > next { try look(count, value()) }
@@ -115,7 +118,7 @@ package struct OutputLimit {
   @inline(never)
   private mutating func look(_ count: Int, _ value: ArchiveValue?) throws(ArchiveError) {
     guard count <= most else { throw Self.exceeded("more than \(most) bytes are written") }
-    // One check is enough, because the encoded size of a value does not change.
+    // One check of the sharing is enough, because the encoded size of a value does not change.
     next = most
     guard let value else { return }
     let sharing = ValueSharing(of: value)

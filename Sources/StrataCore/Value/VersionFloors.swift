@@ -1,8 +1,8 @@
-/// The oldest versions of a model that may read, and write again, the records of a newer version.
+/// The oldest versions of a model that may read the records of a newer version, and that may write them again.
 package struct VersionFloors: Sendable, Hashable {
-  /// The oldest version that may read it.
+  /// The oldest version that may read the records.
   package let reader: Int
-  /// The oldest version that may also write it again.
+  /// The oldest version that may also write the records again.
   package let writer: Int
 
   package init(reader: Int, writer: Int) { (self.reader, self.writer) = (reader, writer) }

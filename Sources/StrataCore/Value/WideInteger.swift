@@ -1,11 +1,11 @@
-/// An integer of up to 128 bits of magnitude, with a sign.
+/// A signed integer with a magnitude of up to 128 bits.
 public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertible, ExpressibleByIntegerLiteral {
-  /// Whether it is less than zero.
+  /// Whether the integer is less than zero.
   public let isNegative: Bool
-  /// Its distance from zero.
+  /// The absolute value of the integer.
   public let magnitude: WideInteger.Magnitude
 
-  /// An integer; zero is never negative.
+  /// Creates an integer from its sign and its magnitude. The sign of zero is ignored.
   public init(isNegative: Bool, magnitude: WideInteger.Magnitude) {
     self.isNegative = isNegative && magnitude != .zero
     self.magnitude = magnitude
@@ -13,9 +13,9 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
 
   public init(integerLiteral value: Int64) { self.init(value) }
 
-  /// The same integer.
+  /// Creates a wide integer from an integer of any type.
   ///
-  /// - Precondition: its magnitude has at most 128 bits.
+  /// - Precondition: the magnitude of `integer` has at most 128 bits.
   public init(_ integer: some BinaryInteger) {
     let magnitude = integer.magnitude
     precondition(magnitude.bitWidth <= 128 || magnitude >> 128 == 0, "the integer has more than 128 bits")
@@ -31,13 +31,14 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
     self.init(isNegative: isNegative, magnitude: isNegative ? bits.negated : bits)
   }
 
-  /// The integer in two's complement; `nil` if that takes more than 128 bits.
+  /// The two's complement of the integer; `nil` if it takes more than 128 bits.
   package var twosComplement: WideInteger.Magnitude? {
     let bits = isNegative ? magnitude.negated : magnitude
     return (bits.high >> 63 == 1) == isNegative ? bits : nil
   }
 
-  /// Converts a floating-point number; `nil` for a fraction, and beyond 128 bits of magnitude.
+  /// Converts a floating-point number. Returns `nil` if the number has a fraction or a magnitude of more than 128
+  /// bits.
   package init?(exactly number: Double) {
     let magnitude = number.magnitude
     guard magnitude < 0x1p128, magnitude == magnitude.rounded(.towardZero) else { return nil }
@@ -47,7 +48,8 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
       magnitude: WideInteger.Magnitude(high: high, low: UInt64(magnitude - Double(high) * 0x1p64)))
   }
 
-  /// Parses decimal digits in ASCII with an optional sign; `nil` for any other text, and beyond 128 bits.
+  /// Parses ASCII decimal digits with an optional sign. Returns `nil` for any other text, and if the magnitude has
+  /// more than 128 bits.
   package init?(_ text: some StringProtocol) {
     let isNegative = text.utf8.first == UInt8(ascii: "-")
     let isSigned = isNegative || text.utf8.first == UInt8(ascii: "+")
@@ -55,7 +57,7 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
     self.init(isNegative: isNegative, magnitude: magnitude)
   }
 
-  /// The integer as `T`, or `nil` if `T` is too narrow.
+  /// Returns the integer as a `T`, or `nil` if a `T` cannot represent it.
   public func exactly<T: FixedWidthInteger>(_ type: T.Type) -> T? {
     guard T.bitWidth > 64 else {
       guard magnitude.high == 0 else { return nil }
@@ -78,7 +80,8 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
 }
 
 extension WideInteger {
-  /// 128 bits without a sign, in two halves. The `UInt128` of the standard library needs macOS 15 and iOS 18.
+  /// An unsigned 128-bit integer in two halves. It replaces the standard library's `UInt128`, which needs macOS 15
+  /// and iOS 18.
   public struct Magnitude: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The upper 64 bits.
     public let high: UInt64
@@ -95,7 +98,8 @@ extension WideInteger {
 
     package static let zero = Magnitude(0)
 
-    /// Parses decimal digits in ASCII; `nil` beyond 128 bits, without digits, and for any other character.
+    /// Parses ASCII decimal digits. Returns `nil` if there are no digits, if there is any other character, or if the
+    /// number has more than 128 bits.
     package init?(digits: some Sequence<UInt8>) {
       var number = Magnitude.zero
       var isEmpty = true
@@ -110,17 +114,17 @@ extension WideInteger {
       self = number
     }
 
-    /// Ten times the number and a digit; `nil` beyond 128 bits.
+    /// Returns ten times the number plus the digit; `nil` if the result has more than 128 bits.
     package func appending(digit: UInt8) -> Magnitude? { multiplied(by: 10)?.adding(UInt64(digit)) }
 
-    /// Shifts the bits to the left and fills in other bits on the right. Bits beyond 128 are dropped.
+    /// Returns the number shifted to the left, with `bits` as its lowest bits. Bits beyond 128 are dropped.
     ///
-    /// - Parameter count: from 1 to 63.
+    /// - Parameter count: the number of bits to shift by, from 1 to 63.
     package func appending(bits: UInt64, count: UInt64) -> Magnitude {
       Magnitude(high: high << count | low >> (64 - count), low: low << count | bits)
     }
 
-    /// The product; `nil` beyond 128 bits.
+    /// Returns the product; `nil` if it has more than 128 bits.
     package func multiplied(by factor: UInt64) -> Magnitude? {
       let (carry, low) = low.multipliedFullWidth(by: factor)
       let (product, overflows) = high.multipliedReportingOverflow(by: factor)
@@ -128,14 +132,14 @@ extension WideInteger {
       return overflows || carries ? nil : Magnitude(high: high, low: low)
     }
 
-    /// The sum; `nil` beyond 128 bits.
+    /// Returns the sum; `nil` if it has more than 128 bits.
     package func adding(_ other: UInt64) -> Magnitude? {
       let (low, carries) = low.addingReportingOverflow(other)
       guard carries else { return Magnitude(high: high, low: low) }
       return high < .max ? Magnitude(high: high + 1, low: low) : nil
     }
 
-    /// The product with a power of ten; `nil` beyond 128 bits.
+    /// Returns the number multiplied by 10^`power`; `nil` if the product has more than 128 bits.
     package func scaled(byPowerOfTen power: Int) -> Magnitude? {
       var product = self
       for _ in 0..<power {
@@ -145,10 +149,10 @@ extension WideInteger {
       return product
     }
 
-    /// The number less one. The number is not zero.
+    /// The number minus one. The number must not be zero.
     package var predecessor: Magnitude { Magnitude(high: low == 0 ? high - 1 : high, low: low &- 1) }
 
-    /// 2^128 less the number, or zero for zero.
+    /// 2^128 minus the number; zero if the number is zero.
     package var negated: Magnitude { Magnitude(high: low == 0 ? 0 &- high : ~high, low: 0 &- low) }
 
     package func quotientAndRemainder(dividingBy divisor: UInt64) -> (quotient: Magnitude, remainder: UInt64) {
@@ -157,10 +161,10 @@ extension WideInteger {
       return (Magnitude(high: high, low: low), remainder)
     }
 
-    /// The bytes, the highest first.
+    /// The two halves in big-endian byte order.
     package var bigEndian: (high: UInt64, low: UInt64) { (high.bigEndian, low.bigEndian) }
 
-    /// The sum modulo 2^128.
+    /// Returns the sum modulo 2^128.
     package static func &+ (left: Magnitude, right: Magnitude) -> Magnitude {
       let (low, carries) = left.low.addingReportingOverflow(right.low)
       return Magnitude(high: left.high &+ right.high &+ (carries ? 1 : 0), low: low)
@@ -184,7 +188,7 @@ extension WideInteger {
 }
 
 extension Double {
-  /// The number, if a double holds it exactly.
+  /// Converts the number to a double. Returns `nil` if a double cannot represent it exactly.
   package init?(exactly magnitude: WideInteger.Magnitude) {
     let significantBits = 128 - magnitude.leadingZeroBitCount - magnitude.trailingZeroBitCount
     guard significantBits <= 53 else { return nil }

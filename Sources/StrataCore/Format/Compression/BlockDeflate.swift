@@ -1,24 +1,25 @@
-/// Whether a large body is deflated in blocks.
+/// Whether a large body is divided into blocks that are deflated separately.
 package enum DeflateBlocks {
-  /// The body is not divided. Members of a stream use this, because the threads work on different members.
+  /// The body is not divided. This is used for members of a stream, because there each thread deflates a different member.
   case none
-  /// The body is divided into blocks, deflated on this number of threads, including the caller's; `nil` means one for each core.
+  /// The body is divided into blocks, which are deflated on this number of threads, including the caller's; `nil` means one thread for
+  /// each core.
   case threads(Int?)
 }
 
 /// Deflates a large body in blocks, on several threads.
 ///
-/// A block may repeat the 32 KiB before it. Each block except the last ends with an empty stored block (RFC 1951 §3.2.4), which aligns it
-/// to a byte boundary, so that the blocks together are one deflate stream. The bytes depend on the body and the level, but not on the
-/// number of threads.
+/// A block may refer to bytes in the 32 KiB before it. Each block except the last ends with an empty stored block (RFC 1951 §3.2.4),
+/// which aligns the end to a byte boundary. Therefore the blocks can be concatenated into one deflate stream. The bytes depend on the
+/// body and the level, but not on the number of threads.
 enum BlockDeflate {
   private static let blockSize = 64 << 10
-  /// The size of the smallest body that is deflated in blocks.
+  /// The minimum size in bytes of a body that is deflated in blocks.
   static let leastSize = 2 * blockSize
 
-  /// Appends `input`, which must not be empty, as one complete deflate stream.
+  /// Deflates `input`, which must not be empty, and appends the output as one complete deflate stream.
   ///
-  /// - Parameter threads: the number of threads that deflate, including the caller's; `nil` means one for each core.
+  /// - Parameter threads: the number of threads that deflate blocks, including the caller's; `nil` means one for each core.
   static func deflate(_ input: RawSpan, level: Int, threads: Int?, to output: inout [UInt8]) throws {
     let blocks = OrderedWork<[UInt8]>(threads: threads)
     var position = 0
@@ -26,7 +27,7 @@ enum BlockDeflate {
       while position < input.byteCount, blocks.hasRoom {
         let start = max(0, position - PrimedDeflate.window)
         let end = min(position + blockSize, input.byteCount)
-        // A job may still run after this call has thrown, so it uses a copy.
+        // A job may still run after this function has thrown an error, so it uses a copy of the bytes.
         let bytes = input.extracting(start..<end).withUnsafeBytes { [UInt8]($0) }
         let (dictionarySize, isLast) = (position - start, end == input.byteCount)
         blocks.add(weight: bytes.count) {

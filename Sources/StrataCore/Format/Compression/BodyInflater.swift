@@ -1,13 +1,15 @@
-/// Inflates the body of one member from pieces of input, within limits.
+/// Inflates the body of one member from pieces of input, and enforces the limits.
 ///
-/// Memory use depends on the data, never on the stamp alone. The initial capacity is at most four times the available input,
-/// or 64 KiB. Later, the capacity grows to twice the inflated size, but not beyond the size in the stamp. ``feed(whole:)``
-/// may reserve that size at once if the input can inflate to it.
+/// The memory use depends on the actual data, because the size in the stamp may be wrong. The initial capacity is at most
+/// four times the available input, or 64 KiB if that is larger. Later, the capacity is doubled when it is used up, but does
+/// not exceed the size in the stamp. ``feed(whole:)`` may reserve the size in the stamp at once if the input is large enough
+/// to inflate to that size.
 struct BodyInflater {
   private static let smallestReserve = 64 << 10
-  /// Small enough that the bytes are still in the cache when the checksum is computed.
+  /// The number of bytes that are inflated at once, so that they are still in the processor's cache when the checksum is
+  /// computed.
   private static let step = 256 << 10
-  /// The body size up to which any ratio is accepted, because the memory use is small.
+  /// The body size in bytes up to which any compression ratio is accepted, because such a body needs little memory.
   private static let ratioThreshold = 1 << 20
 
   private let stream: InflateStream
@@ -16,13 +18,13 @@ struct BodyInflater {
   private let fileOffset: Int
   private var crc: UInt32 = 0
   private var inputSize = 0
-  /// The bytes that were inflated so far.
+  /// The part of the body that was inflated so far.
   private(set) var body: [UInt8] = []
-  /// Whether the deflate data is complete.
+  /// Whether the end of the deflate data was reached.
   private(set) var isFinished = false
 
   /// - Parameters:
-  ///   - inputHint: the number of available bytes of input.
+  ///   - inputHint: the number of bytes of input that are available at first.
   ///   - fileOffset: the offset of the member in its file, for error messages.
   /// - Throws: ``ArchiveError/Code/limitExceeded`` if the size in the stamp exceeds the limit.
   init(stamp: Stamp, limits: ArchiveLimits, stream: InflateStream, inputHint: Int, fileOffset: Int) throws {
@@ -38,14 +40,14 @@ struct BodyInflater {
     }
     self.expected = expected
     let affordable = inputHint > Int.max / 8 ? inputHint : inputHint * 4
-    // One byte more, so that a body that is too long is detected without another allocation.
+    // The capacity includes one extra byte, so that a body that is too long is detected without a reallocation.
     body.reserveCapacity(min(expected, max(affordable, Self.smallestReserve)) + 1)
   }
 
-  /// Inflates the whole body from input that extends to the end of the file. Must be the first call. Returns and throws as
-  /// ``feed(_:)`` does.
+  /// Inflates the whole body from input that extends to the end of the file. Must be the first call of a feed method. The
+  /// result and the errors are the same as those of ``feed(_:)``.
   mutating func feed(whole input: RawSpan) throws -> Int {
-    // A lower ratio is checked after each step.
+    // If the ratio limit is lower, `feed(_:)` is used, which checks the ratio after each step.
     guard ratio >= WholeDeflate.mostRatio, let used = WholeDeflate.inflate(input, size: expected, to: &body) else {
       return try feed(input)
     }
@@ -55,8 +57,8 @@ struct BodyInflater {
     return used
   }
 
-  /// Inflates the part of `input` that belongs to the body.
-  /// - Returns: the number of bytes of `input` that were used: all of them unless ``isFinished`` is now set.
+  /// Inflates the part of `input` that belongs to the body, and appends it to ``body``.
+  /// - Returns: the number of bytes of `input` that were used. All bytes were used unless ``isFinished`` is now true.
   mutating func feed(_ input: RawSpan) throws -> Int {
     var consumed = 0
     while !isFinished {
@@ -76,7 +78,7 @@ struct BodyInflater {
       try checkRatio()
       crc = Checksum.crc32(of: body.bytes.extracting(before..<body.count), continuing: crc)
       isFinished = step.isFinished
-      // If the output is not full, the input is used up.
+      // zlib stopped before the output was full, so it needs more input.
       if produced < room, consumed == input.byteCount { break }
       guard step.consumed > 0 || produced > 0 || isFinished else {
         throw damage("the compressed data leads nowhere")
@@ -85,7 +87,7 @@ struct BodyInflater {
     return consumed
   }
 
-  /// Returns the body after its checksum and sizes have been verified.
+  /// Verifies the checksum and the sizes, and returns the body.
   func finish(crc expectedCRC: UInt32, size: UInt32) throws -> [UInt8] {
     guard crc == expectedCRC else {
       throw damage("the checksum is wrong, so these are not the bytes that were written; take another copy of the file")
@@ -119,6 +121,6 @@ struct BodyInflater {
 }
 
 extension Stamp {
-  /// The inflated size of the body of the member with this stamp.
+  /// The inflated size of the member's body in bytes.
   fileprivate var bodySize: UInt64 { kind == .end ? 0 : plainSize }
 }

@@ -2,7 +2,7 @@ internal import CZlib
 
 /// The CRC-32 of gzip (RFC 1952 §8).
 package enum Checksum {
-  /// Returns the checksum of `bytes`, continued from the checksum of the bytes before them.
+  /// Returns the checksum of `bytes`. `previous` is the checksum of the bytes before them, which the result includes.
   package static func crc32(of bytes: RawSpan, continuing previous: UInt32 = 0) -> UInt32 {
     // zlib interprets a null pointer as a request for the initial value.
     guard !bytes.isEmpty else { return previous }

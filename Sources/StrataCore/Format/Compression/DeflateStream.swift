@@ -1,27 +1,29 @@
 internal import CZlib
 
-// Only this file and InflateStream.swift hold pointers of zlib. zlib keeps a pointer back to its `z_stream`, which must not move and is
-// therefore on the heap. The pointers to input and output are cleared before a call returns.
+// Only this file and InflateStream.swift use pointers of zlib. zlib's internal state contains a pointer back to its `z_stream`, so the
+// `z_stream` must not move and is allocated on the heap. The pointers to input and output are cleared before a call returns.
 
 /// A raw deflate stream of zlib.
 ///
-/// Unchecked, because zlib's state is a pointer. Only the user that took a stream out of the pool accesses it.
+/// `Sendable` is unchecked, because zlib's state is a pointer. A stream that was taken out of the pool is used by only one thread at a
+/// time.
 final class DeflateStream: @unchecked Sendable {
   private static let pools = Memory.allCases.map { _ in StreamPool<DeflateStream>() }
-  /// Fixed, so that equal bodies get output buffers of equal size.
+  /// The maximum size of the output buffer in bytes. It is fixed, so that equal bodies get output buffers of equal size.
   private static let outputStep = 64 << 10
-  /// zlib counts input in 32 bits.
+  /// The maximum number of bytes that are passed to zlib at once, because zlib counts input in 32 bits.
   private static let inputStep = 1 << 30
 
   private let stream: UnsafeMutablePointer<z_stream>
   private let level: Int
 
-  /// The memory of a stream. zlib clears its tables before each body, which takes longer than deflating a small body.
+  /// The amount of memory that a stream uses. zlib clears its tables before each body, and clearing large tables takes longer than
+  /// deflating a small body.
   ///
-  /// The window has room for the body and zlib's look-ahead of 262 bytes, and a block has room for each byte (deflate.c: `MIN_LOOKAHEAD`,
-  /// `lit_bufsize`). So only the size of the hash table can change the bytes, if different texts with one hash fill the list of candidates
-  /// for a match. Of 300,000 test bodies, 2 gave different bytes, of the same length. Levels below 6 examine few candidates, and always use
-  /// the full memory.
+  /// In each case the window has room for the body and zlib's look-ahead of 262 bytes, and a block has room for each byte of the body
+  /// (deflate.c: `MIN_LOOKAHEAD`, `lit_bufsize`). So only the smaller hash table can change the output, if different texts with the same
+  /// hash fill the list of candidates for a match. In a test with 300,000 bodies, the output differed for 2 bodies, and had the same
+  /// length. Levels below 6 examine only a few candidates, so they always use the full memory.
   private enum Memory: Int, CaseIterable {
     case small, medium, full
 
@@ -44,17 +46,18 @@ final class DeflateStream: @unchecked Sendable {
   }
 
   deinit {
-    // Harmless if the initialization failed, because zlib then finds no state.
+    // This call is harmless after a failed initialization, because zlib finds no state.
     deflateEnd(stream)
     stream.deinitialize(count: 1)
     stream.deallocate()
   }
 
-  /// Deflates `input` and appends it to `output`.
+  /// Deflates `input` and appends the deflated bytes to `output`.
   ///
   /// - Parameters:
-  ///   - dictionary: bytes that the input may repeat. Inflating needs the same bytes.
-  ///   - isLast: whether the stream ends here. Otherwise the output ends at a byte boundary, and the output of another call continues it.
+  ///   - dictionary: the bytes to which the deflated data may refer. The same bytes are needed to inflate the data.
+  ///   - isLast: whether the deflate stream ends here. If not, the output ends at a byte boundary, and the output of the next call
+  ///     continues the stream.
   static func deflate(
     _ input: RawSpan, dictionary: RawSpan = RawSpan(), level: Int, isLast: Bool = true, to output: inout [UInt8]
   ) throws {
@@ -63,7 +66,7 @@ final class DeflateStream: @unchecked Sendable {
     let idle = pool.dequeue { $0.level == level }
     let stream = try idle ?? DeflateStream(level: level, memory)
     try stream.deflate(input, dictionary, end: isLast ? Z_FINISH : Z_SYNC_FLUSH, to: &output)
-    // A stream that failed is released, not returned to the pool.
+    // A stream that threw an error is released instead of returned to the pool.
     pool.enqueue(stream)
   }
 

@@ -1,20 +1,20 @@
-/// Writes and reads the members of an archive: gzip (RFC 1952) with a ``Stamp`` in the header.
+/// Writes and reads the members of an archive, which are gzip members (RFC 1952) with a ``Stamp`` in the header.
 package enum Gzip {
-  /// CRC-32 and size, after the deflate data.
+  /// The size in bytes of the trailer after the deflate data, which contains the CRC-32 and the size of the body.
   package static let trailerSize = 8
-  /// The deflate data of an empty body, at every level.
+  /// The deflate data of an empty body, which is the same at every level.
   static let emptyBody: [UInt8] = [0x03, 0x00]
 
-  /// Appends one member. On failure, `output` is unchanged.
+  /// Appends one member. After an error, `output` is unchanged.
   ///
-  /// The stamp's plain size is set to the size of `body`, except in an ``Stamp/Kind/end`` stamp, whose body must
-  /// be empty.
+  /// Sets the plain size in the stamp to the size of `body`. The stamp of an ``Stamp/Kind/end`` member is not
+  /// changed, and its body must be empty.
   ///
   /// - Parameters:
-  ///   - minimumSize: the minimum size of the member in bytes. A smaller member gets empty blocks before its deflate
-  ///     data, because readers limit the work for a file by its size.
-  ///   - link: the position of a stream's member in its file.
-  ///   - blocks: whether a large body is deflated in blocks.
+  ///   - minimumSize: the minimum size of the member in bytes. A smaller member is padded with empty blocks before
+  ///     its deflate data, because readers limit the work for a file in proportion to its size.
+  ///   - link: the position of the member in its file, for members of a stream.
+  ///   - blocks: whether a large body is divided into blocks that are deflated separately.
   package static func appendMember(
     body: RawSpan, stamp: Stamp, level: CompressionLevel = .balanced, minimumSize: Int = 0, link: StreamLink? = nil,
     blocks: DeflateBlocks = .none, to output: inout [UInt8]
@@ -57,13 +57,13 @@ package enum Gzip {
     }
   }
 
-  /// Replaces the link in the header of a stream's member.
+  /// Replaces the link in the header of a member of a stream.
   static func setLink(_ link: StreamLink, ofMember member: inout [UInt8]) throws {
     let header = try GzipHeader(at: 0, in: member.bytes, fileOffset: 0)
     try member.replaceSubrange(..<header.length, with: GzipHeader.bytes(for: header.stamp, link: link))
   }
 
-  /// Reads the member that begins at `offset`, and returns the offset of the next one.
+  /// Reads the member that begins at `offset`, and returns its stamp, its body and the offset of the next member.
   ///
   /// - Throws: ``ArchiveError`` with the code `notAnArchive`, `newerFormat`, `truncated`, `damaged` or
   ///   `limitExceeded`.
@@ -75,7 +75,7 @@ package enum Gzip {
     return (header.stamp, body, nextOffset)
   }
 
-  /// Reads the rest of a member whose header was read.
+  /// Reads the rest of a member whose header has been read.
   static func inflateMember(
     _ header: GzipHeader, at offset: Int, in bytes: RawSpan, limits: ArchiveLimits
   ) throws -> (body: [UInt8], nextOffset: Int) {
@@ -97,13 +97,14 @@ package enum Gzip {
       .truncated, "the archive ends before its content does, so a part of the file is missing", byteOffset: fileOffset)
   }
 
-  /// Returns empty stored blocks (RFC 1951 §3.2.4) of at least this number of bytes, and at most four more.
+  /// Returns empty stored blocks (RFC 1951 §3.2.4) with a total size of at least `size` bytes, and at most four bytes
+  /// more.
   private static func emptyBlocks(_ size: Int) -> [UInt8] {
     [[UInt8]](repeating: [0, 0, 0, 0xFF, 0xFF], count: (size + 4) / 5).flatMap(\.self)
   }
 
-  /// Appends stored blocks (RFC 1951 §3.2.4). zlib would split them by the sizes of its buffers; these blocks depend
-  /// only on the body.
+  /// Appends the body as stored blocks (RFC 1951 §3.2.4). zlib is not used, because its blocks depend on the sizes of
+  /// its buffers. These blocks depend only on the body.
   private static func appendStored(_ body: RawSpan, to output: inout [UInt8]) {
     output.reserveCapacity(output.count + body.byteCount + (body.byteCount / 0xFFFF + 1) * 5 + trailerSize)
     var position = 0

@@ -1,34 +1,35 @@
-/// The header of a member: gzip (RFC 1952 §2.3) with an extra field, a checksum and no other option.
+/// The header of a member, which is a gzip header (RFC 1952 §2.3) with an extra field, a checksum and no other optional
+/// parts.
 package struct GzipHeader: Sendable {
-  /// The number of bytes before the extra field, including its length.
+  /// The number of bytes before the content of the extra field, including the field's length.
   package static let fixedSize = 12
 
-  /// The size of the longest header that is written.
+  /// The maximum size in bytes of a header that this library writes.
   static let largestWritten = fixedSize + Stamp.longestTypeName + 64 + checksumSize
 
   private static let checksumSize = 2
   private static let magic: (UInt8, UInt8) = (0x1F, 0x8B)
   private static let deflateMethod: UInt8 = 8
-  /// FEXTRA and FHCRC.
+  /// The flags FEXTRA and FHCRC.
   private static let flags: UInt8 = 0x04 | 0x02
   private static let unknownSystem: UInt8 = 255
 
   /// The stamp in the extra field.
   package let stamp: Stamp
-  /// The link of a stream's member; `nil` if it has none.
+  /// The link in the extra field; `nil` if the member has no link.
   let link: StreamLink?
-  /// The length in bytes, from the magic number to the header's checksum.
+  /// The length of the header in bytes, from the magic number to the header's checksum.
   package let length: Int
-  /// The length without the link.
+  /// The length of the header in bytes, without the link.
   var unlinkedLength: Int { length - (link?.subfield.count ?? 0) }
 
-  /// Returns the header with a stamp. Equal stamps have equal headers, because the header contains neither a time nor a
-  /// system.
+  /// Returns the bytes of a header with a stamp. Equal stamps and links produce equal headers, because a header
+  /// contains neither a time nor the name of an operating system.
   package static func bytes(for stamp: Stamp, link: StreamLink? = nil) throws -> [UInt8] {
     let extra = try stamp.extraField() + (link?.subfield ?? [])
     var bytes: [UInt8] = [magic.0, magic.1, deflateMethod, flags, 0, 0, 0, 0, 0, unknownSystem]
     bytes.reserveCapacity(fixedSize + extra.count + checksumSize)
-    // The limit for type names guarantees this. The check protects against later changes of the limit.
+    // The limit for type names guarantees that the size fits. The check protects against later changes of the limit.
     guard let extraSize = UInt16(exactly: extra.count) else {
       throw ArchiveError(.notEncodable, "the stamp is too long for a gzip header")
     }
@@ -38,7 +39,8 @@ package struct GzipHeader: Sendable {
     return bytes
   }
 
-  /// Whether the four bytes at `place`, which must exist, are the first four bytes of a header.
+  /// Returns whether the four bytes at `place` can be the first four bytes of a header. The array must contain these
+  /// bytes.
   static func mayBegin(_ bytes: [UInt8], at place: Int) -> Bool {
     bytes[place] == magic.0 && bytes[place + 1] == magic.1 && bytes[place + 2] == deflateMethod
       && bytes[place + 3] == flags
@@ -46,8 +48,8 @@ package struct GzipHeader: Sendable {
 
   /// Reads the first ``fixedSize`` bytes of a header, and returns the length of the whole header.
   ///
-  /// - Parameter fileOffset: the offset of the member in its file. If it is not 0, wrong bytes are damage instead of a
-  ///   file of another type.
+  /// - Parameter fileOffset: the offset of the member in its file. If it is 0, wrong bytes mean that the file is not an
+  ///   archive; otherwise they mean damage.
   package static func length(at offset: Int, in bytes: RawSpan, fileOffset: Int) throws -> Int {
     func reject(_ reason: String) -> ArchiveError {
       guard fileOffset > 0 else { return ArchiveError(.notAnArchive, reason, byteOffset: fileOffset) }

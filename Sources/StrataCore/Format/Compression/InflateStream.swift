@@ -1,14 +1,16 @@
 internal import CZlib
 
-/// A raw inflate stream of zlib. DeflateStream.swift describes the rules for its pointers.
+/// A raw inflate stream of zlib. The comment at the top of DeflateStream.swift describes the rules for pointers of
+/// zlib.
 ///
-/// Unchecked, because zlib's state is a pointer. Only the user that took a stream out of the pool accesses it.
+/// `Sendable` is unchecked, because zlib's state is a pointer. A stream that was taken out of the pool is used by
+/// only one thread at a time.
 final class InflateStream: @unchecked Sendable {
   private static let pool = StreamPool<InflateStream>()
 
   private let stream: UnsafeMutablePointer<z_stream>
 
-  /// With valid arguments, zlib fails only if the system has no memory.
+  /// The error if zlib fails. With valid arguments, zlib fails only if the system has no memory left.
   static var noMemory: ArchiveError {
     ArchiveError(.fileSystem, "the system has no memory left for a zlib stream")
   }
@@ -20,22 +22,23 @@ final class InflateStream: @unchecked Sendable {
   }
 
   deinit {
-    // Harmless if the initialization failed, because zlib then finds no state.
+    // This call is harmless after a failed initialization, because zlib finds no state.
     inflateEnd(stream)
     stream.deinitialize(count: 1)
     stream.deallocate()
   }
 
-  /// Runs `body` with a reset stream, to which it has exclusive access.
+  /// Calls `body` with a stream that was reset, and to which `body` has exclusive access.
   static func withStream<Result>(_ body: (InflateStream) throws -> Result) throws -> Result {
     let stream = try pool.dequeue() ?? InflateStream()
     guard inflateReset(stream.stream) == Z_OK else { throw noMemory }
-    // A reset makes a stream usable again, whatever data it has processed.
+    // A stream can always be reused, because a reset clears the state of earlier data.
     defer { pool.enqueue(stream) }
     return try body(stream)
   }
 
-  /// Sets the bytes that the input may repeat. Must be called before the first input.
+  /// Sets the dictionary, which is the bytes to which the deflated data may refer. Must be called before the first
+  /// call of ``inflate(_:room:to:)``.
   func prime(_ dictionary: RawSpan) throws {
     guard !dictionary.isEmpty else { return }
     let status = dictionary.withUnsafeBytes {
@@ -48,17 +51,17 @@ final class InflateStream: @unchecked Sendable {
   struct Progress {
     /// The number of bytes of input that were used.
     var consumed: Int
-    /// Whether the deflate data is complete.
+    /// Whether the end of the deflate data was reached.
     var isFinished: Bool
     /// Whether the deflate data is invalid.
     var isInvalid: Bool
   }
 
-  /// Inflates until `room` bytes were appended, the input is used up or the data ends.
+  /// Inflates until `room` bytes have been appended, the input is used up, or the deflate data ends.
   ///
   /// - Parameters:
-  ///   - input: the next bytes. At most 1 GiB of them is passed to zlib at once.
-  ///   - room: the number of bytes by which `output` may grow, from 1 byte to 1 GiB.
+  ///   - input: the next bytes of deflate data. At most 1 GiB of them is used in one call.
+  ///   - room: the maximum number of bytes to append to `output`, from 1 byte to 1 GiB.
   func inflate(_ input: RawSpan, room: Int, to output: inout [UInt8]) throws -> Progress {
     let room = max(1, min(room, 1 << 30))
     var status = Z_OK
@@ -66,7 +69,7 @@ final class InflateStream: @unchecked Sendable {
     input.extracting(first: 1 << 30).withUnsafeBytes { source in
       stream.pointee.next_in = UnsafeMutablePointer(mutating: source.bindMemory(to: Bytef.self).baseAddress)
       stream.pointee.avail_in = uInt(source.count)
-      // The array's own storage is the output, so that nothing is copied.
+      // zlib writes directly into the storage of the array, so that nothing is copied.
       output.append(addingCapacity: room) { span in
         span.withUnsafeMutableBufferPointer { buffer, count in
           stream.pointee.next_out = buffer.baseAddress
@@ -82,7 +85,7 @@ final class InflateStream: @unchecked Sendable {
       stream.pointee.avail_out = 0
     }
     switch status {
-    // A buffer error only means that no progress was possible.
+    // `Z_BUF_ERROR` only means that no progress was possible.
     case Z_OK, Z_BUF_ERROR: return Progress(consumed: consumed, isFinished: false, isInvalid: false)
     case Z_STREAM_END: return Progress(consumed: consumed, isFinished: true, isInvalid: false)
     case Z_DATA_ERROR, Z_NEED_DICT: return Progress(consumed: consumed, isFinished: false, isInvalid: true)

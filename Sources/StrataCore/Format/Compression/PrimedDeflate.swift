@@ -1,13 +1,14 @@
-/// Deflates bytes that repeat a dictionary, such as a state of a document that repeats most of the previous state.
+/// Deflates data that repeats large parts of known bytes, the dictionary. For example, the current state of a document
+/// repeats most of the previous state.
 ///
-/// Only repetitions within ``window`` bytes are found, because deflate looks back no farther (RFC 1951).
+/// Only repetitions within a distance of ``window`` bytes are found, which is the maximum distance of deflate (RFC 1951).
 package enum PrimedDeflate {
-  /// The distance in bytes that deflate looks back.
+  /// The maximum distance in bytes to a repetition that deflate can refer to.
   package static let window = 32 << 10
 
-  /// Appends `input` as complete deflate data.
+  /// Deflates `input`, and appends the complete deflate data to `output`.
   ///
-  /// - Parameter dictionary: the bytes that the input may repeat. Only the last ``window`` bytes are used.
+  /// - Parameter dictionary: the bytes that `input` may repeat. Only the last ``window`` bytes of the dictionary are used.
   package static func deflate(
     _ input: RawSpan, dictionary: RawSpan, level: CompressionLevel = .balanced, to output: inout [UInt8]
   ) throws {
@@ -19,8 +20,7 @@ package enum PrimedDeflate {
   /// Inflates the output of ``deflate(_:dictionary:level:to:)``, and appends exactly `size` bytes.
   ///
   /// - Returns: the number of bytes of `input` that were used.
-  /// - Throws: ``ArchiveError`` with the code `damaged` if the data is invalid or has another size. At most `size` bytes of
-  ///   memory are added.
+  /// - Throws: ``ArchiveError`` with the code `damaged` if the data is invalid or does not inflate to `size` bytes.
   package static func inflate(
     _ input: RawSpan, dictionary: RawSpan, size: Int, to output: inout [UInt8]
   ) throws -> Int {
@@ -33,7 +33,7 @@ package enum PrimedDeflate {
       while !isFinished {
         let missing = size - (output.count - start)
         let before = output.count
-        // Room for one byte more than is missing reveals data that is too long.
+        // Room for one byte more than is missing, so that data that is too long is detected.
         let step = try stream.inflate(
           input.extracting(used..<input.byteCount), room: min(missing + 1, 256 << 10), to: &output)
         used += step.consumed

@@ -1,10 +1,10 @@
-/// Deflates and inflates data that is completely in memory, with libdeflate if the package is built with the trait
-/// `Libdeflate`.
+/// Deflates and inflates data with libdeflate, if the package is built with the trait `Libdeflate`. The data must be
+/// completely in memory.
 ///
-/// If a function returns `nil` or `false`, it changed nothing, and the caller uses zlib. Without the trait, this is always the
-/// case.
+/// If a function returns `nil` or `false`, it has changed nothing, and the caller must use zlib instead. Without the trait,
+/// the functions always return `nil` or `false`.
 enum WholeDeflate {
-  /// The maximum ratio of inflated to deflated data (RFC 1951).
+  /// The maximum ratio of the inflated size to the deflated size (RFC 1951).
   static let mostRatio = 1032
 }
 
@@ -15,15 +15,15 @@ enum WholeDeflate {
     private static let compressors = StreamPool<Compressor>()
     private static let decompressors = StreamPool<Decompressor>()
 
-    /// Deflates `input` as one complete stream and appends it to `output`.
+    /// Deflates `input` as one complete stream and appends the stream to `output`.
     ///
     /// - Parameter level: the level, from 1 to 9.
-    /// - Returns: `false` if the system has no memory.
+    /// - Returns: `false` if the system has no memory left.
     static func deflate(_ input: RawSpan, level: Int, to output: inout [UInt8]) -> Bool {
       let idle = compressors.dequeue { $0.level == level }
       guard let compressor = idle ?? Compressor(level: level) else { return false }
       defer { compressors.enqueue(compressor) }
-      // libdeflate fails only if the output does not fit.
+      // libdeflate fails only if the output buffer is too small, which `bound` rules out.
       let bound = libdeflate_deflate_compress_bound(compressor.state, input.byteCount)
       let written = input.withUnsafeBytes { source in
         output.appendUninitialized(bound) {
@@ -36,11 +36,12 @@ enum WholeDeflate {
     /// Inflates the stream at the start of `input` if it is complete, valid and inflates to exactly `size` bytes, and appends
     /// them to `output`. Otherwise `output` is unchanged.
     ///
-    /// Some codes that zlib rejects as incomplete are accepted here. The caller's checksum verifies the result.
+    /// libdeflate accepts some incomplete Huffman codes that zlib rejects. The caller must verify the result with a checksum.
     ///
-    /// Memory for `size` bytes is reserved before the first byte is inflated. It is at most 1,032 times the input.
+    /// Memory for `size` bytes is reserved before the first byte is inflated. If `size` is more than about 1,032 times the
+    /// size of the input, nothing is reserved, and the function returns `nil`.
     ///
-    /// - Returns: the number of bytes of `input` that the stream takes.
+    /// - Returns: the number of bytes of `input` that belong to the stream; `nil` if the stream was not inflated.
     static func inflate(_ input: RawSpan, size: Int, to output: inout [UInt8]) -> Int? {
       guard size > 0, size / mostRatio <= input.byteCount, let decompressor = decompressors.dequeue() ?? Decompressor()
       else {
@@ -59,12 +60,13 @@ enum WholeDeflate {
       return written == size ? used : nil
     }
 
-    /// Unchecked, because the state is a pointer. Only the user that took it out of the pool accesses it.
+    /// `Sendable` is unchecked, because the state is a pointer. A compressor that was taken out of the pool is used by only
+    /// one thread at a time.
     private final class Compressor: @unchecked Sendable {
       let state: OpaquePointer
       let level: Int
 
-      /// Returns `nil` if the system has no memory.
+      /// Creates a compressor. Returns `nil` if the system has no memory left.
       init?(level: Int) {
         guard let state = libdeflate_alloc_compressor(CInt(level)) else { return nil }
         (self.state, self.level) = (state, level)
@@ -73,7 +75,7 @@ enum WholeDeflate {
       deinit { libdeflate_free_compressor(state) }
     }
 
-    /// Unchecked for the same reason.
+    /// `Sendable` is unchecked for the same reason as for `Compressor`.
     private final class Decompressor: @unchecked Sendable {
       let state: OpaquePointer
 
@@ -87,7 +89,8 @@ enum WholeDeflate {
   }
 
   extension Array where Element == UInt8 {
-    /// Passes memory for up to `room` bytes after the last element to `body`, and appends as many bytes as it returns.
+    /// Calls `body` with uninitialized memory for `room` bytes, and appends the bytes that `body` has written there. `body`
+    /// returns their number.
     fileprivate mutating func appendUninitialized(_ room: Int, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Int)
       -> Int
     {

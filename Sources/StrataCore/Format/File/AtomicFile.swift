@@ -1,13 +1,14 @@
 package import Foundation
 
-/// Replaces files so that every reader, even after a power failure, sees all of the old content or all of the new.
+/// Replaces files atomically: every reader sees either the complete old content or the complete new content, even after
+/// a power failure.
 package enum AtomicFile {
-  /// The maximum number of links to follow. More count as a cycle.
+  /// The maximum number of symbolic links to follow. A longer chain is treated as a cycle.
   private static let mostLinks = 40
 
-  /// Replaces the content of the file at `url`. See ``replace(_:writing:)``.
+  /// Replaces the content of the file at `url`, with the guarantees of ``replace(_:writing:)``.
   ///
-  /// - Returns: the status of the new file, even if another writer has replaced it since.
+  /// - Returns: the status of the new file, even if another writer has replaced that file in the meantime.
   @discardableResult
   package static func write(_ bytes: RawSpan, to url: URL) throws -> FileStatus {
     try bytes.withUnsafeBytes { bytes in
@@ -18,22 +19,23 @@ package enum AtomicFile {
     }
   }
 
-  /// Replaces the content of the file at `url`. See ``replace(_:writing:)``.
+  /// Replaces the content of the file at `url`, with the guarantees of ``replace(_:writing:)``.
   @discardableResult
   package static func write(_ data: Data, to url: URL) throws -> FileStatus {
     try write(data.bytes, to: url)
   }
 
-  /// Moves a file to another path in the same folder. Its content and its new name then survive a power failure.
+  /// Moves a file to a different path in the same folder. When this returns, the content and the new name of the file
+  /// survive a power failure.
   ///
-  /// - Parameter isNew: whether an existing file at the path is kept.
-  /// - Returns: whether the file is at the path now.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`. A new file is then removed. A file that replaces another
-  ///   one may be at the path, if only synchronizing the folder failed.
+  /// - Parameter isNew: whether an existing file at `url` is kept instead of replaced.
+  /// - Returns: whether the file was moved; `false` if an existing file was kept.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`. If only synchronizing the folder failed, the file has been
+  ///   removed from `url` again if `isNew` is true; otherwise it has already replaced the existing file.
   @discardableResult
   package static func place(_ file: URL, at url: URL, isNew: Bool = false) throws -> Bool {
     let path = try OpenFile.path(of: url), made = try OpenFile.path(of: file)
-    // The folder is opened first, so that a folder that cannot be opened fails before anything is changed.
+    // The folder is opened first, so that nothing has been changed if the folder cannot be opened.
     let folder = try OpenFile(folder: folder(of: path), named: path)
     try OpenFile(writing: file).synchronize()
     guard isNew else {
@@ -54,35 +56,36 @@ package enum AtomicFile {
     guard SystemCall.perform(.rename, { rename(made, path) }) == 0 else { throw OpenFile.failure("write", path) }
   }
 
-  /// Renames a file, unless there is one at the new path.
+  /// Renames a file, unless a file exists at the new path.
   ///
-  /// - Returns: whether the file was renamed; `false` if there is one at the new path.
+  /// - Returns: whether the file was renamed; `false` if a file exists at the new path.
   static func move(_ made: String, toNew path: String) throws -> Bool {
-    // Unlike a rename, a link fails if another writer was faster.
+    // A hard link is used, because unlike a rename it fails if another writer has created a file at the new path.
     guard SystemCall.perform(.link, { link(made, path) }) != 0 else {
       OpenFile.remove(made)
       return true
     }
     if errno == EEXIST { return false }
     guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw OpenFile.failure("write", path) }
-    // The file system has no hard links.
+    // The file system does not support hard links, so the check and the rename are not atomic.
     guard try FileStatus(ofPath: path) == nil else { return false }
     try move(made, to: path)
     return true
   }
 
-  /// Replaces the file at `url` by the output of `writing`, or creates it.
+  /// Replaces the file at `url` with the output of `writing`, or creates the file.
   ///
-  /// The bytes go to a new file in the same folder, which is synchronized and then replaces the old one. A symbolic
-  /// link stays, and its target is replaced. Permissions are kept; a new file has the default ones of the process. Once
-  /// this returns, the content survives a power failure.
+  /// The bytes are written to a new file in the same folder. The new file is flushed to the disk and then replaces the
+  /// old file. If `url` is a symbolic link, the link is kept and its target is replaced. The permissions of the old
+  /// file are kept; if there is no old file, the file has the default permissions of the process. Once this returns,
+  /// the content survives a power failure.
   ///
-  /// A killed process leaves its new file behind, with a name as in ``TemporaryFiles``. The next writer of the same
-  /// file removes it.
+  /// A killed process leaves a temporary file behind, with a name as described in ``TemporaryFiles``. The next writer
+  /// of the same file removes the temporary file.
   ///
-  /// - Throws: The errors of `writing`, or ``ArchiveError`` with the code `fileSystem`. The old file is then unchanged,
-  ///   and nothing else is left behind. The one exception is a folder that cannot be synchronized after the
-  ///   replacement: the new content is in place, but may not survive a power failure.
+  /// - Throws: Any error that `writing` throws, or ``ArchiveError`` with the code `fileSystem`. In that case, the old
+  ///   file is unchanged, and no temporary file is left behind. There is one exception: if only synchronizing the
+  ///   folder fails, the file has already been replaced, but the new content may not survive a power failure.
   /// - Returns: the result of `writing`.
   package static func replace<R>(_ url: URL, writing: (borrowing OpenFile) throws -> R) throws -> R {
     let replacement = try Replacement(of: url)
@@ -92,16 +95,17 @@ package enum AtomicFile {
     return result
   }
 
-  /// Removes the temporary files that killed writers of the file left behind.
+  /// Removes temporary files that killed writers of a file left behind.
   static func removeAbandoned(beside url: URL) throws {
     let path = try OpenFile.path(of: url)
     try TemporaryFiles(of: target(of: path).path).removeAbandoned(named: path)
   }
 
-  /// Returns the whole content of a file; empty for an empty file.
+  /// Returns the whole content of a file.
   ///
   /// - Parameter limit: The maximum size of the file in bytes.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem` if the file cannot be read, or `limitExceeded`.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem` if the file cannot be read, or `limitExceeded` if it is
+  ///   larger than the limit.
   package static func read(_ url: URL, limit: Int? = nil) throws -> [UInt8] {
     let file = try OpenFile(reading: url)
     let limit = limit ?? Int.max
@@ -110,7 +114,7 @@ package enum AtomicFile {
     }
     let status = try file.status()
     guard !status.isRegular || status.size <= limit else { throw tooLarge() }
-    // A size is only a hint: a file can claim more than it holds, and grow while it is read.
+    // The reported size is only a hint, because a file can be smaller than it claims, or grow while it is read.
     var bytes = [UInt8](repeating: 0, count: min(max(status.size, 0), 1 << 26) + 1)
     var filled = 0
     while true {
@@ -124,7 +128,8 @@ package enum AtomicFile {
     return bytes
   }
 
-  /// Follows the symbolic links at the end of a path. The last one may be dangling.
+  /// Follows the symbolic links at the end of a path. Returns the final path, and the status of the file there, or
+  /// `nil` if there is no file.
   package static func target(of path: String) throws -> (path: String, status: FileStatus?) {
     var current = path
     for _ in 0..<mostLinks {
@@ -144,7 +149,8 @@ package enum AtomicFile {
     throw OpenFile.failure("write", path, ELOOP)
   }
 
-  /// Returns the parent folder of a path. Dots are left for the system to resolve, because it knows the links.
+  /// Returns the parent folder of a path. Components such as `..` are not resolved, because only the system can resolve
+  /// them correctly if the path contains symbolic links.
   static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The bytes that a recovering writer cuts off a stream, in a file next to it.
+/// A copy of the bytes that a recovering writer cuts off a stream, in a file next to the stream.
 struct CutBytes {
   private static let step = 1 << 20
 
   let path: String
 
-  /// Copies the bytes after an offset to `NAME.cut`, or to `NAME.cut-2` and so on if that file exists. Returns once the
-  /// copy is on disk.
+  /// Copies the bytes after an offset to `NAME.cut`, or to `NAME.cut-2` and so on if that file exists. Returns when the
+  /// copy would survive a power failure.
   ///
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`. No copy is left in that case.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`. In that case no copy is left behind.
   init(of file: borrowing OpenFile, from offset: Int, to end: Int, beside url: URL) throws {
     let name = try OpenFile.path(of: url)
     let target = try AtomicFile.target(of: name).path

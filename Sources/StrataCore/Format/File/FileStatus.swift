@@ -1,18 +1,18 @@
 internal import Foundation
 
-/// The status of a file, as the system reports it.
+/// The status of a file, as reported by the system.
 package struct FileStatus: Sendable {
   package var size: Int
   package var isFolder: Bool
   package var isRegular: Bool
   package var isSymbolicLink: Bool
-  /// The permissions, without set-user-id and similar bits.
+  /// The permission bits, without the set-user-ID, set-group-ID and sticky bits.
   package var permissions: UInt32
   package var owner: UInt32
   package var group: UInt32
-  /// The time of the last change to the content, in nanoseconds since 1970.
+  /// The time of the last change to the content, in nanoseconds since 1 January 1970.
   package var modified: Int64
-  /// Device and inode identify the file on this machine, whatever its path.
+  /// The device and the inode, which together identify the file on this machine, regardless of its path.
   package var device: UInt64
   package var inode: UInt64
 
@@ -34,7 +34,8 @@ package struct FileStatus: Sendable {
     inode = UInt64(truncatingIfNeeded: status.st_ino)
   }
 
-  /// Reads the status of the file at `path`; `nil` if there is none. For a link, this is the status of the link itself.
+  /// Reads the status of the file at `path`. Returns `nil` if there is no file. For a symbolic link, reads the status
+  /// of the link itself.
   package init?(ofPath path: String) throws {
     var status = stat()
     guard SystemCall.perform(.status, { lstat(path, &status) }) == 0 else {
@@ -44,7 +45,7 @@ package struct FileStatus: Sendable {
     self.init(status)
   }
 
-  /// Returns whether both describe the same file, whose content was not written in between.
+  /// Returns whether both describe the same file, and the content of the file was not changed between them.
   package func isSameContent(as other: FileStatus) -> Bool {
     isOfSameFile(as: other) && size == other.size && modified == other.modified
   }

@@ -1,9 +1,10 @@
 package import Foundation
 
-/// An open file of the operating system. It is closed when this value is destroyed, or earlier.
+/// An open file of the operating system. It is closed when this value is destroyed, or by ``finish()``.
 ///
-/// Every failure is an ``ArchiveError`` with the code `fileSystem`. Its reason names the file, the operation and the
-/// system's message, and its underlying error is a `POSIXError`. Interrupted calls are repeated.
+/// Every failure is an ``ArchiveError`` with the code `fileSystem`. The reason of the error contains the file, the
+/// operation and the system's message, and the underlying error is a `POSIXError`. System calls that a signal
+/// interrupts are repeated.
 package struct OpenFile: ~Copyable {
   private var descriptor: CInt
   /// The path for error messages.
@@ -15,36 +16,36 @@ package struct OpenFile: ~Copyable {
 
   // MARK: Opening
 
-  /// Opens a file for reading. Throws for a folder.
+  /// Opens a file for reading. Throws an error for a folder.
   package init(reading url: URL) throws {
     let file = try OpenFile(url, to: "read", O_RDONLY)
-    // Opening a folder succeeds, and only reading it would fail.
+    // The system allows a folder to be opened, and would report an error only when it is read.
     guard try !file.status().isFolder else { throw Self.failure("read", file.path, EISDIR) }
     self = file
   }
 
-  /// Opens a file or a folder, but not a link, for locking.
+  /// Opens a file or a folder for locking. Throws an error for a symbolic link.
   init(locking path: String, named name: String) throws {
     try self.init(path, named: name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   }
 
-  /// Opens an existing file for writing from its beginning, which is not atomic.
+  /// Opens an existing file for overwriting it from the beginning, which is not atomic.
   package init(writing url: URL) throws { try self.init(url, O_WRONLY) }
 
-  /// Opens an existing file for reading, and for writing at its end.
+  /// Opens an existing file for reading and for appending.
   init(appending url: URL) throws { try self.init(url, O_RDWR | O_APPEND) }
 
-  /// Opens or creates a file for reading, and for writing at its end. Throws for a link.
+  /// Opens or creates a file for reading and for appending. Throws an error for a symbolic link.
   package init(growing url: URL) throws { try self.init(url, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW) }
 
-  /// Creates a file for writing at its end. Throws if the path exists. The umask of the process restricts
+  /// Creates a file for appending. Throws an error if the path exists. The umask of the process restricts
   /// `permissions`.
   /// - Parameter name: The path for error messages.
   init(creating path: String, named name: String, permissions: UInt32) throws {
     try self.init(path, named: name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, permissions)
   }
 
-  /// Opens a folder for synchronizing.
+  /// Opens a folder, so that it can be synchronized to the disk.
   init(folder path: String, named name: String) throws { try self.init(path, named: name, O_RDONLY | O_DIRECTORY) }
 
   private init(_ url: URL, to operation: String = "write", _ flags: CInt) throws {
@@ -62,12 +63,13 @@ package struct OpenFile: ~Copyable {
 
   // MARK: Reading
 
-  /// Reads into `buffer` from index `start`, as much as the system returns at once.
+  /// Reads bytes with one system call, and stores them in `buffer` from index `start` on.
   ///
   /// - Parameters:
-  ///   - most: the maximum number of bytes. By default, the available room in `buffer`.
-  ///   - offset: the offset in the file. By default, the end of the last read. Only a seekable file has offsets.
-  /// - Returns: The number of bytes read; 0 only at the end of the file or if there is no room.
+  ///   - most: the maximum number of bytes. By default, the rest of `buffer` is filled.
+  ///   - offset: the file offset to read from. By default, reading continues after the last read. A pipe has no
+  ///     offsets.
+  /// - Returns: The number of bytes read; 0 only at the end of the file or if `buffer` has no room.
   package borrowing func readSome(
     into buffer: inout [UInt8], from start: Int, most: Int = .max, at offset: Int? = nil
   ) throws -> Int {
@@ -82,7 +84,7 @@ package struct OpenFile: ~Copyable {
     return count
   }
 
-  /// Returns the bytes from `offset` on; fewer than `count` only at the end of the file. The file must be seekable.
+  /// Returns `count` bytes from `offset` on, or fewer at the end of the file. The file must not be a pipe.
   package borrowing func readBytes(at offset: Int, count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: max(0, count))
     var filled = 0
@@ -103,25 +105,25 @@ package struct OpenFile: ~Copyable {
 
   // MARK: Writing
 
-  /// Writes all of `bytes` at the file's end.
+  /// Appends all of `bytes` to the file.
   package borrowing func writeAll(_ bytes: RawSpan) throws {
     var written = 0
     try writeAll(bytes, written: &written)
   }
 
-  /// Writes all of `bytes` at the file's end.
+  /// Appends all of `bytes` to the file.
   ///
-  /// - Parameter written: must be 0. It becomes the number of bytes that are in the file, also after an error.
+  /// - Parameter written: must be 0. It is set to the number of bytes that were appended, even after an error.
   borrowing func writeAll(_ bytes: RawSpan, written: inout Int) throws {
     try bytes.withUnsafeBytes { buffer in
       while written < buffer.count {
-        // Darwin refuses more than 2 GiB at once.
+        // Darwin rejects writes of more than 2 GiB.
         let size = min(buffer.count - written, 1 << 30)
         let step = SystemCall.perform(.write, count: size) {
           write(descriptor, buffer.baseAddress?.advanced(by: written), $0)
         }
         guard step >= 0 else { throw Self.failure("write", path) }
-        // No system should return 0, which would be an endless loop.
+        // No system should return 0. Throwing an error prevents an endless loop.
         guard step > 0 else { throw Self.failure("write", path, EIO) }
         written += step
       }
@@ -134,37 +136,40 @@ package struct OpenFile: ~Copyable {
     }
   }
 
-  /// Copies the permissions of another file and, if the process may do so, its owner and group.
+  /// Sets the permissions of the file to those in `status` and, if the process is allowed to, also the owner and the
+  /// group.
   borrowing func adopt(_ status: FileStatus) throws {
     let mine = try self.status()
     if mine.owner != status.owner || mine.group != status.group {
-      // Only the superuser can always do this, and the content matters more. Setting the group alone may succeed.
+      // Errors are ignored, because only the superuser can always change the owner. Setting only the group may
+      // succeed.
       if SystemCall.perform(.changeOwner, { fchown(descriptor, uid_t(status.owner), gid_t(status.group)) }) != 0 {
         _ = SystemCall.perform(.changeOwner) { fchown(descriptor, uid_t.max, gid_t(status.group)) }
       }
     }
     guard mine.permissions != status.permissions else { return }
     guard SystemCall.perform(.changeMode, { fchmod(descriptor, mode_t(status.permissions)) }) == 0 else {
-      // The file system has no modes, so there is nothing to copy.
+      // Ignored, because the file system has no permissions.
       if [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EINVAL].contains(errno) { return }
       throw Self.failure("write", path)
     }
   }
 
-  /// Returns once the file's content would survive a power failure.
+  /// Flushes the file to the disk. Returns when its content would survive a power failure.
   borrowing func synchronize() throws {
     #if canImport(Darwin)
-      // On Darwin, fsync leaves the bytes in the drive's cache. Not every volume supports the stronger call.
+      // On Darwin, `fsync` leaves the bytes in the cache of the drive. `F_FULLFSYNC` flushes the cache, but not every
+      // volume supports it.
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
     #endif
     guard SystemCall.perform(.synchronize, { fsync(descriptor) }) == 0 else {
-      // Some file systems cannot synchronize a folder.
+      // Ignored, because some file systems cannot synchronize a folder.
       if errno == EINVAL || errno == ENOTSUP { return }
       throw Self.failure("write", path)
     }
   }
 
-  /// Closes the file, and throws the errors that network volumes report only then.
+  /// Closes the file. Throws errors that network volumes report only when a file is closed.
   consuming func finish() throws {
     let closing = descriptor
     descriptor = -1
@@ -173,7 +178,8 @@ package struct OpenFile: ~Copyable {
     }
   }
 
-  /// Returns a duplicate descriptor of the open file. The lock lasts until both are closed.
+  /// Returns the same open file with a duplicate descriptor. A lock of the file lasts until both descriptors are
+  /// closed.
   borrowing func duplicate() throws -> OpenFile {
     let copy = SystemCall.perform(.open) { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
     guard copy >= 0 else { throw Self.failure("write", path) }
@@ -187,21 +193,21 @@ package struct OpenFile: ~Copyable {
   /// The result of requesting a lock.
   package enum LockResult {
     case acquired
-    /// Another open file has the lock.
+    /// Another open descriptor of the file has the lock.
     case heldByOther
     /// The file system does not support locks.
     case unsupported
   }
 
-  /// Takes the advisory lock of the file (`flock`) without waiting. The lock lasts until the file is closed.
+  /// Requests the advisory lock of the file (`flock`) without waiting. The lock lasts until the file is closed.
   ///
-  /// - Parameter isShared: whether others may hold a shared lock at the same time.
+  /// - Parameter isShared: whether other open files may hold a shared lock at the same time.
   package borrowing func lock(isShared: Bool = false) throws -> LockResult {
     let operation = (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB
     guard SystemCall.perform(.lock, { flock(descriptor, operation) }) != 0 else { return .acquired }
     switch errno {
     case EWOULDBLOCK: return .heldByOther
-    // NFS locks only files that are open for writing (EBADF).
+    // `EBADF`, because NFS can lock only files that are open for writing.
     case ENOTSUP, EOPNOTSUPP, ENOLCK, ENOSYS, EINVAL, EBADF: return .unsupported
     default: throw Self.failure("lock", path)
     }
@@ -217,14 +223,15 @@ package struct OpenFile: ~Copyable {
     guard url.isFileURL, !path.isEmpty else {
       throw ArchiveError(.fileSystem, "“\(url.absoluteString)” is not the URL of a file")
     }
-    // The system would silently truncate the path at the zero byte.
+    // The system would truncate the path at the zero byte without an error.
     guard !path.utf8.contains(0) else {
       throw ArchiveError(.fileSystem, "the path of a file contains a zero byte")
     }
     return path
   }
 
-  /// Returns the error for a failed system call. `number` is the error number, by default `errno` of the last call.
+  /// Returns the error for a failed system call. `number` is the error number, by default the current value of
+  /// `errno`.
   static func failure(_ operation: String, _ path: String, _ number: CInt = errno) -> ArchiveError {
     let text = String(cString: strerror(number))
     return ArchiveError(

@@ -1,29 +1,30 @@
 import Foundation
 
-/// The file that a stream is written to: a new file that replaces another when it is finished, or a file that grows. A
-/// lock keeps other streams out in the meantime.
+/// The file that a stream is written to. It is either a new file that replaces an existing file when it is finished, or
+/// an existing file that is appended to. Meanwhile, a lock prevents other writers from writing to the existing file.
 ///
-/// If it is released before it is finished, the original file is unchanged.
+/// If this object is released before it is finished, the original file is unchanged.
 final class StreamFile {
   private let url: URL
   private var replacement: Replacement?
-  /// The file to be replaced, which is locked.
+  /// The existing file that will be replaced, open and locked; `nil` if there is none.
   private let replaced: OpenFile?
   private var grown: OpenFile?
   private let originalSize: Int
-  /// The size of the file, unless another program writes to it.
+  /// The size that the file should have. If its actual size is different, another program has written to the file.
   private var size: Int
-  /// The number of bytes of a failed write that could not be removed; `nil` if there are none.
+  /// The number of bytes from a failed write that are still in the file because they could not be removed; `nil` if
+  /// there was no such write.
   private var excess: Int?
   private var cut: CutBytes?
   private let isLinked: Bool
-  /// The last eight bytes, whose checksum is in the link of the next member.
+  /// The last eight bytes of the file, from which the link of the next member is computed.
   private var trailer: [UInt8]
 
   /// The link of the next member; `nil` in a stream without links.
   var link: StreamLink? { isLinked ? StreamLink(at: size, after: trailer) : nil }
 
-  /// Creates a file that replaces the one at `url` when it is finished.
+  /// Creates a file that replaces the file at `url` when it is finished.
   init(replacing url: URL, waiting time: Duration) throws {
     self.url = url
     let exists = try AtomicFile.target(of: OpenFile.path(of: url)).status?.isRegular ?? false
@@ -36,13 +37,13 @@ final class StreamFile {
     trailer = []
   }
 
-  /// Continues an existing, locked file after its first `size` bytes.
+  /// Appends to an existing, locked file after its first `size` bytes.
   ///
   /// - Parameters:
-  ///   - isLinked: whether its members have links. All ends of a stream must have the same size, so that the last one
-  ///     can be found from the end of the file.
-  ///   - trailer: the last eight of the first `size` bytes.
-  ///   - cut: a copy of the bytes after them, if they were cut off.
+  ///   - isLinked: whether the members of the stream have links. All end members of a stream must have the same size,
+  ///     so that the last end member can be found from the end of the file.
+  ///   - trailer: the last eight bytes of the first `size` bytes.
+  ///   - cut: the copy of the bytes that were cut off after the first `size` bytes; `nil` if none were cut off.
   init(
     growing file: consuming OpenFile, at url: URL, from size: Int, isLinked: Bool, trailer: [UInt8], cut: CutBytes?
   ) {
@@ -58,14 +59,15 @@ final class StreamFile {
 
   deinit {
     guard replacement?.abandon(CancellationError()) == nil else { return }
-    // An error cannot be reported here. The next writer finds the remaining bytes after the end of the stream.
+    // An error cannot be reported here. If the bytes cannot be removed, the next writer finds them after the end of the
+    // stream.
     try? rollBack(to: originalSize)
   }
 
-  /// Appends bytes. After an error, none of them is in the file, and the call can be repeated.
+  /// Appends bytes. After an error, none of the bytes are in the file, and the call can be repeated.
   ///
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`, or `fileInUse` if another program wrote to the file. If the
-  ///   bytes of a failed write could not be removed, every later call throws `fileSystem`.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, or `fileInUse` if another program has written to the file.
+  ///   If the bytes of a failed write could not be removed, every later call throws `fileSystem`.
   func write(_ bytes: [UInt8]) throws {
     try check()
     var written = 0
@@ -76,15 +78,17 @@ final class StreamFile {
       trailer = bytes.suffix(Gzip.trailerSize)
     } catch {
       excess = written
-      // If this fails, the next call throws.
+      // If this fails, the next call throws an error.
       try? rollBack(to: size)
       throw error
     }
   }
 
-  /// Returns once the file is on disk, at its path.
+  /// Flushes the file to the disk, and replaces the existing file if there is one to be replaced. When this returns,
+  /// the stream survives a power failure.
   ///
-  /// - Throws: the same errors as ``write(_:)``. The file is then unchanged, unless the error states otherwise.
+  /// - Throws: the same errors as ``write(_:)``. In that case the original file is unchanged, unless the error states
+  ///   otherwise.
   func finish() throws {
     guard grown != nil else {
       try check()
@@ -100,7 +104,7 @@ final class StreamFile {
     } catch {
       do {
         try rollBack(to: originalSize)
-        // Without this, the synchronized bytes could reappear after a power failure.
+        // Without this call, the bytes that were flushed earlier could reappear after a power failure.
         try grown?.synchronize()
       } catch {
         throw ArchiveError(
@@ -110,7 +114,7 @@ final class StreamFile {
       }
       throw error
     }
-    // From here on, the bytes are final. Closing the file releases its lock.
+    // From here on, the appended bytes are final. Closing the file releases the lock.
     grown = nil
     cut?.remove()
   }
@@ -120,8 +124,8 @@ final class StreamFile {
     return try replacement?.temporary.file.status().size
   }
 
-  /// Truncates the file to a size. Does nothing if another program has written to the file, so that its content is
-  /// kept.
+  /// Truncates the file to a size. Does nothing if another program has written to the file, so that the bytes of that
+  /// program are kept.
   private func rollBack(to end: Int) throws {
     guard let found = try foundSize(), found == size + (excess ?? 0) else { return }
     if found > end {

@@ -1,31 +1,33 @@
 internal import Foundation
 
-/// A system call on files. Tests can make individual calls fail.
+/// A kind of system call on files. Tests can make individual calls fail.
 package enum SystemCall: String, Sendable, CaseIterable {
   case open, read, write, status, truncate, changeOwner, changeMode, synchronize, close, rename, link, unlink, lock,
     list, makeFolder
 
   package enum Outcome: Sendable, Equatable {
     case proceeds
-    /// The call is not made, and fails with an error number.
+    /// The call is not made, and fails with this error number.
     case fails(Int32)
-    /// Only the first of several bytes is read or written.
+    /// If the call transfers several bytes, only the first byte is read or written.
     case isShort
   }
 
-  /// Returns the outcome of each call in the task; `nil` if every call is made.
+  /// A closure for tests that returns the outcome of each system call in the current task; `nil` if all calls are
+  /// made.
   @TaskLocal package static var interceptor: (@Sendable (SystemCall) -> Outcome)?
 
   /// Makes a call, and repeats it if a signal interrupted it.
   ///
-  /// - Returns: the system's result; −1 if the call failed, with the reason in `errno`.
+  /// - Returns: the result of the call; −1 if the call failed, in which case `errno` contains the error number.
   static func perform<Result: SignedInteger>(_ call: SystemCall, _ body: () -> Result) -> Result {
     perform(call, count: 1) { _ in body() }
   }
 
   /// Makes a call that returns a pointer, and repeats it if a signal interrupted it.
   ///
-  /// - Returns: the system's result. `nil` means a failure with the reason in `errno`, or the end with 0 in `errno`.
+  /// - Returns: the result of the call; `nil` if the call failed, in which case `errno` contains the error number, or
+  ///   at the end of a list, in which case `errno` is 0.
   package static func perform<Pointer>(_ call: SystemCall, pointer body: () -> Pointer?) -> Pointer? {
     while true {
       errno = 0
@@ -34,19 +36,19 @@ package enum SystemCall: String, Sendable, CaseIterable {
     }
   }
 
-  /// Makes a call that transfers at most a number of bytes, and repeats it if a signal interrupted it.
+  /// Makes a call that transfers at most `count` bytes, and repeats it if a signal interrupted it.
   static func perform<Result: SignedInteger>(_ call: SystemCall, count: Int, _ body: (Int) -> Result) -> Result {
     while true {
       let outcome = interceptor?(call) ?? .proceeds
       var result: Result = -1
       if case .fails(let number) = outcome {
-        // A close that fails has still closed the descriptor.
+        // The file is closed anyway, because a call of `close` that fails has still closed the descriptor.
         if call == .close { _ = body(count) }
         errno = number
       } else {
         result = body(outcome == .isShort ? min(count, 1) : count)
       }
-      // An interrupted close must not be repeated: the descriptor is closed already.
+      // An interrupted call of `close` must not be repeated, because the descriptor is already closed.
       if result != -1 || errno != EINTR || call == .close { return result }
     }
   }

@@ -1,39 +1,40 @@
 package import Foundation
 
-/// The temporary files and folders of the writers of one file, in the folder of that file. Their name is `.strata-`, a
-/// checksum of the file's name in 16 hexadecimal digits, `-`, a number, `.tmp`.
+/// Creates and removes the temporary files and folders of one file's writers, which are in the same folder as the file. A temporary
+/// file is named `.strata-CHECKSUM-NUMBER.tmp`, where `CHECKSUM` is a checksum of the file's name in 16 hexadecimal digits.
 ///
-/// A writer holds the lock of its temporary file until it is done. A file that is not locked was left behind by a
-/// killed writer, and the next writer of the same file removes it.
+/// A writer holds the lock of its temporary file until it has finished. A temporary file that is not locked was left behind by a
+/// killed writer, and is removed by the next writer of the same file.
 package struct TemporaryFiles {
-  /// The number of numbered names for the writers of one file. Further writers take random names, which are not removed after a crash.
+  /// The number of numbered names for each file. If more writers than this write to one file at the same time, they use random names,
+  /// and their files are not removed after a crash.
   private static let most = 16
 
   private let folder: String
   private let mark: String
 
-  /// - Parameter path: the path of the file.
+  /// - Parameter path: the path of the file that is written, not of a temporary file.
   init(of path: String) {
     folder = AtomicFile.folder(of: path)
     let name = path.split(separator: "/").last.map(String.init) ?? path
-    // FNV-1a with 64 bits. The hash must be the same in every process.
+    // 64-bit FNV-1a, because the hash must be the same in every process.
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
     let digits = String(hash, radix: 16)
     mark = String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// Returns whether a file name belongs to a temporary file of any writer.
+  /// Returns whether a file name is that of a temporary file of any writer.
   package static func isTemporary(_ name: some StringProtocol) -> Bool {
     name.hasPrefix(".strata-") && name.hasSuffix(".tmp")
   }
 
   private func path(_ end: String) -> String { "\(folder)/.strata-\(mark)-\(end).tmp" }
 
-  /// Runs `body` with a new folder next to a file, then removes the folder with its files. The folder is for work that
-  /// needs several files, or a file that SQLite locks, with which `flock` could interfere.
+  /// Calls `body` with a new temporary folder next to a file, then removes the folder and the files in it. The folder is for work that
+  /// needs several files, or a SQLite database, because a lock on the database file itself could interfere with SQLite's locks.
   ///
-  /// - Throws: the errors of `body`, and ``ArchiveError`` with the code `fileSystem`.
+  /// - Throws: any error that `body` throws, and ``ArchiveError`` with the code `fileSystem`.
   package static func withFolder<R>(beside url: URL, _ body: (URL) throws -> R) throws -> R {
     let name = try OpenFile.path(of: url)
     let made = try TemporaryFiles(of: name).create(named: name) { path in
@@ -44,7 +45,7 @@ package struct TemporaryFiles {
     return try body(URL(fileURLWithPath: made.path, isDirectory: true))
   }
 
-  /// Creates a file, which is locked until it is closed. Removes files left behind by killed writers.
+  /// Creates a temporary file, which is locked until it is closed. Also removes temporary files that killed writers left behind.
   ///
   /// - Parameters:
   ///   - name: the path for error messages.
@@ -64,7 +65,7 @@ package struct TemporaryFiles {
     return TemporaryFile(path: path, file: try open(path))
   }
 
-  /// Creates a file or folder. Returns `nil` if another writer has created or removed one of that name in the meantime.
+  /// Creates a file or folder. Returns `nil` if another writer has created or removed a file with the same name in the meantime.
   private static func openNew(_ path: String, _ open: (String) throws -> OpenFile) throws -> OpenFile? {
     do { return try open(path) } catch let error as ArchiveError {
       guard [.EEXIST, .ENOENT].contains((error.underlyingError as? POSIXError)?.code) else { throw error }
@@ -72,7 +73,7 @@ package struct TemporaryFiles {
     }
   }
 
-  /// Takes the lock of a new file. Returns `false` if another writer mistook the file for an abandoned one.
+  /// Locks a new file. Returns `false` if another writer has locked or removed the file, because it appeared to be abandoned.
   private static func isOurs(_ file: borrowing OpenFile, _ path: String) throws -> Bool {
     switch try file.lock() {
     case .heldByOther: false
@@ -80,7 +81,7 @@ package struct TemporaryFiles {
     }
   }
 
-  /// Removes the files left behind by killed writers.
+  /// Removes temporary files that killed writers left behind.
   ///
   /// - Parameter name: the path for error messages.
   func removeAbandoned(named name: String) {
@@ -88,7 +89,7 @@ package struct TemporaryFiles {
   }
 
   private func removeAbandoned(_ path: String, named name: String) {
-    // If any check fails, the file is kept, because it may not belong to the library. A new file then takes another name.
+    // If any check fails, the file is kept, because it may not belong to the library. In that case a new file gets a different name.
     guard let file = try? OpenFile(locking: path, named: name), let status = try? file.status(),
       status.isRegular || status.isFolder, status.owner == UInt32(geteuid()), case .acquired? = try? file.lock(),
       let there = try? FileStatus(ofPath: path), there.isOfSameFile(as: status)
@@ -97,9 +98,9 @@ package struct TemporaryFiles {
     OpenFile.remove(path)
   }
 
-  /// Removes a folder and the files in it. A subfolder does not belong to the library, so both are kept.
+  /// Removes a folder and the files in it. If it contains a subfolder, which does not belong to the library, both folders are kept.
   private static func removeFolder(_ path: String) {
-    // A folder that cannot be listed is kept, and the next writer tries again.
+    // If the folder cannot be listed, it is kept, and the next writer tries again.
     for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
       OpenFile.remove(path + "/" + name)
     }
@@ -107,7 +108,7 @@ package struct TemporaryFiles {
   }
 }
 
-/// An open temporary file or folder. Its lock lasts until it is closed.
+/// An open temporary file or folder. It is locked until it is closed.
 struct TemporaryFile: ~Copyable {
   let path: String
   let file: OpenFile

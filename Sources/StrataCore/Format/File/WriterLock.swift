@@ -1,19 +1,20 @@
 import Foundation
 
-/// The exclusive right to write a file: the advisory lock of the file at its path.
+/// Acquires the exclusive right to write a file, which is the advisory lock of the file at the path.
 ///
-/// If the file system does not support locks, a writer detects another one only when it finishes.
+/// If the file system does not support locks, a writer detects other writers only when it finishes.
 enum WriterLock {
-  /// The time for which another program may hold the lock only to check whether the file is locked.
+  /// The minimum time to wait for the lock, because a reader may hold it for a moment to check whether the file is
+  /// locked.
   private static let minimumWait = Duration.milliseconds(50)
 
   /// Opens a file and takes its lock.
   ///
   /// - Parameters:
   ///   - time: how long to wait for another writer, at least 50 milliseconds.
-  ///   - open: opens the current file at the path.
-  /// - Throws: ``ArchiveError`` with the code `fileInUse` if another writer still has the file after that time; and the
-  ///   errors of `open`.
+  ///   - open: opens the file that is currently at the path.
+  /// - Throws: ``ArchiveError`` with the code `fileInUse` if another writer still holds the lock after that time, and
+  ///   any error that `open` throws.
   static func acquire(_ url: URL, waiting time: Duration, _ open: (URL) throws -> OpenFile) throws -> OpenFile {
     let clock = ContinuousClock()
     let end = clock.now + max(time, minimumWait)
@@ -27,7 +28,8 @@ enum WriterLock {
             "another writer has the file “\(url.path)” open; try again when it has finished, or wait longer for it")
         }
       case .acquired, .unsupported:
-        // Another writer may have replaced the file while this one waited.
+        // Another writer may have replaced the file in the meantime, in which case the new file at the path must be
+        // locked.
         if try isNamed(file.status(), by: url) { return file }
       }
       Thread.sleep(forTimeInterval: 0.005)

@@ -1,5 +1,6 @@
 extension ByteBuffer {
-  /// Appends significand × 10^power in digits without an exponent. The text has a point only if the power is negative.
+  /// Appends significand × 10^power as decimal digits without an exponent. There is a decimal point only if the power
+  /// is negative.
   package mutating func append(_ significand: WideInteger.Magnitude, power: Int) {
     let places = max(-power, 0)
     if significand.high == 0 {
@@ -13,7 +14,7 @@ extension ByteBuffer {
     if places > 0 { insert(UInt8(ascii: "."), beforeLast: places) }
   }
 
-  /// Appends a string in quotes, with the escapes that JSON requires (RFC 8259, section 7).
+  /// Appends a quoted string with the escapes that JSON requires (RFC 8259, section 7).
   package mutating func append(jsonString bytes: RawSpan) {
     append(UInt8(ascii: "\""))
     var written = 0
@@ -42,7 +43,8 @@ extension ByteBuffer {
     append(UInt8(ascii: "\""))
   }
 
-  /// Sets the highest bit of each byte that needs an escape. Only the lowest mark is exact. Other bits may be set, too.
+  /// Returns a word in which the highest bit of each byte that needs an escape is set. Only the lowest of these bits is
+  /// reliable. All other bits of the bytes must be ignored.
   @inline(__always)
   static func escapes(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101

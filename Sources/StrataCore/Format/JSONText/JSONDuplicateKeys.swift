@@ -1,7 +1,7 @@
-/// How to handle duplicate keys in an object, which RFC 8259 leaves open.
+/// How to handle duplicate keys in an object. RFC 8259 does not specify this.
 public enum JSONDuplicateKeys: Sendable, Hashable {
-  /// The last value is used, in the position of the first.
+  /// The last value of the key is used, at the position of the first value.
   case lastWins
-  /// An error with the code `invalidJSON` and the path of the key is thrown.
+  /// The reader throws an error with the code `invalidJSON` and the path of the key.
   case refuse
 }

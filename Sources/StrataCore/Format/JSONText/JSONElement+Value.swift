@@ -1,23 +1,24 @@
 extension JSONElement {
-  /// Decodes the value with everything in it.
+  /// Decodes the whole value, including all nested values.
   ///
-  /// - Parameter duplicateKeys: how to handle duplicate keys in an object. By default, they are an error.
+  /// - Parameter duplicateKeys: how to handle duplicate keys in an object. By default, an error is thrown.
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` and the path of the key if a duplicate key is rejected.
-  /// - Complexity: linear in the size of the value. The call stack does not grow with the nesting.
+  /// - Complexity: linear in the size of the value. Does not use recursion.
   public func value(duplicateKeys: JSONDuplicateKeys = .refuse) throws -> ArchiveValue {
     if !token.isContainer { return scalar(at: place) }
     var builder = JSONValueBuilder(duplicateKeys: duplicateKeys)
     return try builder.value(of: self)
   }
 
-  /// Decodes the value with the last value of each duplicate key, and returns whether there are duplicates.
+  /// Decodes the whole value. If a key occurs more than once, its last value is used. Also returns whether there are
+  /// duplicate keys.
   func lastValue() throws -> (value: ArchiveValue, hasDuplicates: Bool) {
     if !token.isContainer { return (scalar(at: place), false) }
     var builder = JSONValueBuilder(duplicateKeys: .lastWins)
     return (try builder.value(of: self), builder.hasDuplicates)
   }
 
-  /// Returns the value of a token that is neither an array nor an object.
+  /// Returns the value of a scalar's token.
   @inline(__always)
   func scalar(at place: Int) -> ArchiveValue {
     let token = tokens[place]
@@ -32,16 +33,16 @@ extension JSONElement {
   }
 }
 
-/// Builds the value of an array or an object from its tokens, one by one.
+/// Builds the value of an array or an object by reading its tokens in order.
 private struct JSONValueBuilder {
-  /// An array or an object whose elements are not complete.
+  /// An array or an object that is not complete yet.
   struct Frame {
     let token: Int
     let end: Int
     let isObject: Bool
     var elements: [ArchiveValue] = []
     var entries: [ArchiveObject.Entry] = []
-    /// The key whose value comes next.
+    /// The key of the next value.
     var key = ""
 
     init(_ place: Int, _ token: JSONToken) {
@@ -74,7 +75,8 @@ private struct JSONValueBuilder {
         } else {
           value = .array(frame.elements)
         }
-        // The frame is moved instead of copied: an array that two frames hold would be copied at each append.
+        // The frame is moved out of the array instead of copied, because two copies would share their elements, which
+        // would be copied at the next append.
         if outer.isEmpty { return value }
         frame = outer.removeLast()
         frame.add(value)
@@ -108,13 +110,13 @@ private struct JSONValueBuilder {
       byteOffset: root.tokens[place(ofEntry: number, frame, root)].offset)
   }
 
-  /// Returns the index of the first entry whose key occurred before.
+  /// Returns the index of the first entry whose key occurs in an earlier entry.
   private func firstDuplicate(_ entries: [ArchiveObject.Entry]) -> Int {
     var seen = Set<ExactKey>()
     return entries.firstIndex { !seen.insert(ExactKey($0.key)).inserted } ?? 0
   }
 
-  /// Returns the index of the token of an entry's key.
+  /// Returns the token index of an entry's key.
   private func place(ofEntry number: Int, _ frame: Frame, _ root: JSONElement) -> Int {
     var place = frame.token + 1
     for _ in 0..<number {
@@ -125,7 +127,8 @@ private struct JSONValueBuilder {
   }
 }
 
-/// A cache of keys. Most objects of a document share their keys with another object, and long keys need heap storage.
+/// A cache of long keys. Most objects in a document have the same keys as other objects, and each long key would need
+/// its own heap storage.
 private struct KeyCache {
   private var places: [Int] = []
   private var keys: [String] = []
@@ -133,7 +136,7 @@ private struct KeyCache {
 
   mutating func key(at place: Int, of root: JSONElement) -> String {
     let token = root.tokens[place]
-    // Shorter strings have no heap storage.
+    // Strings of up to 15 bytes need no heap storage.
     guard token.kind == .string, token.length > 15 else { return root.key(at: place) }
     if places.isEmpty {
       places = Array(repeating: -1, count: Self.size)

@@ -1,6 +1,6 @@
-/// A value of a JSON text that is checked but not decoded. Only the parts that are accessed are decoded.
+/// A value in a JSON text whose syntax has been checked. Only the parts that are accessed are decoded.
 ///
-/// A model's own `decode(fromJSON:in:)` reads from it. It cannot outlive the text.
+/// A model's own `decode(fromJSON:in:)` reads from this element. An element cannot outlive the text.
 public struct JSONElement: ~Escapable {
   /// The kinds of JSON values.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -8,13 +8,13 @@ public struct JSONElement: ~Escapable {
     case null
     /// `true` or `false`.
     case boolean
-    /// A number of any length.
+    /// A number with any number of digits.
     case number
     /// A string in quotes.
     case string
-    /// Elements in brackets.
+    /// An array, written in brackets.
     case array
-    /// Members in braces.
+    /// An object, written in braces.
     case object
   }
 
@@ -33,13 +33,13 @@ public struct JSONElement: ~Escapable {
   @inline(__always)
   package var token: JSONToken { tokens[place] }
 
-  /// Returns the value at another token of the same text.
+  /// Returns the value whose token has this index in the same text.
   @usableFromInline
   @inline(__always)
   @_lifetime(copy self)
   package func element(at place: Int) -> JSONElement { JSONElement(bytes, tokens, at: place) }
 
-  /// Returns the index of the token after the value at `place`.
+  /// Returns the index of the token after the value whose token is at `place`.
   @usableFromInline
   @inline(__always)
   package func place(after place: Int) -> Int {
@@ -47,7 +47,7 @@ public struct JSONElement: ~Escapable {
     return token.isContainer ? token.next : place &+ 1
   }
 
-  /// The bytes of a scalar in the text; of a string, without its quotes.
+  /// The bytes of a scalar in the text. For a string, the bytes do not include the quotes.
   @inline(__always)
   package var text: RawSpan {
     @_lifetime(copy self)
@@ -76,19 +76,20 @@ public struct JSONElement: ~Escapable {
   /// Whether the value is null.
   public var isNull: Bool { token.kind == .null }
 
-  /// The offset of the value in the text, in bytes; of a string, the offset after its opening quote.
+  /// The offset of the value in the text, in bytes. For a string, it is the offset after the opening quote.
   public var byteOffset: Int { token.offset }
 
-  /// The string; `nil` for any other kind.
+  /// The string; `nil` for any other kind of value.
   public var stringValue: String? {
     if token.isPlainString { return ByteBuffer.validString(text) }
     return token.kind == .escapedString ? Self.unescaped(text) : nil
   }
 
-  /// The text of the number with all its digits; `nil` for any other kind.
+  /// The text of a number with all of its digits; `nil` for any other kind of value.
   public var numberText: String? { kind == .number ? ByteBuffer.validString(text) : nil }
 
-  /// The value under a key, or the last one of a duplicate key; `nil` if the key is absent or this is not an object.
+  /// The value under a key; `nil` if the key is absent or this value is not an object. If the key occurs more than
+  /// once, the last value is returned.
   ///
   /// - Complexity: linear in the number of members.
   public subscript(key: String) -> JSONElement? {
@@ -111,25 +112,25 @@ public struct JSONElement: ~Escapable {
     return found
   }
 
-  /// Returns the token index of an array's first element.
+  /// Returns the token index of the first element of this array.
   @usableFromInline
   func firstElement() throws -> Int {
     guard token.kind == .array else { throw mismatch("an array") }
     return place &+ 1
   }
 
-  /// The token index after a container.
+  /// The token index after this array or object.
   @usableFromInline
   var end: Int { token.next }
 
-  /// Returns the error with a byte offset, and with an array index in front of its path.
+  /// Returns the error with an array index at the front of its path, and with a byte offset.
   @usableFromInline
   func error(_ error: any Error, atIndex index: Int) -> any Error { located(error).prefixed(by: .index(index)) }
 
   /// Calls `body` with each element of an array, in order.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if this is not an array, and the errors of `body`, with
-  ///   the index before their paths.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if this value is not an array, and any error that `body`
+  ///   throws, with the index at the front of the error's path.
   public func forEachElement(_ body: (JSONElement) throws -> Void) throws {
     var place = try firstElement()
     var index = 0
@@ -144,8 +145,8 @@ public struct JSONElement: ~Escapable {
 
   /// Calls `body` with each key and value of an object, in order, including duplicate keys.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if this is not an object, and the errors of `body`, with
-  ///   the key before their paths.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if this value is not an object, and any error that
+  ///   `body` throws, with the key at the front of the error's path.
   public func forEachMember(_ body: (String, JSONElement) throws -> Void) throws {
     guard token.kind == .object else { throw mismatch("an object") }
     var place = place &+ 1
@@ -171,22 +172,22 @@ public struct JSONElement: ~Escapable {
     return string.withBytes { ByteBuffer.validString($0) }
   }
 
-  /// The name of the kind in messages and in ``ArchiveValue``.
+  /// The name of the kind in messages. It is the same as ``ArchiveValue/kind`` of the decoded value.
   package var kindName: String { token.isContainer ? kind.rawValue : scalar(at: place).kind }
 
-  /// The rejected value for an error.
+  /// This value as the rejected value of an error.
   package var refused: ArchiveValue? {
-    // Without refusing duplicate keys, decoding cannot fail.
+    // Decoding cannot fail here, because duplicate keys are not rejected.
     try? lastValue().value
   }
 
-  /// Returns the error for a value of another type than expected, with its byte offset.
+  /// Returns the error for a value of an unexpected kind, with the byte offset of the value.
   public func mismatch(_ expected: String) -> ArchiveError {
     ArchiveError.mismatch(expected: expected, found: kindName, at: token.offset).about(refused)
   }
 
-  /// Adds a byte offset to an error that has none: the offset of the value at its path, or of the innermost existing
-  /// value on that path.
+  /// Returns the error with a byte offset, unless the error already has one. The offset is that of the value at the
+  /// error's path, or of the innermost existing value along that path.
   package func located(_ error: any Error) -> ArchiveError {
     let known = ArchiveError.wrap(error)
     guard known.byteOffset == nil else { return known }
@@ -223,7 +224,7 @@ public struct JSONElement: ~Escapable {
 }
 
 extension JSONElement {
-  /// The cost of examining the whole value: the number of values in it, plus one for every 16 bytes of text.
+  /// The cost of examining the whole value: the number of values in it, plus one for every 16 bytes of each scalar.
   var weight: Int {
     guard token.isContainer else { return 1 + token.length / 16 }
     var weight = 1

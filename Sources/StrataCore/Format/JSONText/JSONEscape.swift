@@ -1,4 +1,4 @@
-/// The escapes of strings (RFC 8259, section 7).
+/// Decodes the escapes in JSON strings (RFC 8259, section 7).
 enum JSONEscape {
   /// Returns the value of a hexadecimal digit; `nil` for any other byte.
   @inline(__always)

@@ -1,20 +1,20 @@
 import Foundation
 
-/// The digits of a number in text: ±significand × 10^power, without leading and trailing zeros.
+/// A number in a text, as ±significand × 10^power. The significand has no leading or trailing zeros.
 ///
-/// If the digits do not fit into 128 bits, only their number is kept, because neither a double nor a decimal has as
-/// many.
+/// If the digits do not fit into 128 bits, only the number of digits is kept, because neither a double nor a decimal
+/// can represent such a number without loss.
 struct JSONNumber {
   var isNegative = false
   /// The digits as an integer, if they fit into 128 bits; otherwise 0.
   private(set) var significand = WideInteger.Magnitude.zero
   private(set) var isTooLong = false
-  /// The number of digits from the first to the last that is not zero.
+  /// The number of digits, from the first to the last nonzero digit.
   private(set) var digits = 0
-  /// The power of ten of the last of these digits. It stops growing far beyond the range of a double.
+  /// The power of ten of the last nonzero digit. It is limited to values far beyond the exponents of a double.
   private(set) var power = 0
 
-  /// Parses the digits of a number that the tokenizer has checked.
+  /// Parses a number whose syntax the tokenizer has checked.
   init(_ bytes: RawSpan) {
     let end = bytes.byteCount
     func byte(_ place: Int) -> UInt8 { bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) }
@@ -22,7 +22,7 @@ struct JSONNumber {
     let start = isNegative ? 1 : 0
     var place = start
     var small: UInt64 = 0
-    // The number of digits after the point; negative before the point.
+    // The number of digits after the decimal point so far; −1 before the point.
     var places = -1
     while place < end {
       let digit = byte(place) &- UInt8(ascii: "0")
@@ -47,7 +47,7 @@ struct JSONNumber {
     if place < end { power += Self.exponent(bytes.extracting((place &+ 1)..<end)) }
     if digits == 0 { power = 0 }
   }
-  /// Parses an exponent, without its letter.
+  /// Parses an exponent, without the letter `e`.
   private static func exponent(_ bytes: RawSpan) -> Int {
     var magnitude = 0
     var isNegative = false
@@ -61,7 +61,7 @@ struct JSONNumber {
     return isNegative ? -magnitude : magnitude
   }
 
-  /// Reads 20 or more digits, with or without a point.
+  /// Parses 20 or more digits, with or without a decimal point.
   @inline(never)
   private mutating func readLong(_ bytes: RawSpan) {
     var text = bytes.withUnsafeBytes { $0.filter { $0 != UInt8(ascii: ".") } }.drop { $0 == UInt8(ascii: "0") }
@@ -73,15 +73,15 @@ struct JSONNumber {
     (significand, isTooLong) = (known ?? .zero, known == nil)
   }
 
-  /// The decimal with exactly these digits; `nil` if they exceed Foundation's mantissa of 128 bits or its exponents
-  /// from -128 to 127.
+  /// The number as a decimal; `nil` if it exceeds the 128-bit mantissa or the exponents from -128 to 127 of
+  /// Foundation's `Decimal`.
   var decimal: Decimal? {
     if digits == 0 { return 0 }
     guard !isTooLong else { return nil }
     return DecimalParts(isNegative: isNegative, mantissa: significand, exponent: power).decimal
   }
 
-  /// Whether the double prints with these digits, so that its text represents the same number.
+  /// Whether the double is printed with the same digits, in which case the double represents this number without loss.
   func isShortestText(of double: Double) -> Bool {
     guard digits <= 17 else { return false }
     if let shortest = double.shortestDigits { return shortest == (significand.low, power) }
@@ -91,7 +91,8 @@ struct JSONNumber {
 }
 
 extension Double {
-  /// Creates the double nearest to a number in text; infinite beyond the largest finite double.
+  /// Creates the double that is nearest to a number in a text. The result is infinite if the number exceeds the largest
+  /// finite double.
   init(ofJSON bytes: RawSpan) { self.init(JSONNumber(bytes), text: bytes) }
 
   fileprivate init(_ number: JSONNumber, text: RawSpan) {
@@ -100,15 +101,17 @@ extension Double {
     {
       self = double
     } else {
-      // Swift's own conversion parses every number that JSON allows, and returns infinity beyond the range.
+      // Swift's own conversion parses every number that JSON allows, and returns infinity for a number beyond the range
+      // of a double.
       self = Double(ByteBuffer.validString(text)) ?? .infinity
     }
   }
 }
 
 extension ArchiveValue {
-  /// Returns the value of a number that the tokenizer has checked: an integer; a double if its shortest text represents
-  /// the same number; a decimal if it can hold the number; otherwise the text itself.
+  /// Returns the value of a number whose syntax the tokenizer has checked. The value is the first of these that
+  /// represents the number without loss: an integer, a double whose shortest text is the same number, a decimal, or the
+  /// text itself.
   static func number(ofJSON bytes: RawSpan, isInteger: Bool) -> ArchiveValue {
     if isInteger, let small = smallInteger(bytes) { return .int(small) }
     let number = JSONNumber(bytes)
@@ -116,17 +119,19 @@ extension ArchiveValue {
     if number.digits == 0 { return .double(number.isNegative ? -0.0 : 0) }
     if number.digits <= 17 {
       let double = Double(number, text: bytes)
-      // Every number of 15 digits is restored exactly from a normal double.
+      // Every number of up to 15 digits can be restored exactly from a normal double.
       let isExact = number.digits <= 15 && double.isNormal
       if double.isFinite, isExact || number.isShortestText(of: double) { return .double(double) }
     }
-    // Written without a point, a whole decimal would read as an integer again.
+    // A whole number of up to 39 digits is not converted to a decimal, because it would be written without a point and
+    // then parsed as an integer.
     let isWide = number.power < 0 || number.digits + number.power > 39
     if isWide, let decimal = number.decimal { return .decimal(decimal) }
     return .number(NumberText(checked: ByteBuffer.validString(bytes)))
   }
 
-  /// Parses an integer of up to 18 digits, which is the common case.
+  /// Parses an integer of up to 18 bytes, which is the common case. Returns `nil` for a longer integer and for minus
+  /// zero.
   @inline(__always)
   static func smallInteger(_ bytes: RawSpan) -> Int64? {
     let end = bytes.byteCount
@@ -139,7 +144,7 @@ extension ArchiveValue {
       magnitude = magnitude &* 10 &+ Int64(byte &- UInt8(ascii: "0"))
       place &+= 1
     }
-    // No integer can represent minus zero.
+    // Minus zero cannot be represented by an integer.
     if isNegative, magnitude == 0 { return nil }
     return isNegative ? -magnitude : magnitude
   }
@@ -154,7 +159,7 @@ extension ArchiveValue {
 }
 
 extension JSONNumber {
-  /// The magnitude of a whole number; `nil` if it does not fit into 128 bits.
+  /// The magnitude of the number; `nil` if the number has a fraction or does not fit into 128 bits.
   var magnitude: WideInteger.Magnitude? {
     guard !isTooLong, power >= 0, digits + power <= 39 else { return nil }
     return significand.scaled(byPowerOfTen: power)

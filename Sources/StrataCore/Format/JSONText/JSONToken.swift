@@ -1,7 +1,7 @@
-/// A value or a key of a JSON text: its kind, its start and its extent.
+/// A value or a key in a JSON text: its kind, its start and its length.
 ///
-/// The tokens of a document are in one array in the order of the text. A container precedes its contents, and a key
-/// precedes its value. `{"a": [1, "x"]}` is
+/// The tokens of a document are in one array, in the order of the text. A container precedes its contents, and a key
+/// precedes its value. The tokens of `{"a": [1, "x"]}` are:
 ///
 ///     0 object   from byte 0, next token 5, 1 member
 ///     1 string   from byte 2, 1 byte
@@ -11,21 +11,21 @@
 package struct JSONToken: BitwiseCopyable, Sendable {
   package enum Kind: UInt8, Sendable {
     case null, yes, no
-    /// A number without fraction and exponent.
+    /// A number without a fraction and without an exponent.
     case integer
     /// A number with a fraction or an exponent.
     case fraction
-    /// A string whose bytes are its content.
+    /// A string without escapes, so that its bytes in the text are its content.
     case string
     /// A string with escapes.
     case escapedString
     case array, object
   }
 
-  /// The kind in the highest byte, the offset in the others.
+  /// The kind in the highest byte, and the offset in the other bytes.
   fileprivate let head: UInt64
-  /// For a scalar, its length in bytes. For a container, the index of the token after it in the lower 40 bits, and the
-  /// number of its elements or members above, up to ``mostCounted``.
+  /// For a scalar, the length in bytes. For a container, the index of the token after the container in the lower 40
+  /// bits, and the number of elements or members, up to ``mostCounted``, in the upper 24 bits.
   fileprivate var tail: UInt64
 
   @inline(__always)
@@ -37,7 +37,7 @@ package struct JSONToken: BitwiseCopyable, Sendable {
   @inline(__always)
   package var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: head &>> 56)) ?? .null }
 
-  /// The offset of the value; of a string, the offset after its opening quote.
+  /// The byte offset of the value. For a string, it is the offset after the opening quote.
   @inline(__always)
   package var offset: Int { Int(truncatingIfNeeded: head & 0xFF_FFFF_FFFF_FFFF) }
 
@@ -53,7 +53,7 @@ package struct JSONToken: BitwiseCopyable, Sendable {
 
   package static let mostCounted = 0xFF_FFFF
 
-  /// Returns the tail of a container that has ended. `next` is the index of the token after it.
+  /// Returns the tail of a container that has ended. `next` is the index of the token after the container.
   @inline(__always)
   package static func tail(next: Int, count: Int) -> UInt64 {
     UInt64(truncatingIfNeeded: next) | UInt64(truncatingIfNeeded: min(count, mostCounted)) &<< 40
@@ -73,7 +73,7 @@ package struct JSONToken: BitwiseCopyable, Sendable {
   package var isPlainString: Bool { head &>> 56 == UInt64(Kind.string.rawValue) }
 }
 
-/// The tokens of a document, for reading.
+/// Read access to the tokens of a document.
 package struct JSONTokens: ~Escapable {
   private let bytes: RawSpan
 
@@ -83,7 +83,7 @@ package struct JSONTokens: ~Escapable {
   @_lifetime(immortal)
   init() { bytes = RawSpan() }
 
-  /// The token at an index, which must exist.
+  /// Returns the token at an index, which must exist.
   @inline(__always)
   package subscript(place: Int) -> JSONToken {
     JSONToken(
@@ -92,7 +92,8 @@ package struct JSONTokens: ~Escapable {
   }
 }
 
-/// The tokens of a document that is being tokenized. An array would check its uniqueness at each append.
+/// The tokens of a document that is being tokenized. An array is not used, because it would check for uniqueness at
+/// each append.
 struct JSONTokenBuffer: ~Copyable {
   private(set) var buffer: ByteBuffer
 

@@ -1,5 +1,5 @@
 extension JSONTokenizer {
-  /// Scans a number. Its value is computed only when it is accessed.
+  /// Scans a number and returns the offset after it. The value is computed only when it is accessed.
   @inline(__always)
   func number(_ start: Int, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     var place = start
@@ -29,7 +29,7 @@ extension JSONTokenizer {
     return place
   }
 
-  /// Scans a fraction, an exponent, or both.
+  /// Scans a fraction, an exponent, or both. Returns the offset after them.
   private func fraction(_ start: Int) throws(ArchiveError) -> Int {
     var place = start
     if byte(place) == UInt8(ascii: ".") {

@@ -1,10 +1,10 @@
 extension JSONTokenizer {
-  /// Scans a string, from its opening quote to after its closing quote.
+  /// Scans a string that begins with an opening quote. Returns the offset after the closing quote.
   @inline(__always)
   func string(_ quote: Int, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     let start = quote &+ 1
     var place = start
-    // Eight bytes per step, as long as all of them are plain ASCII.
+    // Skips eight bytes at once as long as none of them needs special treatment.
     while end &- place >= 8 {
       let word = word(place)
       let marks = Self.unusual(word)
@@ -20,18 +20,20 @@ extension JSONTokenizer {
     return place &+ 1
   }
 
-  /// Marks each byte that is a quote, a backslash, a control character or not ASCII. Only the lowest mark is exact.
+  /// Returns a word in which the highest bit of each byte that is a quote, a backslash, a control character or not
+  /// ASCII is set. Only the lowest of these bits is reliable.
   @inline(__always)
   private static func unusual(_ word: UInt64) -> UInt64 {
     (ByteBuffer.escapes(word) | word) & 0x8080_8080_8080_8080
   }
 
-  /// Scans the rest of a string, which may have escapes and non-ASCII characters from the given index on.
+  /// Scans the rest of a string, which may contain escapes and non-ASCII characters. Returns the offset after the
+  /// closing quote.
   private func longString(
     from start: Int, _ current: Int, _ tokens: inout JSONTokenBuffer
   ) throws(ArchiveError) -> Int {
     var place = current
-    // The number of bytes by which escapes are longer in the text than in the string.
+    // The number of bytes by which the string is longer in the text than after decoding its escapes.
     var excess = 0
     while true {
       while end &- place >= 8 {
@@ -62,13 +64,13 @@ extension JSONTokenizer {
     return place &+ 1
   }
 
-  /// Scans non-ASCII characters, and validates them as in RFC 3629, section 4.
+  /// Scans and validates a run of non-ASCII characters (RFC 3629, section 4). Returns the offset after them.
   @inline(__always)
   private func multibyte(_ start: Int) throws(ArchiveError) -> Int {
     var place = start
     while true {
       let first = byte(place)
-      // Non-ASCII text occurs in runs, mostly of three bytes per character.
+      // Characters of three bytes are tested first, because they are the most frequent in long runs.
       if first & 0xF0 == 0xE0 {
         let second = byte(place &+ 1), third = byte(place &+ 2)
         let lowest: UInt8 = first == 0xE0 ? 0xA0 : 0x80
@@ -90,7 +92,8 @@ extension JSONTokenizer {
     }
   }
 
-  /// Scans an escape, or both escapes of a surrogate pair, and returns its length in UTF-8.
+  /// Scans an escape, or both escapes of a surrogate pair. Returns the offset after it, and the length of the decoded
+  /// character in UTF-8.
   private func escape(_ start: Int) throws(ArchiveError) -> (next: Int, length: Int) {
     switch byte(start &+ 1) {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),

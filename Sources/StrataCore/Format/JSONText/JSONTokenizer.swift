@@ -1,12 +1,13 @@
-/// Converts a JSON text (RFC 8259) to ``JSONToken``s, in one pass.
+/// Converts a JSON text (RFC 8259) to ``JSONToken``s in one pass.
 ///
-/// The tokenizer verifies the grammar, UTF-8, surrogates and the limits. Readers of the tokens rely on that.
-/// Open containers are in an array instead of on the call stack, so deep nesting does not overflow it.
+/// The tokenizer verifies the grammar, UTF-8, surrogates and the limits, so that readers of the tokens do not need
+/// to. It keeps open containers in an array instead of using recursion, so a deeply nested text cannot overflow the
+/// call stack.
 struct JSONTokenizer: ~Copyable, ~Escapable {
-  /// The maximum nesting of arrays and objects, regardless of the limits.
+  /// The maximum depth of nested arrays and objects, regardless of the limits.
   static let maximumDepth = 2048
 
-  /// A container that has not ended yet.
+  /// An array or an object that has not ended yet.
   private struct Frame {
     var token: Int
     var count: Int
@@ -26,7 +27,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     end = bytes.byteCount
   }
 
-  /// Returns the tokens of a text. The first one is the document's value.
+  /// Returns the tokens of a text. The first token is that of the document's value.
   static func tokens(
     of bytes: RawSpan, limits: ArchiveLimits, depthLimit: Int
   ) throws(ArchiveError) -> JSONTokenBuffer {
@@ -34,13 +35,13 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     return try tokenizer.document()
   }
 
-  /// Returns the byte at an offset; after the end zero, which no JSON text may contain.
+  /// Returns the byte at an offset. Beyond the end of the text, returns zero, which is not allowed in a JSON text.
   @inline(__always)
   func byte(_ place: Int) -> UInt8 {
     place < end ? bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) : 0
   }
 
-  /// Returns eight bytes within the text as a little-endian integer.
+  /// Returns the eight bytes at an offset as a little-endian integer. The text must contain all eight bytes.
   @inline(__always)
   func word(_ place: Int) -> UInt64 {
     UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self))
@@ -57,7 +58,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
           ? "the text is empty; a JSON document holds one value"
           : "the text holds nothing but white space; a JSON document holds one value", at: start)
     }
-    // Typical documents have a token for every ten bytes or so.
+    // Typical documents have about one token for every ten bytes.
     var tokens = JSONTokenBuffer(minimumCapacity: end / 10 + 8)
     let place = skipSpace(try value(start, &tokens))
     guard place == end else {
@@ -66,7 +67,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     return tokens
   }
 
-  /// Scans a value and everything in it.
+  /// Scans a value, including all nested values. Returns the offset after the value.
   private func value(_ start: Int, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     var place = start
     var outer: [Frame] = []
@@ -104,7 +105,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
       default:
         throw failure("\(found(place)) stands where a value must start", at: place)
       }
-      // The value may close the containers around it, one after the other.
+      // After a value, any number of containers may end.
       while true {
         if frame.token < 0 { return place }
         guard frame.count < limits.count else { throw tooMany(frame.isObject, place) }
@@ -131,7 +132,8 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
 
   @inline(__always)
   private func skipSpace(_ start: Int) -> Int {
-    // Compact text has no white space. Most other text has one space, or a line break with its indentation.
+    // The fast path for compact text without white space. Other texts usually have one space, or a line break
+    // followed by an indentation.
     guard byte(start) <= 0x20 else { return start }
     return skipLongSpace(start)
   }
@@ -150,7 +152,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     }
   }
 
-  /// Scans a key, the colon after it and the white space after that.
+  /// Scans a key, the following colon and the white space after the colon. Returns the offset after them.
   @inline(__always)
   private func key(_ start: Int, isFirst: Bool, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     guard byte(start) == UInt8(ascii: "\"") else { throw noKey(isFirst, start) }
@@ -161,9 +163,9 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     return skipSpace(place &+ 1)
   }
 
-  /// Scans `true`, `false` or `null`.
+  /// Scans `true`, `false` or `null`. Returns the offset after the word.
   ///
-  /// - Parameter letters: the word, as a little-endian integer.
+  /// - Parameter letters: the expected word, as a little-endian integer.
   @inline(__always)
   private func word(_ letters: UInt64, length: Int, _ start: Int) throws(ArchiveError) -> Int {
     if end &- start >= 8, word(start) &<< UInt64(64 &- 8 &* length) == letters &<< UInt64(64 &- 8 &* length) {
