@@ -129,7 +129,7 @@ extension Dictionary where Key: Archivable, Value: Archivable {
 }
 
 extension JSONElement {
-  /// The capacity to reserve for elements or members. Most of them are smaller than their tokens.
+  /// The capacity to reserve for elements or members. Most elements and members take less memory than their tokens.
   @usableFromInline
   var elementCount: Int { token.isContainer ? Swift.min(token.count, 65_536) : 0 }
 }

@@ -121,7 +121,7 @@ final class JSONLayout: Sendable {
     self.whole = whole
   }
 
-  /// Whether the last path conflicts with none of the others.
+  /// Whether the last path conflicts with no other path.
   private static func isLastPathFree(_ paths: [ValuePath]) -> Bool {
     let last = paths.count - 1
     return !JSONPathTree.conflicts(in: JSONPathTree.nodes(paths)).contains { $0.number == last || $0.other == last }

@@ -17,8 +17,8 @@ final class JSONWriting {
   var schemas: [RecordShape: [ModelSchema]] = [:]
   private let makeCatalog: (() -> SchemaCatalog)?
   private lazy var catalog = makeCatalog?() ?? SchemaCatalog()
-  /// The layouts by the identity of the shape, which is retained. Most records of a kind share one shape, and hashing its keys would take
-  /// longer.
+  /// A cache of layouts by the identity of the shape. The cache retains the shapes. Most records of a kind share one shape, and a lookup by
+  /// its keys would take longer.
   private var layouts: [ObjectIdentifier: (shape: RecordShape, layout: JSONLayout?)] = [:]
 
   init(
@@ -33,7 +33,7 @@ final class JSONWriting {
 
   /// Returns the layout of records with a shape; `nil` if the records belong to no model and are written as objects of their fields.
   ///
-  /// A record belongs to a model if that model was just written, or if the record has the current keys of the model. For any other record,
+  /// A record belongs to a model if it was just written by that model, or if it has the current keys of the model. For any other record,
   /// the current mapping would lose keys.
   func layout(of shape: RecordShape) throws -> JSONLayout? {
     if makeCatalog == nil, schemas.isEmpty { return nil }

@@ -4,7 +4,7 @@
 ///     source   ┼→ one tree of parts each → objects matched → merged by policy → references linked → taken over
 ///     base     ┘
 ///
-/// Nothing is changed before the last step, ``MergeCommit``.
+/// No object is changed before the last step, ``MergeCommit``.
 struct Merge {
   let snapshot: MergeSnapshot
   let options: MergeOptions
@@ -46,7 +46,7 @@ struct Merge {
 
   // MARK: Merging
 
-  /// Merges the sides.
+  /// Matches the objects of all sides and merges their values, without changing any object.
   ///
   /// - Throws: ``ArchiveError`` with the code `mergeFailed`, `missingValue` or `limitExceeded`.
   func run() throws -> Outcome {

@@ -179,6 +179,6 @@ struct MergeCommit {
 extension SchemaCatalog {
   /// Whether a model has a hook or rules that run on the result of a merge.
   ///
-  /// The library's own code for ``MergeState`` runs for archives and JSON only.
+  /// The library's own code for ``MergeState`` does not count, because it runs only for archives and JSON.
   var finishesMerged: Bool { schemas.contains { $0.decodingHook != nil || $0.validationHook != nil } }
 }

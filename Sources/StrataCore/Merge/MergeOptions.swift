@@ -1,6 +1,6 @@
 /// The options of a single merge, which override the declarations of the models.
 public struct MergeOptions: Sendable {
-  /// The result if both sides changed a value and no rule decides.
+  /// How to handle a value that both sides changed, if no rule decides the result.
   public enum ConflictHandling: String, Sendable, Hashable, CaseIterable {
     /// The local value is kept, so no edit is lost. The report contains the base, local and incoming values.
     case keepLocal
@@ -23,7 +23,7 @@ public struct MergeOptions: Sendable {
   public var unlisted: Unlisted?
   /// The keys of the fields to merge; all by default.
   public var keys: [String]?
-  /// Whether the result must keep the model's rules (see ``Validating``).
+  /// Whether the result must satisfy the model's rules (see ``Validating``).
   public var validates = true
 
   /// Creates options. By default, each field is merged by its own policy, and conflicts keep the local value.

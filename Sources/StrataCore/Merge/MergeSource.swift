@@ -35,7 +35,7 @@ public struct MergeSource {
 
   /// The changes of a JSON Merge Patch (RFC 7396). At every depth, null clears a value, and absent keys are unchanged.
   ///
-  /// A field that the patch clears must be optional; otherwise, merging throws `typeMismatch`. A key of a dictionary is removed by null. A
+  /// A field that the patch clears must be optional; otherwise, merging throws `typeMismatch`. Null removes a key of a dictionary. A
   /// server's patch describes the changes on the server, so it is applied to the base if the base is known, and otherwise to this object's
   /// JSON.
   public static func mergePatch(_ patch: Data) -> MergeSource { MergeSource(form: .mergePatch(patch)) }
@@ -54,7 +54,7 @@ public struct MergeSource {
   /// known. Merging also throws the errors of ``ArchiveDecoder``.
   public static func archive(_ data: Data) -> MergeSource { MergeSource(form: .archive(data)) }
 
-  /// A record of this or an older version of the model, such as one from ``ArchiveDecoder/decodeValue(from:)`` or a migration step. It may
-  /// be only a part of the model.
+  /// A record of this or an older version of the model, such as one from ``ArchiveDecoder/decodeValue(from:)`` or a migration step. The
+  /// record may contain only some of the model's fields.
   public static func record(_ record: ModelRecord) -> MergeSource { MergeSource(form: .record(record)) }
 }

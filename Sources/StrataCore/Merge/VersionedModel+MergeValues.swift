@@ -19,11 +19,11 @@ extension VersionedModel {
   ///   - source: the object to merge from; it is not changed.
   ///   - keys: the keys to merge; all by default.
   ///   - policy: overrides the policies of the fields.
-  ///   - validates: whether the result must keep the model's rules (see ``Validating``).
+  ///   - validates: whether the result must satisfy the model's rules (see ``Validating``).
   /// - Returns: a report of the changes.
-  /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, `invalidSchema`
-  ///   for a policy that cannot work for its field, and `mergeFailed` if a hook or a policy fails or returns a value
-  ///   that the field cannot hold; `invalid` if the result breaks a rule of the model.
+  /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, `invalidSchema` for a policy that
+  ///   does not fit its field, `mergeFailed` if a hook or a policy fails or returns a value that the field cannot hold, and `invalid` if
+  ///   the result breaks a rule of the model.
   /// - Complexity: linear in the number of values and references in both objects and in all objects reachable from them; n log n if a list
   ///   was reordered.
   @discardableResult

@@ -8,9 +8,9 @@ extension JSONAdapter {
   ///   - path: the path in the document, such as `data.item` for a response that wraps the item.
   ///   - errors: whether all errors are collected. By default, the first error is thrown.
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON; `typeMismatch` if a value has the wrong type for its
-  ///   field; `missingValue` if a value without a default is absent; `unknownCase`; `rejected` if a transformer or the model's own code
-  ///   rejects a value; and `invalid` if the model breaks one of its rules. ``ArchiveError/codingPath`` is the path in the model,
-  ///   ``ArchiveError/jsonPath`` is the path in the JSON, and ``ArchiveError/input`` is the value at that path.
+  ///   field; `missingValue` if a value without a default is absent; `unknownCase` for a case that the model does not know; `rejected` if a
+  ///   transformer or the model's own code rejects a value; and `invalid` if the model breaks one of its rules. ``ArchiveError/codingPath``
+  ///   is the path in the model, ``ArchiveError/jsonPath`` is the path in the JSON, and ``ArchiveError/input`` is the value at that path.
   public func decode(_ json: Data, at path: ValuePath? = nil, errors: JSONErrors = .first) throws -> Root {
     if let path, path.readsEach { return try reader.withValue(of: json) { try decode($0, at: path, errors: errors) } }
     return try withElement(of: json, at: path) { element, context in

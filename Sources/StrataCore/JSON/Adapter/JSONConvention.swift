@@ -19,8 +19,8 @@ public struct JSONConvention: Sendable {
   /// Maps every field to its own key.
   public static let identity = JSONConvention { $0 }
 
-  /// Returns this convention with a transformer for every field of a type, or of an optional of that type. If two transformers are for the
-  /// same type, the last one is used.
+  /// Returns this convention with a transformer for every field of the transformer's output type, or of an optional of that type. If two
+  /// transformers are for the same type, the last one is used.
   public func transforming<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONConvention {

@@ -140,7 +140,7 @@ struct JSONKinds: Sendable {
 extension ModelSchema {
   /// Returns the kinds that JSON distinguishes for an enum or a class.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidMapping`.
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` for a mistake in the declaration of the tags.
   func jsonKinds() throws(ArchiveError) -> JSONKinds { try notes(JSONNotes.self).kinds.get() }
 
   /// Returns the kinds of a class that JSON distinguishes from its subclasses; `nil` for any other model.

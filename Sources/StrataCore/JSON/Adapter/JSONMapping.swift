@@ -49,8 +49,8 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
   /// Returns this mapping without some of its fields. Keys that are not in the mapping are ignored.
   public func removing(_ keys: String...) -> JSONMapping { JSONMapping(fields.filter { !keys.contains($0.key) }) }
 
-  /// Returns this mapping with a transformer for every field of its input type, or of an optional of that type, that has no transformer
-  /// yet.
+  /// Returns this mapping with a transformer for every field of the transformer's output type, or of an optional of that type, that has no
+  /// transformer yet.
   public func transforming<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONMapping {

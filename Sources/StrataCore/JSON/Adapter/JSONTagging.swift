@@ -31,8 +31,8 @@ public struct JSONTagging: Sendable {
   }
 
   /// The tag is next to a member with the associated values: `{"type": "card", "value": {"number": "1"}}`. A single associated value
-  /// without a label is itself the value of that member. If the JSON of a field is ``JSONField/entireObject``, both members are in the
-  /// object of the field's model.
+  /// without a label is itself the value of that member. A field whose JSON is ``JSONField/entireObject`` reads both members from the
+  /// object of the model that declares the field.
   public static func adjacent(
     _ key: String, _ content: String, names: KeyValuePairs<String, String> = [:]
   ) -> JSONTagging { JSONTagging(.beside(key, content: content), names) }

@@ -3,9 +3,9 @@ public struct JSONVariant<Result>: Sendable {
   let tag: String
   /// Whether the variant reads the whole document instead of only its content.
   var readsDocument = false
-  /// The second argument of `decode` and `encode` is the list of clusters that passed the document on.
+  /// Reads a document. The second argument, like that of `encode`, lists the clusters that have passed the document on.
   let decode: @Sendable (ArchiveValue, [ObjectIdentifier]) throws -> JSONCluster<Result>.Decoded
-  /// Returns `nil` if the object belongs to another variant.
+  /// Writes an object. Returns `nil` if the object belongs to another variant.
   let encode: @Sendable (Result, [ObjectIdentifier]) throws -> ArchiveValue?
 
   /// Returns a variant for a model with a tag, if the result type is a protocol or a superclass.

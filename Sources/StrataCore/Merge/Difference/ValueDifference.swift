@@ -11,7 +11,7 @@ public struct ValueDifference: Sendable, Hashable {
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// There was no value before.
     case added
-    /// There is no value any more.
+    /// There is no value afterwards.
     case removed
     /// The old and the new value differ.
     case changed
@@ -175,7 +175,7 @@ public struct ValueDifference: Sendable, Hashable {
 }
 
 extension ValueDifference.Change: CustomStringConvertible {
-  /// The kind and the path, without the values: `changed labels[id=2].name`.
+  /// The kind and the path without the values, such as `changed labels[id=2].name`.
   public var description: String { "\(kind.rawValue) \(path)".onOneLine }
 }
 

@@ -216,7 +216,8 @@ package struct FieldMerging {
   /// Merges the incoming fields into the local ones. Absent fields are unchanged.
   ///
   /// - Parameters:
-  ///   - base: the state that both sides started from; only its fields are merged. `nil` if it is not known.
+  ///   - base: the state that both sides started from; `nil` if it is not known. For a field that the base lacks, the base counts as
+  ///     unknown.
   /// - Returns: the merged fields, and the conflicts that no policy resolved.
   /// - Throws: ``ArchiveError`` if a policy or a hook fails.
   package func merged(

@@ -14,7 +14,7 @@ struct ModelFinder {
 
   /// Returns the value with each model that has an identity replaced. Keys of maps are not changed.
   ///
-  /// - Parameter anonymous: returns the replacement of a model without an identity.
+  /// - Parameter anonymous: returns the replacement for a model without an identity.
   /// - Throws: the errors of the replacements. Their paths begin with the steps to the model.
   func map(
     _ value: ArchiveValue, _ replacement: (ModelRecord, IdentifiedModels.Position) throws -> ArchiveValue,

@@ -7,7 +7,7 @@ struct ListChanges {
     case server(Int, into: Int?)
     /// An element created from these fields. If `into` is set, the local element at that index is used and gets the fields.
     case made(ModelRecord, into: Int?)
-    /// An object, by its number.
+    /// A class instance, identified by its object number.
     case object(Int)
   }
 

@@ -10,9 +10,9 @@ public enum MergeResolution: Sendable, Hashable {
 
 extension VersionedModel {
   /// The unresolved conflicts of earlier merges; empty if the model has no ``MergeState``.
+  ///
   /// A conflict recorded by an older version of the model has the path and the values of that version (see
   /// ``MergeReport/Entry/isOutdated``).
-  /// (``MergeReport/Entry/isOutdated``).
   public var mergeConflicts: [MergeReport.Entry] {
     // A property cannot throw. If the state cannot be read, the next merge throws the error.
     (try? MergeSnapshot(self).state)?.conflicts ?? []
@@ -33,8 +33,8 @@ extension VersionedModel {
     try decide(conflict, resolution)
   }
 
-  /// Declares that the server has accepted this object unchanged: it becomes the base of later merges, and all
-  /// conflicts are removed.
+  /// Declares that the server has accepted this object unchanged. The object becomes the base of later merges, and all conflicts are
+  /// removed.
   ///
   /// Call this method after a successful push. If you do not, merging the next response has the same effect, except for
   /// ``MergePolicy/sumOfDeltas``, which counts the value that the server sends back as a second change. Without a ``MergeState``, this
@@ -102,8 +102,8 @@ extension VersionedModel where Self: AnyObject {
     try object.decide(conflict, resolution)
   }
 
-  /// Declares that the server has accepted this object unchanged: it becomes the base of later merges, and all
-  /// conflicts are removed.
+  /// Declares that the server has accepted this object unchanged. The object becomes the base of later merges, and all conflicts are
+  /// removed.
   public func markSynced() throws {
     var object = self
     try object.rememberAsBase()

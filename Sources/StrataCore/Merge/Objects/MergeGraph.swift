@@ -10,7 +10,7 @@ final class MergeGraph {
     var refine: Refinement?
   }
 
-  /// Reads the fields of an object as a subclass of the class that was first used.
+  /// Reads the fields of an object again, as a subclass of the class for which it was first read.
   typealias Refinement = (_ subclass: any VersionedModel.Type, _ known: ModelRecord) throws -> ModelRecord
 
   /// The error for a document that cannot be read as the class of the object that it was matched with.
@@ -132,7 +132,7 @@ final class MergeGraph {
     return -parts.count
   }
 
-  /// Reads the document of an object again, if the object is an instance of a subclass of the class that was first used.
+  /// Reads the document of an object again, if the object is an instance of a subclass of the class for which it was first read.
   ///
   /// - Returns: the fields that only the subclass has; `nil` if nothing was read.
   func refine(_ number: Int, to type: any VersionedModel.Type) throws -> ModelRecord? {

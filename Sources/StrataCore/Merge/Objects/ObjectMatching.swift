@@ -52,7 +52,7 @@ struct ObjectMatching {
   /// The entity of an object, and the sides that have the object.
   private struct Membership {
     var entity: Int
-    /// A bit for each side.
+    /// A set of sides, with a bit for each side that has the object.
     var sides: UInt8 = 0
   }
 
@@ -82,7 +82,7 @@ struct ObjectMatching {
   /// Returns the number by which references to an object are compared: its entity's number, or a unique number if the object has no entity.
   func canonical(_ number: Int) -> Int { memberships[number]?.entity ?? Int.min / 2 + number }
 
-  /// Whether a side has an object.
+  /// Whether an object is on a side.
   func isMember(_ number: Int, of side: Side) -> Bool { (memberships[number]?.sides ?? 0) & side.bit != 0 }
 
   /// Returns the identity of an object; `nil` for an object without one.
@@ -189,7 +189,8 @@ struct ObjectMatching {
     entities[entity].members[side.rawValue].append(number)
   }
 
-  /// Whether an object can belong to an entity: its class is that of each member, or one of the two classes inherits from the other.
+  /// Whether an object can belong to an entity: for each member, the classes of both objects are the same, or one of them inherits from the
+  /// other.
   private func isRelated(_ number: Int, _ entity: Int) -> Bool {
     let type = graph.type(number)
     return entities[entity].types.values.allSatisfy { $0 == type || type.isSubtype(of: $0) || $0.isSubtype(of: type) }

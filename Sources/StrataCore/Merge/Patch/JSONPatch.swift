@@ -61,9 +61,9 @@ public struct JSONPatch: Sendable, Hashable {
   ///     values. The limit is at most ``JSONReader/maximumDepth``. The other limits are ignored.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` if a location does not exist, a test fails, a value is moved into itself, or
   ///   the whole document is removed. The code is `limitExceeded` if values are nested too deeply, or if the operations add more than
-  ///   1,048,576 values and also more than 16 times the number of values in the document and the patch, as repeated copies of copies do.
-  ///   The path of the error begins with the index of the operation, unless the original document is too deep, or the result is too deep
-  ///   only because of moves.
+  ///   1,048,576 values and also more than 16 times the number of values in the document and the patch. Repeated copies of copies soon
+  ///   exceed this limit. The path of the error begins with the index of the operation, unless the original document is too deep, or the
+  ///   result is too deep only because of moves.
   /// - Complexity: linear in the sizes of the document, the patch and the copied values, times the length of the paths. An insertion into
   ///   an array or a removal from it takes about the square root of the array's length.
   public func applied(to document: ArchiveValue, limits: ArchiveLimits = ArchiveLimits()) throws -> ArchiveValue {
@@ -155,7 +155,7 @@ extension JSONPatch.Operation {
 }
 
 extension JSONPatch.Operation: CustomStringConvertible {
-  /// The name and the location of the operation, without the value: `replace /title`.
+  /// The name and the location of the operation, without the value, such as `replace /title`.
   public var description: String {
     func name(_ pointer: ValuePath) -> String { pointer.components.isEmpty ? "the whole" : pointer.pointer }
     return

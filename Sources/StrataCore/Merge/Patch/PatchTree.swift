@@ -67,7 +67,7 @@ struct PatchTree {
   /// Whether a value was moved. A move does not check the depth of the value, so `result()` checks the whole document.
   private var hasMoved = false
 
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the document is nested too deep.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the document is nested too deeply.
   init(_ document: ArchiveValue, _ operations: [JSONPatch.Operation], depthLimit: Int) throws {
     documentSize = try document.size(limit: depthLimit)
     root = .value(document)
@@ -256,7 +256,7 @@ struct PatchTree {
 
   /// Returns the value of a slot.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if nodes are nested too deep.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if nodes are nested too deeply.
   private func value(of slot: Slot) throws -> ArchiveValue {
     guard case .node(let top) = slot else { return value(slot, [:]) }
     // Lists each node after its parent.

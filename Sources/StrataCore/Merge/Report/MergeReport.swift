@@ -26,9 +26,9 @@ public struct MergeReport: Sendable, Hashable {
   public struct Entry: Sendable, Hashable {
     /// The path at which the sides differ.
     public let path: ValuePath
-    /// The side whose value was taken.
+    /// The origin of the merged value.
     public let outcome: Outcome
-    /// The rule that decided: the ``MergePolicy/description`` of a policy, or the reason why no policy was needed.
+    /// The rule that decided the result: the ``MergePolicy/description`` of a policy, or the reason why no policy was needed.
     public let rule: String
     /// The base value. In this and the following properties, `nil` means that the value is absent, and objects are shown as records.
     public let base: ArchiveValue?
@@ -161,13 +161,13 @@ extension MergeReport {
 }
 
 extension MergeReport.Entry: CustomStringConvertible {
-  /// `title: server (only changed by the server)`, without the values.
+  /// A description without the values, such as `title: server (only changed by the server)`.
   public var description: String {
     "\(path): \(outcome.rawValue) (\(rule)\(isOutdated ? ", recorded by an older version" : ""))".onOneLine
   }
 }
 
 extension MergeReport.Change: CustomStringConvertible {
-  /// `title changed`, without the values.
+  /// A description without the values, such as `title changed`.
   public var description: String { "\(key) changed".onOneLine }
 }

@@ -1,4 +1,4 @@
-/// A model that merges some of its fields itself.
+/// A model that merges some of its fields with its own code.
 public protocol KeyMerging: VersionedModel {
   /// Merges one key.
   ///

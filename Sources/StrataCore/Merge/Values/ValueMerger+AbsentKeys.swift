@@ -60,7 +60,8 @@ extension ValueMerger {
     return try !areSame(overlaid(statedByServer(server), over: [base], fillsIn: false), base)
   }
 
-  /// Returns the server's statement. In a complete model, fields that JSON never holds are the program's own, so they are removed.
+  /// Returns the part of a value that comes from the server. In a complete model, fields that JSON never holds are the program's own, so
+  /// they are removed.
   func statedByServer(_ value: ArchiveValue) -> ArchiveValue { incoming.isWhole ? withoutHidden(value) : value }
 
   /// Returns a value without the fields that JSON never holds.
@@ -275,7 +276,7 @@ extension ValueMerger {
     return ModelRecord(shape: record.shape, values: [.object(ArchiveObject(uniqueEntries: entries))])
   }
 
-  /// Whether two records have the same type, and no identities that differ.
+  /// Whether two records can be the same model: they have the same type, and their identities do not differ.
   func isSameModel(_ one: ModelRecord, _ other: ModelRecord, _ schema: ModelSchema) -> Bool {
     guard one.typeName == other.typeName else { return false }
     guard let left = graph.identity(of: one, schema), let right = graph.identity(of: other, schema) else { return true }

@@ -38,7 +38,7 @@ extension ValueMerger {
         : try mergeFields(base, isBaseKnown: sides.isBaseKnown, own, other, inherited: policy))
   }
 
-  /// Whether two records can be one model: they have the same type, and no identities that differ.
+  /// Whether two records can be the same model: they have the same type, and their identities do not differ.
   ///
   /// - Throws: ``ArchiveError`` with the code `unsupportedVersion` if the records have different versions.
   private mutating func isOneModel(_ local: ModelRecord, _ server: ModelRecord, isMatched: Bool = false) throws -> Bool
@@ -167,7 +167,7 @@ extension ValueMerger {
         throw ArchiveError.at(step.errorStep, error)
       }
     }
-    // An empty dictionary keeps the form that it has on one of the sides.
+    // If the dictionary of a side is empty, the empty result has the form of that dictionary.
     guard !merged.isEmpty else { return own.isEmpty ? local : other.isEmpty ? server : form.with([]) }
     return try form.with(merged).inCanonicalOrder()
   }

@@ -359,7 +359,7 @@ extension ValueMerger {
   /// - Parameters:
   ///   - known: the references before the merge. If it is `nil`, all references count as known.
   ///   - byPlace: whether paths identify elements by their indices.
-  ///   - found: called with each reference.
+  ///   - found: called for each reference.
   ///   - record: returns the fields of an object.
   func ways(
     from root: ArchiveValue, known: Set<PathTable.Way>? = nil, byPlace: Bool = false,
@@ -425,7 +425,7 @@ extension ValueMerger {
 
   /// Adds the path of an object to the beginning of an error's path.
   private func located(_ error: any Error, _ entity: Int) -> any Error {
-    // If the path cannot be found, the error is thrown without it.
+    // If the path cannot be found, the error is thrown without the path.
     let known = roots.flatMap { (try? ways(from: $0, byPlace: true) { try graph.record($0) }) ?? [] }
     return PathTable(known).components(to: entity).reversed().reduce(error) { error, component in
       ArchiveError.at(component.errorStep, error)

@@ -142,7 +142,7 @@ struct ValueMerger {
     var sides = sides
     sides.server = serverWithIdentity(sides)
     let (base, local, server) = (sides.base, sides.local, sides.server)
-    // The first of several policies decides how the value is merged. The others only decide conflicts.
+    // If there are several policies, the first one decides how the value is merged, and the others only decide conflicts.
     switch policy.leading.rule {
     case .keepLocal:
       if !areSame(local, server) { note(sides, .local, policy.description, local) }
