@@ -9,7 +9,7 @@ struct JSONFrame {
     case tagged([ArchiveObject.Entry], caseName: String)
   }
 
-  /// A member of a model's object, or an element of an array in it.
+  /// A member of the object that represents a model, or an element of an array in that object.
   struct Member {
     enum Content {
       /// A value and the index of its leaf in the layout.
@@ -31,7 +31,7 @@ struct JSONFrame {
   let caseName: String?
   /// The number of the graph object that this frame writes; `nil` if it writes any other value.
   var reference: Int?
-  /// The index of the next element.
+  /// The index of the next element or member to write.
   var next = 0
 
   init(_ contents: Contents, caseName: String? = nil) {

@@ -125,7 +125,7 @@ public struct Discriminator: Sendable {
       var known: ArchiveValue?
       do { known = try path.value(in: value) } catch { known = .null }
       guard let known else { return try Self.tagged(value, tag, at: path.errorPath[...]) }
-      // The mapping of a variant may write the tag itself, in its own spelling.
+      // The mapping of a variant may write the tag itself, and possibly not as a string.
       guard known.tagText == tag else {
         throw ArchiveError(
           .notEncodable,

@@ -142,8 +142,8 @@ public struct JSONCluster<Result>: Sendable {
       jsonPath: discriminator.components, input: json)
   }
 
-  /// Returns the clusters so far, followed by this one; `nil` if they already contain this cluster. The number of clusters is limited,
-  /// because a cluster that is created for each document always has a new identity.
+  /// Returns `seen` followed by this cluster; `nil` if `seen` already contains this cluster. The number of clusters is limited, because a
+  /// cluster that is created for each document always has a new identity.
   private func adding(to seen: [ObjectIdentifier]) -> [ObjectIdentifier]? {
     seen.contains(ObjectIdentifier(identity)) || seen.count >= 64 ? nil : seen + [ObjectIdentifier(identity)]
   }

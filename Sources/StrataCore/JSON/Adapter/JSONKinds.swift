@@ -105,7 +105,7 @@ struct JSONKinds: Sendable {
 
   /// A case of an enum in JSON.
   struct Case {
-    /// The record of the case, as in archives.
+    /// The record of the case, in the form that archives use.
     let record: ModelRecord
     /// The path from the object to the associated values.
     let path: [ArchiveError.PathComponent]

@@ -40,7 +40,7 @@ final class JSONPathCover: Sendable {
       }
       guard let last = rests.lastIndex(where: { $0 != nil }) else { return nil }
       return .array(rests[...last].map { $0 ?? .null })
-    // If the value is null, it is the value of every field below. For any other value, reading these fields or capturing throws.
+    // If the value is null, it is the value of every field below. For any other value, reading these fields or capturing the value throws.
     default: return nil
     }
   }

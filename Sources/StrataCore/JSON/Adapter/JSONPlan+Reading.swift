@@ -5,7 +5,7 @@ struct JSONSlots {
   /// The decoded values of the fields that are already decoded, by field index.
   var made: [Int: Any] = [:]
   var unknownFields = UnknownFields()
-  /// The fields that failed, if errors are collected.
+  /// The errors of the fields that could not be read, if errors are collected.
   var errors: [(place: Int, error: ArchiveError)] = []
 
   /// The source of a model's fields.

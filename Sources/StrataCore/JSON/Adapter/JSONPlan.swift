@@ -96,7 +96,7 @@ package final class JSONPlan: Sendable {
   let otherKeys: Set<ExactKey>?
   let keepsUnknownFields: Bool
   let problem: ArchiveError?
-  /// The layout of records with the current keys.
+  /// The layout of records that have the model's current keys.
   let layout: JSONLayout
 
   /// Creates a plan from the declarations of the fields, or from another mapping.

@@ -3,7 +3,7 @@ final class JSONReading: Sendable {
   /// Mappings that replace the models' own mappings, by the identity of the schema.
   let plans: [ObjectIdentifier: JSONPlan]
   let unknownKeys: JSONUnknownKeys
-  /// The limits on a text.
+  /// The limits on a JSON text.
   let limits: ArchiveLimits
 
   /// The options for reading without an adapter.

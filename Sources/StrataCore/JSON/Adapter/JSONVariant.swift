@@ -42,7 +42,7 @@ public struct JSONVariant<Result>: Sendable {
       encode: { result, _ in try unwrap(result).map { try adapter.encodeValue($0) } })
   }
 
-  /// Returns a variant that has variants itself: another cluster reads the same document.
+  /// Returns a variant that consists of the variants of another cluster. That cluster reads and writes the same document.
   public static func cluster(
     _ tag: String, _ cluster: @autoclosure @escaping @Sendable () throws -> JSONCluster<Result>
   )

@@ -10,7 +10,7 @@ package final class FieldParts {
     package let type: any VersionedModel.Type
     /// The values of the fields in the order of the schema, not yet decoded; `nil` for an absent field.
     package let slots: [ArchiveValue?]
-    /// The JSON that the fields were read from; `nil` for any other source.
+    /// The JSON that the fields were read from; `nil` if the source is not JSON.
     fileprivate var source: ArchiveValue?
     /// The number of the object, which is the same for all references to a shared object; `nil` for a value.
     package var number: Int?

@@ -1,6 +1,6 @@
 /// Merges lists of values by their bytes. Only models that differ are decoded, and of these models only the differing fields.
 ///
-/// The type does not depend on the type of the models, so the machine code of its loops is shared by all of them.
+/// This type is not generic over the type of the models, so all models share the machine code of its loops.
 struct ListMerge {
   typealias Choice = ListChanges.Choice
 

@@ -9,7 +9,7 @@
 /// whose server value is not known. Archives contain the state. When an archive is read, the upgrade steps of the model also upgrade the
 /// base. JSON does not contain the state. Comparisons by ``FieldEquatable`` ignore the state; a synthesized `==` does not.
 ///
-/// The base is a copy of the model's fields and of the objects that it refers to, so archives grow by that much.
+/// The base is a copy of the model's fields and of the objects that it refers to, so archives grow by the size of this copy.
 public struct MergeState: Sendable, Hashable {
   /// The state of the server, as far as it is known; `nil` before the first merge.
   ///

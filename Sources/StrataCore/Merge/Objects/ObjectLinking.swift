@@ -91,7 +91,7 @@ struct ObjectLinking {
     let locals = matching.entities[entity][.local]
     guard let first = locals.first, !replaced.contains(entity) else { return .new(entity) }
     guard number != first, matching.isMember(number, of: .local) else { return .local(first) }
-    // If an entity has two local objects, the first replaces the second only if no data is lost.
+    // If an entity has two local objects, references to the second resolve to the first only if both have the same fields.
     return .local(try hasSameFields(number, first) ? first : number)
   }
 

@@ -4,7 +4,7 @@
 /// therefore look up keys and change values in place, however large the document is. All nodes are in one array and refer to each other by
 /// index. No operation on nodes is recursive.
 struct PatchTree {
-  /// The content of a location.
+  /// The content of a location in the document.
   enum Slot {
     /// A value that no path has entered.
     case value(ArchiveValue)

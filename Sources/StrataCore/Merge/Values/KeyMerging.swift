@@ -1,6 +1,6 @@
 /// A model that merges some of its fields with its own code.
 public protocol KeyMerging: VersionedModel {
-  /// Merges one key.
+  /// Merges the value of one key.
   ///
   /// The receiver is a copy. If the merge fails later, the original object is unchanged.
   ///

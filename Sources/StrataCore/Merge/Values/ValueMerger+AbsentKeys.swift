@@ -123,7 +123,7 @@ extension ValueMerger {
       keepingPolicy = outer
     }
     let (policy, named) = (declared ?? outer, selectedPolicy)
-    // A policy for the whole merge decides each dictionary entry separately, unless the policy merges nothing.
+    // A policy for the whole merge is applied to each dictionary entry separately, unless the policy merges nothing.
     let inner = named ?? (options.policy == nil ? policy : .automatic)
     keepingPolicy = value.arrayValue == nil ? inner : .recursive
     let result = try overlaidInside(value, over: known, fillsIn: fillsIn, shape)

@@ -42,7 +42,7 @@ struct ValueMerger {
   let countsEqualChanges: Bool
   /// The values that enclose the current value, outermost first.
   var owners: [(local: ArchiveValue, server: ArchiveValue)] = []
-  /// By side, the entities that changed since the base, computed on first use.
+  /// For each side, the entities that changed since the base; computed on first use.
   var knownEdits: [ObjectMatching.Side: Set<Int>] = [:]
   /// The local and the incoming root, in which the path of an object is looked up.
   var roots: [ArchiveValue] = []
