@@ -1,7 +1,7 @@
 public import Foundation
 
-// Each of these functions returns the same as `decode(from:in:)` for the value of the element, only faster. Tests compare
-// the two paths. Types without such a function are created from the value.
+// Each of these functions returns the same result as `decode(from:in:)` for the value of the element, but is faster. Tests compare both
+// functions. Types without such a function are decoded from the value.
 
 extension Archivable where Self: FixedWidthInteger {
   public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
@@ -27,7 +27,7 @@ extension Double {
       let number = Double(ofJSON: element.text)
       guard number.isFinite else { throw element.mismatch("a number in the range of a double") }
       return number
-    // Integers of up to 15 digits are exact.
+    // A double represents every integer of up to 15 digits exactly.
     case .integer where element.token.length <= 15:
       if let integer = ArchiveValue.smallInteger(element.text) { return Double(integer) }
       return try decode(from: element.value(), in: context)
@@ -129,7 +129,7 @@ extension Dictionary where Key: Archivable, Value: Archivable {
 }
 
 extension JSONElement {
-  /// The capacity to reserve for elements or members. Most of them are smaller than their tokens.
+  /// The capacity to reserve for elements or members. Most elements and members take less memory than their tokens.
   @usableFromInline
   var elementCount: Int { token.isContainer ? Swift.min(token.count, 65_536) : 0 }
 }
@@ -186,9 +186,9 @@ extension VersionedModel {
 }
 
 extension DecodingContext {
-  /// Returns the URL of a text, from a cache if possible. Documents repeat URLs, and parsing costs far more than a lookup.
+  /// Returns the URL of a text, from a cache if possible. Documents repeat URLs, and parsing a URL takes far longer than a lookup.
   func url(_ element: JSONElement) -> URL? {
-    // A URL has nothing to escape except slashes.
+    // In a URL, only slashes can be escaped, so a string with escapes is rare and not cached.
     guard element.token.kind == .string else { return element.stringValue.flatMap { URL(exactly: $0) } }
     let bytes = element.text
     let slot = Int(truncatingIfNeeded: bytes.sampledHash &>> 56)

@@ -2,15 +2,15 @@ import Foundation
 
 /// Converts the bytes of an archive's body to JSON text, value by value, without creating most of the values.
 ///
-/// The body was written a moment ago, shares no strings, and is nested no deeper than the writer's limit. Rare values are
-/// decoded and written by ``JSONValueWriter``: models with transformers, uncommon kinds of numbers, keys without text.
+/// The body must have just been written by this process, share no strings, and be nested no deeper than the writer's limit. Rare values are
+/// decoded and then written by ``JSONValueWriter``: models with transformers, uncommon kinds of numbers, and keys without text.
 struct JSONBodyWriter: ~Copyable, ~Escapable {
   private var reader: ArchiveReader
   private var output: JSONOutput
   private let writing: JSONWriting
   private let limits: ArchiveLimits
   private let writesNulls: Bool
-  /// The layouts of the reader's record definitions.
+  /// The layout for each of the reader's record definitions.
   private var layouts: [(shape: RecordShape, layout: JSONLayout)?] = []
 
   static func text(
@@ -29,7 +29,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
 
   @_lifetime(copy body)
   private init(_ body: RawSpan, _ writing: JSONWriting, _ output: consuming JSONOutput, _ limits: ArchiveLimits) {
-    // The body was just written by this process, so it needs no limits on its claims.
+    // This process has just written the body, so the sizes that the body declares need no limits.
     var own = ArchiveLimits()
     own.depth = limits.depth
     own.count = .max
@@ -104,7 +104,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
     }
   }
 
-  /// Handles rare values, which are created and then written.
+  /// Writes a rare value by decoding it first.
   private mutating func other() throws {
     var writer = JSONValueWriter(writing, limits: limits)
     try writer.write(reader.readValue(), to: &output)
@@ -121,7 +121,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
     output.close(isObject: false, isEmpty: count == 0)
   }
 
-  /// - Parameter start: the offset of the record. Its head was already read.
+  /// - Parameter start: the offset of the record, whose head has already been read.
   private mutating func record(_ layout: JSONLayout, at start: Int) throws {
     if let problem = layout.problem { throw problem }
     guard layout.isPlain, writesNulls else {
@@ -137,7 +137,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
       }
       return output.close(isObject: true, isEmpty: layout.flatKeys.isEmpty)
     }
-    // The fields of one object need not follow each other, so it must be known where each of them is.
+    // The fields of one object need not be adjacent, so the position of each field is determined first.
     var positions: [Int] = []
     for _ in 0..<layout.fieldCount {
       positions.append(reader.position)
@@ -172,8 +172,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
     return layout
   }
 
-  /// A map whose keys are all strings or all integers, which have a text each. Any other map is created as a value and then
-  /// written.
+  /// Writes a map whose keys are all strings or all integers, so each key has a text. Any other map is decoded as a value and then written.
   private mutating func map(_ initial: UInt8) throws {
     let start = reader.position - 1
     let count = try reader.readCount(initial, bytesPerElement: 2)

@@ -2,14 +2,14 @@
 struct JSONFrame {
   enum Contents {
     case elements([ArchiveValue])
-    /// Members, and the type of the record if they are its fields.
+    /// The members of an object. If they are the fields of a record, `typeName` is the type of the record.
     case entries([ArchiveObject.Entry], typeName: String? = nil)
     case members([Member], JSONLayout)
-    /// The tag of a case, and the associated values under a separate key.
+    /// The tag of an enum case, and the associated values under a separate key.
     case tagged([ArchiveObject.Entry], caseName: String)
   }
 
-  /// A member of a model's object, or an element of an array in it.
+  /// A member of the object that represents a model, or an element of an array in that object.
   struct Member {
     enum Content {
       /// A value and the index of its leaf in the layout.
@@ -27,11 +27,11 @@ struct JSONFrame {
   let contents: Contents
   let count: Int
   let isObject: Bool
-  /// The case of an enum whose tag is one of the members.
+  /// The name of the enum case, if its tag is one of the members.
   let caseName: String?
-  /// The number of the object of a graph that is being written.
+  /// The number of the graph object that this frame writes; `nil` if it writes any other value.
   var reference: Int?
-  /// The index of the next element.
+  /// The index of the next element or member to write.
   var next = 0
 
   init(_ contents: Contents, caseName: String? = nil) {
@@ -55,7 +55,7 @@ struct JSONFrame {
     case .entries(let entries, let typeName):
       located = error.prefixed(by: .key(entries[next - 1].key))
       if let typeName { located = located.inType(typeName) }
-    // In the path of the model, the case replaces the member that holds its values.
+    // In the path of the model, the name of the case replaces the member that holds the associated values.
     case .tagged(let entries, let name): located = error.prefixed(by: .key(name), json: [.key(entries[next - 1].key)])
     case .members(let members, let layout):
       if case .value(_, let leaf) = members[next - 1].content { located = layout.located(error, layout.leaves[leaf]) }
@@ -73,9 +73,9 @@ extension JSONFrame.Contents {
     }
   }
 
-  /// Returns the contents with a tag as the first member. A field of a class may already hold the tag.
+  /// Returns the contents with a tag as the first member. If a field of a class already holds the tag, the contents are unchanged.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the key has another value, or if this is not an object.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the key has a different value, or if the contents are not an object.
   func tagged(_ key: String, _ tag: String, mayHoldTag: Bool) throws -> JSONFrame.Contents {
     let found: ArchiveValue??
     let tagged: JSONFrame.Contents

@@ -1,33 +1,33 @@
-/// The JSON paths of a model's fields, as a lookup table of keys for each object along the paths.
+/// A lookup table for the JSON paths of a model's fields. It has a table of keys for each object along the paths.
 ///
-/// Each key of an object is looked up once, in one or two comparisons, whatever their order.
+/// Looking up a key takes one or two comparisons, whatever the order of the keys in the document.
 struct JSONKeys: Sendable {
   /// A key of an object along the paths of some fields.
   private struct Entry {
     let path: [ValuePath.Component]
     let keyStart: Int
     let keyLength: Int
-    /// The index of the table for the object under the key; -1 if no path continues there.
+    /// The index of the table for the object under this key; -1 if no path leads further.
     var table = -1
-    /// The index after all entries below this one.
+    /// The index after the last entry that is nested below this one.
     var end = 0
-    /// The lowest index of the fields below.
+    /// The lowest index of a field below this entry.
     var firstField = Int.max
   }
 
   private struct Table {
     let start: Int
-    /// The right shift of a mark that yields the slot.
+    /// The number of bits by which a hash is shifted to the right to get the slot.
     let shift: Int
     let mask: Int
   }
 
   private let entryOfField: [Int]
-  /// Whether every field has its own entry, in the same order.
+  /// Whether each field has an entry of its own, in the same order.
   private let isOneToOne: Bool
   private let entries: [Entry]
   private let tables: [Table]
-  /// The entries in the slots of all tables; -1 for an empty slot.
+  /// The index of the entry in each slot of all tables; -1 for an empty slot.
   private let slots: [Int]
   private let keyBytes: [UInt8]
 
@@ -44,7 +44,7 @@ struct JSONKeys: Sendable {
     keyBytes = builder.keyBytes
   }
 
-  /// Returns the token indices of the fields' values in an object, with -1 for absent values.
+  /// Returns the index of the token of each field's value in an object; -1 for an absent value.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` for a duplicate key, and `typeMismatch` if a value along a
   ///   path is not an object.
@@ -143,7 +143,7 @@ struct JSONKeys: Sendable {
 
     /// Adds the table for the keys of one object.
     mutating func addTable(_ nodes: [JSONPathTree], _ path: [ValuePath.Component]) -> Int {
-      // At most half of the slots are used, so that searches are short.
+      // At most half of the slots are used, which keeps searches short.
       var size = 2
       var bits = 1
       while size < nodes.count * 2 { (size, bits) = (size * 2, bits + 1) }
@@ -174,8 +174,7 @@ struct JSONKeys: Sendable {
 }
 
 extension ArchiveReader {
-  /// The index of the token with a field's value in a JSON document; -1 if the value is absent, or if the reader does
-  /// not read JSON.
+  /// Returns the index of the token of a field's value in a JSON document; -1 if the value is absent, or if the reader does not read JSON.
   @inlinable
   func jsonPlace(ofField field: Int) -> Int {
     let field = field + Int(placeOffset)
@@ -186,7 +185,7 @@ extension ArchiveReader {
   @_lifetime(copy self)
   func jsonElement(at place: Int) -> JSONElement { JSONElement(bytes, jsonTokens, at: place) }
 
-  /// The error with its position in the text.
+  /// Returns the error with its position in the text.
   @usableFromInline
   func jsonError(_ error: any Error, at place: Int) -> any Error { jsonElement(at: place).located(error) }
 }

@@ -1,4 +1,5 @@
-/// The JSON form of records with one shape. Fields whose paths begin with the same steps share an object, at the position of the first.
+/// The JSON form of records with the same shape. Fields whose paths begin with the same steps share an object, which is at the position of
+/// the first of these fields.
 final class JSONLayout: Sendable {
   /// A value that is written at a path.
   final class Leaf: Sendable {
@@ -9,9 +10,9 @@ final class JSONLayout: Sendable {
     /// The mapping of the field; `nil` for a key without a mapping, which is written unchanged.
     let entry: JSONPlan.Entry?
     let path: ValuePath
-    /// Whether the value is written as it is archived, with the adapter's treatment of null.
+    /// Whether the value is written in its archived form, with the adapter's treatment of null.
     let isPlain: Bool
-    /// Whether this is a further path from which the field can be read. It gets a mark if the field has a value.
+    /// Whether the path is a further path from which the field can be read. A mark is written at this path if the field has a value.
     let isFallbackPath: Bool
 
     init(index: Int, key: String, entry: JSONPlan.Entry?, path: ValuePath, isFallbackPath: Bool = false) {
@@ -21,17 +22,18 @@ final class JSONLayout: Sendable {
   }
 
   let leaves: [Leaf]
-  /// The leaves of unknown keys that are also the first key of a field's path: the members of that object that no field reads.
+  /// The leaves of unknown keys that are also the first key of a field's path. Such a leaf holds the members of the object under the key
+  /// that no field reads.
   let rests: [ExactKey: Int]
   /// The members of the object.
   let nodes: [JSONPathTree]
   /// The fields that represent the whole object.
   let whole: [Leaf]
-  /// Whether the members are the values of the record, in the same order.
+  /// Whether the members are exactly the values of the record, in the same order.
   let isFlat: Bool
-  /// The keys of the members with their quotes, if the layout is flat.
+  /// The keys of the members, in quotes, if the layout is flat.
   let flatKeys: [[UInt8]]
-  /// Whether values are written as they are archived, at paths of keys only.
+  /// Whether all values are written in their archived form, at paths that consist only of keys.
   let isPlain: Bool
   /// The kinds that a tag of the record distinguishes; `nil` for a record without a tag.
   let kinds: JSONKinds?
@@ -41,13 +43,13 @@ final class JSONLayout: Sendable {
   /// The number of fields in the record.
   let fieldCount: Int
 
-  /// Creates a layout for records whose keys differ from the current keys of the model, or that belong to no model.
+  /// Creates a layout for records whose keys differ from the model's current keys, or for records that belong to no model.
   ///
   /// - Parameters:
-  ///   - plan: the mapping; `nil` if there is none, so that every key is a member.
+  ///   - plan: the mapping; `nil` if there is none, in which case every key is a member.
   ///   - kinds: the kinds that a tag of the record distinguishes.
   ///   - writesUnknownKeys: whether keys without a mapping are written, after the others.
-  ///   - marksFallbackPaths: whether the further paths of a field get a mark (``mark``) if the field has a value.
+  ///   - marksFallbackPaths: whether a mark (``mark``) is written at the further paths of each field that has a value.
   convenience init(
     _ shape: RecordShape, _ plan: JSONPlan?, kinds: JSONKinds? = nil, writesUnknownKeys: Bool = true,
     marksFallbackPaths: Bool = false
@@ -57,8 +59,8 @@ final class JSONLayout: Sendable {
       marksFallbackPaths: marksFallbackPaths)
   }
 
-  /// The placeholder at the further paths of a field, in documents that are compared and discarded. No document
-  /// contains this text: U+E000 is in the private use area of Unicode.
+  /// The placeholder at the further paths of a field, in documents that are only compared and then discarded. No other document contains
+  /// this text, because U+E000 is in the private use area of Unicode.
   static let mark = ArchiveValue.string("\u{E000}")
 
   init(
@@ -70,7 +72,7 @@ final class JSONLayout: Sendable {
     lazy var indices = Dictionary(
       keys.enumerated().map { (ExactKey($1), $0) }, uniquingKeysWith: { first, _ in first })
     for entry in entries where entry.json.isWritten {
-      // The keys are in the order of the schema unless a model writes its record itself.
+      // The keys are in the order of the schema, unless a model writes its record itself.
       let isInPlace = entry.place < keys.count && keys[entry.place] == entry.field.key
       guard let index = isInPlace ? entry.place : indices[ExactKey(entry.field.key)] else { continue }
       if case .entireObject = entry.source {
@@ -82,7 +84,7 @@ final class JSONLayout: Sendable {
       guard marksFallbackPaths else { continue }
       for path in entry.furtherPaths {
         let leaf = Leaf(index: index, key: entry.field.key, entry: entry, path: path, isFallbackPath: true)
-        // A path that another field writes belongs to that field.
+        // If another field writes the path, the path belongs to that field.
         let all = (entries.filter(\.json.isWritten).flatMap(\.writtenPaths) + leaves.map(\.path) + [path])
         guard Self.isLastPathFree(all) else { continue }
         leaves.append(leaf)
@@ -119,7 +121,7 @@ final class JSONLayout: Sendable {
     self.whole = whole
   }
 
-  /// Whether the last path conflicts with none of the others.
+  /// Whether the last path conflicts with no other path.
   private static func isLastPathFree(_ paths: [ValuePath]) -> Bool {
     let last = paths.count - 1
     return !JSONPathTree.conflicts(in: JSONPathTree.nodes(paths)).contains { $0.number == last || $0.other == last }
@@ -134,14 +136,14 @@ final class JSONLayout: Sendable {
     }
   }
 
-  /// The error for an unknown value at the path of a field or along it.
+  /// Returns the error for an unknown value at the path of a field or along the path.
   func pathConflict(_ leaf: Leaf) -> ArchiveError {
     ArchiveError(
       .invalidMapping, "the JSON path of \(leaf.key) conflicts with that of a field; give the field another path",
       path: [.key(leaf.key)], typeName: typeName)
   }
 
-  /// The error with the key of a field in front of its path.
+  /// Returns the error with the key of a field at the beginning of its path.
   func located(_ error: any Error, _ leaf: Leaf) -> ArchiveError {
     ArchiveError.wrap(error).prefixed(by: .key(leaf.key), json: leaf.entry?.components).inType(typeName)
   }

@@ -1,10 +1,10 @@
-/// The JSON form of a model by its own declarations.
+/// The JSON form of a model that follows from its own declarations.
 final class JSONNotes: SchemaNotes {
   static var slot: SchemaNotesSlot { .json }
 
   /// The mapping of the fields.
   let plan: JSONPlan
-  /// The kinds that a tag distinguishes.
+  /// The kinds that a tag distinguishes, or the error in their declaration.
   let kinds: Result<JSONKinds, ArchiveError>
 
   init(_ schema: ModelSchema) {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The destination of JSON: text, or the value that reading the text would give.
+/// The destination of JSON: text, or the value that reading the text would return.
 protocol JSONSink: ~Copyable {
-  /// The number of written bytes, which may be approximate.
+  /// The number of bytes written so far, which may be approximate.
   var count: Int { get }
   mutating func open(isObject: Bool) throws(ArchiveError)
   mutating func close(isObject: Bool, isEmpty: Bool)
@@ -13,14 +13,14 @@ protocol JSONSink: ~Copyable {
   mutating func write(scalar: ArchiveValue) throws(ArchiveError)
 }
 
-/// JSON text under construction. Only this type writes strings, numbers and dates, indents, sorts keys and counts levels.
+/// JSON text under construction. All formatting is in this type: strings, numbers and dates, indentation, sorted keys and the depth limit.
 struct JSONOutput: ~Copyable, JSONSink {
   private(set) var buffer: ByteBuffer
   private let isPretty: Bool
   private let sortsKeys: Bool
   private let depthLimit: Int
   private var level = 0
-  /// The members of each open object; only where keys are sorted.
+  /// The members of each open object, recorded only if keys are sorted.
   private var openMembers: [[Member]] = []
 
   private struct Member {
@@ -96,7 +96,7 @@ struct JSONOutput: ~Copyable, JSONSink {
     openMembers[object][openMembers[object].count - 1].keyEnd = buffer.count
   }
 
-  /// Puts the members of the innermost object in the order of their keys' UTF-8 bytes.
+  /// Sorts the members of the innermost object by the UTF-8 bytes of their keys.
   private mutating func sortMembers() {
     let members = openMembers.removeLast()
     guard members.count > 1, let first = members.first else { return }
@@ -107,7 +107,7 @@ struct JSONOutput: ~Copyable, JSONSink {
     }
     let order = keys.indices.sorted { keys[$0].lexicographicallyPrecedes(keys[$1]) }
     guard order != Array(keys.indices) else { return }
-    // A comma, and in pretty text a line feed and the indentation.
+    // The length of the separator: a comma, and in pretty text also a line feed and the indentation.
     let separator = isPretty ? 2 + 2 * level : 1
     buffer.removeLast(from: first.start)
     for (place, index) in order.enumerated() {
@@ -122,7 +122,7 @@ struct JSONOutput: ~Copyable, JSONSink {
 
   // MARK: Going back
 
-  /// A position in the text, with the state of the output at it.
+  /// A position in the text, with the state of the output at that position.
   struct Mark {
     fileprivate let count, level, objects: Int
   }
@@ -164,17 +164,17 @@ struct JSONOutput: ~Copyable, JSONSink {
     buffer.append(decimal: magnitude)
   }
 
-  /// Writes the fewest digits that read back as the same number, always with a point or an exponent.
+  /// Writes the fewest digits that read back as the same number, always with a decimal point or an exponent.
   mutating func write(_ number: Double) throws(ArchiveError) {
     guard number.isFinite else { throw Self.notFinite() }
-    // From 2^53 on and below 10^-4, the description has an exponent.
+    // From 2^53 up, and below 10^-4, the description has an exponent.
     guard number.magnitude >= 1e-4, let digits = number.shortestDigits else { return buffer.append(number.description) }
     if number < 0 { buffer.append(UInt8(ascii: "-")) }
     buffer.append(WideInteger.Magnitude(digits.significand), power: digits.power)
     if digits.power >= 0 { buffer.append(".0" as StaticString) }
   }
 
-  /// Writes the digits of `description`.
+  /// Writes the same digits as `description`.
   mutating func write(_ number: Decimal) throws(ArchiveError) {
     guard let parts = DecimalParts(number) else { throw Self.notFinite() }
     if parts.isNegative { buffer.append(UInt8(ascii: "-")) }
@@ -185,11 +185,11 @@ struct JSONOutput: ~Copyable, JSONSink {
   mutating func write(_ number: Float) throws(ArchiveError) {
     guard number.isFinite else { throw Self.notFinite() }
     let text = number.description
-    // From 2^24 on a float is spelled with an exponent, and a double of the same digits is not.
+    // From 2^24 up, the description of a float has an exponent, but the description of the equal double has none.
     buffer.append(text.utf8.contains(UInt8(ascii: "e")) ? Self.double(number).description : text)
   }
 
-  /// The double that has the fewest digits which read back as the narrower number.
+  /// Returns the double with the fewest digits that read back as the float.
   static func double(_ number: Float) -> Double { Double(number.description) ?? Double(number) }
 
   mutating func write(_ date: Date) throws(ArchiveError) {
@@ -207,8 +207,8 @@ struct JSONOutput: ~Copyable, JSONSink {
 
   // MARK: Text
 
-  /// The text of a value as an object key: strings, integers, dates, URLs, UUIDs and data have one; `nil` for any other value,
-  /// with which a map cannot be a JSON object.
+  /// Returns the text of a value as an object key. Strings, integers, dates, URLs, UUIDs and data have one. Returns `nil` for any other
+  /// value, in which case a map cannot become a JSON object.
   static func text(of value: ArchiveValue) throws(ArchiveError) -> String? {
     switch value {
     case .data(let data): return data.base64EncodedString()

@@ -1,16 +1,16 @@
-/// JSON paths as a tree. Nodes are in the order of their first paths.
+/// A tree of JSON paths. Nodes are in the order of their first paths.
 ///
-/// A class, so that a copy is one reference: writing passes a node for each member.
+/// This is a class, so that copying a node copies a single reference. Writing passes a node for each member.
 final class JSONPathTree: Sendable {
   /// The step from the parent node to this one.
   let step: ValuePath.Component
   /// The key in JSON text, with its quotes; empty for an index.
   let quotedKey: [UInt8]
-  /// The numbers of the paths that end here.
+  /// The numbers of the paths that end at this node.
   let leaves: [Int]
   let children: [JSONPathTree]
 
-  /// The lowest number of the paths that end here or below.
+  /// The lowest number of the paths that end at this node or below it.
   var firstLeaf: Int { min(leaves.first ?? .max, children.lazy.map(\.firstLeaf).min() ?? .max) }
 
   private init(_ paths: [Path]) {
@@ -26,7 +26,7 @@ final class JSONPathTree: Sendable {
     quotedKey = text.array()
   }
 
-  /// Returns the nodes for the first components of the paths, which are numbered by their indices.
+  /// Returns the nodes for the first components of the paths. The number of a path is its index.
   static func nodes(_ paths: [ValuePath]) -> [JSONPathTree] {
     nodes(paths.enumerated().map { ($0, $1.components[...]) })
   }
@@ -55,8 +55,8 @@ final class JSONPathTree: Sendable {
 
   private var allLeaves: [Int] { leaves + children.flatMap(\.allLeaves) }
 
-  /// The paths that conflict with another one: at the same path, below it, or to an index where the other path has a
-  /// key. Each comes with the other path, which has the lower number.
+  /// Returns the paths that conflict with another path: they are equal to it, lead through it, or have an index where the other path has a
+  /// key. Each conflicting path is returned with the other path, which has the lower number.
   static func conflicts(in nodes: [JSONPathTree]) -> [(number: Int, other: Int)] {
     var conflicts: [(number: Int, other: Int)] = []
     let first = nodes.min { $0.firstLeaf < $1.firstLeaf }
@@ -77,7 +77,7 @@ final class JSONPathTree: Sendable {
     return conflicts
   }
 
-  /// The arrays in which some indices have no path, with the number of a path into each array.
+  /// Returns the arrays in which some indices have no path, each with the number of a path that leads into the array.
   static func gaps(in nodes: [JSONPathTree], _ path: [ValuePath.Component] = []) -> [(number: Int, path: ValuePath)] {
     let indices = nodes.compactMap { if case .index(let index) = $0.step { index } else { nil } }
     let gap = indices.max().flatMap { last in last >= indices.count ? nodes.map(\.firstLeaf).min() : nil }

@@ -1,43 +1,44 @@
 public import Foundation
 
-/// Reads JSON text (RFC 8259) into an ``ArchiveValue``, or into a model without a value in between.
+/// Reads JSON text (RFC 8259) into an ``ArchiveValue``, or directly into a model.
 ///
-/// - An object becomes ``ArchiveValue/object(_:)`` with its keys in the order of the text. Keys are compared by their bytes,
-///   so two spellings of the same character (U+00E9, and U+0065 U+0301) are two keys.
+/// - An object becomes ``ArchiveValue/object(_:)`` with its keys in the order of the text. Keys are compared by their bytes, so two
+///   spellings of the same character (U+00E9, and U+0065 U+0301) are different keys.
 /// - A number without fraction and exponent is an exact integer: ``ArchiveValue/int(_:)``, ``ArchiveValue/uint(_:)``, or
 ///   ``ArchiveValue/wideInteger(_:)`` up to 128 bits of magnitude.
-/// - Another number is an ``ArchiveValue/double(_:)`` if the shortest text of the nearest double is the same number, as
-///   for every number of up to 15 digits in the range of doubles. So is `-0`, because no integer keeps its sign.
-/// - Numbers that neither holds are exact, too: ``ArchiveValue/decimal(_:)`` if a decimal of at most 38 digits holds
-///   the number, otherwise ``ArchiveValue/number(_:)``, which keeps the text.
+/// - Any other number is an ``ArchiveValue/double(_:)`` if the shortest text of the nearest double represents the same number. This holds
+///   for every number of up to 15 digits in the range of doubles. `-0` is a double, too, because no integer keeps its sign.
+/// - A number that fits none of these types is exact, too. It is an ``ArchiveValue/decimal(_:)`` if a decimal of at most 38 digits can hold
+///   it, otherwise an ``ArchiveValue/number(_:)``, which keeps the text.
 /// - `true` and `false` are booleans and never numbers.
 /// - A string consists of Unicode scalars: lone surrogates, invalid UTF-8 and raw control characters are rejected.
 public struct JSONReader: Sendable {
-  /// The treatment of duplicate keys in an object.
+  /// How duplicate keys in an object are handled.
   public typealias DuplicateKeys = JSONDuplicateKeys
 
-  /// Limits on a document: ``ArchiveLimits/depth`` levels of arrays and objects, ``ArchiveLimits/count`` elements of
-  /// one of them, ``ArchiveLimits/stringLength`` bytes of one string, key or number, and ``ArchiveLimits/values``
-  /// values and keys in all. ``ArchiveLimits/steps`` applies to models, too.
+  /// The limits on a document: ``ArchiveLimits/depth`` levels of arrays and objects, ``ArchiveLimits/count`` elements in a single array or
+  /// object, ``ArchiveLimits/stringLength`` bytes in a single string, key or number, and ``ArchiveLimits/values`` values and keys in total.
+  /// For models, ``ArchiveLimits/steps`` applies as well.
   ///
   /// A depth above ``maximumDepth`` counts as ``maximumDepth``. The other limits have no effect here.
   public var limits = ArchiveLimits()
 
-  /// The treatment of duplicate keys in an object of an ``ArchiveValue``; ``JSONDuplicateKeys/lastWins`` unless set.
+  /// How duplicate keys in an object of an ``ArchiveValue`` are handled; ``JSONDuplicateKeys/lastWins`` by default.
   ///
-  /// Models always reject two values for one field, because another reader of the same text may use the other value.
-  /// Keys that no field reads may be duplicates.
+  /// Models always reject a second value for a field, because another reader of the same text may use the other value. Keys that no field
+  /// reads may occur more than once.
   public var duplicateKeys = DuplicateKeys.lastWins
 
-  /// The deepest nesting that is read, whatever the limits.
+  /// The maximum depth that can be read, whatever the limits are.
   ///
-  /// Reading does not use recursion, but releasing a nested value does.
+  /// Reading does not use recursion, but deallocating a nested value does.
   public static let maximumDepth = JSONTokenizer.maximumDepth
 
-  /// A reader with the default limits.
+  /// Creates a reader with the default limits.
   public init() {}
 
-  /// A reader that rejects duplicate keys, as models always do. If two readers of a text use different values, checks can be bypassed.
+  /// Returns a reader that rejects duplicate keys, as models always do. Otherwise, two readers of one text could use different values, and
+  /// a check could be bypassed.
   package static func refusingDuplicates(limits: ArchiveLimits = ArchiveLimits()) -> JSONReader {
     var reader = JSONReader()
     reader.limits = limits
@@ -45,12 +46,12 @@ public struct JSONReader: Sendable {
     return reader
   }
 
-  /// Reads a document: one value with white space around it, in UTF-8 without a byte order mark.
+  /// Reads a document: a single value in UTF-8, without a byte order mark. White space around the value is allowed.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON or has a duplicate key that must be
-  ///   unique, and with the code `limitExceeded` if it exceeds ``limits``. ``ArchiveError/byteOffset`` and the line and
-  ///   column in ``ArchiveError/reason`` give the position. Lines end with a line feed; columns count bytes, and both
-  ///   start at 1. No message repeats content of the document beyond one punctuation character.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON or has a duplicate key that must be unique, and with
+  ///   the code `limitExceeded` if the text exceeds ``limits``. ``ArchiveError/byteOffset`` and the line and column in
+  ///   ``ArchiveError/reason`` specify the position. Lines end with a line feed, columns count bytes, and both start at 1. Error messages
+  ///   repeat no content of the document except a single punctuation character.
   /// - Complexity: linear in the size of the text.
   public func read(_ data: Data) throws -> ArchiveValue {
     try Measured.work("read JSON", "any", bytes: { _ in data.count }) {
@@ -58,14 +59,14 @@ public struct JSONReader: Sendable {
     }
   }
 
-  /// Reads a document into a model, an array of models or anything else that archives can hold.
+  /// Reads a document into a model, an array of models or any other type that archives can hold.
   ///
-  /// Values that the model does not read are not created. Nesting beyond 512 levels is rejected whatever the limits,
-  /// because models are created recursively.
+  /// Values that the model does not read are not created. More than 512 nested levels are rejected whatever the limits are, because models
+  /// are created recursively.
   ///
-  /// - Throws: ``ArchiveError`` as ``read(_:)``. If the document does not match the model, the code is `typeMismatch`,
-  ///   `missingValue`, `unknownCase` or `rejected`, and the error has the path in the model and the position in the
-  ///   text. `invalid` if a model breaks one of its rules, unless `validates` is false.
+  /// - Throws: the errors of ``read(_:)``. If the document does not match the model, the code is `typeMismatch`, `missingValue`,
+  ///   `unknownCase` or `rejected`, and the error has the path in the model and the position in the text. The code is `invalid` if a model
+  ///   breaks one of its rules, unless `validates` is false.
   public func read<T: Archivable>(
     _ type: T.Type = T.self, from data: Data, validates: Bool = true
   ) throws -> T {
@@ -84,19 +85,19 @@ public struct JSONReader: Sendable {
     }
   }
 
-  /// Reads a text and calls `body` with its value. An error that `body` throws gets its position in the text. Errors
-  /// collected with it do not, because finding the positions of many would be slow.
+  /// Reads a text and calls `body` with its value. If `body` throws an error, the position in the text is added to the error. Other errors
+  /// that were collected with it get no position, because finding many positions would be slow.
   func withValue<R>(of json: Data, _ body: (ArchiveValue) throws -> R) throws -> R {
     let value = try read(json)
     do { return try body(value) } catch { throw located(error, in: json) }
   }
 
-  /// The error about the value of a text, with its position in the text.
+  /// Returns an error about the value of a text, with the position in the text added.
   func located(_ error: any Error, in data: Data) -> ArchiveError {
     let known = ArchiveError.wrap(error)
     // A broken rule has no position in the text.
     guard known.code != .invalid, known.byteOffset == nil else { return known }
-    // A text that is not JSON has no positions.
+    // Text that is not JSON has no positions.
     let place = try? withRoot(of: data, depthLimit: Self.maximumDepth) { $0.located(known).located(in: data.bytes) }
     return place ?? known
   }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Creates the value that reading the text would return: null, booleans, numbers, strings, arrays and objects. Decimals
-/// stay decimals, although their text is mostly read as a double.
+/// Creates the value that reading the text would return: null, booleans, numbers, strings, arrays and objects. Decimals stay decimals,
+/// although most of their texts would be read as doubles.
 struct JSONValueSink: JSONSink {
   private struct Container {
     let isObject: Bool

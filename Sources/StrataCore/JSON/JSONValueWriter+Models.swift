@@ -11,7 +11,7 @@ extension JSONValueWriter {
     return .members(Self.withGaps(members), layout)
   }
 
-  /// The value to write for each leaf; `nil` if nothing is written.
+  /// Returns the value to write for each leaf; `nil` for a leaf that is not written.
   private func values(
     of record: ModelRecord, _ layout: JSONLayout, _ leaves: [JSONLayout.Leaf], _ fields: Set<String>?
   ) throws -> [ArchiveValue?] {
@@ -20,13 +20,13 @@ extension JSONValueWriter {
     // The leaves of a field with several paths are adjacent.
     var last: (index: Int, value: ArchiveValue)?
     for leaf in leaves {
-      // An unknown key may have the name of a field.
+      // An unknown key may have the same name as a field.
       guard fields.map({ leaf.entry != nil && $0.contains(leaf.key) }) ?? true else {
         values.append(nil)
         continue
       }
       if leaf.isFallbackPath {
-        // The field is written at the leaf before.
+        // The field is written at the preceding leaf.
         values.append(values.last.flatMap(\.self) == nil ? nil : JSONLayout.mark)
         continue
       }
@@ -53,12 +53,12 @@ extension JSONValueWriter {
     return transform.isUntyped ? try write(json(value)) : try write(value)
   }
 
-  /// The part of a container that no field reads, and the index of its leaf.
+  /// The part of a container that no field reads, with the index of its leaf.
   private typealias Rest = (value: ArchiveValue, leaf: Int)
 
-  /// The members that have a value. Containers are at the position of their first value.
+  /// Returns the members that have a value. A container is at the position of its first value.
   ///
-  /// - Parameter restAt: returns the part of the value at a node that no field reads.
+  /// - Parameter restAt: returns the part of a node's value that no field reads.
   private func members(
     _ nodes: [JSONPathTree], _ values: [ArchiveValue?], _ layout: JSONLayout, restAt: (JSONPathTree) -> Rest?
   ) throws -> [JSONFrame.Member] {
@@ -80,7 +80,7 @@ extension JSONValueWriter {
     return members
   }
 
-  /// The members of the container at a node, followed by the part that no field reads.
+  /// Returns the members of the container at a node, followed by the part that no field reads.
   private func members(
     _ node: JSONPathTree, _ rest: Rest?, _ values: [ArchiveValue?], _ layout: JSONLayout
   ) throws -> [JSONFrame.Member] {
@@ -94,7 +94,7 @@ extension JSONValueWriter {
 
   private static func withGaps(_ members: [JSONFrame.Member]) -> [JSONFrame.Member] {
     guard members.first?.step.isKey == false else { return members }
-    // Elements that are left out become null, because the indices of the others must not change.
+    // Omitted elements become null, because the indices of the other elements must not change.
     var elements: [JSONFrame.Member] = []
     for member in members.sorted(by: { $0.index < $1.index }) {
       while elements.count < member.index {
@@ -105,7 +105,7 @@ extension JSONValueWriter {
     return elements
   }
 
-  /// The members that no field reads and that have no node.
+  /// Returns the members that no field reads and for which there is no node.
   private static func members(
     of rest: Rest, besides nodes: [JSONPathTree], _ layout: JSONLayout
   ) throws -> [JSONFrame.Member] {
@@ -119,7 +119,7 @@ extension JSONValueWriter {
       }
     case .array(let elements) where keys.isEmpty:
       return elements.enumerated().compactMap { index, element in
-        // A null is the placeholder of a field or a gap. Only at the end it is an element.
+        // A null is a placeholder for a field or a gap. Only a null at the end is an element.
         if element.isNull && index < elements.count - 1 || indices.contains(index) { return nil }
         return JSONFrame.Member(step: .index(index), content: .value(element, rest.leaf))
       }
@@ -131,7 +131,7 @@ extension JSONValueWriter {
     layout.pathConflict(layout.leaves[rest.leaf])
   }
 
-  /// The object of a model with fields that represent the whole object. These come first, so that other fields override
+  /// Returns the contents of a model with fields that represent the whole object. These fields come first, so that other fields override
   /// them.
   private func contents(
     of record: ModelRecord, _ layout: JSONLayout, _ values: [ArchiveValue?], _ fields: Set<String>?
@@ -146,7 +146,7 @@ extension JSONValueWriter {
         for entry in object.entries { try target.set(entry.value, at: [.key(entry.key)]) }
       } catch { throw layout.located(error, leaf) }
     }
-    // The part of an object that no field reads comes before the fields in it.
+    // The part of an object that no field reads is added before the fields in that object.
     let order = layout.rests.values.sorted() + layout.leaves.indices.dropLast(layout.rests.count)
     for (leaf, value) in order.map({ (layout.leaves[$0], values[$0]) }) {
       guard let value else {
@@ -172,7 +172,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Adds the missing objects along a path of keys, unless another value is in the way.
+  /// Adds the missing objects along a path of keys, unless a value on the path is not an object.
   fileprivate mutating func addObjects(_ steps: ArraySlice<ValuePath.Component>) throws {
     var path: [ArchiveError.PathComponent] = []
     var current = self

@@ -1,6 +1,6 @@
 /// Writes values as JSON.
 ///
-/// Open containers are kept in an array of frames instead of on the call stack, so that no nesting exhausts it.
+/// Open containers are kept in an array of frames instead of on the call stack, so deeply nested values cannot exhaust the stack.
 struct JSONValueWriter {
   let writing: JSONWriting
   private let limits: ArchiveLimits
@@ -11,7 +11,7 @@ struct JSONValueWriter {
   /// The numbers of the objects that are being written, outermost first.
   private var openReferences: [Int] = []
   private var expansions = 0
-  /// The fields of the outermost model that are written; `nil` for all of them.
+  /// The fields of the outermost model to write; `nil` to write all fields.
   private(set) var fields: Set<String>?
 
   init(_ writing: JSONWriting, limits: ArchiveLimits, fields: Set<String>? = nil) {
@@ -21,7 +21,7 @@ struct JSONValueWriter {
     output = OutputLimit(limits)
   }
 
-  /// - Throws: ``ArchiveError`` with the path in the value.
+  /// - Throws: ``ArchiveError``. The path of the error is the path in the value.
   mutating func write<Sink: JSONSink & ~Copyable>(_ value: ArchiveValue, to sink: inout Sink) throws {
     root = value
     do {
@@ -41,7 +41,7 @@ struct JSONValueWriter {
     } catch { throw frames.reversed().reduce(ArchiveError.wrap(error)) { $1.located($0) } }
   }
 
-  /// Returns the value that reading the text of a value would return.
+  /// Returns the value that would result from writing a value as text and reading the text.
   func json(_ value: ArchiveValue) throws -> ArchiveValue {
     var writer = JSONValueWriter(writing, limits: limits)
     writer.graph = graph
@@ -116,7 +116,7 @@ struct JSONValueWriter {
     frames[depth].reference = number
   }
 
-  /// Returns the object of a reference.
+  /// Returns the object that a reference refers to.
   private mutating func object(_ number: Int) throws -> ArchiveValue {
     guard let graph, graph.objects.indices.contains(number) else {
       throw ArchiveError(.notEncodable, "a reference names an object that is not in its graph")
@@ -128,7 +128,7 @@ struct JSONValueWriter {
     if case .reference = graph.objects[number] {
       throw ArchiveError(.notEncodable, "a graph has a reference in place of an object")
     }
-    // Shared objects are written once for each reference, so their number could grow exponentially.
+    // A shared object is written once for each reference, so the number of written objects could grow exponentially.
     expansions += 1
     guard expansions <= max(1 << 20, 16 * graph.objects.count) else {
       throw ArchiveError(.limitExceeded, "shared objects are written more than \(expansions - 1) times", limit: .count)
@@ -146,7 +146,7 @@ struct JSONValueWriter {
     frames.append(frame)
   }
 
-  /// The contents of an array or an object, and the enum case whose tag is one of the members.
+  /// Returns the contents of an array or an object, and the name of the enum case if its tag is one of the members.
   private mutating func contents(of value: ArchiveValue) throws -> (JSONFrame.Contents, caseName: String?) {
     switch value {
     case .array(let elements), .set(let elements): return (.elements(elements), nil)
@@ -165,7 +165,7 @@ struct JSONValueWriter {
     }
   }
 
-  /// An object if all keys have a text, otherwise an array of pairs.
+  /// Returns the members of an object if all keys can be written as text, otherwise the elements of an array of pairs.
   private func contents(of pairs: [ArchiveValue.MapEntry]) throws -> JSONFrame.Contents {
     var texts = Set<ExactKey>(minimumCapacity: pairs.count)
     var entries: [ArchiveObject.Entry] = []
@@ -181,7 +181,7 @@ struct JSONValueWriter {
     return .entries(entries)
   }
 
-  /// Throws if two keys have the same text, such as 1 as an integer and as a decimal.
+  /// Throws if two keys have the same text, such as the integer 1 and the decimal 1.
   private func checkKeys(_ pairs: [ArchiveValue.MapEntry]) throws {
     var texts = Set<[UInt8]>(minimumCapacity: pairs.count)
     for (index, pair) in pairs.enumerated() {
@@ -191,7 +191,7 @@ struct JSONValueWriter {
         throw ArchiveError.at(.index(index), ArchiveError.at(.index(0), error))
       }
       let bytes = text.buffer.array()
-      // Objects have identity, so different ones may have the same text.
+      // Objects have an identity, so two different objects may have the same text.
       guard bytes.first == UInt8(ascii: "{") || texts.insert(bytes).inserted else {
         throw ArchiveError.at(.index(index), JSONOutput.sameText())
       }

@@ -1,23 +1,24 @@
 /// The options for writing models: mappings, and the treatment of null and of keys that no field reads.
 final class JSONWriting {
-  /// Mappings that differ from the models' own, by the identity of the schema.
+  /// Mappings that replace the models' own mappings, by the identity of the schema.
   let plans: [ObjectIdentifier: JSONPlan]
   let nulls: JSONNulls
   let writesUnknownKeys: Bool
-  /// Whether an object along the paths of fields is written without any of them, because it may have other members.
+  /// Whether an object along the paths of fields is written even if it contains no fields, because it may have other members.
   var keepsContainers = false
-  /// Whether the further paths of a field get a mark if the field has a value.
+  /// Whether a mark is written at the further paths of each field that has a value.
   var marksFallbackPaths = false
-  /// Whether a reference back to an object that is being written becomes null. An archive that is read without its
-  /// types needs this, because it does not record which references a model leaves out.
+  /// Whether a reference back to an enclosing object is written as null. This is necessary for an archive that is read without its types,
+  /// because the archive does not record the references that a model leaves out.
   var nullsCycles = false
-  /// The number of such references that were written.
+  /// The number of references that were written as null because they form a cycle.
   var cycleCount = 0
   /// The models whose records were written, by shape.
   var schemas: [RecordShape: [ModelSchema]] = [:]
   private let makeCatalog: (() -> SchemaCatalog)?
   private lazy var catalog = makeCatalog?() ?? SchemaCatalog()
-  /// The layouts by the identity of the shape, which is retained. Most records of a kind share one, and hashing its keys takes longer.
+  /// A cache of layouts by the identity of the shape. The cache retains the shapes. Most records of a kind share one shape, and a lookup by
+  /// its keys would take longer.
   private var layouts: [ObjectIdentifier: (shape: RecordShape, layout: JSONLayout?)] = [:]
 
   init(
@@ -30,10 +31,10 @@ final class JSONWriting {
     makeCatalog = catalog
   }
 
-  /// Returns the layout of records with a shape; `nil` if they belong to no model and are written as objects of their fields.
+  /// Returns the layout of records with a shape; `nil` if the records belong to no model and are written as objects of their fields.
   ///
-  /// A record belongs to a model if that model was just written, or if it has the current keys of the model. For any
-  /// other record, the current mapping would lose keys.
+  /// A record belongs to a model if it was just written by that model, or if it has the current keys of the model. For any other record,
+  /// the current mapping would lose keys.
   func layout(of shape: RecordShape) throws -> JSONLayout? {
     if makeCatalog == nil, schemas.isEmpty { return nil }
     if let known = layouts[ObjectIdentifier(shape)] { return known.layout }

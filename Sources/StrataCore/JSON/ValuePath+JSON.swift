@@ -1,5 +1,5 @@
 extension ValuePath {
-  /// The reason why this isn't a path in JSON, with the remedy; `nil` for a path of keys, indices and `[*]`.
+  /// The reason why this is not a path in JSON, with a suggested fix; `nil` for a path of keys, indices and `[*]`.
   package var problem: String? {
     components.lazy.filter { $0 != .anyElement }.compactMap(\.remedy).first.map {
       "the path \(self) is no path in JSON: \($0)"
@@ -9,11 +9,11 @@ extension ValuePath {
   /// Whether the path can match several values.
   var readsEach: Bool { components.contains { $0.step == nil } }
 
-  /// Returns the value at the path; `nil` if it is absent, and null if a value along the path is null. A step into
-  /// every element returns the array of the values in each element.
+  /// Returns the value at the path; `nil` if the value is absent, and null if a value along the path is null. For a step into every
+  /// element, returns an array with the value from each element.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value along the path does not support its step, and
-  ///   `missingValue` if one of several elements lacks the value. The path of the error is the path in the document.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value along the path does not support the next step, and `missingValue`
+  ///   if only some of the elements have the value. The path of the error is the path in the document.
   package func value(in json: ArchiveValue) throws(ArchiveError) -> ArchiveValue? {
     try Self.value(in: json, components[...], after: [])
   }
@@ -47,9 +47,9 @@ extension ValuePath {
     return current
   }
 
-  /// Returns the index of the token at a path of keys and indices; `nil` if it is absent. A null along the path is returned.
+  /// Returns the index of the token at a path of keys and indices; `nil` if there is none. A null along the path is returned as the result.
   ///
-  /// - Throws: ``ArchiveError`` as for a value, and with the code `invalidJSON` for a duplicate key along the path.
+  /// - Throws: the same errors as for a value, and ``ArchiveError`` with the code `invalidJSON` for a duplicate key along the path.
   func place(in root: JSONElement) throws -> Int? {
     var place = root.place
     for (number, step) in errorPath.enumerated() {
@@ -73,7 +73,7 @@ extension ValuePath {
 }
 
 extension JSONElement {
-  /// The index of the token of a member or an element; `nil` if it is absent.
+  /// Returns the index of the token of a member or an element; `nil` if it is absent.
   fileprivate func onlyPlace(of component: ArchiveError.PathComponent) throws -> Int? {
     switch component {
     case .key(let key):
@@ -107,7 +107,7 @@ extension ArchiveValue {
 }
 
 extension ArchiveValue {
-  /// The value in the description of a path: its JSON, or its kind if it has no form in JSON or a long one.
+  /// The value in the description of a path: its JSON, or its kind if JSON cannot represent it or the JSON is long.
   var pathText: String {
     guard let data = try? JSONWriter().write(self), data.count <= 200 else { return "(\(kind))" }
     return String(decoding: data, as: UTF8.self)

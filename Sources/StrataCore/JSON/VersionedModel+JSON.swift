@@ -1,21 +1,21 @@
 public import Foundation
 
 extension VersionedModel {
-  /// Creates the model from a JSON object. Each field is read at its JSON path. Dates are in ISO 8601, URLs and UUIDs
-  /// are text.
+  /// Creates the model from the text of a JSON object. Each field is read at its JSON path. Dates are strings in ISO 8601, and URLs and
+  /// UUIDs are strings as well.
   ///
-  /// If nothing is at the path, the field takes its default. Numbers are exact, `true` is not 1, and text and numbers
-  /// are not converted into each other.
+  /// If there is no value at the path, the field takes its default. Numbers are exact, `true` is not read as 1, and strings and numbers are
+  /// not converted into each other.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON or has a duplicate of a key that a
-  ///   field reads, `typeMismatch` if a value has the wrong type for its field, `missingValue` if a field without a
-  ///   default is absent, and `invalid` if the model breaks one of its rules (see ``Validating``), unless `validates`
-  ///   is false. Errors have the path in the model and the position in the text.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON, or if a key that a field reads occurs more than once;
+  ///   `typeMismatch` if a value has the wrong type for its field; `missingValue` if a field without a default is absent; and `invalid` if
+  ///   the model breaks one of its rules (see ``Validating``), unless `validates` is false. Errors have the path in the model and the
+  ///   position in the text.
   public init(fromJSON json: Data, validates: Bool = true) throws {
     self = try JSONReader().read(Self.self, from: json, validates: validates)
   }
 
-  /// Creates the model from a JSON object that was read before.
+  /// Creates the model from a JSON object that is already parsed.
   public init(fromJSON json: ArchiveValue, validates: Bool = true) throws {
     let context = DecodingContext(source: .json, finishing: .gathering(validates: validates))
     self = try context.checked { try Self.decode(fromJSON: json, in: context) }
@@ -50,16 +50,16 @@ extension VersionedModel {
     do { return try body() } catch { throw ArchiveError.wrap(error).inType(schema.name) }
   }
 
-  /// Creates an object of exactly this class.
+  /// Creates an instance of exactly this class.
   private static func decode(ofOwnClass json: ArchiveValue, in context: DecodingContext) throws -> Self {
     let schema = schema
     try schema.check()
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context)
     guard context.collectsErrors else { return try decode(from: slots, plan, in: context) }
-    // Each field is decoded first, to find all errors, and then the model.
+    // Each field is decoded separately first, to find all errors. The model is decoded afterwards.
     if let error = schema.errors(of: slots, plan, in: context) { throw error }
-    // The valid fields are decoded a second time, without collecting errors at each level again.
+    // The valid fields are decoded a second time, but errors are not collected at each level again.
     context.collectsErrors = false
     defer { context.collectsErrors = true }
     return try decode(from: slots, plan, in: context)

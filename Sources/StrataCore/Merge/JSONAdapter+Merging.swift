@@ -1,15 +1,15 @@
 public import Foundation
 
 extension JSONAdapter where Root: VersionedModel {
-  /// The changes between two models as a JSON Merge Patch (RFC 7396): changed keys alone, null for removed values,
-  /// nested objects key by key, arrays as a whole. An empty object if nothing changed.
+  /// Returns the changes between two models as a JSON Merge Patch (RFC 7396): only changed keys, null for removed values, nested objects
+  /// key by key, and arrays as a whole. If nothing changed, the patch is an empty object.
   ///
-  /// Applied to a document from which `old` was read, the patch changes the values of the fields and nothing else. An
-  /// object on the path to fields keeps its other keys, and is left empty if it has none. A field that is read at the
-  /// first of several paths is removed at all of them. A merge patch can only express null by removing a key. For a
-  /// server that tells the two apart, write the changed fields with `encode(_:fields:)`.
+  /// Applied to a document from which `old` was read, the patch changes only the values of the fields. An object on the path to a field
+  /// keeps its other keys, and remains as an empty object if it has none. A field that is read at the first existing one of several paths
+  /// is removed at all of them. A merge patch can express null only by removing a key. For a server that distinguishes null from an absent
+  /// key, write the changed fields with `encode(_:fields:)`.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` and the path if a key of a dictionary becomes null, and as
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` and the path if the value of a dictionary key becomes null, and the errors of
   ///   `encode(_:)`.
   public func jsonMergePatch(from old: Root, to new: Root) throws -> ArchiveValue {
     let plain = (old: try value(of: old, .omit), new: try value(of: new, .omit))
@@ -25,7 +25,7 @@ extension JSONAdapter where Root: VersionedModel {
     return patch
   }
 
-  /// Throws if a null of the new document is lost in the patched one.
+  /// Throws if the patched document lacks a null that the new document has.
   private func checkNulls(of new: ArchiveValue, in patched: ArchiveValue) throws {
     guard let path = new.nullMissing(in: patched) else { return }
     // An absent optional is read as nil, but an absent key of a dictionary is not.
@@ -37,21 +37,19 @@ extension JSONAdapter where Root: VersionedModel {
       path: path)
   }
 
-  /// The changes between two models as the text of a JSON Merge Patch (RFC 7396).
+  /// Returns the changes between two models as the text of a JSON Merge Patch (RFC 7396).
   public func jsonMergePatchData(from old: Root, to new: Root) throws -> Data {
     try writer(isPretty: false, sortsKeys: false).write(jsonMergePatch(from: old, to: new))
   }
 
-  /// Merges a source into a model like `merge(_:base:options:)` of the model. A JSON document is read by this adapter's
-  /// mappings.
+  /// Merges a source into a model, like the model's own `merge(_:base:options:)`, but reads JSON by this adapter's mappings.
   ///
   /// - Parameters:
   ///   - source: a JSON document, a model, an archive or a record. JSON is read by this adapter's mappings.
   ///   - root: the model, which is unchanged if an error is thrown.
   ///   - base: the server's state that the local edits started from; by default the base that the model remembers.
   ///   - options: the options of this merge.
-  /// - Throws: the same errors as `merge(_:base:options:)`, and `mergeFailed` for a patch, which the adapter does not
-  ///   read.
+  /// - Throws: the same errors as `merge(_:base:options:)`, and `mergeFailed` for a patch, because an adapter does not read patches.
   @discardableResult
   public func merge(
     _ source: MergeSource, into root: inout Root, base: Root? = nil, options: MergeOptions = MergeOptions()
@@ -61,7 +59,7 @@ extension JSONAdapter where Root: VersionedModel {
 }
 
 extension ArchiveValue {
-  /// The path of the first null in the objects of this value that is absent from another one. Arrays are not searched.
+  /// Returns the path of the first null in this value's objects that is absent from `other`. Arrays are not searched.
   package func nullMissing(in other: ArchiveValue) -> [ArchiveError.PathComponent]? {
     guard case .object(let own) = self, case .object(let others) = other else { return nil }
     var places = KeyPlaces(others.entries)
@@ -73,7 +71,7 @@ extension ArchiveValue {
     return nil
   }
 
-  /// Adds the objects and the marks that only `other` has to this object, if `before` has one at the same path.
+  /// Adds the objects and marks that only `other` contains to this object, if `before` has an object at the same path.
   ///
   /// - Parameter other: the same value with all objects on the paths to fields.
   fileprivate func addingObjects(of other: ArchiveValue, where before: ArchiveValue?) -> ArchiveValue {

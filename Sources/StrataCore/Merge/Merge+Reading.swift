@@ -31,7 +31,7 @@ extension Merge {
     }
   }
 
-  /// The classes of all objects in the local value and the base.
+  /// Returns the classes of all objects in the local value and the base.
   private func classes() throws -> [any VersionedModel.Type] {
     let roots = [snapshot.root, base].compactMap(\.self).flatMap(\.references)
     let numbers = try Postorder.numbers(from: roots) { ArchiveValue.record(try graph.record($0)).references }
@@ -71,7 +71,7 @@ extension Merge {
     server = try part(value, in: .mergedArchive)
   }
 
-  /// Reads the changes of a patch: values that are the same before and after are absent, and removed values are null.
+  /// Reads the changes made by a patch. Values that the patch does not change are absent, and removed values are null.
   private mutating func read(
     patch: (ArchiveValue) throws -> ArchiveValue, of base: (any Archivable)?, addsNulls: Bool = false,
     in context: DecodingContext
@@ -95,7 +95,7 @@ extension Merge {
     server = try part(after, since: before, addsNulls: addsNulls, in: context)
   }
 
-  /// The last known model of the server. Keys that the server never sent have their local values.
+  /// Returns the last known state of the server as a model. Keys that the server never sent have their local values.
   private func remembered() throws -> (any VersionedModel)? {
     guard let base, let type = TypeShape.model(snapshot.type),
       let before = try graph.fields(of: snapshot.root)

@@ -1,5 +1,5 @@
 extension Merge {
-  /// The paths of the objects in the result, and of those that are no longer in it.
+  /// Returns the paths of the objects in the result, and of objects that are no longer in it.
   func places(
     _ merger: ValueMerger, _ result: ArchiveValue
   ) throws -> (all: PathTable, reachable: Set<Int>) {
@@ -16,8 +16,8 @@ extension Merge {
     return (PathTable(ways), reachable)
   }
 
-  /// The path of an object that is no longer in the result. An object with an identity is named by that, because other objects
-  /// may now be at its old path.
+  /// Returns the path of an object that is no longer in the result. An object with an identity is named by its identity, because its old
+  /// path may now belong to another object.
   private func wayToRemovedObject(_ way: PathTable.Way, _ matching: ObjectMatching) throws -> PathTable.Way {
     guard matching.entities.indices.contains(way.object), let number = matching.entities[way.object][.local].first
     else { return way }
@@ -26,7 +26,7 @@ extension Merge {
     return PathTable.Way(object: way.object, owner: nil, steps: [.key(schema.name), .element(key: key, id: id)])
   }
 
-  /// Notes the edited objects that nothing refers to any more, so that their edits are lost.
+  /// Adds a note for each edited object that nothing refers to any more, because its edits are lost.
   func noteLostEdits(_ merger: inout ValueMerger, _ reachable: Set<Int>) throws {
     guard base != nil, let matching = merger.matching else { return }
     for entity in try merger.ownEdits(.local).sorted() where !reachable.contains(entity) {
@@ -34,7 +34,7 @@ extension Merge {
       let sides = MergePolicy.Sides(
         base: matching.entities[entity][.base].first.map { .reference($0) }, local: .reference(number),
         server: matching.entities[entity][.server].first.map { .reference($0) })
-      // An object without an identity belongs to its path, which has its own note.
+      // An object without an identity is part of the value at its path, and that value has its own note.
       guard matching.entities[entity].hasIdentity else { continue }
       merger.notes.append(
         MergeNote(
@@ -56,7 +56,7 @@ extension Merge {
     return try graph.shown(value) { try isResult ? merger.mergedRecord($0) : graph.record($0) }
   }
 
-  /// The changes that a model's own code made after the merge.
+  /// Returns report entries for the changes that a model's own code made after the merge.
   func entries(of change: MergeCommit.Finished, _ outcome: Outcome) -> [MergeReport.Entry] {
     let entity = change.number.flatMap { outcome.linking.entity(of: $0) }
     return change.entries(besides: snapshot.stateKey) { steps in
@@ -66,7 +66,7 @@ extension Merge {
 }
 
 extension MergeCommit.Finished {
-  /// An entry for each field that the model's own code changed.
+  /// Returns an entry for each field that the model's own code changed.
   func entries(
     besides stateKey: String? = nil, path: ([ValuePath.Component]) -> ValuePath = { ValuePath($0) }
   ) -> [MergeReport.Entry] {

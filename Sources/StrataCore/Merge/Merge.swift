@@ -4,19 +4,19 @@
 ///     source   ┼→ one tree of parts each → objects matched → merged by policy → references linked → taken over
 ///     base     ┘
 ///
-/// Nothing is changed before the last step, ``MergeCommit``.
+/// No object is changed before the last step, ``MergeCommit``.
 struct Merge {
   let snapshot: MergeSnapshot
   let options: MergeOptions
   /// The policy for the elements if the root is a list.
   private let listPolicy: MergePolicy?
-  /// The model itself, which also has properties that are not fields.
+  /// The model itself, because it also has properties that are not fields.
   let model: (any VersionedModel)?
   private let wanted: Set<String>?
   var server: ArchiveValue = .null
   var base: ArchiveValue?
   var incoming = ValueMerger.Incoming()
-  /// The source, if it is a whole model of the root's type.
+  /// The source, if it is a complete model of the root's type.
   var source: (any VersionedModel)?
   var state: MergeState?
   var isBaseWhole = true
@@ -25,7 +25,7 @@ struct Merge {
   var graph: MergeGraph { snapshot.graph }
   var schema: ModelSchema { snapshot.schema }
 
-  /// The result of a merge, before anything is changed.
+  /// The result of a merge before any object is changed.
   struct Outcome {
     let linking: ObjectLinking
     var report: MergeReport
@@ -46,14 +46,14 @@ struct Merge {
 
   // MARK: Merging
 
-  /// Merges the sides.
+  /// Matches the objects of all sides and merges their values, without changing any object.
   ///
   /// - Throws: ``ArchiveError`` with the code `mergeFailed`, `missingValue` or `limitExceeded`.
   func run() throws -> Outcome {
     do { return try outcome() } catch let error as MergeGraph.Unreadable { throw error.reason } catch {
       let known = error as? ArchiveError
       if let known, [.mergeFailed, .missingValue, .limitExceeded].contains(known.code) { throw known }
-      // The cause is the error that a policy threw, and not the one that wraps it.
+      // The cause is the original error that a policy threw, not the error that wraps it.
       let cause = known?.code == .rejected ? known?.underlyingError ?? error : error
       throw ArchiveError(
         .mergeFailed, "the values cannot be merged", path: known?.codingPath ?? [], typeName: schema.name,
@@ -108,7 +108,7 @@ struct Merge {
     guard !graph.isEmpty else { return nil }
     let isValue = !snapshot.isList && snapshot.rootNumber == nil
     var matching = ObjectMatching(graph, catalog, rootStructure: isValue ? schema : nil)
-    // A policy of the call may merge a field whose own policy keeps the local value.
+    // A policy of the call may merge a field even if the field's own policy keeps the local value.
     let mergesKept = !options.policies.isEmpty || options.policy != nil
     try matching.match(.init(base: base, local: snapshot.root, server: server)) { [wanted, schema] owner in
       let traits = owner.mergeTraits
@@ -124,7 +124,7 @@ struct Merge {
     return matching
   }
 
-  /// The merged root: the fields of a model, or the elements of a list.
+  /// Returns the merged root: the fields of a model, or the elements of a list.
   private func mergeRoot(_ merger: inout ValueMerger) throws -> ArchiveValue {
     let sides = merger.sides(base, snapshot.root, server)
     if let listPolicy { return try merger.mergeList(sides, listPolicy) ?? .array([]) }
@@ -169,7 +169,7 @@ struct Merge {
 
   // MARK: Taking over
 
-  /// Commits the outcome: all of it, or nothing.
+  /// Commits all changes of the outcome, or none.
   ///
   /// - Parameters:
   ///   - make: creates a root that is a value. A root that is an object gets its fields like any other object.
@@ -181,7 +181,7 @@ struct Merge {
     return try report(outcome, commit, commit.run(&model, make: make, adopt: adopt))
   }
 
-  /// The report of an outcome that is not committed.
+  /// Returns the report of an outcome without committing it.
   func preview(_ outcome: Outcome) throws -> MergeReport { try report(outcome, commit(outcome), []) }
 
   private func commit(_ outcome: Outcome) -> MergeCommit {
@@ -196,7 +196,7 @@ struct Merge {
   ) throws -> MergeReport {
     var report = outcome.report
     for change in finished { report.entries += entries(of: change, outcome) }
-    // A key also counts as changed if the fields of an object that it refers to have changed.
+    // A key also counts as changed if it refers to an object whose fields have changed.
     let changedInside = report.entries.filter { $0.outcome != .local && $0.result != $0.local }
     let holdsUpdates = outcome.linking.updates.contains { $0.number != snapshot.rootNumber }
     guard let before = try graph.fields(of: snapshot.root), let after = commit.rootFields(finished) else {
@@ -210,13 +210,13 @@ struct Merge {
       return old.isEqual(to: new) && !keysInside.contains(field.key) || field.key == snapshot.stateKey
         ? nil : MergeReport.Change(key: field.key, old: old, new: new)
     }
-    // Values that are not fields: the case of an enum, and keys that the model does not declare.
+    // These are not fields: the case of an enum, and keys that the model does not declare.
     let others = Set(before.keys + after.keys).subtracting(schema.allKeys)
     report.isChangedInside = others.contains { !before[$0].isEqual(to: after[$0]) }
     return report
   }
 
-  /// The created objects, held weakly.
+  /// Returns weak references to the created objects.
   func additions(_ outcome: Outcome) -> [NewObject] {
     let count = graph.referenced.objects.count
     return outcome.linking.additions.compactMap { addition in

@@ -1,25 +1,25 @@
-/// Commits the result of a merge: all of it, or nothing.
+/// Commits the result of a merge: all changes, or none.
 ///
-/// Only here do merged records become models again, and only here do their hooks and rules run: after all objects have
-/// their new fields, on each object that changed or is new, after those that it refers to, and on the root last. All
-/// rules run, and every failure is reported with its path from the root.
+/// This is the only step that turns merged records back into models and runs their hooks and rules. Hooks and rules run on each changed or
+/// new object after all objects have their new fields. An object follows the objects that it refers to, and the root is last. All rules
+/// run, and every failure is reported with its path from the root.
 struct MergeCommit {
   let graph: MergeGraph
   let linking: ObjectLinking
   /// The root before the merge.
   let root: ArchiveValue
-  /// The number of the root if it is an object.
+  /// The number of the root object; `nil` if the root is not an object.
   let rootNumber: Int?
   let validates: Bool
   let runsHooks: Bool
-  /// Whether the root takes over its fields even if they compare as equal.
+  /// Whether the root's fields are replaced even if the new ones compare as equal.
   let mustAdopt: Bool
 
   /// The fields of a model before and after its own code ran.
   struct Finished {
     /// The number of an object; `nil` for a value.
     let number: Int?
-    /// The steps from the root to a value that is not an object.
+    /// The path from the root to a value that is not an object.
     var steps: [ValuePath.Component] = []
     let before: ModelRecord
     let after: ModelRecord
@@ -35,7 +35,7 @@ struct MergeCommit {
     return linking.root.recordValue
   }
 
-  /// - Returns: the changes by the models' own code.
+  /// - Returns: the changes made by the models' own code.
   func run<Root: Archivable>(
     _ model: inout Root, make: Make<Root>, adopt: (inout Root, Root) throws -> Void
   ) throws -> [Finished] {
@@ -53,7 +53,7 @@ struct MergeCommit {
           throw located(error, update.number, model)
         }
       }
-      // Before any code of a model runs, all values have been decoded as the types of their fields.
+      // All values are decoded as the types of their fields before any model's own code runs.
       let hasObjects = !linking.updates.isEmpty || !linking.additions.isEmpty
       if rootNumber == nil, !runsHooks || hasObjects { result = try make(linking.root, self, .unfinishedMerge).root }
       if runsHooks {
@@ -65,7 +65,7 @@ struct MergeCommit {
           if update.number == rootNumber { undo.append((update.number, update.before)) }
           do {
             let after = try finish(update, in: context)
-            // For a new object, there is nothing to compare with.
+            // A new object has no earlier fields to compare with.
             if !after.isEqual(to: update.record), linking.isLocal(update.number) {
               finished.append(Finished(number: update.number, before: update.record, after: after))
             }
@@ -81,9 +81,9 @@ struct MergeCommit {
       if let result, mustAdopt || !finished.isEmpty || !linking.root.isEqual(to: root) { try adopt(&model, result) }
       return finished
     } catch {
-      // Restores the old fields of all objects that took new ones.
+      // Restores the old fields of all changed objects.
       for step in undo.reversed() {
-        // An object that refuses fields has not changed. The error that ended the merge is thrown below.
+        // An object whose fields cannot be replaced has not changed. The original error is thrown below.
         try? graph.set(step.record, of: step.number, in: .unfinishedMerge)
       }
       throw error
@@ -92,7 +92,7 @@ struct MergeCommit {
 
   // MARK: Objects
 
-  /// The new objects as updates with all of their fields.
+  /// Updates for the new objects, with all of their fields.
   private var newObjects: [ObjectLinking.Update] {
     zip(linking.firstAddition..., linking.additions).map { number, addition in
       .init(number: number, before: addition.record, record: addition.record)
@@ -104,7 +104,7 @@ struct MergeCommit {
     try graph.set(fields, of: update.number, in: context)
   }
 
-  /// Creates the object anew, which runs its code, and copies the resulting fields to the existing object.
+  /// Decodes the object again, which runs the model's own code, and copies the resulting fields to the existing object.
   private func finish(_ update: ObjectLinking.Update, in context: DecodingContext) throws -> ModelRecord {
     func finish<M: VersionedModel>(_ object: M) throws -> ModelRecord {
       let made = try graph.decode(M.self, from: update.record, in: context)
@@ -118,7 +118,7 @@ struct MergeCommit {
     return try finish(graph.referenced.objects[update.number].dynamicModel)
   }
 
-  /// The objects, each after those that it refers to, as far as cycles allow. The root is the last.
+  /// Returns the objects in an order in which each follows the objects that it refers to, as far as cycles allow. The root is last.
   private func finishingOrder(_ updates: [Int: ObjectLinking.Update]) throws -> [Int] {
     var order = Postorder()
     func objects(from starts: [Int]) throws -> [Int] {
@@ -130,7 +130,7 @@ struct MergeCommit {
 
   private func checkConstants(of schema: ModelSchema, _ before: ModelRecord, _ after: ModelRecord) throws {
     for field in schema.fields where field.isConstant {
-      // A constant may refer to another local object of the same entity. It cannot be set, so it keeps that object.
+      // A constant that refers to another local object of the same entity counts as unchanged, because it cannot be set.
       if !(before[field.key] ?? .null).isEqual(to: after[field.key] ?? .null, linking.canonical) {
         throw ArchiveError(
           .mergeFailed,
@@ -166,7 +166,7 @@ struct MergeCommit {
       typeName: schema.name, underlying: error)
   }
 
-  /// Prefixes the path of an error with the path of an object.
+  /// Adds the path of an object to the beginning of an error's path.
   private func located(_ error: any Error, _ number: Int, _ root: some Archivable) -> ArchiveError {
     let failure = Self.failure(error, graph.schema(number))
     guard number != rootNumber else { return failure }
@@ -179,6 +179,6 @@ struct MergeCommit {
 extension SchemaCatalog {
   /// Whether a model has a hook or rules that run on the result of a merge.
   ///
-  /// The library's own code for ``MergeState`` runs for archives and JSON only.
+  /// The library's own code for ``MergeState`` does not count, because it runs only for archives and JSON.
   var finishesMerged: Bool { schemas.contains { $0.decodingHook != nil || $0.validationHook != nil } }
 }

@@ -1,4 +1,4 @@
-/// The decision at one path.
+/// The decision that a merge made at one path.
 struct MergeNote {
   /// The entity at which the path begins; `nil` for a root that is not an object.
   let object: Int?
@@ -7,10 +7,10 @@ struct MergeNote {
   let rule: String
   let sides: MergePolicy.Sides
   let result: ArchiveValue?
-  /// Whether this decides the value at the path and everything inside of it.
+  /// Whether this note settles the value at the path and everything inside it.
   var decides = true
 
-  /// The entry of a report, for values without objects.
+  /// The corresponding report entry, for values that contain no objects.
   var entry: MergeReport.Entry {
     MergeReport.Entry(
       path: ValuePath(path), outcome: outcome, rule: rule, base: sides.base, local: sides.local, server: sides.server,

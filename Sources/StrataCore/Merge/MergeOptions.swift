@@ -1,33 +1,32 @@
-/// The options of one merge, which override those of the models.
+/// The options of a single merge, which override the declarations of the models.
 public struct MergeOptions: Sendable {
-  /// The result if both sides changed a value and no rule decides.
+  /// How to handle a value that both sides changed, if no rule decides the result.
   public enum ConflictHandling: String, Sendable, Hashable, CaseIterable {
-    /// The local value, so that no edit is lost. The report has all three values.
+    /// The local value is kept, so no edit is lost. The report contains the base, local and incoming values.
     case keepLocal
-    /// The server's value.
+    /// The server's value is used.
     case takeServer
-    /// The merge throws `mergeFailed` with the paths, and nothing is changed.
+    /// The merge throws `mergeFailed` with the paths of the conflicts, and changes nothing.
     case fail
   }
 
-  /// The policy of every field; `nil` for the fields' own policies.
+  /// The policy of every field; `nil` if each field has its own policy.
   public var policy: MergePolicy?
-  /// Policies for paths and patterns of paths, which override all others. If several match, the last one wins. A path
-  /// with an index is an error with the code `invalidSchema`.
+  /// Policies for paths and path patterns, which override all other policies. If several match a path, the last one wins. A path that
+  /// contains an index causes an error with the code `invalidSchema`.
   public var policies: [(path: ValuePath, policy: MergePolicy)] = []
-  /// The result of conflicts.
+  /// How conflicts are handled.
   public var conflicts: ConflictHandling = .keepLocal
-  /// Whether elements with an identity and keys of dictionaries are kept that the source does not list. By default,
-  /// they are removed if the base has them and they were not edited locally. Without a base, they are kept if the
-  /// source is a document, and removed if it is a model, a list of models or a patch. A policy by identity can override
-  /// this for one list.
+  /// Whether to keep elements with an identity and dictionary keys that the source does not list. By default, they are removed if the base
+  /// has them and they were not edited locally. Without a base, they are kept if the source is a document, and removed if it is a model, a
+  /// list of models or a patch. A policy by identity can override this option for a single list.
   public var unlisted: Unlisted?
   /// The keys of the fields to merge; all by default.
   public var keys: [String]?
-  /// Whether the result must keep the model's rules (see ``Validating``).
+  /// Whether the result must satisfy the model's rules (see ``Validating``).
   public var validates = true
 
-  /// Creates options. By default, each field has its own policy, and conflicts keep the local value.
+  /// Creates options. By default, each field is merged by its own policy, and conflicts keep the local value.
   public init(
     policy: MergePolicy? = nil, policies: KeyValuePairs<ValuePath, MergePolicy> = [:],
     conflicts: ConflictHandling = .keepLocal, unlisted: Unlisted? = nil, keys: [String]? = nil,
@@ -41,8 +40,8 @@ public struct MergeOptions: Sendable {
     self.validates = validates
   }
 
-  /// - Throws: ``ArchiveError`` with the code `invalidSchema` for a policy whose path has an index, because an element can
-  ///   have different indices on the sides.
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` for a policy whose path contains an index, because an element can have a
+  ///   different index on each side.
   func check() throws {
     for (path, _) in policies {
       for case .index(let index) in path.components {

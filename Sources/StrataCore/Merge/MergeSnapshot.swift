@@ -1,14 +1,14 @@
-/// The start of a merge: a model, or a list of models, decomposed once.
+/// The state at the start of a merge: a model, or a list of models, decomposed once.
 ///
-/// The graph has the objects of all sides. It reads the fields of each object when they are first needed, before
-/// anything changes.
+/// The graph contains the objects of all sides. It reads the fields of each object on first use, which is always before the merge changes
+/// anything.
 struct MergeSnapshot {
   let graph = MergeGraph()
-  /// A reference if the model is an object, otherwise its record; the array of a list.
+  /// The root value: a reference for an object, a record for any other model, or an array for a list.
   let root: ArchiveValue
-  /// The number of the model if it is an object.
+  /// The number of the root object; `nil` if the root is not an object.
   let rootNumber: Int?
-  /// The type of the root; for an object, its own class.
+  /// The type of the root. For an object, this is the class of the instance.
   let type: any Archivable.Type
   /// The schema of the model, or of the elements of the list.
   let schema: ModelSchema
@@ -17,7 +17,7 @@ struct MergeSnapshot {
 
   /// - Parameter schema: the schema of the declared type of the model or of the elements.
   init(_ model: some Archivable, _ schema: ModelSchema) throws {
-    // Local objects have the first numbers.
+    // Local objects get the first numbers.
     root = try graph.value(of: model)
     if case .reference(let number) = root {
       let own = graph.type(number)
@@ -43,7 +43,7 @@ struct MergeSnapshot {
     }
   }
 
-  /// Sets the merge state of the model, and no other field.
+  /// Sets the merge state of the model without changing any other field.
   func set(_ state: MergeState, of model: inout some VersionedModel) throws {
     guard let stateKey, var fields = try graph.fields(of: root) else { return }
     fields[stateKey] = state.value
@@ -56,7 +56,7 @@ struct MergeSnapshot {
 }
 
 extension DecodingContext {
-  /// The context for intermediate models of a merge, whose own code does not run.
+  /// The context for the intermediate models of a merge. Their own code does not run.
   static var unfinishedMerge: DecodingContext {
     DecodingContext(source: .merge, includesExcluded: true, finishing: .never)
   }

@@ -1,19 +1,19 @@
-/// The merge declarations of a model, found once for each type, because looking up a type's conformances is slow.
+/// The merge declarations of a model, cached for each type, because looking up a type's conformances is slow.
 final class MergeTraits: SchemaNotes {
   static var slot: SchemaNotesSlot { .merging }
 
   let rules: MergeRules?
   let hooks: (any KeyMerging.Type)?
-  /// The key that identifies models of the type: the one that their rules name, else `id`; `nil` if there is neither.
+  /// The key that identifies models of the type: the key that their rules specify, or else `id`; `nil` if there is neither.
   let identityKey: IdentityKey?
-  /// The indices of the fields of that key.
+  /// The indices of the fields that ``identityKey`` consists of.
   let identityPlaces: [Int]
   let fields: [ExactKey: FieldInfo]
   /// The keys of fields that hold a ``MergeState``.
   let stateKeys: Set<String>
   /// The keys of fields that no merge changes, including ``stateKeys``.
   let keptKeys: Set<String>
-  /// Whether no field of an object can change, so that a merge replaces the object.
+  /// Whether all fields of an object are constants, in which case a merge replaces the object.
   let hasConstantsOnly: Bool
 
   init(_ schema: ModelSchema) {
@@ -35,7 +35,7 @@ extension ModelSchema {
   /// The key that identifies models of the type; `nil` if there is none.
   var identityKey: IdentityKey? { mergeTraits.identityKey }
 
-  /// The identity of a model and its key; `nil` for a model without an identity.
+  /// Returns the identity of a model and the identity key; `nil` for a model without an identity.
   func identity(of record: @autoclosure () throws -> ModelRecord) rethrows -> (key: IdentityKey, value: ArchiveValue)? {
     guard let key = identityKey, let value = try record()[key], !value.isNull else { return nil }
     return (key, value)

@@ -2,9 +2,9 @@
 ///
 ///     let (merged, report) = try Merger().merge(server, into: local, base: base)
 ///
-/// Objects and records are merged key by key at every depth, by the policies that ``options`` names for paths. Without
-/// a base the server's values win, and keys that the server's objects lack are unchanged. A record that is new locally
-/// takes the defaults of its model for absent keys, if the model is among those given.
+/// Objects and records are merged key by key at every depth, by the policies that ``options`` specifies for paths. Without a base, the
+/// server's values win, and keys absent from the server's objects are unchanged. In a record that is new locally, absent keys have the
+/// defaults of the record's model, if the merger knows that model.
 public struct Merger: Sendable {
   /// The policies, and the treatment of conflicts and absent values.
   public var options: MergeOptions
@@ -12,8 +12,8 @@ public struct Merger: Sendable {
 
   /// - Parameters:
   ///   - options: the policies, and the treatment of conflicts and absent values.
-  ///   - models: models whose records may occur. The records of each side are upgraded to today's version before they
-  ///     are merged, and follow the policies of their fields.
+  ///   - models: the models whose records may occur. The records of each side are upgraded to the current version first, and then merged by
+  ///     the policies of their fields.
   public init(options: MergeOptions = MergeOptions(), models: [any VersionedModel.Type] = []) {
     self.options = options
     var catalog = SchemaCatalog()
@@ -23,17 +23,17 @@ public struct Merger: Sendable {
 
   /// Returns the merged value and a report.
   ///
-  /// Graphs of objects are merged as trees: an object that is referenced more than once is an error.
+  /// Graphs of objects are merged as trees, so an object that is referenced more than once is an error.
   ///
   /// - Parameters:
   ///   - server: the incoming value.
   ///   - local: the local value.
   ///   - base: the value that both sides started from; `nil` if it is not known.
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if a policy fails, or if there are conflicts and the
-  ///   options make them errors; `missingValue` if a record that is new locally lacks a key without a default;
-  ///   `unsupportedVersion` if records of one type have different versions and its model is not among those given;
-  ///   `newerModel` and `migrationFailed` as upgrading does; `notEncodable` if objects are shared or in cycles, or if a
-  ///   reference is outside of a graph; and `limitExceeded` for nesting beyond the limit.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if a policy fails, or if there are conflicts and the options make them errors;
+  ///   `missingValue` if a record that is new locally lacks a key without a default; `unsupportedVersion` if records of one type have
+  ///   different versions and the merger does not know the type's model; `newerModel` or `migrationFailed` if a record cannot be upgraded;
+  ///   `notEncodable` if objects are shared or form a cycle, or if a reference is outside of a graph; and `limitExceeded` if values are
+  ///   nested too deeply.
   public func merge(_ server: ArchiveValue, into local: ArchiveValue, base: ArchiveValue? = nil) throws -> (
     value: ArchiveValue, report: MergeReport
   ) {
@@ -79,8 +79,8 @@ public struct Merger: Sendable {
 extension ArchiveValue {
   /// Returns the value with each reference of a graph replaced by its object.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if an object is referenced twice, or if a reference is
-  ///   outside of a graph; `limitExceeded` for more than 256 nested objects.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if an object is referenced twice, or if a reference is outside of a graph;
+  ///   `limitExceeded` if more than 256 objects are nested in each other.
   package func asTree() throws -> ArchiveValue {
     guard case .graph(let graph) = self else {
       guard !hasReferences else {
@@ -113,7 +113,7 @@ extension ArchiveValue {
 }
 
 extension MergeOptions {
-  /// A document with the keys to merge, and with the local values under all other keys.
+  /// Returns a document with the incoming values of the keys to merge, and with the local values of all other keys.
   fileprivate func limited(_ value: ArchiveValue, within local: ArchiveValue) -> ArchiveValue {
     guard let keys else { return value }
     switch (value, local) {

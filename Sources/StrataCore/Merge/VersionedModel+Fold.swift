@@ -1,6 +1,6 @@
 extension VersionedModel {
-  /// Merges a source into this object: matches the objects of all sides, merges each of them once, sets references, and
-  /// commits all changes, or none.
+  /// Merges a source into this object: matches the objects of all sides, merges each object once, sets references, and commits all changes
+  /// or none.
   ///
   /// - Parameter base: the state that both sides started from; by default the base that the model remembers.
   mutating func fold(
@@ -8,12 +8,12 @@ extension VersionedModel {
   ) throws -> MergeReport {
     let name = try checkedSchema(options).name
     var (report, additions) = try Measured.work("merge", name) { try folded(source, base, options, json) }
-    // The merge no longer retains the new objects.
+    // The merge no longer retains the new objects, so objects that nothing else retains are released by now.
     report.noteReleased(additions.filter { $0.object == nil }.map(\.path))
     return report
   }
 
-  /// The report of a merge that is not committed.
+  /// Returns the report of a merge without committing it.
   func foldPreview(_ source: MergeSource, _ base: Self?, _ options: MergeOptions) throws -> MergeReport {
     _ = try checkedSchema(options)
     var merge = Merge(try MergeSnapshot(self), options, model: self)
@@ -44,14 +44,14 @@ extension VersionedModel {
   }
 }
 
-/// An object that a merge created, and its path.
+/// A weak reference to an object that a merge created, with the object's path.
 struct NewObject {
   weak let object: AnyObject?
   let path: ValuePath
 }
 
 extension MergeReport {
-  /// Notes new objects that were released, because only weak references referred to them.
+  /// Adds entries for new objects that were released because only weak references referred to them.
   ///
   /// - Parameter paths: the paths of the objects.
   fileprivate mutating func noteReleased(_ paths: [ValuePath]) {

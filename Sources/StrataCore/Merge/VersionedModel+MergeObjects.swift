@@ -1,7 +1,7 @@
 public import Foundation
 
-// An instance of a class is merged without being assigned to, so it can be held by a constant. Otherwise these methods
-// are the same as those in VersionedModel+MergeValues.
+// A class instance is merged without being assigned to, so it can be stored in a constant. Otherwise, these methods are the same as those
+// in VersionedModel+MergeValues.swift.
 
 extension VersionedModel where Self: AnyObject {
   /// Merges another object's values into this one, key by key.
@@ -13,7 +13,7 @@ extension VersionedModel where Self: AnyObject {
     return try object.fold(.model(source), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
   }
 
-  /// Merges a JSON document. Only the keys that it contains are changed, at every depth.
+  /// Merges a JSON document. Only keys that the document contains are changed, at every depth.
   @discardableResult
   public func mergeValues(
     fromJSON json: Data, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
@@ -22,7 +22,7 @@ extension VersionedModel where Self: AnyObject {
     return try object.fold(.json(json), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
   }
 
-  /// Merges a source in any form, by the options of this call.
+  /// Merges a source of any form with the given options.
   @discardableResult
   public func merge(
     _ source: MergeSource, base: Self? = nil, options: MergeOptions = MergeOptions()

@@ -1,14 +1,14 @@
 public import Foundation
 
-// `fold` does the work. VersionedModel+MergeObjects has the same methods for classes.
+// These methods call `fold`, which does the work. VersionedModel+MergeObjects.swift declares the same methods for classes.
 
 extension VersionedModel {
   /// Merges another object's values into this one, key by key.
   ///
-  /// Each field follows its own policy, or the one given for this call. By default the source's value wins, even if it
-  /// is null. Nested models are merged key by key, lists of models with an identity by it, and instances of classes
-  /// keep their identity. All or nothing: if an error is thrown, all objects are unchanged. If the model has a
-  /// ``MergeState``, that has the base, as with `merge(_:base:options:)`.
+  /// Each field is merged by its own policy, or by the policy given for this call. By default the source's value wins, even if it is null.
+  /// Nested models are merged key by key, elements of lists are matched by identity if they have one, and class instances stay the same
+  /// objects. If an error is thrown, all objects are unchanged. If the model has a ``MergeState``, its base is used, as in
+  /// `merge(_:base:options:)`.
   ///
   /// ```swift
   /// let report = try issue.mergeValues(from: refreshed)
@@ -16,16 +16,16 @@ extension VersionedModel {
   /// ```
   ///
   /// - Parameters:
-  ///   - source: the object whose values are taken; it is not changed.
+  ///   - source: the object to merge from; it is not changed.
   ///   - keys: the keys to merge; all by default.
   ///   - policy: overrides the policies of the fields.
-  ///   - validates: whether the result must keep the model's rules (see ``Validating``).
+  ///   - validates: whether the result must satisfy the model's rules (see ``Validating``).
   /// - Returns: a report of the changes.
-  /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, `invalidSchema`
-  ///   for a policy that cannot work for its field, and `mergeFailed` if a hook or a policy fails or returns a value
-  ///   that the field cannot hold; `invalid` if the result breaks a rule of the model.
-  /// - Complexity: linear in the number of values and references of both, and of all objects that are reachable from
-  ///   them; n log n if a list was reordered.
+  /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, `invalidSchema` for a policy that
+  ///   does not fit its field, `mergeFailed` if a hook or a policy fails or returns a value that the field cannot hold, and `invalid` if
+  ///   the result breaks a rule of the model.
+  /// - Complexity: linear in the number of values and references in both objects and in all objects reachable from them; n log n if a list
+  ///   was reordered.
   @discardableResult
   public mutating func mergeValues(
     from source: Self, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
@@ -33,10 +33,10 @@ extension VersionedModel {
     try fold(.model(source), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
   }
 
-  /// Merges a JSON document. Only the keys that it contains are changed, at every depth. An explicit null is a value.
+  /// Merges a JSON document. Only keys that the document contains are changed, at every depth. An explicit null is a value.
   ///
-  /// - Throws: the errors that ``MergeSource`` documents for JSON, and those of `mergeValues(from:)`. All objects are
-  ///   then unchanged.
+  /// - Throws: the errors that ``MergeSource`` documents for JSON, and the errors of `mergeValues(from:)`. If an error is thrown, all
+  ///   objects are unchanged.
   @discardableResult
   public mutating func mergeValues(
     fromJSON json: Data, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
@@ -44,14 +44,14 @@ extension VersionedModel {
     try fold(.json(json), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
   }
 
-  /// Merges a source in any form, by the options of this call, and with the base of both sides if it is known.
+  /// Merges a source of any form with the given options. If the base is known, this is a three-way merge.
   ///
   ///     try issue.merge(.json(data), base: before)
   ///
-  /// With a base, a change that only one side made counts, in nested models and in lists with identities too. A value
-  /// that both sides changed differently follows the field's policy. If that is ``MergePolicy/automatic``, it is a
-  /// conflict: the local value stays, and the report has all three values. All or nothing: if an error is thrown, all
-  /// objects are unchanged.
+  /// With a base, a change made by only one side is applied, also in nested models and in lists whose elements have identities. A value
+  /// that both sides changed differently is merged by the field's policy. If that policy is ``MergePolicy/automatic``, the difference is a
+  /// conflict: the local value is kept, and the report contains the base, local and incoming values. If an error is thrown, all objects are
+  /// unchanged.
   ///
   /// - Parameters:
   ///   - source: the source of the merge.
@@ -72,11 +72,11 @@ extension VersionedModel {
   ///     let report = try issue.mergePreview(.json(body), base: before)
   ///     if !report.conflicts.isEmpty { ask(report) }
   ///
-  /// ``PostDecoding`` hooks and rules of the models do not run. The report lacks the changes of those hooks, and a rule
-  /// can still refuse the merge.
+  /// The models' ``PostDecoding`` hooks and rules do not run. The report therefore lacks changes that hooks would make, and the actual
+  /// merge may still fail because a rule is broken.
   ///
-  /// - Parameters: as for `merge(_:base:options:)`.
-  /// - Throws: the same errors as `merge(_:base:options:)`, except for those hooks and rules.
+  /// - Parameters: the same as for `merge(_:base:options:)`.
+  /// - Throws: the same errors as `merge(_:base:options:)`, except for errors of hooks and rules.
   public func mergePreview(
     _ source: MergeSource, base: Self? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
@@ -84,9 +84,10 @@ extension VersionedModel {
   }
 }
 
-// The compiler's own message for a constant struct asks for a class. The optional result makes these overloads.
+// For a constant struct, the compiler's own error message suggests a class. These overloads produce a better one. Their optional results
+// make them overloads instead of redeclarations.
 extension VersionedModel {
-  /// Reports the remedy for a constant struct.
+  /// Produces a compile-time error with a suggested fix for a constant struct.
   @available(*, unavailable, message: "a merge changes the model; declare it with var")
   @_disfavoredOverload
   @discardableResult
@@ -94,7 +95,7 @@ extension VersionedModel {
     from source: Self, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport? { nil }
 
-  /// Reports the remedy for a constant struct.
+  /// Produces a compile-time error with a suggested fix for a constant struct.
   @available(*, unavailable, message: "a merge changes the model; declare it with var")
   @_disfavoredOverload
   @discardableResult
@@ -102,7 +103,7 @@ extension VersionedModel {
     fromJSON json: Data, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport? { nil }
 
-  /// Reports the remedy for a constant struct.
+  /// Produces a compile-time error with a suggested fix for a constant struct.
   @available(*, unavailable, message: "a merge changes the model; declare it with var, or use mergePreview")
   @_disfavoredOverload
   @discardableResult

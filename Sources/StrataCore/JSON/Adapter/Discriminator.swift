@@ -1,4 +1,4 @@
-/// The position of the tag that names the kind of a JSON object: the variant of a ``JSONCluster``, the case of an enum, or the class.
+/// The position of the tag that identifies the kind of a JSON object: the variant of a ``JSONCluster``, the case of an enum, or the class.
 public struct Discriminator: Sendable {
   enum TagPosition: Sendable {
     /// The tag is the only key of the object, and the content is its value.
@@ -13,22 +13,22 @@ public struct Discriminator: Sendable {
 
   let position: TagPosition
 
-  /// The text at a path: `type`, or `meta.kind`. In a cluster, integers and booleans count as their text. The tag is
-  /// written as the first member there, unless the variant's own mapping has written it. If the mapping has written
-  /// another value there or along the path, even null, writing fails with the code `notEncodable`.
+  /// The tag is the text at a path, such as `type` or `meta.kind`. In a cluster, integers and booleans are read as text. The tag is written
+  /// as the first member of its object, unless the variant's own mapping has written it. If the mapping has written a different value at
+  /// the path or along it, even null, writing fails with the code `notEncodable`.
   public static func key(_ path: ValuePath) -> Discriminator { Discriminator(position: .inside(path)) }
 
-  /// The string under a key, next to the key of the content: `{"type": "circle", "payload": {…}}`.
+  /// The tag is the string under a key, next to the key of the content: `{"type": "circle", "payload": {…}}`.
   public static func sibling(_ key: String, content: String) -> Discriminator {
     Discriminator(position: .beside(key, content: content))
   }
 
-  /// The tag that a function returns for the whole document, or `nil` if the document has none.
+  /// The tag is the string that a function returns for the whole document. The function returns `nil` for a document without a tag.
   public static func custom(_ tag: @escaping @Sendable (ArchiveValue) throws -> String?) -> Discriminator {
     Discriminator(position: .computed(tag))
   }
 
-  /// The path of the tag; `nil` if the tag is a key or is computed.
+  /// The path of the tag; `nil` if the tag is the object's only key or is computed.
   private var path: ValuePath? {
     switch position {
     case .inside(let path): path
@@ -37,7 +37,7 @@ public struct Discriminator: Sendable {
     }
   }
 
-  /// The position of the tag if the variant reads and writes the whole document: the tag is then a member of the content.
+  /// The position of the tag if the variant reads and writes the whole document, in which case the tag is a member of the content.
   var besideAll: Discriminator { if case .beside(let key, _) = position { .key(ValuePath(key: key)) } else { self } }
 
   /// Whether the tag is the only key of the object.
@@ -46,10 +46,10 @@ public struct Discriminator: Sendable {
   /// The path of the tag for errors.
   var components: [ArchiveError.PathComponent] { path?.errorPath ?? [] }
 
-  /// The key of a tag among the members of the content; `nil` for a tag elsewhere.
+  /// The key of a tag that is a direct member of the content; `nil` for a tag at any other position.
   var key: String? { if case .inside(let path) = position { path.onlyKey } else { nil } }
 
-  /// The reasons why there cannot be a tag at this position.
+  /// The reasons why a tag cannot be at this position.
   var problems: [String] {
     if let path, path.components.isEmpty {
       return ["the tag is one text, but the path \(path) is the whole document; name a key"]
@@ -67,7 +67,7 @@ public struct Discriminator: Sendable {
   struct Parts {
     /// `nil` if the object has no tag.
     var tag: ArchiveValue?
-    /// `nil` if the member for the content is absent. A tag inside of the content is still in it.
+    /// `nil` if the member for the content is absent. A tag inside the content is not removed from it.
     var content: ArchiveValue?
     /// The path from the object to the content.
     var path: [ArchiveError.PathComponent] = []
@@ -89,9 +89,9 @@ public struct Discriminator: Sendable {
     }
   }
 
-  /// The text of a tag that must be a string.
+  /// Returns the text of a tag that must be a string.
   ///
-  /// - Parameter kind: The owner of the tag, for errors.
+  /// - Parameter kind: the owner of the tag, for error messages.
   /// - Throws: ``ArchiveError`` with the code `missingValue` or `typeMismatch`.
   func text(_ tag: ArchiveValue?, of kind: String) throws -> String {
     guard let tag else { throw absent(kind) }
@@ -109,11 +109,11 @@ public struct Discriminator: Sendable {
 
   // MARK: Writing
 
-  /// Returns the JSON of an object with its tag. The tag, and each object on its path, precede the other members.
-  /// No existing value is replaced.
+  /// Returns the JSON of an object with its tag. The tag, and each object on the path to it, precede the other members. Existing values are
+  /// never replaced.
   ///
-  /// - Parameter content: `nil` if the member for the content is left out.
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the content has another value at the path of the tag.
+  /// - Parameter content: the content of the object; `nil` if its member is left out.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the content has a different value at the path of the tag.
   func tagged(_ content: ArchiveValue?, _ tag: String) throws -> ArchiveValue {
     switch position {
     case .onlyKey: return [tag: content ?? [:]]
@@ -125,7 +125,7 @@ public struct Discriminator: Sendable {
       var known: ArchiveValue?
       do { known = try path.value(in: value) } catch { known = .null }
       guard let known else { return try Self.tagged(value, tag, at: path.errorPath[...]) }
-      // The mapping of a variant may write the tag itself, in its own spelling.
+      // The mapping of a variant may write the tag itself, and possibly not as a string.
       guard known.tagText == tag else {
         throw ArchiveError(
           .notEncodable,
@@ -143,7 +143,7 @@ public struct Discriminator: Sendable {
     guard let step = steps.first else { return .string(tag) }
     var result = value.accepts(step) ? value : try ArchiveValue.container(value, for: step)
     if case .key(let key) = step, case .object(let object) = result {
-      // If two entries have one key, the object keeps the position of the first and the value of the second.
+      // If a key occurs twice, the object keeps the position of the first entry and the value of the second.
       result = .object(ArchiveObject([.init(key: key, value: .null)] + object.entries))
     }
     try result.set(tagged(result[step] ?? .null, tag, at: steps.dropFirst()), at: [step])
@@ -152,7 +152,7 @@ public struct Discriminator: Sendable {
 }
 
 extension ArchiveValue {
-  /// The text of a tag that need not be a string; `nil` for a value that is not a tag.
+  /// The text of a tag, which need not be a string; `nil` for a value that cannot be a tag.
   var tagText: String? {
     switch self {
     case .string(let text): text

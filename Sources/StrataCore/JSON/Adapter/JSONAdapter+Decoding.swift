@@ -6,12 +6,11 @@ extension JSONAdapter {
   /// - Parameters:
   ///   - json: the text, in UTF-8.
   ///   - path: the path in the document, such as `data.item` for a response that wraps the item.
-  ///   - errors: whether all errors are collected; by default the first one is thrown.
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON; `typeMismatch` if a value has the
-  ///   wrong type for its field, `missingValue` if a value without a default is absent, `unknownCase`, `rejected`
-  ///   if a transformer or the model's own code rejects a value, and `invalid` if the model breaks one of its rules.
-  ///   ``ArchiveError/codingPath`` is the path in the model,
-  ///   ``ArchiveError/jsonPath`` the path in JSON, and ``ArchiveError/input`` the value there.
+  ///   - errors: whether all errors are collected. By default, the first error is thrown.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON; `typeMismatch` if a value has the wrong type for its
+  ///   field; `missingValue` if a value without a default is absent; `unknownCase` for a case that the model does not know; `rejected` if a
+  ///   transformer or the model's own code rejects a value; and `invalid` if the model breaks one of its rules. ``ArchiveError/codingPath``
+  ///   is the path in the model, ``ArchiveError/jsonPath`` is the path in the JSON, and ``ArchiveError/input`` is the value at that path.
   public func decode(_ json: Data, at path: ValuePath? = nil, errors: JSONErrors = .first) throws -> Root {
     if let path, path.readsEach { return try reader.withValue(of: json) { try decode($0, at: path, errors: errors) } }
     return try withElement(of: json, at: path) { element, context in
@@ -21,7 +20,7 @@ extension JSONAdapter {
     }
   }
 
-  /// Reads a document that was parsed before.
+  /// Reads a document that is already parsed.
   public func decode(_ json: ArchiveValue, at path: ValuePath? = nil, errors: JSONErrors = .first) throws -> Root {
     let (value, path) = try found(json, path)
     do { return try decodeRoot(value, in: context(.first), errors) } catch {
@@ -29,17 +28,17 @@ extension JSONAdapter {
     }
   }
 
-  /// Reads an array, in order. An error in one element fails the whole array, unless `onInvalid` takes such errors.
+  /// Reads an array, in order. An error in one element fails the whole array, unless `onInvalid` handles such errors.
   ///
   ///     let issues = try adapter.decodeArray(data, at: "data.items") { skipped.append($0) }
   ///
   /// - Parameters:
   ///   - json: the text, in UTF-8.
   ///   - path: the path in the document, such as `data.items`.
-  ///   - errors: whether all errors are collected; by default the first one is thrown.
-  ///   - onInvalid: called with the error of each element that cannot be read, that a hook rejects, or that breaks a
-  ///     rule. The path of the error is `path`, then the index, then the path in the element. The element is skipped. A
-  ///     limit that is exceeded, or a mistake in a declaration, is thrown in any case.
+  ///   - errors: whether all errors are collected. By default, the first error is thrown.
+  ///   - onInvalid: called with the error of each element that cannot be read, that a hook rejects, or that breaks a rule. The element is
+  ///     then skipped. The path of the error consists of `path`, the index, and the path in the element. An exceeded limit or a mistake in
+  ///     a declaration is always thrown.
   /// - Throws: the same errors as `decode(_:at:errors:)`, and `typeMismatch` if the value is not an array.
   public func decodeArray(
     _ json: Data, at path: ValuePath? = nil, errors: JSONErrors = .first,
@@ -64,7 +63,7 @@ extension JSONAdapter {
     }
   }
 
-  /// Reads an array that was parsed before.
+  /// Reads an array that is already parsed.
   public func decodeArray(
     _ json: ArchiveValue, at path: ValuePath? = nil, errors: JSONErrors = .first,
     onInvalid: ((ArchiveError) -> Void)? = nil
@@ -79,7 +78,7 @@ extension JSONAdapter {
     return try failures.check(models)
   }
 
-  /// Calls `body` with the value at a path of keys and indices in a text, and with a context for reading it.
+  /// Calls `body` with the value at a path of keys and indices in a text, and with a context for reading this value.
   private func withElement<R>(
     of json: Data, at path: ValuePath?, _ body: (JSONElement, DecodingContext) throws -> R
   ) throws -> R {
@@ -94,7 +93,7 @@ extension JSONAdapter {
     }
   }
 
-  /// Creates a model from a value in a text. If this fails and `errors` asks for it, looks for all errors.
+  /// Creates a model from a value in a text. If this fails and `errors` is `collectAll`, looks for all errors.
   private func decodeRoot(_ element: JSONElement, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
     do {
       return try context.checked {
@@ -103,14 +102,14 @@ extension JSONAdapter {
     } catch {
       guard errors == .collectAll, let first = error as? ArchiveError, ![.invalid, .invalidJSON].contains(first.code)
       else { throw error }
-      // Duplicates of keys that no field reads are allowed, and hide no error. Other duplicates were rejected before.
+      // Duplicates of keys that no field reads are allowed, and cannot hide errors. All other duplicates have already been rejected.
       let value = try element.lastValue().value
       do { _ = try decodeChecked(value, in: self.context(.collectAll)) } catch { throw element.located(error) }
       throw first
     }
   }
 
-  /// Creates a model from a value. If this fails and `errors` asks for it, looks for all errors.
+  /// Creates a model from a value. If this fails and `errors` is `collectAll`, looks for all errors.
   private func decodeRoot(_ value: ArchiveValue, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
     do { return try decodeChecked(value, in: context) } catch {
       guard errors == .collectAll, (error as? ArchiveError)?.code != .invalid else { throw error }
@@ -118,7 +117,7 @@ extension JSONAdapter {
     }
   }
 
-  /// Reads a document without running hooks or rules of models.
+  /// Reads a document without running the hooks and rules of models.
   func decodeUnfinished(_ json: ArchiveValue) throws -> Root {
     try Root.decode(from: json, in: context(.first, finishesModels: false))
   }
@@ -127,7 +126,7 @@ extension JSONAdapter {
     try context.checked { try Root.decode(from: value, in: context) }
   }
 
-  /// The value at a path and the path of its errors.
+  /// Returns the value at a path, and the path with which its errors begin.
   private func found(_ json: ArchiveValue, _ path: ValuePath?) throws -> (ArchiveValue, [ArchiveError.PathComponent]) {
     guard let path else { return (json, []) }
     guard let value = try path.value(in: json) else { throw Self.nothing(at: path) }
@@ -139,9 +138,9 @@ extension JSONAdapter {
   }
 }
 
-/// The errors of the elements of an array, until one of them stops reading.
+/// Collects the errors of the elements of an array, until an error stops reading.
 private struct ElementFailures {
-  /// The errors to look for in an element.
+  /// Which errors to look for in an element.
   let errors: JSONErrors
   private(set) var count = 0
   private let path: [ArchiveError.PathComponent]
@@ -161,7 +160,7 @@ private struct ElementFailures {
     collected.append(error)
   }
 
-  /// - Throws: the collected errors, combined.
+  /// - Throws: the collected errors, combined into one.
   func check<Root>(_ models: [Root]) throws -> [Root] {
     if let error = ArchiveError.combined(collected) { throw error }
     return models
@@ -169,10 +168,10 @@ private struct ElementFailures {
 }
 
 extension Array {
-  /// Returns the results of `make` for the elements, in their order.
+  /// Returns the results of `make` for the elements, in order.
   ///
-  /// - Parameter failed: Called with the error of an element, whose path begins with the index. The element is skipped unless
-  ///   it throws.
+  /// - Parameter failed: called with the error of an element, whose path begins with the index. If `failed` does not throw, the element is
+  ///   skipped.
   func results<Result>(
     of make: (Element) throws -> Result, failed: (ArchiveError) throws -> Void = { throw $0 }
   ) throws -> [Result] {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Which fields of a model are written, by their keys. Models inside are written whole.
+/// Selects the fields of a model to write, by their keys. Nested models are written completely.
 public enum JSONFieldSelection: Sendable, Hashable {
   /// Every field that the mapping writes.
   case all
@@ -11,20 +11,20 @@ public enum JSONFieldSelection: Sendable, Hashable {
 }
 
 extension JSONAdapter {
-  /// Returns the JSON text of a model. Keys are in the order of the schema, so that equal models have equal bytes.
+  /// Returns the JSON text of a model. Keys are in the order of the schema, so equal models have equal bytes.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` for values without a form in JSON, and `rejected` if a
-  ///   transformer rejects a value. The error has the path.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` for values that JSON cannot represent, and `rejected` if a transformer rejects
+  ///   a value. The error has the path.
   public func encode(
     _ root: Root, nulls: JSONNulls? = nil, isPretty: Bool = false, sortsKeys: Bool = false
   ) throws -> Data {
     try writer(isPretty: isPretty, sortsKeys: sortsKeys).text(of: root, writing(nulls))
   }
 
-  /// JSON of a model, as a value: only null, booleans, numbers, strings, arrays and objects.
+  /// Returns the JSON of a model as a value that consists only of null, booleans, numbers, strings, arrays and objects.
   public func encodeValue(_ root: Root, nulls: JSONNulls? = nil) throws -> ArchiveValue { try value(of: root, nulls) }
 
-  /// The JSON text of several models, in their order.
+  /// Returns the JSON text of an array of models, in the given order.
   public func encodeArray(
     _ roots: [Root], nulls: JSONNulls? = nil, isPretty: Bool = false, sortsKeys: Bool = false
   ) throws -> Data {
@@ -33,25 +33,25 @@ extension JSONAdapter {
 }
 
 extension JSONAdapter where Root: VersionedModel {
-  /// Returns JSON of some fields of a model that is not in memory.
+  /// Returns the JSON of some of the fields of a model that is not in memory.
   ///
   /// - Parameters:
-  ///   - record: the values of all fields, in the order of the schema. Fields that are not written can have any value.
+  ///   - record: the values of all fields, in the order of the schema. Fields that are not written may have any value.
   ///   - fields: the keys of the fields to write.
   package func value(of record: ModelRecord, fields: Set<String>) throws -> ArchiveValue {
     var writer = JSONValueWriter(writing(nil), limits: limits, fields: fields)
     return try writer.value(of: .record(record))
   }
 
-  /// The paths from which a field is read and to which it is written; `nil` for a field that is not declared.
+  /// Returns the paths from which a field is read and to which it is written; `nil` for a field that is not declared.
   package func places(ofField key: String) -> (read: [ValuePath], written: [ValuePath])? {
     guard let entry = plan(of: Root.schema).entries.first(where: { $0.field.key == key }) else { return nil }
     return (entry.json.isRead ? entry.paths : [], entry.json.isWritten ? entry.writtenPaths : [])
   }
 
-  /// The JSON text of some of a model's fields: the body of a request.
+  /// Returns the JSON text of some of a model's fields, for example as the body of a request.
   ///
-  /// - Throws: also ``ArchiveError`` with the code `unknownKey` if the model does not declare a field.
+  /// - Throws: the same errors as for a whole model, and ``ArchiveError`` with the code `unknownKey` if the model does not declare a field.
   public func encode(
     _ root: Root, fields: JSONFieldSelection, nulls: JSONNulls? = nil, isPretty: Bool = false, sortsKeys: Bool = false
   ) throws -> Data {
@@ -60,7 +60,7 @@ extension JSONAdapter where Root: VersionedModel {
     return try writer(isPretty: isPretty, sortsKeys: sortsKeys).text(of: value, writing, fields: fields)
   }
 
-  /// JSON of some of a model's fields, as a value.
+  /// Returns the JSON of some of a model's fields as a value.
   public func encodeValue(_ root: Root, fields: JSONFieldSelection, nulls: JSONNulls? = nil) throws -> ArchiveValue {
     try value(of: root, nulls, fields: keys(fields))
   }

@@ -1,37 +1,37 @@
 import Foundation
 
-/// Reads and writes JSON for a model, or for anything that holds models: an array, a dictionary, an enum.
+/// Reads and writes JSON for a model, or for a type that contains models, such as an array, a dictionary or an enum.
 ///
 ///     let adapter = try JSONAdapter<Issue>()                      // what the fields declare
 ///     let issue = try adapter.decode(data)
 ///     let body = try adapter.encode(issue, fields: .only(["title", "state"]), nulls: .omit)
 ///
-/// An adapter is a value. Create it once, and share it between any number of tasks. Models inside are read and written
-/// by their own mappings, unless ``using(_:)`` supplies others. One type can have several adapters, for example one for each server.
+/// An adapter is a value. Create it once, and share it between any number of tasks. Nested models are read and written by their own
+/// mappings, unless ``using(_:)`` supplies other mappings. A type can have several adapters, for example one for each server.
 public struct JSONAdapter<Root: Archivable>: Sendable {
-  /// The JSON of a nil value, unless a field or a call specifies another. `.null` by default.
+  /// How a nil value is written, unless a field or a call specifies otherwise. `.null` by default.
   public var nulls = JSONNulls.null
   /// The limits on a document; see ``JSONReader/limits``.
   public var limits = ArchiveLimits()
-  /// Whether decoded models must keep their rules (see ``Validating``).
+  /// Whether decoded models must satisfy their rules (see ``Validating``).
   public var validates = true
-  /// The treatment of keys that no field reads, in all models inside.
+  /// How keys that no field reads are handled, in this model and in all nested models.
   public let unknownKeys: JSONUnknownKeys
   private(set) var plans: [ObjectIdentifier: JSONPlan] = [:]
   private(set) var catalog: SchemaCatalog
 
   /// Creates an adapter from the declarations of the models.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes in the mappings of the type and of all
-  ///   models inside. ``ArchiveError/all`` has every one of them.
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes in the mappings of the type and of all nested models.
+  ///   ``ArchiveError/all`` contains all of these mistakes.
   public init(_ type: Root.Type = Root.self, unknownKeys: JSONUnknownKeys = .ignore) throws {
     self.unknownKeys = unknownKeys
     catalog = SchemaCatalog(of: type)
     try check()
   }
 
-  /// Creates an adapter from the declarations of the models, with a convention for the fields that declare nothing. The
-  /// convention also applies to models inside.
+  /// Creates an adapter from the declarations of the models, with a convention for fields that declare no JSON form. The convention also
+  /// applies to nested models.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping`, like the initializer without a convention.
   public init(
@@ -47,8 +47,8 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
 
   /// Creates an adapter from a separate mapping. The mapping applies wherever the model occurs, even inside itself.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes: fields that the model does not declare,
-  ///   conflicting paths, transformers of the wrong type. ``ArchiveError/all`` has every one of them.
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes: fields that the model does not declare, conflicting paths, and
+  ///   transformers of the wrong type. ``ArchiveError/all`` contains all of these mistakes.
   public init(_ mapping: JSONMapping<Root>, unknownKeys: JSONUnknownKeys = .ignore) throws where Root: VersionedModel {
     self.unknownKeys = unknownKeys
     let schema = Root.schema
@@ -64,7 +64,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     try self.init(mapping, unknownKeys: unknownKeys)
   }
 
-  /// Returns this adapter with another adapter's mapping for a model inside, wherever that model occurs.
+  /// Returns this adapter with another adapter's mapping for a nested model, wherever that model occurs.
   public func using<Nested>(_ nested: JSONAdapter<Nested>) -> JSONAdapter {
     var adapter = self
     adapter.plans.merge(nested.plans) { _, new in new }
@@ -119,7 +119,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
 
   /// Returns the archived form of a value, with the options for writing it.
   ///
-  /// - Parameter isInside: whether the value is a part of another one.
+  /// - Parameter isInside: whether the value is part of a larger value.
   func archived(_ root: Root, _ nulls: JSONNulls?, isInside: Bool = false) throws -> (ArchiveValue, JSONWriting) {
     let writing = writing(nulls)
     var writer = ArchiveWriter(includesExcluded: true, notesSchemas: true, minimumCapacity: 512)
@@ -130,9 +130,9 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   }
 
   /// - Parameters:
-  ///   - keepsContainers: whether objects along the paths of fields are written even without fields.
-  ///   - marksFallbackPaths: whether the further paths of a field get a mark if the field has a value.
-  ///   - isInside: whether the value is a part of another one.
+  ///   - keepsContainers: whether objects along the paths of fields are written even if they contain no fields.
+  ///   - marksFallbackPaths: whether a mark is written at the further paths of each field that has a value.
+  ///   - isInside: whether the value is part of a larger value.
   func value(
     of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil, keepsContainers: Bool = false,
     marksFallbackPaths: Bool = false, isInside: Bool = false
@@ -149,6 +149,6 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
 public enum JSONErrors: String, Sendable, Hashable {
   /// Reading throws the first error.
   case first
-  /// Reading continues, and throws an error whose ``ArchiveError/all`` has every error, in the order of the schema.
+  /// Reading continues, and then throws an error whose ``ArchiveError/all`` contains every error, in the order of the schema.
   case collectAll
 }

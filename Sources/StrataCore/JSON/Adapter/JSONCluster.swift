@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Reads documents of several kinds, and writes objects of several types, as one: a class cluster.
+/// A class cluster: reads documents of several kinds, and writes objects of several types, as one common type.
 ///
 ///     let shapes = try JSONCluster<any Shape>(
 ///       by: .key("type"),
@@ -8,17 +8,17 @@ public import Foundation
 ///       .model("square", JSONAdapter<Square>()) { $0 })
 ///     let shape = try shapes.decode(data)
 ///
-/// The common type need not know the variants. Each is written by its own mapping, with its tag first.
+/// The common type need not know the variants. Each variant is written by its own mapping, with its tag first.
 public struct JSONCluster<Result>: Sendable {
-  /// The treatment of a tag that no variant has. A cluster inside another one has its own.
+  /// How a tag that belongs to no variant is handled. A nested cluster has its own setting.
   public enum Unknown: Sendable {
     /// Reading throws ``ArchiveError`` with the code `unknownCase`.
     case fail
-    /// The variant with this tag reads the document. It also reads a document without a tag.
+    /// The variant with this tag reads the document. That variant also reads a document without a tag.
     case fallback(String)
     /// Arrays skip the document. Outside of an array, reading throws.
     ///
-    /// If a cluster inside this one does not know its tag, arrays skip the document only if all clusters around it skip.
+    /// If a nested cluster does not know its tag, arrays skip the document only if all enclosing clusters skip such documents.
     case skip
   }
 
@@ -27,13 +27,13 @@ public struct JSONCluster<Result>: Sendable {
   private let unknown: Unknown
   private let identity = Identity()
 
-  /// The identity of a cluster, which detects a cluster that passes a document to itself.
+  /// The identity of a cluster, used to detect a cluster that passes a document to itself.
   private final class Identity: Sendable {}
 
   /// Creates a cluster of variants.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidMapping` if a tag is a duplicate, if there are no variants, if
-  ///   the fallback is not one of them, or if the discriminator cannot hold a tag.
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` if two variants have the same tag, if there are no variants, if the fallback
+  ///   is not the tag of a variant, or if the discriminator cannot hold a tag.
   public init(
     by discriminator: Discriminator, unknown: Unknown = .fail, _ variants: JSONVariant<Result>...
   ) throws {
@@ -55,28 +55,27 @@ public struct JSONCluster<Result>: Sendable {
 
   // MARK: Reading
 
-  /// Reads a document with the variant that its tag names.
+  /// Reads a document with the variant for the document's tag.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON, or if an object in it has a
-  ///   duplicate key; `missingValue` if there is no tag, `unknownCase` if no variant has the tag, `invalidMapping` if
-  ///   clusters pass the document to each other in a cycle, and the errors of the variant.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON, or if an object in it has a duplicate key;
+  ///   `missingValue` if there is no tag; `unknownCase` if no variant has the tag; `invalidMapping` if clusters pass the document to each
+  ///   other in a cycle; and the errors of the variant.
   public func decode(_ json: Data) throws -> Result { try reader.withValue(of: json, decode) }
 
-  /// Reads a document that was parsed before.
+  /// Reads a document that is already parsed.
   public func decode(_ json: ArchiveValue) throws -> Result { try decode(json, []).get() }
 
-  /// Reads an array of documents of any kinds, in its order.
+  /// Reads an array of documents of any kinds, in the given order.
   ///
   /// - Parameters:
   ///   - json: the text, in UTF-8.
-  ///   - onInvalid: called with the error of each element that cannot be read. The path of the error begins with the
-  ///     index, and the element is skipped. Without it, elements with unknown tags are skipped if the cluster skips
-  ///     them, and any other error is thrown.
+  ///   - onInvalid: called with the error of each element that cannot be read. The path of the error begins with the index, and the element
+  ///     is skipped. Without this closure, elements with unknown tags are skipped if the cluster skips them, and any other error is thrown.
   public func decodeArray(_ json: Data, onInvalid: ((ArchiveError) -> Void)? = nil) throws -> [Result] {
     try reader.withValue(of: json) { try decodeArray($0, onInvalid: onInvalid) }
   }
 
-  /// Reads an array that was parsed before.
+  /// Reads an array that is already parsed.
   public func decodeArray(_ json: ArchiveValue, onInvalid: ((ArchiveError) -> Void)? = nil) throws -> [Result] {
     guard case .array(let elements) = json else {
       throw ArchiveError.mismatch(expected: "an array", found: json.kind).about(json)
@@ -94,10 +93,10 @@ public struct JSONCluster<Result>: Sendable {
 
   private var reader: JSONReader { .refusingDuplicates() }
 
-  /// A decoded document, or the error of an unknown tag that arrays skip.
+  /// A decoded document, or the error for an unknown tag if arrays skip such documents.
   typealias Decoded = Swift.Result<Result, ArchiveError>
 
-  /// - Parameter seen: The clusters that passed the document on.
+  /// - Parameter seen: the clusters that have passed the document on.
   func decode(_ json: ArchiveValue, _ seen: [ObjectIdentifier]) throws -> Decoded {
     guard let seen = adding(to: seen) else {
       throw ArchiveError(.invalidMapping, "clusters pass a document to each other in a cycle")
@@ -121,13 +120,13 @@ public struct JSONCluster<Result>: Sendable {
     } catch { throw ArchiveError.wrap(error).prefixed(by: path) }
   }
 
-  /// Throws the error of an unknown tag, here or in a cluster inside, unless this cluster skips such documents.
+  /// Throws the error for an unknown tag, in this cluster or in a nested one, unless this cluster skips such documents.
   private func passed(_ decoded: Decoded) throws -> Decoded {
     if case .failure(let error) = decoded { guard case .skip = unknown else { throw error } }
     return decoded
   }
 
-  /// The variant for a tag; `nil` for an unknown tag.
+  /// Returns the variant for a tag; `nil` for an unknown tag.
   private func variant(_ tag: String?) throws -> JSONVariant<Result>? {
     var names = [tag]
     if case .fallback(let name) = unknown { names.append(name) }
@@ -143,22 +142,23 @@ public struct JSONCluster<Result>: Sendable {
       jsonPath: discriminator.components, input: json)
   }
 
-  /// Returns the clusters so far and this one; `nil` if it is already among them. A cluster created for each document has a new identity.
+  /// Returns `seen` followed by this cluster; `nil` if `seen` already contains this cluster. The number of clusters is limited, because a
+  /// cluster that is created for each document always has a new identity.
   private func adding(to seen: [ObjectIdentifier]) -> [ObjectIdentifier]? {
     seen.contains(ObjectIdentifier(identity)) || seen.count >= 64 ? nil : seen + [ObjectIdentifier(identity)]
   }
 
   // MARK: Writing
 
-  /// The JSON text of an object, by the mapping of its type.
+  /// Returns the JSON text of an object, written by the mapping of its type.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if no variant has the object's type, or if the object's
-  ///   own mapping has written another value in place of the tag.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if no variant has the object's type, or if the object's own mapping has
+  ///   written a different value where the tag belongs.
   public func encode(_ result: Result, isPretty: Bool = false) throws -> Data {
     try JSONWriter(isPretty: isPretty).write(encodeValue(result))
   }
 
-  /// JSON of an object as a value.
+  /// Returns the JSON of an object as a value.
   public func encodeValue(_ result: Result) throws -> ArchiveValue {
     guard let value = try encoded(result, []) else {
       throw ArchiveError(
@@ -167,7 +167,7 @@ public struct JSONCluster<Result>: Sendable {
     return value
   }
 
-  /// The JSON text of objects of any variants, in their order.
+  /// Returns the JSON text of an array of objects of any variants, in the given order.
   public func encodeArray(_ results: [Result], isPretty: Bool = false) throws -> Data {
     try JSONWriter(isPretty: isPretty).write(.array(results.results(of: encodeValue)))
   }

@@ -1,6 +1,6 @@
-/// A rule for the JSON keys and transformers of a model's fields, and of all models inside it.
+/// A rule for the JSON keys and transformers of a model's fields, and for those of all nested models.
 ///
-/// A field that declares a path or a transformer keeps it. The convention supplies the other.
+/// A field keeps a path or a transformer that it declares itself. If it declares only one of them, the convention supplies the other.
 ///
 ///     let convention = JSONConvention.snakeCase.transforming(by: ReversibleTransformer.secondsSince1970)
 ///     let adapter = try JSONAdapter<Issue>(convention: convention)
@@ -10,16 +10,17 @@ public struct JSONConvention: Sendable {
   private let key: @Sendable (String) -> String
   private var transforms: [(isFor: @Sendable (FieldInfo) -> Bool, transform: FieldTransform)] = []
 
-  /// Maps every field to a key that is computed from its own key.
+  /// Creates a convention that maps every field to a key computed from its own key.
   public init(keys convert: @escaping @Sendable (String) -> String) { key = convert }
 
-  /// Every field under its key in snake case: `createdAt` under `created_at`, `htmlURL` under `html_url`.
+  /// Maps every field to its key in snake case: `createdAt` to `created_at`, `htmlURL` to `html_url`.
   public static let snakeCase = JSONConvention(keys: SnakeCase.key)
 
-  /// Every field under its own key.
+  /// Maps every field to its own key.
   public static let identity = JSONConvention { $0 }
 
-  /// This convention with a transformer for every field of a type, or of an optional of it. If two are for one type, the last one is used.
+  /// Returns this convention with a transformer for every field of the transformer's output type, or of an optional of that type. If two
+  /// transformers are for the same type, the last one is used.
   public func transforming<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONConvention {
@@ -33,7 +34,7 @@ public struct JSONConvention: Sendable {
     switch json.source {
     case .automatic: json.source = .path(ValuePath(key: key(field.key)))
     case .path, .firstOf: break
-    // The input of a transformer is not the value at one path.
+    // For these fields, the input of a transformer is not a single value at one path.
     case .absent, .entireObject, .paths: return json
     }
     if json.transform == nil { json.transform = transforms.first { $0.isFor(field) }?.transform }

@@ -1,20 +1,20 @@
-/// The kinds of objects that JSON distinguishes by a tag: the cases of an enum, or a class and its known subclasses.
+/// The kinds of objects that a tag in JSON distinguishes: the cases of an enum, or a class and its known subclasses.
 struct JSONKinds: Sendable {
   let discriminator: Discriminator
-  /// The names of cases or classes by tag.
+  /// The name of the case or class for each tag.
   private let names: [String: String]
-  /// The tags that are written, by name.
+  /// The tag that is written for each name.
   private let tags: [String: String]
   /// The classes by name; `nil` for an enum, and for a class that does not conform to ``JSONTagged``.
   private let classes: [String: any VersionedModel.Type]?
 
   var isHierarchy: Bool { classes != nil }
 
-  /// Whether the cases of an enum are in JSON as they are archived.
+  /// Whether JSON contains the cases of an enum in their archived form.
   let isPlain: Bool
 
-  /// - Throws: ``ArchiveError`` with the code `invalidMapping` for a form of tags that classes do not have, for names of
-  ///   unknown kinds, and for a tag of two kinds.
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` for a form of tags that classes do not support, for names of unknown kinds,
+  ///   and for a tag that belongs to two kinds.
   init(_ schema: ModelSchema) throws {
     let type = schema.type as? any JSONTagged.Type
     let tagging = type?.jsonTagging ?? .external
@@ -26,11 +26,11 @@ struct JSONKinds: Sendable {
       if discriminator.key == nil { problems.append("a class has its tag among its fields; use .internal(…)") }
     }
     let known = classes?.keys.sorted() ?? schema.cases.map(\.name)
-    // Former names are names of the same kind.
+    // A former name refers to the same kind as the current name.
     func kind(_ name: String) -> String? {
       if let classes { classes[name]?.schema.name } else { schema.caseName(name) }
     }
-    // A subclass inherits the names of its superclass, which name other subclasses, too.
+    // A subclass inherits the names that its superclass declares. They include names of other subclasses, so they are not checked.
     for (_, name) in tagging.names where kind(name) == nil && schema.superclasses.isEmpty {
       problems.append(
         classes == nil
@@ -52,15 +52,15 @@ struct JSONKinds: Sendable {
     if let error = ArchiveError.combined(errors) { throw error }
   }
 
-  /// The tag that a case or a class is written with; `nil` for an unknown one.
+  /// Returns the tag that is written for a case or a class; `nil` for an unknown name.
   func tag(of name: String) -> String? { tags[name] }
 
   // MARK: Classes
 
-  /// The class of an object, and the object as the class reads it: without the tag, unless a field holds it. `nil` if the
-  /// object has no tag.
+  /// Returns the class of an object, and the object in the form that the class reads: without the tag, unless a field holds the tag.
+  /// Returns `nil` if the object has no tag.
   ///
-  /// - Throws: ``ArchiveError`` with the code `unknownCase` if no class has the tag, and `typeMismatch` if it is not a string.
+  /// - Throws: ``ArchiveError`` with the code `unknownCase` if no class has the tag, and `typeMismatch` if the tag is not a string.
   func tagged(_ object: ArchiveObject, in reading: JSONReading) throws -> (any VersionedModel.Type, ArchiveObject)? {
     guard let key = discriminator.key, let value = object[key] else { return nil }
     let tag = try discriminator.text(value, of: "a class")
@@ -75,16 +75,16 @@ struct JSONKinds: Sendable {
     return (type, rest)
   }
 
-  /// Throws if JSON does not distinguish an object from one of its superclass, so that reading would lose properties.
+  /// Throws if JSON cannot distinguish an object from an object of its superclass, in which case reading would lose properties.
   ///
   /// - Parameters:
-  ///   - own: The class of the object.
-  ///   - declared: The class that the field, the list or the caller declares.
-  ///   - isInside: Whether the object is a part of a document. The reader of a whole document knows its class.
+  ///   - own: the class of the object.
+  ///   - declared: the class that the field, the list or the caller declares.
+  ///   - isInside: whether the object is part of a document. The reader of a whole document knows the object's class.
   static func check(
     _ own: any VersionedModel.Type, as declared: any VersionedModel.Type, isInside: Bool
   ) throws(ArchiveError) {
-    // A class without its own description is rejected when its fields are written.
+    // A class without its own description is rejected later, when its fields are written.
     guard own != declared, own.schema.typeIdentity == ObjectIdentifier(own) else { return }
     let (name, superclass) = (own.schema.name, declared.schema.name)
     guard let hierarchy = try declared.schema.jsonHierarchy() else {
@@ -105,11 +105,11 @@ struct JSONKinds: Sendable {
 
   /// A case of an enum in JSON.
   struct Case {
-    /// The record of the case, as in archives.
+    /// The record of the case, in the form that archives use.
     let record: ModelRecord
     /// The path from the object to the associated values.
     let path: [ArchiveError.PathComponent]
-    /// Whether an associated value without a label is the value at that path, and not a member of it.
+    /// Whether an associated value without a label is itself the value at that path, instead of a member of that value.
     let isWhole: Bool
   }
 
@@ -118,7 +118,7 @@ struct JSONKinds: Sendable {
     let tag = try discriminator.text(parts.tag, of: "an enum")
     var payload = parts.content ?? [:]
     if let key = discriminator.key { try payload.set(nil, at: [.key(key)]) }
-    // A value without a label is the content itself, unless the content has a member for it.
+    // A value without a label is the content itself, unless the content has a member for the value.
     let isWhole = !discriminator.isKey && payload["_0"] == nil
     if isWhole, parts.content != nil {
       let labelled = payload.objectValue?.entries ?? []
@@ -130,7 +130,7 @@ struct JSONKinds: Sendable {
     return Case(record: record, path: parts.path, isWhole: isWhole)
   }
 
-  /// The associated values in JSON; `nil` for none.
+  /// Returns the associated values in JSON; `nil` if there are none.
   func content(of payload: ArchiveObject) -> ArchiveValue? {
     if discriminator.isKey { return .object(payload) }
     return payload.count == 1 ? payload["_0"] ?? .object(payload) : payload.isEmpty ? nil : .object(payload)
@@ -138,19 +138,19 @@ struct JSONKinds: Sendable {
 }
 
 extension ModelSchema {
-  /// The kinds that JSON distinguishes for an enum or a class.
+  /// Returns the kinds that JSON distinguishes for an enum or a class.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidMapping`.
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` for a mistake in the declaration of the tags.
   func jsonKinds() throws(ArchiveError) -> JSONKinds { try notes(JSONNotes.self).kinds.get() }
 
-  /// The kinds of a class that JSON distinguishes from its subclasses; `nil` for any other model.
+  /// Returns the kinds of a class that JSON distinguishes from its subclasses; `nil` for any other model.
   func jsonHierarchy() throws(ArchiveError) -> JSONKinds? {
     guard isObject else { return nil }
     let kinds = try jsonKinds()
     return kinds.isHierarchy ? kinds : nil
   }
 
-  /// The case that a JSON object holds.
+  /// Returns the case that a JSON object represents.
   func jsonCase(in object: ArchiveObject) throws -> JSONKinds.Case {
     do { return try jsonKinds().found(in: object, self) } catch { throw ArchiveError.wrap(error).inType(name) }
   }

@@ -1,17 +1,17 @@
-/// The JSON form of a model's fields, built from conventions and entries for single fields.
+/// The JSON form of a model's fields, built from conventions and from entries for individual fields.
 ///
 ///     let mapping = JSONMapping<Issue>.snakeCase
 ///       .merging(["page": "html_url", "votes": .path("votes").lenient(.numericString)])
 ///       .removing("cache")
 ///     let adapter = try JSONAdapter(mapping)
 ///
-/// Fields are named by their keys. A field that a mapping does not name is neither read nor written. Creating an
-/// adapter from the mapping reports all mistakes at once.
+/// Fields are identified by their keys. A field without an entry in the mapping is neither read nor written. Creating an adapter from the
+/// mapping reports all mistakes at once.
 public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryLiteral {
   /// The JSON form of each field in the mapping, by key.
   public private(set) var fields: [String: JSONField]
 
-  /// Creates a mapping of only these fields.
+  /// Creates a mapping that contains only the given fields.
   public init(_ fields: [String: JSONField] = [:]) { self.fields = fields }
 
   public init(dictionaryLiteral elements: (String, JSONField)...) {
@@ -23,33 +23,34 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
     JSONMapping(M.schema.mapping(\.json))
   }
 
-  /// Every field under its own key.
+  /// Maps every field to its own key.
   public static var identity: JSONMapping { keys { $0 } }
 
-  /// Every field under its key in snake case: `createdAt` under `created_at`, `htmlURL` under `html_url`.
+  /// Maps every field to its key in snake case: `createdAt` to `created_at`, `htmlURL` to `html_url`.
   public static var snakeCase: JSONMapping { keys(SnakeCase.key) }
 
-  /// Every field under a key that is computed from its own key.
+  /// Maps every field to a key that is computed from its own key.
   public static func keys(_ convert: (String) -> String) -> JSONMapping {
     JSONMapping(M.schema.mapping { .path(ValuePath(key: convert($0.key))) })
   }
 
-  /// Returns this mapping with the entries of another one, which win.
+  /// Returns this mapping with the entries of another mapping added. If both have an entry for a key, the other mapping's entry wins.
   public func merging(_ other: JSONMapping) -> JSONMapping {
     JSONMapping(fields.merging(other.fields) { _, new in new })
   }
 
-  /// Returns this mapping with another model's entries for the keys that both models declare, for models that share
-  /// fields. Entries of this mapping win.
+  /// Returns this mapping with another model's entries added for the keys that both models declare. Use it for models that share fields. If
+  /// both mappings have an entry for a key, the entry of this mapping wins.
   public func including<Other>(_ other: JSONMapping<Other>) -> JSONMapping {
     let keys = Set(M.schema.allKeys)
     return JSONMapping(fields.merging(other.fields.filter { keys.contains($0.key) }) { own, _ in own })
   }
 
-  /// This mapping without some fields. A key that it does not have is ignored.
+  /// Returns this mapping without some of its fields. Keys that are not in the mapping are ignored.
   public func removing(_ keys: String...) -> JSONMapping { JSONMapping(fields.filter { !keys.contains($0.key) }) }
 
-  /// This mapping with a transformer for every field of a type, or of an optional of it, that has no transformer.
+  /// Returns this mapping with a transformer for every field of the transformer's output type, or of an optional of that type, that has no
+  /// transformer yet.
   public func transforming<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONMapping {
@@ -65,20 +66,20 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
 extension JSONMapping where M: DescribedModel {
   /// Returns this mapping with an entry for a property.
   ///
-  /// A property that is not a field of the model is a mistake, which an adapter rejects.
+  /// If the property is not a field of the model, creating an adapter throws.
   public func setting(_ property: PartialKeyPath<M>, _ json: JSONField) -> JSONMapping {
     merging(JSONMapping([M.fields.key(of: property) ?? String(describing: property): json]))
   }
 }
 
 extension ModelSchema {
-  /// The mapping with the result of `json` for each field, by key.
+  /// Returns a mapping with the result of `json` for each field, by key.
   func mapping(_ json: (FieldInfo) -> JSONField) -> [String: JSONField] {
     Dictionary(fields.map { ($0.key, json($0)) }, uniquingKeysWith: { first, _ in first })
   }
 }
 
-/// `createdAt` as `created_at`.
+/// Converts keys to snake case: `createdAt` becomes `created_at`.
 enum SnakeCase {
   static func key(_ key: String) -> String {
     let characters = Array(key)
@@ -87,7 +88,7 @@ enum SnakeCase {
       if character.isUppercase, place > 0 {
         let follows = characters[place - 1]
         let next = place + 1 < characters.count ? characters[place + 1] : nil
-        // A word begins after a small letter or a digit, and at the last of several capitals before a small letter.
+        // A word begins after a lowercase letter or a digit, and at the last of several capitals before a lowercase letter.
         if follows.isLowercase || follows.isNumber || follows.isUppercase && next?.isLowercase == true {
           result.append("_")
         }

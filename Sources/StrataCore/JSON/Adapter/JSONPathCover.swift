@@ -1,8 +1,8 @@
-/// The parts of a document at the paths of a mapping, for finding the rest of the document.
+/// The parts of a document that the paths of a mapping cover. Used to find the rest of the document.
 final class JSONPathCover: Sendable {
   private let keys: [ExactKey: JSONPathCover]
   private let indices: [Int: JSONPathCover]
-  /// Whether a path ends here, or continues into every element, so that the whole value belongs to a field.
+  /// Whether a path ends here, or continues into every element, in which case the whole value belongs to a field.
   private let isWhole: Bool
 
   convenience init(_ paths: [ValuePath]) {
@@ -24,8 +24,8 @@ final class JSONPathCover: Sendable {
     (self.keys, self.indices, self.isWhole) = (keys, indices, isWhole)
   }
 
-  /// Returns the parts of a value that are at no path, in the same objects and arrays; `nil` if there are none. An
-  /// array element that belongs to a field becomes null, so that the others keep their indices.
+  /// Returns the parts of a value that no path covers, in the same objects and arrays; `nil` if there are none. An array element that
+  /// belongs to a field becomes null, so that the other elements keep their indices.
   func rest(of value: ArchiveValue) -> ArchiveValue? {
     if isWhole { return nil }
     switch value {
@@ -40,17 +40,17 @@ final class JSONPathCover: Sendable {
       }
       guard let last = rests.lastIndex(where: { $0 != nil }) else { return nil }
       return .array(rests[...last].map { $0 ?? .null })
-    // Null is the value of every field below. For anything else, reading these fields or capturing throws.
+    // If the value is null, it is the value of every field below. For any other value, reading these fields or capturing the value throws.
     default: return nil
     }
   }
 
-  /// Returns the parts of a member that are at no path; `nil` if there are none.
+  /// Returns the parts of a member that no path covers; `nil` if there are none.
   func rest(of entry: ArchiveObject.Entry) -> ArchiveValue? {
     if let cover = keys[ExactKey(entry.key)] { cover.rest(of: entry.value) } else { entry.value }
   }
 
-  /// The paths of the keys in a value that no path of the mapping contains.
+  /// Returns the paths of the keys in a value that no path of the mapping covers.
   func unmappedPaths(in value: ArchiveValue) -> [[ArchiveError.PathComponent]] {
     if isWhole { return [] }
     switch value {

@@ -1,11 +1,11 @@
 /// The values found for the fields of a model, in the order of the schema.
 struct JSONSlots {
-  /// `nil` if nothing is at the path, and for a field that is already decoded.
+  /// The value of each field; `nil` if there is no value at the path, or if the field is already decoded.
   var values: [ArchiveValue?]
-  /// The fields that are already decoded, by index.
+  /// The decoded values of the fields that are already decoded, by field index.
   var made: [Int: Any] = [:]
   var unknownFields = UnknownFields()
-  /// The fields that failed, if errors are collected.
+  /// The errors of the fields that could not be read, if errors are collected.
   var errors: [(place: Int, error: ArchiveError)] = []
 
   /// The source of a model's fields.
@@ -15,8 +15,8 @@ struct JSONSlots {
 extension JSONPlan {
   /// Finds the values of the fields in a document, and applies the mapping of each field.
   ///
-  /// - Parameter suppliesMissing: whether absent fields take the substitutes of the mapping. False if absent means
-  ///   unchanged.
+  /// - Parameter suppliesMissing: whether absent fields get the substitutes of the mapping. False if an absent field means that the field
+  ///   is unchanged.
   func read(_ json: ArchiveValue, in context: DecodingContext, suppliesMissing: Bool = true) throws -> JSONSlots {
     if let problem { throw problem }
     var found = [ArchiveValue?](repeating: nil, count: entries.count)
@@ -81,8 +81,8 @@ extension JSONPlan {
     slots.errors += errors
   }
 
-  /// The errors of values at which a write-only field needs an object or an array. Writing would replace them, so they
-  /// cannot be captured.
+  /// Returns an error for each value that is in a place where a write-only field needs an object or an array. Writing would replace such a
+  /// value, so it cannot be captured.
   private func uncapturable(in json: ArchiveValue) -> [(place: Int, error: ArchiveError)] {
     entries.filter { $0.json.isWritten && !$0.json.isRead }.flatMap { entry in
       entry.writtenPaths.compactMap { path in
@@ -97,7 +97,7 @@ extension JSONPlan {
     }
   }
 
-  /// The reason and remedy for a key that no field reads. A key of a subclass is not a mistake of the mapping.
+  /// Returns the reason and a suggested fix for a key that no field reads. A key of a subclass is not a mistake in the mapping.
   private func reason(
     ofUnknown path: [ArchiveError.PathComponent], _ json: ArchiveValue, in context: DecodingContext
   ) -> String {
@@ -141,7 +141,7 @@ extension JSONPlan {
     }
   }
 
-  /// Converts a value to the form that the field reads; `nil` if the field takes its default.
+  /// Converts a value to the form that the field reads. Returns `nil` if the field takes its default.
   private func processed(_ value: ArchiveValue, _ entry: Entry, in context: DecodingContext) throws -> ArchiveValue? {
     let json = entry.json
     do {

@@ -1,8 +1,8 @@
 extension ArrayType {
-  /// Returns the elements that can be decoded, or the decoded elements instead if these are the result. So nothing is
-  /// decoded twice, and no hook runs twice.
+  /// Returns the elements that can be decoded. If the decoded elements are themselves the result, they are returned instead, so that
+  /// nothing is decoded twice and no hook runs twice.
   ///
-  /// - Throws: errors that concern a declaration or the whole document; see ``ArchiveError/isOfElement``.
+  /// - Throws: errors that concern a declaration or the whole document, not a single element; see ``ArchiveError/isOfElement``.
   static func valid(
     _ elements: [ArchiveValue], in context: DecodingContext
   ) throws -> (values: [ArchiveValue], made: [Element]?) {
@@ -20,7 +20,7 @@ extension ArrayType {
     return (values, isResult ? made : nil)
   }
 
-  /// Decodes an element; `nil` for a type that cannot be decoded.
+  /// Returns a closure that decodes an element; `nil` if the element type cannot be decoded.
   private static var maker: ((ArchiveValue, DecodingContext) throws -> Element?)? {
     if let type = TypeShape.archivable(Element.self) { return { try type.decode(from: $0, in: $1) as? Element } }
     if let type = Element.self as? any Decodable.Type {
@@ -31,7 +31,7 @@ extension ArrayType {
 }
 
 extension DecodingContext {
-  /// Returns the result of `make` if it succeeds and breaks no rule. The state for later errors stays unchanged.
+  /// Returns the result of `make` if it succeeds and breaks no rule. The context's record of errors is the same afterwards.
   fileprivate func valid<T>(_ make: () throws -> T?) throws -> T? {
     let before = (firstFailure, collectsErrors)
     defer { (firstFailure, collectsErrors) = before }
@@ -48,8 +48,8 @@ extension DecodingContext {
 }
 
 extension ArchiveError {
-  /// Whether the error concerns an element of a list, so that skipping the element helps. It does not help if a
-  /// declaration has a mistake. If a limit is exceeded, all later elements would be skipped, too.
+  /// Whether the error concerns only one element of a list, so that the element can be skipped. Skipping does not help with a mistake in a
+  /// declaration, nor with an exceeded limit, because all later elements would be skipped, too.
   var isOfElement: Bool {
     switch code {
     case .limitExceeded, .invalidSchema, .invalidMapping, .invalidMigration: false

@@ -1,10 +1,10 @@
-/// A mapping in the form that reading and writing use, computed once.
+/// A mapping in the form that reading and writing use. It is computed once.
 package final class JSONPlan: Sendable {
   /// How one field is read and written.
   struct Entry: Sendable {
     let place: Int
     let field: FieldInfo
-    /// The mapping of the field. A field without a path has its own key as one, and an empty path is the entire object.
+    /// The mapping of the field. If the field has no path, its key is the path. An empty path refers to the entire object.
     let json: JSONField
     let isNullable: Bool
     /// Whether the field uses the JSON value unchanged.
@@ -12,7 +12,7 @@ package final class JSONPlan: Sendable {
 
     var source: JSONField.Source { json.source }
 
-    /// The path of keys to a value that is used unchanged; `nil` for any other field.
+    /// The path of keys to a value that the field uses unchanged; `nil` for any other field.
     var keyPath: ValuePath? {
       guard json.isRead, isPlain, case .path(let path) = source, path.components.allSatisfy(\.isKey) else { return nil }
       return path
@@ -27,19 +27,19 @@ package final class JSONPlan: Sendable {
       }
     }
 
-    /// Whether the field is at several paths at once.
+    /// Whether the field combines the values at several paths.
     var isAll: Bool { if case .paths = source { true } else { false } }
 
     /// The paths to which the field is written.
     var writtenPaths: [ValuePath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
 
-    /// The paths of keys from which the field is also read, but to which it is not written.
+    /// The further paths of keys from which the field is read, but to which it is not written.
     var furtherPaths: [ValuePath] {
       guard case .firstOf(let paths) = source else { return [] }
       return paths.dropFirst().filter { !$0.components.isEmpty && $0.components.allSatisfy(\.isKey) }
     }
 
-    /// The part of a written value for one of the paths; `nil` if there is none.
+    /// Returns the part of a written value that belongs at one of the paths; `nil` if there is none.
     ///
     /// - Throws: ``ArchiveError`` if the value of a field with several paths is not an object with these paths as keys.
     func part(of value: ArchiveValue, at path: ValuePath) throws -> ArchiveValue? {
@@ -54,7 +54,7 @@ package final class JSONPlan: Sendable {
       return object[path.memberKey]
     }
 
-    /// The error of the field. If it is about null, it names a remedy.
+    /// Returns the error of the field, with a suggested fix if the error is about null.
     func naming(_ error: ArchiveError, remedyFor input: (any Sendable)?) -> ArchiveError {
       guard error.code == .typeMismatch, error.codingPath.isEmpty, !isNullable, json.transform == nil,
         json.nullPolicy == .fail, case .null? = input as? ArchiveValue
@@ -62,7 +62,7 @@ package final class JSONPlan: Sendable {
       return error.changed { $0.reason = nullReason }
     }
 
-    /// Why null is not a value of the field, and the remedy.
+    /// The reason why the field cannot be null, with a suggested fix.
     var nullReason: String {
       let remedy =
         field.makeDefault == nil
@@ -85,18 +85,18 @@ package final class JSONPlan: Sendable {
   let read: JSONPathCover
   /// The parts of a document that are read or written.
   let held: JSONPathCover
-  /// The parts of a document that are written. All others are captured, because writing the model would lose them.
+  /// The parts of a document that are written. All other parts are captured, because writing the model would lose them.
   private let written: JSONPathCover
   let readsWhole: Bool
   /// Whether the document must be an object.
   let needsObject: Bool
-  /// The lookup table for the fields that use their values unchanged.
+  /// The lookup table for fields that use their JSON values unchanged.
   let keys: JSONKeys
   /// The first keys of the paths of all other fields that are read; `nil` if a path does not begin with a key.
   let otherKeys: Set<ExactKey>?
   let keepsUnknownFields: Bool
   let problem: ArchiveError?
-  /// The layout of records with the current keys.
+  /// The layout of records that have the model's current keys.
   let layout: JSONLayout
 
   /// Creates a plan from the declarations of the fields, or from another mapping.
@@ -125,8 +125,7 @@ package final class JSONPlan: Sendable {
   /// Returns the parts of a document that writing the model would lose; `nil` if there are none.
   func rest(of json: ArchiveValue) -> ArchiveValue? {
     var rest = written.rest(of: json)
-    // A value that was read from another path than the first is written to the first. If a path cannot be followed,
-    // reading the field throws.
+    // A value that was read from a further path is written to the first path. If a path cannot be followed, reading the field throws.
     for entry in entries where entry.json.isWritten && entry.json.isRead {
       guard case .firstOf(let paths) = entry.source,
         let found = try? paths.firstIndex(where: { try $0.value(in: json) != nil }),
@@ -159,12 +158,12 @@ package final class JSONPlan: Sendable {
     return keys
   }
 
-  /// The error of a field, with its paths in the model and in JSON.
+  /// Returns the error of a field, with the paths of the field in the model and in JSON.
   func locate(_ error: any Error, _ place: Int, input: (any Sendable)? = nil) -> ArchiveError {
     guard entries.indices.contains(place) else { return ArchiveError.wrap(error).inType(typeName) }
     let entry = entries[place]
     let known = entry.naming(ArchiveError.wrap(error), remedyFor: input)
-    // For an array or an object, the input is the part that the error is about. Paths inside a transformer are its own.
+    // For an array or an object, the input is the part that the error is about. Paths inside a transformer do not refer to the input.
     let value = entry.json.transform == nil ? input as? ArchiveValue : nil
     return known.about(value.map { $0.part(along: known.jsonPath) } ?? input).prefixed(
       by: .key(entry.field.key), json: entry.components

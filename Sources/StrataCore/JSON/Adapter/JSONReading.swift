@@ -1,9 +1,9 @@
-/// The options of an adapter for reading, passed on to nested models.
+/// An adapter's options for reading, which are passed on to nested models.
 final class JSONReading: Sendable {
-  /// Mappings that differ from the models' own, by the identity of the schema.
+  /// Mappings that replace the models' own mappings, by the identity of the schema.
   let plans: [ObjectIdentifier: JSONPlan]
   let unknownKeys: JSONUnknownKeys
-  /// The limits on a text.
+  /// The limits on a JSON text.
   let limits: ArchiveLimits
 
   /// The options for reading without an adapter.
@@ -33,12 +33,12 @@ extension DecodingContext {
   }
 }
 
-/// The treatment of keys of JSON that no field reads.
+/// How keys of JSON that no field reads are handled.
 public enum JSONUnknownKeys: String, Sendable, Hashable {
   /// The keys are skipped.
   case ignore
-  /// The keys are kept in the model's ``UnknownFields``, if it has them, archived, and written again. So are unread
-  /// members and elements of objects and arrays along the paths of fields.
+  /// If the model has ``UnknownFields``, the keys are kept in them, archived, and written again. So are unread members and elements of
+  /// objects and arrays along the paths of fields.
   case capture
   /// Reading throws an error with the code `unknownKey`.
   case refuse

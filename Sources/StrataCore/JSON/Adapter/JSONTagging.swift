@@ -4,12 +4,12 @@
 ///       static var jsonTagging: JSONTagging { .internal("type", names: ["credit_card": "card"]) }
 ///     }
 ///
-/// with which `.card(number: "1")` is `{"type": "credit_card", "number": "1"}`.
+/// With this declaration, `.card(number: "1")` is `{"type": "credit_card", "number": "1"}`.
 ///
-/// A class has the form ``internal(_:names:)``, with names of classes in place of cases.
+/// A class uses the form ``internal(_:names:)``, with names of classes instead of cases.
 public struct JSONTagging: Sendable {
   let discriminator: Discriminator
-  /// The tags in JSON with the names of their cases. The first tag of a case is written.
+  /// The tags in JSON, with the names of their cases. If a case has several tags, the first one is written.
   let names: [(tag: String, name: String)]
 
   private init(_ position: Discriminator.TagPosition, _ names: KeyValuePairs<String, String>) {
@@ -17,22 +17,22 @@ public struct JSONTagging: Sendable {
     self.names = names.map { ($0, $1) }
   }
 
-  /// The case is the only key, with the associated values under it: `{"card": {"number": "1"}}`. This is the default for enums.
+  /// The tag is the only key, and its value contains the associated values: `{"card": {"number": "1"}}`. This is the default for enums.
   public static var external: JSONTagging { external(names: [:]) }
 
-  /// The case is the only key, with other spellings: tags and the names of their cases.
+  /// The tag is the only key, with other spellings of the tags. `names` maps tags to the names of cases.
   public static func external(names: KeyValuePairs<String, String>) -> JSONTagging { JSONTagging(.onlyKey, names) }
 
-  /// The tag is among the associated values: `{"type": "card", "number": "1"}`. If a case has one associated value
-  /// without a label, which must be a model, the keys are those of the model. An object of a class has the tag before
-  /// its fields. A field with the same key must hold the tag.
+  /// The tag is a member next to the associated values: `{"type": "card", "number": "1"}`. A single associated value without a label must
+  /// be a model, and its keys are next to the tag. For an object of a class, the tag precedes the fields. A field with the same key as the
+  /// tag must hold the tag.
   public static func `internal`(_ key: String, names: KeyValuePairs<String, String> = [:]) -> JSONTagging {
     JSONTagging(.inside(ValuePath(key: key)), names)
   }
 
-  /// The tag is beside the associated values: `{"type": "card", "value": {"number": "1"}}`. One associated value
-  /// without
-  /// a label is the value itself. A field whose JSON is ``JSONField/entireObject`` finds both in its model's own object.
+  /// The tag is next to a member with the associated values: `{"type": "card", "value": {"number": "1"}}`. A single associated value
+  /// without a label is itself the value of that member. A field whose JSON is ``JSONField/entireObject`` reads both members from the
+  /// object of the model that declares the field.
   public static func adjacent(
     _ key: String, _ content: String, names: KeyValuePairs<String, String> = [:]
   ) -> JSONTagging { JSONTagging(.beside(key, content: content), names) }
@@ -45,9 +45,9 @@ public struct JSONTagging: Sendable {
 ///       static var subclasses: [any VersionedModel.Type] { [Dog.self] }
 ///     }
 ///
-/// Then a list of `Animal` keeps the class of each object in both directions. Every object of the hierarchy has a tag.
+/// A list of `Animal` then keeps the class of each object in both directions. Every object of the hierarchy has a tag.
 public protocol JSONTagged: VersionedModel {
-  /// The form; `external` for an enum that does not conform. A class that does not conform has no tag: an object of a
+  /// The form of the tags. An enum that does not conform uses `external`. A class that does not conform has no tag, so an object of a
   /// subclass can be written only as a whole document, and not in place of an object of the class.
   static var jsonTagging: JSONTagging { get }
 }

@@ -3,19 +3,19 @@ public struct JSONVariant<Result>: Sendable {
   let tag: String
   /// Whether the variant reads the whole document instead of only its content.
   var readsDocument = false
-  /// The second argument of `decode` and `encode` is the list of clusters that passed the document on.
+  /// Reads a document. The second argument, like that of `encode`, lists the clusters that have passed the document on.
   let decode: @Sendable (ArchiveValue, [ObjectIdentifier]) throws -> JSONCluster<Result>.Decoded
-  /// Returns `nil` if the object belongs to another variant.
+  /// Writes an object. Returns `nil` if the object belongs to another variant.
   let encode: @Sendable (Result, [ObjectIdentifier]) throws -> ArchiveValue?
 
-  /// A model under a tag, for a protocol or a superclass as the result.
+  /// Returns a variant for a model with a tag, if the result type is a protocol or a superclass.
   ///
   ///     .model("circle", JSONAdapter<Circle>()) { $0 }
   ///
   /// - Parameters:
   ///   - tag: the tag of the variant.
   ///   - adapter: reads and writes the model.
-  ///   - wrap: converts the model to the result: `{ $0 }`, which the compiler checks.
+  ///   - wrap: converts the model to the result type. `{ $0 }` is enough, because the compiler checks the conversion.
   public static func model<M: SendableMetatype>(
     _ tag: String, _ adapter: JSONAdapter<M>, wrap: @escaping @Sendable (M) -> Result
   ) -> JSONVariant {
@@ -26,7 +26,7 @@ public struct JSONVariant<Result>: Sendable {
     }
   }
 
-  /// A model under a tag, for any result, such as a case of an enum.
+  /// Returns a variant for a model with a tag, for any result type, such as an enum.
   ///
   /// - Parameters:
   ///   - tag: the tag of the variant.
@@ -42,7 +42,7 @@ public struct JSONVariant<Result>: Sendable {
       encode: { result, _ in try unwrap(result).map { try adapter.encodeValue($0) } })
   }
 
-  /// Variants of a variant: another cluster reads the same document.
+  /// Returns a variant that consists of the variants of another cluster. That cluster reads and writes the same document.
   public static func cluster(
     _ tag: String, _ cluster: @autoclosure @escaping @Sendable () throws -> JSONCluster<Result>
   )

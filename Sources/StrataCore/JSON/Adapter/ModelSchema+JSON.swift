@@ -1,6 +1,6 @@
 extension ModelSchema {
-  /// All errors of a document in the order of the schema, from finding the values and from decoding the fields; `nil`
-  /// if there are none.
+  /// Returns all errors of a document in the order of the schema, both from finding the values and from decoding the fields; `nil` if there
+  /// are none.
   func errors(of slots: JSONSlots, _ plan: JSONPlan, in context: DecodingContext) -> ArchiveError? {
     var errors = slots.errors
     let failed = Set(slots.errors.map(\.place))

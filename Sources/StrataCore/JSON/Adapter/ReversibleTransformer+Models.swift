@@ -1,5 +1,5 @@
 extension ReversibleTransformer where Input == ArchiveValue, Output: Archivable & SendableMetatype {
-  /// Converts between a JSON object and a model, with an adapter.
+  /// Converts between a JSON object and a model, using an adapter.
   public static func model(_ adapter: JSONAdapter<Output>) -> Self {
     Self(
       Transformer({ try adapter.decode($0) }, unfinished: { try adapter.decodeUnfinished($0) }),
@@ -8,7 +8,7 @@ extension ReversibleTransformer where Input == ArchiveValue, Output: Archivable 
 }
 
 extension ReversibleTransformer where Input == ArchiveValue {
-  /// Converts between a JSON array and models, with an adapter. Nulls stay where they are in both directions.
+  /// Converts between a JSON array and an array of models, using an adapter. Nulls keep their positions in both directions.
   public static func models<Element: SendableMetatype>(_ adapter: JSONAdapter<Element>) -> Self
   where Output == [Element?] {
     @Sendable func models(
@@ -28,11 +28,11 @@ extension ReversibleTransformer where Input == ArchiveValue {
       }))
   }
 
-  /// Converts between a JSON object whose keys are identifiers, `{"7": {…}}`, and the array of its values. Each element
-  /// has its identifier under `key`: `[{"id": "7", …}]`. The order of the document is kept.
+  /// Converts between a JSON object whose keys are identifiers, `{"7": {…}}`, and an array of its values. Each element contains its
+  /// identifier under `key`: `[{"id": "7", …}]`. The order of the document is kept.
   ///
-  /// The reverse direction throws ``ArchiveError`` with the code `notEncodable` for a value that is not an array, for
-  /// an element without a text under the key, and for two elements with the same text.
+  /// The reverse direction throws ``ArchiveError`` with the code `notEncodable` for a value that is not an array, for an element that has
+  /// no text under `key`, and for two elements with the same text.
   public static func keyedElements(_ key: String) -> Self where Output == ArchiveValue {
     Self(
       { value in

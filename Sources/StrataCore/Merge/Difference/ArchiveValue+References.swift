@@ -1,12 +1,11 @@
 extension ArchiveValue {
-  /// Whether two values are equal, with the members of sets with references in any order. Their order in an archive
-  /// depends on the fields of the objects.
+  /// Whether two values are equal. In sets with references, the order of the members is ignored, because in an archive it depends on the
+  /// fields of the referenced objects.
   func isEqual(to other: ArchiveValue) -> Bool {
     Self.areEqual(self, other, Self.areEqualScalars, hasOrder: false)
   }
 
-  /// Whether values of two sides of a merge are equal. NaN equals any NaN, because the sides may have it in different
-  /// types.
+  /// Whether values from two sides of a merge are equal. Any NaN equals any other NaN, because the sides may store NaN in different types.
   ///
   /// - Parameter canonical: returns the same number for all references to one object.
   func isEqual(to other: ArchiveValue, _ canonical: (Int) -> Int) -> Bool {
@@ -19,15 +18,14 @@ extension ArchiveValue {
     return Self.areEqual(self, other, areEqual, hasOrder: false) { $0.canonical(canonical) }
   }
 
-  /// The value with the same number in all references to one object, and with the members of sets in the order of these
-  /// numbers.
+  /// Returns the value with the same number in all references to one object, and with the members of sets sorted accordingly.
   func canonical(_ number: (Int) -> Int) -> ArchiveValue {
     guard hasReferences else { return self }
     switch self {
     case .reference(let reference): return .reference(number(reference))
     case .set(let members):
       let members = members.map { $0.canonical(number) }
-      // A value that cannot be written differs from all others, in any order.
+      // A value that cannot be written differs from all other values in any order, so it need not be sorted.
       return .set((try? CanonicalOrder.sorted(members) { try $0.write($1.mapReferences { .integer($0) }) }) ?? members)
     case .array, .object, .map, .record: return mapInside { $0.canonical(number) }
     default: return self

@@ -1,4 +1,4 @@
-/// The elements that were removed from a list and added to it, as indices of the old list and of the new one.
+/// The elements that were removed from a list, as indices in the old list, and those added to it, as indices in the new list.
 struct ElementDifference {
   private(set) var removed: [Int] = []
   private(set) var added: [Int] = []
@@ -8,11 +8,11 @@ struct ElementDifference {
   /// The maximum number of differing elements for which the smallest difference is computed.
   private static let exactLimit = 4000
 
-  /// - Returns: `nil` if more than 4,000 elements are between the common ends and less than half of them are kept, so
-  ///   that the list counts as another one.
-  /// - Complexity: linear in the common prefix and suffix. The elements between them take the product of their number
-  ///   and the number of differences up to 4,000 elements, and n log n beyond. The elements kept are then a longest run
-  ///   of equal elements in the same order, in which the nth of several equal elements is matched with the nth.
+  /// - Returns: `nil` if more than 4,000 elements are between the common ends and less than half of them are kept, in which case the new
+  ///   list counts as a different one.
+  /// - Complexity: linear in the common prefix and suffix. Up to 4,000 elements between them take time proportional to their number times
+  ///   the number of differences, and more elements take n log n. In the latter case, the elements kept are a longest common subsequence in
+  ///   which the nth occurrence of an element is matched only with the nth.
   init?<Element: Hashable>(_ old: [Element], _ new: [Element]) {
     let ends = CommonEnds(old, new, ==)
     let start = ends.start
@@ -41,7 +41,7 @@ struct ElementDifference {
     }
   }
 
-  /// The indices of the elements that both lists have in the same order.
+  /// Returns the indices of the elements that both lists contain in the same order.
   private static func kept(_ olds: [Int], _ news: [Int]) -> (olds: [Int], news: [Int]) {
     var places: [Int: [Int]] = [:]
     for (place, number) in olds.enumerated().reversed() { places[number, default: []].append(place) }
@@ -52,7 +52,7 @@ struct ElementDifference {
     return (kept.map(\.old), kept.map(\.new))
   }
 
-  /// The indices of a list that are not among `places`.
+  /// Returns the indices of a list that are not among `places`.
   private static func others(than places: [Int], _ count: Int) -> [Int] {
     let kept = Set(places)
     return (0..<count).filter { !kept.contains($0) }

@@ -1,11 +1,11 @@
 extension ValueDifference {
-  /// Applies the differences to the old value. The result is the new value.
+  /// Applies the differences to a value. Applied to the old value, they produce the new value.
   ///
-  /// In any other value, the parts that the difference does not name are unchanged. Elements of an array that are
-  /// identified by a key and that a new order does not name follow it.
+  /// In any other value, the parts that the difference does not mention are unchanged. If the elements of an array are identified by a key
+  /// and the difference reorders them, elements that the new order does not list are placed after it.
   ///
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the value lacks an old value of the difference, or
-  ///   already has a key or a member of a set that the difference adds.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the value lacks an old value of the difference, or already contains a key or
+  ///   a member of a set that the difference adds.
   /// - Complexity: linear in the sizes of the value and of the difference, times the length of the paths; n log n in
   ///   the members of sets and maps.
   public func applied(to value: ArchiveValue) throws -> ArchiveValue {
@@ -13,12 +13,12 @@ extension ValueDifference {
     return try root.applied(to: value)
   }
 
-  /// The changes below one path.
+  /// The changes at and below one path.
   private struct Node {
     var own: [Change] = []
     /// The key that identifies the elements of arrays.
     let key: IdentityKey?
-    /// In the order of the changes.
+    /// The nodes one step below, in the order of the changes.
     var children: [(component: ValuePath.Component, node: Node)] = []
 
     init(_ changes: [(path: ArraySlice<ValuePath.Component>, change: Change)], _ key: IdentityKey?) {
@@ -30,7 +30,7 @@ extension ValueDifference {
           own.append(change)
           continue
         }
-        // One index may have a removal, as an index of the old array, and an addition, as an index of the new one.
+        // One index can have both a removal, as an index in the old array, and an addition, as an index in the new array.
         if groups[first] == nil { order.append(first) }
         groups[first, default: []].append((path.dropFirst(), change))
       }
@@ -42,7 +42,7 @@ extension ValueDifference {
         guard change.old == value else { throw Self.mismatch }
         return new
       }
-      // Only an array has an order.
+      // Only an array can be reordered.
       if case .array = value {} else if own.contains(where: { $0.kind == .reordered }) { throw Self.mismatch }
       switch value {
       case .object(let object): return .object(ArchiveObject(uniqueEntries: try applied(to: object.entries)))
@@ -116,7 +116,7 @@ extension ValueDifference {
       return try CanonicalOrder.sorted(kept + added, by: { try $0.write($1.key) })
     }
 
-    /// The new value of a member; `nil` if it is absent.
+    /// Returns the new value of a member; `nil` if the member is absent.
     private func member(_ value: ArchiveValue?) throws -> ArchiveValue? {
       for change in own {
         switch change.kind {
@@ -150,7 +150,7 @@ extension ValueDifference {
           guard let element = rest.removeValue(forKey: id) else { throw Self.mismatch }
           return element
         }
-        // Elements that the order does not name follow it, like added ones.
+        // Elements that the new order does not list follow it, like added ones.
         return ordered + members.filter { rest[$0.id] != nil }.map(\.value)
       }
       if isKeyed { return try byID(elements).map(\.value) }

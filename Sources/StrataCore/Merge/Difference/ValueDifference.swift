@@ -1,25 +1,25 @@
-/// The differences between two values, key path by key path.
+/// The differences between two values, listed by key path.
 ///
 ///     let difference = ValueDifference(from: old, to: new)
 ///     try difference.applied(to: old) == new
 ///
-/// Objects and records are compared key by key. Arrays whose elements all have a unique key are compared by it, other
-/// arrays of equal length index by index, and the remaining ones by their removed and added elements. Sets and maps are
-/// compared by members and keys. Everything else is one value. NaN is the same as itself, at any depth.
+/// Objects and records are compared key by key. Arrays are compared by key if each element has a unique key; otherwise, arrays of equal
+/// length are compared index by index, and all others by their removed and added elements. Sets are compared by members, and maps by keys.
+/// Any other value is compared as a whole. NaN is considered equal to itself, at any depth.
 public struct ValueDifference: Sendable, Hashable {
   /// The kind of a difference.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// There was no value before.
     case added
-    /// There is no value any more.
+    /// There is no value afterwards.
     case removed
-    /// The value is a different one.
+    /// The old and the new value differ.
     case changed
-    /// The elements of an array are in another order. The old and new values are the identities in their orders.
+    /// The elements of an array are in a different order. The old and new values list the identities of the elements in each order.
     case reordered
   }
 
-  /// One difference. An index of a removed element is one in the old array; any other index is one in the new array.
+  /// A single difference. The index of a removed element refers to the old array; any other index refers to the new array.
   public struct Change: Sendable, Hashable {
     /// The path of the value.
     public let path: ValuePath
@@ -34,8 +34,8 @@ public struct ValueDifference: Sendable, Hashable {
   /// The differences in the order of the old value, with additions last.
   public private(set) var changes: [Change] = []
 
-  /// The key that identifies the elements of arrays; `nil` for a comparison of JSON, in which no element has an
-  /// identity, and records, sets and maps are one value.
+  /// The key that identifies the elements of arrays; `nil` for a comparison of JSON, in which elements have no identity, and records, sets
+  /// and maps are compared as a whole.
   let key: IdentityKey?
   private var path: [ValuePath.Component] = []
 
@@ -43,9 +43,9 @@ public struct ValueDifference: Sendable, Hashable {
   ///   - old: the value before.
   ///   - new: the value after.
   ///   - key: the key that identifies the elements of arrays.
-  /// - Complexity: linear in the size of both, except for arrays of different lengths without keys. Their common prefix
-  ///   and suffix take linear time. Up to 4,000 elements between them take the product of their number and the number of
-  ///   differences. More elements take n log n, and an array of which less than half is kept counts as one value.
+  /// - Complexity: linear in the size of both values, except for arrays of different lengths without keys. Their common prefix and suffix
+  ///   take linear time. Up to 4,000 elements between them take time proportional to their number times the number of differences. More
+  ///   elements take n log n, and an array that keeps less than half of its elements counts as a single changed value.
   public init(from old: ArchiveValue, to new: ArchiveValue, elementsBy key: IdentityKey = "id") {
     self.init(from: old, to: new, key: key)
   }
@@ -55,7 +55,7 @@ public struct ValueDifference: Sendable, Hashable {
     compare(old, new)
   }
 
-  /// Whether the values are the same.
+  /// Whether the values are equal.
   public var isEmpty: Bool { changes.isEmpty }
 
   private mutating func note(
@@ -133,7 +133,7 @@ public struct ValueDifference: Sendable, Hashable {
     guard let difference = ElementDifference(before, after) else {
       return note(.changed, .array(before), .array(after))
     }
-    // The operations of a patch are applied one by one, so it removes from the end.
+    // The operations of a patch are applied in sequence, so elements are removed from the end.
     for place in key == nil ? difference.removed.reversed() : difference.removed {
       note(.removed, before[place], nil, at: .index(place))
     }
@@ -162,7 +162,7 @@ public struct ValueDifference: Sendable, Hashable {
     if plain != news { note(.reordered, .array(olds), .array(news)) }
   }
 
-  /// The identities of the elements; `nil` if an element has no key, or two have the same.
+  /// Returns the identities of the elements; `nil` if an element has no identity, or if two elements have the same one.
   static func ids(_ elements: [ArchiveValue], _ key: IdentityKey) -> [ArchiveValue]? {
     var seen = Set<ArchiveValue>()
     var ids: [ArchiveValue] = []
@@ -175,7 +175,7 @@ public struct ValueDifference: Sendable, Hashable {
 }
 
 extension ValueDifference.Change: CustomStringConvertible {
-  /// `changed labels[id=2].name`, without the values.
+  /// The kind and the path without the values, such as `changed labels[id=2].name`.
   public var description: String { "\(kind.rawValue) \(path)".onOneLine }
 }
 

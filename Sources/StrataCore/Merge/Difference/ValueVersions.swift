@@ -1,16 +1,16 @@
-/// Aligns values that hold the same types in different versions, so that they can be compared field by field.
+/// Aligns values that contain the same types in different versions, so that they can be compared field by field.
 package enum ValueVersions {
   /// A type whose versions differ.
   package struct Difference: Sendable {
     package let name: String
-    /// The versions in the old value; `nil` for a record without a version.
+    /// The versions in the old value, with `nil` for a record without a version.
     package let old: Set<Int?>
     package let new: Set<Int?>
   }
 
-  /// Removes the versions from records of types whose versions differ, so that they count as records of one type.
+  /// Removes the versions from records of types whose versions differ, so that they can be compared as records of one type.
   ///
-  /// - Returns: the values, and those types sorted by name.
+  /// - Returns: the aligned values, and the types whose versions differ, sorted by name.
   package static func aligned(_ old: ArchiveValue, _ new: ArchiveValue) -> (
     old: ArchiveValue, new: ArchiveValue, types: [Difference]
   ) {

@@ -10,17 +10,17 @@ package final class FieldParts {
     package let type: any VersionedModel.Type
     /// The values of the fields in the order of the schema, not yet decoded; `nil` for an absent field.
     package let slots: [ArchiveValue?]
-    /// The JSON that the fields were read from; `nil` for any other source.
+    /// The JSON that the fields were read from; `nil` if the source is not JSON.
     fileprivate var source: ArchiveValue?
-    /// The number of an object, by which a shared object is recognized; `nil` for a value.
+    /// The number of the object, which is the same for all references to a shared object; `nil` for a value.
     package var number: Int?
-    /// The JSON of the model, if the document names no class for it; `nil` for any other source.
+    /// The JSON of the model if the document has no class tag for it; otherwise `nil`.
     package var json: ArchiveValue?
   }
 
   /// The incoming value: a model, or an array of models.
   package let root: ArchiveValue
-  /// Whether the source is models in memory, which have a value for each of their fields.
+  /// Whether the source consists of models in memory, which have a value for each of their fields.
   package let isWhole: Bool
   private let referenced = ReferencedObjects()
   private let graph = MergeGraph()
@@ -32,8 +32,8 @@ package final class FieldParts {
   ///   - source: a model, a list of models, JSON, an archive or a record. JSON and archives may hold a list of models.
   ///   - adapter: the mapping from JSON.
   ///   - path: the path of the models in a JSON document.
-  /// - Throws: ``ArchiveError`` as documented at ``MergeSource`` for each form; `mergeFailed` for a patch, which
-  ///   applies to a model in memory only; `missingValue` if the document has no value at the path.
+  /// - Throws: ``ArchiveError`` as documented at ``MergeSource`` for each form; `mergeFailed` for a patch, because patches apply only to
+  ///   models in memory; `missingValue` if the document has no value at the path.
   package init<M: VersionedModel>(
     _ source: MergeSource, of type: M.Type, by adapter: JSONAdapter<M>? = nil, at path: ValuePath? = nil
   ) throws {
@@ -78,15 +78,15 @@ package final class FieldParts {
     self.root = root
   }
 
-  /// Returns the fields that a value has for a model.
+  /// Returns the fields that a value contains for a model.
   ///
   /// - Parameters:
-  ///   - type: the type of the field that holds it; an object may be of a subclass.
+  ///   - type: the type of the field that holds the value. An object may be an instance of a subclass.
   ///   - isNamed: whether the class is known to be `type`, so that the document's class tag is not read.
-  /// - Throws: ``ArchiveError`` if the value is not such a model.
+  /// - Throws: ``ArchiveError`` if the value is not a model of this type.
   package func part(_ type: any VersionedModel.Type, _ value: ArchiveValue, isNamed: Bool = false) throws -> Part {
     if isWhole { return try modelPart(type, value) }
-    // JSON has no records: a transformer created this one.
+    // JSON contains no records, so a record comes from a transformer.
     if reader.context.source == .json, value.recordValue == nil {
       var (type, value, json) = (type, value, ArchiveValue?.some(value))
       if !isNamed, case .object(let object) = value,
@@ -115,7 +115,7 @@ package final class FieldParts {
     }
     let fields = try own.schema.upgradedFields(of: record, in: reader.context).values
     let slots = own.schema.fields.enumerated().map { place, field in
-      // An archive writes null for a conditional reference if nothing else in it writes the object.
+      // A conditional reference is archived as null if nothing else in the archive writes the object.
       fields[place].flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
     return Part(type: own, slots: slots, number: number)
@@ -140,8 +140,8 @@ package final class FieldParts {
     return Part(type: type, slots: slots, number: number)
   }
 
-  /// Decodes a value as the type of its field. Models inside may lack keys. Returns `nil` for a case that this program
-  /// does not know, if the field asks for its default.
+  /// Decodes a value as the type of its field. Models inside the value may lack keys. Returns `nil` for an enumeration case that this
+  /// program does not know, if the field falls back to its default.
   ///
   /// - Throws: ``ArchiveError`` if the value does not fit the field; the path begins with the key of the field.
   package func value(of slot: ArchiveValue, _ field: FieldInfo, in schema: ModelSchema) throws -> ArchiveValue? {
@@ -161,7 +161,7 @@ package final class FieldParts {
     return try missing.flatMap { try value(of: $0, schema.fields[place], in: schema) }
   }
 
-  /// Returns the values of the fields as found in the source, before the mapping transforms them.
+  /// Returns the values of the fields as the source contains them, before the mapping transforms them.
   package func raw(of part: Part) -> [ArchiveValue?] {
     part.source.map { reader.context.json.plan(of: part.type.schema).found(in: $0) } ?? part.slots
   }
@@ -175,12 +175,12 @@ package final class FieldParts {
 }
 
 extension JSONPlan {
-  /// The values at the JSON paths of the fields, before the mapping transforms them.
+  /// Returns the values at the JSON paths of the fields, before the mapping transforms them.
   fileprivate func found(in json: ArchiveValue) -> [ArchiveValue?] {
     entries.map { entry in
       guard entry.json.isRead else { return nil }
       if case .entireObject = entry.source { return json }
-      // For a path that cannot be followed, reading the field has already thrown.
+      // A path that cannot be followed is ignored here, because reading the field has already thrown the error.
       return entry.paths.lazy.compactMap { try? $0.value(in: json) }.first
     }
   }
@@ -197,7 +197,7 @@ package struct FieldMerging {
   package let isPlain: [Bool]
   package let hasHooks: Bool
 
-  /// - Parameter isWhole: whether the source is models in memory, which have a value for each of their fields.
+  /// - Parameter isWhole: whether the source consists of models in memory, which have a value for each of their fields.
   package init(_ type: any VersionedModel.Type, isWhole: Bool) {
     schema = type.schema
     self.isWhole = isWhole
@@ -217,7 +217,8 @@ package struct FieldMerging {
   /// Merges the incoming fields into the local ones. Absent fields are unchanged.
   ///
   /// - Parameters:
-  ///   - base: the state that both sides started from; only its fields are merged. `nil` if it is not known.
+  ///   - base: the state that both sides started from; `nil` if it is not known. For a field that the base lacks, the base counts as
+  ///     unknown.
   /// - Returns: the merged fields, and the conflicts that no policy resolved.
   /// - Throws: ``ArchiveError`` if a policy or a hook fails.
   package func merged(
@@ -229,7 +230,7 @@ package struct FieldMerging {
     return (record, merger.notes.filter { $0.outcome == .conflict }.map(\.entry))
   }
 
-  /// Returns a new value in which absent keys of the models inside have their defaults.
+  /// Returns the value with the absent keys of all models inside it set to their defaults.
   ///
   /// - Throws: ``ArchiveError`` with the code `missingValue` if a key is absent and has no default.
   package func completed(_ value: ArchiveValue) throws -> ArchiveValue {
@@ -243,7 +244,7 @@ package struct FieldMerging {
       incoming: .init(isWhole: isWhole, hasParts: !isWhole, hasWholeLists: !isBaseKnown))
   }
 
-  /// The policy rule of a relation, declared by the field or else by the type.
+  /// Returns the policy rule of a relation, declared by the field or else by the type.
   private func relationRule(_ field: FieldInfo) -> MergePolicy.Rule {
     if case .automatic = field.merge.rule { return schema.mergeTraits.rules?.policy.rule ?? .automatic }
     return field.merge.rule

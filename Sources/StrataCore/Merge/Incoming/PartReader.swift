@@ -1,33 +1,34 @@
-/// Reads incoming values by the types of their fields. Absent keys stay absent, at every depth.
+/// Reads incoming values as the types of the fields that receive them. Absent keys stay absent, at every depth.
 ///
-/// Records of the result may lack keys. The values that they have are those that a model of the type would archive.
-/// Objects of classes become parts of the graph, so that each can be matched with its counterpart.
+/// Records in the result may lack keys. Each present value has the form in which a model of the type would archive it. Class instances
+/// become parts of the graph, so that each can be matched with its counterpart.
 final class PartReader {
   /// The graph that receives decoded objects. Unowned, because the graph's deferred closures retain the reader.
   private unowned let graph: MergeGraph
   let context: DecodingContext
-  /// The objects of an archive's graph or of a remembered base, and the number of the part created from each.
+  /// The objects of an archive's graph or of a remembered base. `parts` maps each index to the part created from the object.
   private var objects: [ArchiveValue] = []
   private var parts: [Int: Int] = [:]
   private var types: [String: any VersionedModel.Type] = [:]
-  /// The parts created from objects of other models, by the target type.
+  /// The parts created from objects of other models, by object number and target type.
   private var converted: [Conversion: Int] = [:]
-  /// Deferred reads of the fields of parts. They are not recursive, so that a long chain of objects needs no stack.
+  /// Deferred reads of the fields of parts. They run in a loop instead of recursively, so a long chain of objects needs no stack.
   private var waiting: [() throws -> Void] = []
   private var depth = 0
-  /// Whether elements and entries with cases that this program does not know are left out.
+  /// Whether elements and entries are skipped if this program does not know their enumeration case.
   private var leavesOutUnknownCases = false
-  /// The number of lists around the value. All keys of a list element are kept, because it is not known yet which of
-  /// them identify it.
+  /// The number of lists around the current value. All keys of a list element are kept, because the keys that identify the element are not
+  /// known yet.
   var listDepth = 0
-  /// Whether an object added by a patch has null for absent keys. A merge patch cannot add null (RFC 7396, section 1).
+  /// Whether absent keys of an object that a patch added become null. A merge patch cannot add null (RFC 7396, section 1).
   let addsNulls: Bool
-  /// The path of the value that is being read, for errors of deferred reads.
+  /// The path of the value being read, used for errors of deferred reads.
   private var place: [ArchiveError.PathComponent] = []
-  /// Whether the value is the source of a merge; otherwise it is a remembered base. In a source, an unknown case is absent if the field asks
-  /// for its default, since the default is no change. A nil conditional reference is kept, since it clears the reference if the base is known.
+  /// Whether the values are the source of a merge; otherwise they are a remembered base. In a source, an unknown enumeration case is
+  /// treated as absent if the field falls back to its default, because the default is not a change. A null conditional reference in a
+  /// source is kept, because it clears the reference if the base is known.
   let isIncoming: Bool
-  /// Record shapes by schema, and by which fields are present and which have cases that are not known.
+  /// Cached record shapes by schema. The inner key has a flag for each present field and for each field with an unknown case.
   private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
 
   private struct Conversion: Hashable {
@@ -36,9 +37,9 @@ final class PartReader {
   }
 
   /// - Parameters:
-  ///   - context: the source of the values: JSON, an archive, or a merge for the fields of another model.
+  ///   - context: specifies the form of the values: JSON, an archive, or the fields of another model for a merge.
   ///   - addsNulls: whether the source is the result of a merge patch.
-  ///   - isIncoming: whether the value is the source of a merge, and not a remembered base.
+  ///   - isIncoming: whether the values are the source of a merge instead of a remembered base.
   init(
     _ graph: MergeGraph, _ context: DecodingContext, addsNulls: Bool = false, isIncoming: Bool = false
   ) {
@@ -50,8 +51,8 @@ final class PartReader {
 
   /// Reads the root value.
   ///
-  /// - Parameter before: the document before a patch, if `value` is the patched document. Keys that are equal in both
-  ///   are absent from the result, and removed keys are null.
+  /// - Parameter before: the original document, if `value` is the document after a patch. Keys with equal values in both documents are
+  ///   absent from the result, and removed keys are null.
   func read(_ type: any Archivable.Type, _ value: ArchiveValue, since before: ArchiveValue? = nil) throws
     -> ArchiveValue
   {
@@ -107,7 +108,7 @@ final class PartReader {
     return try whole(type, value)
   }
 
-  /// The members of a set, which is an array in JSON; `nil` for anything else.
+  /// Returns the members of a set; `nil` for any other value. In JSON, a set is an array.
   private func members(_ value: ArchiveValue) -> [ArchiveValue]? {
     switch value {
     case .set(let members): members
@@ -137,7 +138,7 @@ final class PartReader {
     }
   }
 
-  /// Calls `body`. Returns `nil` for a case that this program does not know, if such cases are to be left out.
+  /// Returns the result of `body`. If unknown enumeration cases are to be skipped, returns `nil` if `body` throws for such a case.
   private func skippingUnknownCase<R>(_ body: () throws -> R) throws -> R? {
     do { return try body() } catch let error as ArchiveError
       where leavesOutUnknownCases && error.isUnknownCase(within: 0)
@@ -146,9 +147,9 @@ final class PartReader {
     }
   }
 
-  /// Reads the value under a key or at an index, and prefixes the path of errors with the step.
+  /// Reads the value under a key or at an index, and adds the step to the path of any error.
   ///
-  /// - Parameter json: the steps to the value in JSON, if they are different.
+  /// - Parameter json: the steps to the value in JSON, if they differ from `step`.
   func at<R>(_ step: ArchiveError.PathComponent, json: [ArchiveError.PathComponent]? = nil, _ body: () throws -> R)
     throws -> R
   {
@@ -175,7 +176,7 @@ final class PartReader {
         if let value = try type.isKeyed ? skippingUnknownCase(value) : value() {
           pairs.append((key, value))
         } else if isIncoming {
-          // The key is there, so the merge does not remove it.
+          // The source contains the key, so the merge must not remove it.
           pairs.append((key, .unknownCase))
         }
       }
@@ -195,7 +196,7 @@ final class PartReader {
   {
     let schema = type.schema
     try schema.check()
-    // Each field of the model has its own setting for unknown cases.
+    // Each field of the model has its own setting for unknown enumeration cases.
     let outer = leavesOutUnknownCases
     leavesOutUnknownCases = false
     defer { leavesOutUnknownCases = outer }
@@ -216,7 +217,7 @@ final class PartReader {
     case .object(let object) where context.source == .json && schema.isEnumeration:
       return try jsonCase(object, type, before?.objectValue.map { try schema.jsonCase(in: $0).record })
     case .object(let object) where context.source == .json && !schema.isEnumeration:
-      // A document without a class is read for the class of the object that it is matched with.
+      // A document without a class tag is read as the class of the object that it is matched with.
       guard let (own, rest) = try schema.jsonHierarchy()?.tagged(object, in: context.json) else {
         return try jsonFields(value, of: type, before)
       }
@@ -224,12 +225,12 @@ final class PartReader {
       return try jsonFields(.object(rest), of: own, old.flatMap { $0.0 == own ? .object($0.1) : nil })
     default: break
     }
-    // JSON other than an object can be a model, depending on the mapping. Everything else is decoded as a whole.
+    // Depending on the mapping, a model can be read from JSON other than an object. Other sources are decoded as a whole.
     guard context.source == .json, !schema.isEnumeration, !value.isNull else { return try whole(type, value) }
     return try jsonFields(value, of: type, before)
   }
 
-  /// The class that a record names, if it is a known subclass of the field's type; otherwise the field's type.
+  /// Returns the class that a record names if it is a known subclass of `type`; otherwise returns `type`.
   private func type(named name: String, as type: any VersionedModel.Type) throws -> any VersionedModel.Type {
     if name == type.schema.name { return type }
     let found = try types[name] ?? context.objectTypes(of: type)[name]
@@ -238,7 +239,7 @@ final class PartReader {
 
   /// Creates a record of the present fields in the order of the schema, followed by the unknown fields.
   ///
-  /// - Parameter unknownCases: the indices of fields that are absent because their cases are not known.
+  /// - Parameter unknownCases: the indices of fields that are absent because this program does not know their enumeration cases.
   private func record(
     _ schema: ModelSchema, _ values: [ArchiveValue?], unknownCases: [Int], _ unknown: UnknownFields = UnknownFields()
   ) -> ModelRecord {
@@ -262,14 +263,14 @@ final class PartReader {
     return record
   }
 
-  /// Reads a model from JSON. An object becomes a part of the graph.
+  /// Reads a model from JSON. A class instance becomes a part of the graph.
   private func jsonFields(_ json: ArchiveValue, of type: any VersionedModel.Type, _ before: ArchiveValue?) throws
     -> ArchiveValue
   {
     let record = try jsonRecord(json, of: type, before)
     let schema = type.schema
     guard schema.isObject else { return .record(record) }
-    // The class of the object is known only after matching. The closure then reads the fields of the subclass.
+    // The object's class is known only after matching. If it is a subclass, the closure reads the subclass's fields then.
     let (lists, path) = (listDepth, self.place)
     return .reference(
       graph.add(record, of: type) { [self] subclass, record in
@@ -282,9 +283,9 @@ final class PartReader {
       })
   }
 
-  /// Reads the fields of a model that the JSON contains.
+  /// Reads the fields of a model that are present in the JSON.
   ///
-  /// - Parameter known: the record that was read for a superclass, and the keys of the superclass.
+  /// - Parameter known: the record already read for a superclass, and the keys of that superclass.
   private func jsonRecord(
     _ json: ArchiveValue, of type: any VersionedModel.Type, _ before: ArchiveValue?,
     known: (record: ModelRecord, keys: Set<String>)? = nil
@@ -293,7 +294,7 @@ final class PartReader {
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context, suppliesMissing: false)
     let olds = try before.map { try plan.read($0, in: context, suppliesMissing: false).values }
-    // In a list element, or if the identity differs, values that are equal before and after count as changes, too.
+    // In a list element, or if the patch changed the identity, values that the patch did not change are kept, too.
     let keepsAll =
       listDepth > 0 || schema.mergeTraits.identityPlaces.contains { olds?[$0] != slots.values[$0] }
     var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
@@ -324,8 +325,8 @@ final class PartReader {
     return record(schema, values, unknownCases: unknownCases, slots.unknownFields)
   }
 
-  /// The value of a field. If the field asks for its default, a case that this program does not know is left out: `nil` in a source, the
-  /// default in a remembered base.
+  /// Returns the value of a field. If this program does not know the enumeration case and the field falls back to its default, returns
+  /// `nil` in a source, and the default in a remembered base.
   func value(of field: FieldInfo, _ value: ArchiveValue, _ before: ArchiveValue?) throws -> ArchiveValue? {
     do { return try part(field.type, value, before) } catch let error as ArchiveError
       where field.acceptsUnknownCase(error)
@@ -342,7 +343,7 @@ final class PartReader {
     let slots: FieldValues
     var unknown = UnknownFields()
     if context.source == .merge {
-      // Another model: only the fields that both models declare.
+      // The record is of another model, so only the fields that both models declare are read.
       slots = .slots(schema.fields.map { record[$0.key] })
     } else {
       (slots, unknown) = try schema.upgradedFields(of: record, in: context)
@@ -351,7 +352,7 @@ final class PartReader {
     var unknownCases: [Int] = []
     for (place, field) in schema.fields.enumerated() {
       guard let slot = slots[place] else { continue }
-      // An archive writes null for a conditional reference if nothing else in it writes the object.
+      // A conditional reference is archived as null if nothing else in the archive writes the object.
       if slot.isNull, field.archive == .conditional, !isIncoming { continue }
       if field.type is MergeState.Type { continue }
       do { values[place] = try value(of: field, slot, nil) } catch {
@@ -362,14 +363,14 @@ final class PartReader {
     return self.record(schema, values, unknownCases: unknownCases, unknown)
   }
 
-  /// The value that the JSON mapping gives an absent field; `nil` if it gives none.
+  /// Returns the value that the JSON mapping supplies for an absent field; `nil` if it supplies none.
   func missingValue(_ schema: ModelSchema, _ place: Int) throws -> ArchiveValue? {
     try context.json.plan(of: schema).entries[place].json.missing.map { try whole(schema.fields[place].type, $0) }
   }
 
   // MARK: Objects
 
-  /// Returns a reference to the part of an object, which is created at the first reference to it.
+  /// Returns a reference to the part for an object. The first call for an object creates the part.
   private func object(_ number: Int, as type: any VersionedModel.Type) throws -> ArchiveValue {
     if context.source == .merge { return try converted(number, to: type) }
     guard objects.indices.contains(number) else {
@@ -395,7 +396,7 @@ final class PartReader {
     return .reference(part)
   }
 
-  /// Converts an object of another model to the type of the field. An object of that type is returned unchanged.
+  /// Converts an object of another model to the field's type. An object that already has this type is returned unchanged.
   private func converted(_ number: Int, to type: any VersionedModel.Type) throws -> ArchiveValue {
     if graph.type(number).isSubtype(of: type) { return .reference(number) }
     let schema = type.schema

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Reads JSON text for a type of which any key may be absent. A duplicate key of a field is refused at any depth, as in
-/// decoding, because another reader of the same text may have taken the other value.
+/// Reads JSON text for a type of which any key may be absent. As in decoding, a duplicate key of a field is rejected at any depth, because
+/// another reader of the same text may have used the other value.
 struct PartText {
   let reading: JSONReading
   /// The classes of the objects that the text may describe.
   let classes: () throws -> [any VersionedModel.Type]
 
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` for text that is not JSON, and for a duplicate key that is
-  ///   read, with its path.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON, or if a key that is read occurs more than once. The
+  ///   error for a duplicate key has its path.
   func value(of text: Data, for type: Any.Type) throws -> ArchiveValue {
     var reader = JSONReader()
     reader.limits = reading.limits
@@ -26,7 +26,7 @@ struct PartText {
     case (.optional(let wrapped), _):
       if !element.isNull { try check(element, wrapped, classes, isRoot: isRoot) }
     case (.model(let type), .object) where !type.schema.isEnumeration:
-      // The class of a nested object is not known yet, and so neither are the keys that it reads.
+      // The class of a nested object is not known yet, so the keys that the class reads are not known either.
       let mayBeOther = !isRoot && classes.contains { $0 != type && $0.isSubtype(of: type) }
       if try mayBeOther || type.schema.jsonHierarchy() != nil {
         _ = try element.value()
@@ -63,7 +63,7 @@ struct PartText {
         throw ArchiveError.at(.key(entry.field.key), error)
       }
     }
-    // Fields that are not mapped to a single key: the value under the first key of their paths is read as a whole.
+    // For fields that are not mapped to a single key, the value under the first key of each path is read as a whole.
     if !others.isEmpty { _ = try object.members(others) }
   }
 }

@@ -1,9 +1,9 @@
 /// A dictionary whose values may be partial.
 package protocol PartialDictionary {
-  /// Whether it is encoded as an object or a map; otherwise it is an array of key–value pairs in their order.
+  /// Whether the dictionary is encoded as an object or a map. Otherwise, it is an array of key–value pairs in order.
   static var isKeyed: Bool { get }
   static var partType: any Archivable.Type { get }
-  /// Returns the keys and values in JSON or an archive.
+  /// Returns the keys and values of a dictionary in JSON or in an archive.
   static func partPairs(of value: ArchiveValue, in context: DecodingContext) throws -> [(
     key: ArchiveValue, value: ArchiveValue
   )]

@@ -1,4 +1,4 @@
-/// The elements of a list before a patch, looked up by their identity.
+/// The elements of a list before a patch, with lookup by identity.
 struct PatchedElements {
   private let elements: [ArchiveValue]
   private let identity: ((ArchiveValue) -> ArchiveValue?)?
@@ -14,7 +14,7 @@ struct PatchedElements {
       return
     }
     let plan = context.json.plan(of: schema)
-    // An element that cannot be read has no identity here. Reading it for the merge throws the error.
+    // An element that cannot be read has no identity here. The merge reads the element again, and then throws the error.
     identity = {
       guard let values = try? plan.read($0, in: context, suppliesMissing: false).values else { return nil }
       return key.value { schema.fullShape.place(of: $0).flatMap { values[$0] } }
@@ -26,7 +26,7 @@ struct PatchedElements {
     }
   }
 
-  /// Returns the old element of a new one; `nil` if there is none. Call it for the new elements in their order.
+  /// Returns the old element that corresponds to a new one; `nil` if there is none. Call this method for the new elements in order.
   mutating func counterpart(of element: ArchiveValue, at place: Int, of count: Int) -> ArchiveValue? {
     if let id = identity?(element), !id.isNull { return places[keys.key(for: id)].map { elements[$0] } }
     return count == elements.count ? elements[place] : nil

@@ -1,6 +1,6 @@
 extension ArchiveValue {
-  /// Marks the value of a dictionary's key in a source whose case this program does not know. A merge keeps the local value of the key.
-  /// No file can hold the mark, because its shape is compared by reference.
+  /// A marker for a dictionary value in a source whose enumeration case this program does not know. For this key, a merge keeps the local
+  /// value. No file can contain the marker, because its shape is compared by reference.
   static let unknownCase = ArchiveValue.record(ModelRecord(shape: unknownCaseShape, values: []))
 
   private static let unknownCaseShape = RecordShape(typeName: "strata.unknownCase", modelVersion: nil, keys: [])

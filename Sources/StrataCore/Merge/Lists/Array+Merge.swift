@@ -1,22 +1,22 @@
 extension Array where Element: VersionedModel {
-  /// Merges a list of models into this one by identity. Elements in both lists are merged, and elements that the server
-  /// inserted are added. The order is the server's, except that local insertions and moves keep their places.
+  /// Merges a list of models into this one by identity. Elements in both lists are merged, and elements that the server inserted are added.
+  /// The order is the server's, except that local insertions and moves keep their positions.
   ///
-  /// The same as merging models that hold the lists in a field with ``MergePolicy/byID(_:unlisted:)``, but models that
-  /// did not change are only compared, if one key identifies them. Instances of classes keep their identity. All or
-  /// nothing.
+  /// The result is the same as for models that hold the lists in a field with ``MergePolicy/byID(_:unlisted:)``. If a single key identifies
+  /// the elements, however, unchanged elements are only compared and not created again. Class instances stay the same objects. Either all
+  /// changes are made, or none.
   ///
   ///     let report = try issues.mergeValues(from: refreshed, by: "number")
   ///
   /// - Parameters:
   ///   - source: the server's list.
   ///   - key: the key that identifies elements; by default the identity of the model's ``MergeRules``, or else `id`.
-  ///   - unlisted: whether elements that the source does not list are kept. By default they are removed, unless they
-  ///     were edited locally since the base.
+  ///   - unlisted: how to treat elements that the source does not list. By default, they are removed unless they were edited locally since
+  ///     the base.
   ///   - base: the list that both sides started from; `nil` if it is not known.
-  ///   - options: the options of this merge. Paths begin with an element: `[*].name`.
-  /// - Throws: ``ArchiveError`` as `merge(_:base:options:)`; `unknownKey` if the model does not declare the key, or if
-  ///   the options name keys, which apply to a single model only.
+  ///   - options: the options of this merge. Paths begin with an element, as in `[*].name`.
+  /// - Throws: the errors of `merge(_:base:options:)` for a model; `unknownKey` if the model does not declare the key, or if the options
+  ///   specify keys, because these apply only to a single model.
   /// - Complexity: linear in the size of the lists, if no element was moved.
   @discardableResult
   public mutating func mergeValues(
@@ -28,14 +28,14 @@ extension Array where Element: VersionedModel {
     return try merge(MergeSource(form: .list(source)), key, unlisted, base, options)
   }
 
-  /// Merges a source that holds an array into this list by identity, like `mergeValues(from:by:)`. In existing elements,
-  /// only the keys that the source contains are changed.
+  /// Merges a source that contains an array into this list by identity, like `mergeValues(from:by:)`. In existing elements, only the keys
+  /// that the source contains are changed.
   ///
   ///     let report = try issues.merge(.json(body), by: "number")
   ///
   /// - Parameter source: a JSON array, or an archive of an array.
-  /// - Throws: the same errors as `merge(_:base:options:)` of a model; `typeMismatch` if the source is not an array, and `mergeFailed` for
-  ///   a patch, which changes a model.
+  /// - Throws: the errors of `merge(_:base:options:)` for a model; `typeMismatch` if the source is not an array; and `mergeFailed` for a
+  ///   patch, because a patch applies only to a single model.
   @discardableResult
   public mutating func merge(
     _ source: MergeSource, by key: IdentityKey? = nil, unlisted: Unlisted = .removeUnlessEdited,
@@ -52,7 +52,7 @@ extension Array where Element: VersionedModel {
     return key
   }
 
-  /// Merges without creating models that did not change; `nil` if the lists cannot be merged by their bytes.
+  /// Merges the encoded elements, without creating models that did not change. Returns `nil` if the lists cannot be merged in this form.
   private mutating func mergeByBytes(
     _ source: [Element], _ key: IdentityKey, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
   ) throws -> MergeReport? {
@@ -83,7 +83,7 @@ extension Array where Element: VersionedModel {
     return report
   }
 
-  /// Merges by the values of the elements.
+  /// Merges the elements as values.
   private mutating func merge(
     _ source: MergeSource, _ key: IdentityKey, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
   ) throws -> MergeReport {

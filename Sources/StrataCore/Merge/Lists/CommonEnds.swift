@@ -1,8 +1,8 @@
-/// The common prefix and the common suffix of two lists, so that only the elements between them need to be compared.
+/// The common prefix and the common suffix of two lists. Only the elements between them need to be compared.
 struct CommonEnds {
   private(set) var start = 0
   private(set) var end = 0
-  /// The indices between the prefix and the suffix.
+  /// The indices in each list between the common prefix and the common suffix.
   let old: Range<Int>
   let new: Range<Int>
 
@@ -16,10 +16,10 @@ struct CommonEnds {
 
 /// A longest increasing subsequence.
 enum IncreasingSubsequence {
-  /// - Returns: the indices of its elements.
+  /// - Returns: the indices of the elements in the subsequence.
   /// - Complexity: O(n log n).
   static func indices(in numbers: [Int]) -> [Int] {
-    // For each length, the last element of the best subsequence; for each element, its predecessor in the best one.
+    // `ends` has the last element of the best subsequence of each length, `previous` the element before each element in it.
     var ends: [Int] = []
     var previous = [Int?](repeating: nil, count: numbers.count)
     for (index, number) in numbers.enumerated() {

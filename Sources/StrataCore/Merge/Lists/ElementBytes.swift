@@ -1,8 +1,8 @@
-/// The encoded elements of lists. Equal elements have equal bytes, so that most elements only need to be compared.
+/// The encoded elements of lists. Equal elements have equal bytes, so most elements only need to be compared.
 struct ElementBytes: ~Copyable {
   private var writer = ArchiveWriter(includesExcluded: true, usesReferences: false, minimumCapacity: 1 << 16)
 
-  /// Encodes elements, and returns the range of the bytes of each.
+  /// Encodes elements, and returns the byte range of each element.
   mutating func add<M: VersionedModel>(_ elements: [M]) throws -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     ranges.reserveCapacity(elements.count)
@@ -31,20 +31,20 @@ struct ElementBytes: ~Copyable {
   }
 }
 
-/// The identity of an element, as bytes.
+/// The bytes of an element's identity.
 enum ElementIdentity: Hashable {
-  /// Up to seven bytes, with their number before them.
+  /// Up to seven bytes, preceded by their count.
   case short(UInt64)
   case long([UInt8])
 }
 
 extension ArchiveReader {
-  /// Defines the shapes of records, for reading elements without the definitions before them.
+  /// Defines the shapes of records, so that elements can be read without the definitions that precede them.
   mutating func define(_ shapes: [(number: Int, shape: RecordShape)]) {
     definitions = shapes.map { Definition(number: $0.number, shape: $0.shape, matching: nil) }
   }
 
-  /// Finds the offsets of a record's fields, and of the end of the last. Returns `false` for a record of another shape.
+  /// Finds the offset of each field of a record, and the end of the last field. Returns `false` if the record has a different shape.
   mutating func findFields(_ shape: RecordShape, in range: Range<Int>, _ places: inout [Int]) throws -> Bool {
     position = range.lowerBound
     places.removeAll(keepingCapacity: true)
@@ -62,7 +62,7 @@ extension ArchiveReader {
     return try readValue()
   }
 
-  /// Whether a value may contain others: an array, a map, a record or a set.
+  /// Whether a value may contain other values: an array, a map, a record or a set.
   func mayHoldMore(_ range: Range<Int>) -> Bool {
     let initial = bytes.unsafeLoad(fromByteOffset: range.lowerBound, as: UInt8.self)
     return initial >> 5 == CBOR.Major.array || initial >> 5 == CBOR.Major.map || initial == 0xD9

@@ -1,16 +1,16 @@
-/// Identifies an element in its list: by its identity, and by the number of elements with that identity before it.
+/// Identifies an element in its list by its identity, and by the number of preceding elements with the same identity.
 ///
-/// Elements with the same identity are therefore matched with those of another list in their order.
+/// The nth element with an identity is therefore matched with the nth element with that identity in another list.
 struct ElementKey: Hashable {
   let id: ArchiveValue
   let occurrence: Int
 }
 
-/// Creates the keys of the elements of one list. Call it for the elements in their order.
+/// Creates the keys for the elements of one list. Call `key(for:)` in the order of the elements.
 struct ElementKeys {
   private var counts: [ArchiveValue: Int] = [:]
 
-  /// Returns a key for each element; `nil` for an element without an identity.
+  /// Returns the key of each element; `nil` for an element without an identity.
   ///
   /// - Parameter open: returns the fields of an object that an element refers to.
   static func keys(

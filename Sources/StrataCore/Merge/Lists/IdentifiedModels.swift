@@ -1,21 +1,21 @@
-/// Finds the models of a list or a set: its elements, and those in lists, dictionaries and cases inside. It does not look into models.
+/// Finds the models in a list or a set, including those nested in lists, dictionaries and cases, but not those inside other models.
 struct ModelFinder {
   let catalog: SchemaCatalog
   let graph: MergeGraph
-  /// The key that identifies models; `nil` for the identity of their type.
+  /// The key that identifies models; `nil` to use the identity of each type.
   let key: IdentityKey?
 
-  /// The identity of a model and its key; `nil` for a model without an identity.
+  /// Returns the identity of a model and the identity key; `nil` for a model without an identity.
   func identity(of record: ModelRecord) -> (key: IdentityKey, value: ArchiveValue)? {
     guard let schema = catalog[record.typeName], !schema.isEnumeration else { return nil }
     guard let key else { return graph.identity(of: record, schema) }
     return record[key].flatMap { $0.isNull ? nil : (key, $0) }
   }
 
-  /// Returns the value with each model that has an identity replaced. Keys of maps stay.
+  /// Returns the value with each model that has an identity replaced. Keys of maps are not changed.
   ///
-  /// - Parameter anonymous: returns the replacement of a model without an identity.
-  /// - Throws: the errors of the replacements, with the steps to the model before their paths.
+  /// - Parameter anonymous: returns the replacement for a model without an identity.
+  /// - Throws: the errors of the replacements. Their paths begin with the steps to the model.
   func map(
     _ value: ArchiveValue, _ replacement: (ModelRecord, IdentifiedModels.Position) throws -> ArchiveValue,
     anonymous: (ModelRecord) throws -> ArchiveValue = { .record($0) }
@@ -58,7 +58,7 @@ struct ModelFinder {
     return try map(value, in: [])
   }
 
-  /// The models with an identity in a value.
+  /// Returns the models in a value that have an identity.
   func models(in value: ArchiveValue) throws -> IdentifiedModels {
     var models = IdentifiedModels()
     _ = try map(value) { record, place in
@@ -68,7 +68,7 @@ struct ModelFinder {
     return models
   }
 
-  /// The value with each model that has an identity reduced to that identity.
+  /// Returns the value with each model that has an identity reduced to this identity.
   func structure(of value: ArchiveValue) throws -> ArchiveValue {
     try map(value) { .record(ModelRecord(shape: Self.shape, values: [$1.id, .string($0.typeName)])) }
   }
@@ -77,19 +77,19 @@ struct ModelFinder {
     typeName: "strata.identity", modelVersion: nil, keys: ["id", "type"])
 }
 
-/// The models of one list or set, looked up by their identities.
+/// The models of one list or set, with lookup by identity.
 struct IdentifiedModels {
   /// The position of a model.
   struct Position: Hashable {
-    /// The type of the model and its identity.
+    /// The type and the identity of the model.
     let id: ArchiveValue
     /// The steps to the container that holds the model.
     let container: [ArchiveValue]
-    /// How many models with this identity come before it in the container.
+    /// The number of preceding models with this identity in the container.
     var occurrence = 0
   }
 
-  /// The models in their order.
+  /// The models in order.
   private(set) var all: [(place: Position, record: ModelRecord)] = []
   private var records: [Position: ModelRecord] = [:]
   private var places: [ArchiveValue: [Position]] = [:]
@@ -104,8 +104,8 @@ struct IdentifiedModels {
 
   func isRepeated(_ id: ArchiveValue) -> Bool { places[id]?.count ?? 0 > 1 }
 
-  /// The model that corresponds to one of another list: the one with the same identity. If either list has several of
-  /// them, it is the one at the same place.
+  /// Returns the model with the same identity as a model of another list. If either list has several models with this identity, the model
+  /// must also be at the same position.
   func counterpart(of place: Position, isRepeated: Bool) -> ModelRecord? {
     guard let found = places[place.id] else { return nil }
     return !isRepeated && found.count == 1 ? records[found[0]] : records[place]

@@ -1,4 +1,4 @@
-/// Merges texts line by line: diff3, as Khanna, Kunal and Pierce describe it ("A formal investigation of diff3", 2007).
+/// Merges texts line by line with diff3, as described by Khanna, Kunal and Pierce ("A formal investigation of diff3", 2007).
 enum LineMerge {
   /// Returns the merged text; `nil` if both sides changed the same or neighbouring lines, or if too many lines differ.
   static func merge(base: String, local: String, server: String) -> String? {
@@ -12,7 +12,7 @@ enum LineMerge {
         (place, ownPlace, otherPlace) = (place + 1, ownPlace + 1, otherPlace + 1)
         continue
       }
-      // Advances to the next line that all three have.
+      // Advances to the next line that all three texts contain.
       var next = place
       while next < old.count {
         if let own = ours[next], let other = theirs[next], own >= ownPlace, other >= otherPlace { break }
@@ -33,7 +33,7 @@ enum LineMerge {
     return result
   }
 
-  /// The lines, each with its line feed, identified by their scalars.
+  /// Splits a text into lines by its scalars. Each line includes its line feed.
   private static func lines(_ text: String) -> [String] {
     var lines: [String] = []
     var current = String.UnicodeScalarView()
@@ -48,7 +48,7 @@ enum LineMerge {
     return lines
   }
 
-  /// For each line of the old text, the index of the same line in the new one. Returns `nil` if too many lines differ.
+  /// Returns the index of the matching new line for each line of the old text. Returns `nil` if too many lines differ.
   private static func matches(_ old: [String], _ new: [String]) -> [Int?]? {
     guard let difference = ElementDifference(old.map { ExactKey($0) }, new.map { ExactKey($0) }), !difference.isLarge
     else { return nil }

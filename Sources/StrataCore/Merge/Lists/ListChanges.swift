@@ -1,24 +1,24 @@
-/// The changes of a list by a merge. Elements are named by their indices, so that most of them need not be created.
+/// The changes that a merge makes to a list. Elements are identified by their indices, so most of them need not be created.
 struct ListChanges {
   enum Choice {
     /// A local element, unchanged.
     case local(Int)
-    /// The server's element. A local element takes its fields if `into` is set.
+    /// The server's element. If `into` is set, the local element at that index is used and gets the server's fields.
     case server(Int, into: Int?)
-    /// An element created from these fields. A local element takes them if `into` is set.
+    /// An element created from these fields. If `into` is set, the local element at that index is used and gets the fields.
     case made(ModelRecord, into: Int?)
-    /// An object, by its number.
+    /// A class instance, identified by its object number.
     case object(Int)
   }
 
-  /// The indices of elements that are replaced, and their replacements.
+  /// The indices of the elements to replace, with their replacements.
   var changes: [(index: Int, choice: Choice)] = []
-  /// The elements from an index on; `nil` if the list keeps its length and order.
+  /// The new elements from an index to the end; `nil` if the list keeps its length and order.
   var rest: (start: Int, choices: [Choice])?
 
   init() {}
 
-  /// The changes that turn the local list into the merged one.
+  /// Creates the changes that turn the local list into the merged one.
   ///
   /// - Parameter key: the key that identifies elements.
   init(of merged: [ArchiveValue], since local: [ArchiveValue], by key: IdentityKey) {
@@ -36,7 +36,7 @@ struct ListChanges {
     rest = (0, choices)
   }
 
-  /// Whether the changes alter a list of this length.
+  /// Whether the changes alter a list of `count` elements.
   func changeList(of count: Int) -> Bool {
     guard changes.isEmpty else { return true }
     guard let rest else { return false }
@@ -48,13 +48,13 @@ struct ListChanges {
 }
 
 extension Array where Element: VersionedModel {
-  /// The list after the changes. Other elements are not touched, and an element that takes new fields keeps its
-  /// properties that are not fields.
+  /// Returns the list after the changes. All other elements are untouched. An element that receives new fields keeps its properties that
+  /// are not fields.
   ///
   /// - Parameters:
   ///   - server: the server's elements.
   ///   - key: the key that identifies elements.
-  ///   - runsHooks: whether created elements have hooks or rules that run.
+  ///   - runsHooks: whether created elements have hooks or rules to run.
   func applying(
     _ changes: ListChanges, _ server: [Element], by key: IdentityKey, _ graph: MergeGraph, runsHooks: Bool,
     in context: DecodingContext

@@ -1,10 +1,10 @@
-/// Merges lists of values by their bytes. Only models that differ are decoded, and of those only the differing fields.
+/// Merges lists of values by their bytes. Only models that differ are decoded, and of these models only the differing fields.
 ///
-/// It is independent of the models' type, so that all types share the machine code of its loops.
+/// This type is not generic over the type of the models, so all models share the machine code of its loops.
 struct ListMerge {
   typealias Choice = ListChanges.Choice
 
-  /// Returns the fields of a model. Side 0 is the local list, 1 the server's, 2 the base.
+  /// Returns the fields of a model. Side 0 is the local list, side 1 the server's, and side 2 the base.
   typealias Fields = (_ side: Int, _ place: Int) throws -> ModelRecord
 
   private let schema: ModelSchema
@@ -14,15 +14,15 @@ struct ListMerge {
   private let isBaseKnown: Bool
   private let options: MergeOptions
   private let catalog: SchemaCatalog
-  /// Whether policies depend on other fields of the model.
+  /// Whether any policy depends on other fields of the model.
   private let needsWholeModels: Bool
-  /// The policy of each field; `nil` for a field that merging does not touch.
+  /// The policy of each field; `nil` for a field that a merge never changes.
   private let policies: [MergePolicy?]
-  /// For each field, whether a single value can be taken from the side that changed it, without decoding it.
+  /// For each field, whether it is a single value that can be taken, without decoding, from the side that changed it.
   private let needsNoDecoding: [Bool]
 
-  /// - Returns: `nil` if the models are objects or enums, merge themselves by their own code, or are identified by
-  ///   several keys, or if a policy is for the whole list or counts equal changes twice.
+  /// - Returns: `nil` if the models are objects or enums, have their own merge code or are identified by several keys, or if a policy
+  ///   applies to the whole list or counts equal changes twice.
   init?(
     _ schema: ModelSchema, _ catalog: SchemaCatalog, key: IdentityKey, unlisted: Unlisted, isBaseKnown: Bool,
     _ options: MergeOptions
@@ -76,7 +76,7 @@ struct ListMerge {
     var others: [Int] = []
     var olds: [Int] = []
 
-    /// Takes over the notes of the merger.
+    /// Moves the merger's notes to `notes`.
     mutating func collect() {
       guard !merger.notes.isEmpty else { return }
       notes += merger.notes.map { .entry($0.entry) }
@@ -84,7 +84,7 @@ struct ListMerge {
     }
   }
 
-  /// - Returns: `nil` if an element has no key, or if two elements of a list have the same key.
+  /// - Returns: the changes and the report; `nil` if an element has no key, or if two elements of a list have the same key.
   func run(
     _ bytes: borrowing ElementBytes, _ local: [Range<Int>], _ server: [Range<Int>], _ base: [Range<Int>],
     _ fieldsOf: @escaping Fields
@@ -116,8 +116,8 @@ struct ListMerge {
 
   // MARK: The list
 
-  /// Merges elements that all sides have at the same index, up to the first mismatch. In most lists these are all
-  /// elements, and no lookup table is needed.
+  /// Merges elements that are at the same index on all sides, up to the first mismatch. In most lists, these are all elements, and no
+  /// lookup table is needed.
   private func mergeAligned(
     _ result: inout ListChanges, _ state: inout State, _ reader: inout ArchiveReader
   ) throws {
@@ -148,7 +148,7 @@ struct ListMerge {
     }
   }
 
-  /// The range of the bytes of an element's key; `nil` if the key is null.
+  /// Returns the byte range of an element's key; `nil` if the key is null.
   private func identity(of range: Range<Int>, _ reader: inout ArchiveReader) throws -> Range<Int>? {
     reader.position = range.lowerBound
     guard try reader.beginAnyRecord() != nil else { return nil }
@@ -243,7 +243,7 @@ struct ListMerge {
       let theirs = state.others[number]..<state.others[number + 1]
       guard !reader.areEqual(mine, theirs) else { continue }
       guard let policy = policies[number] else {
-        // Merging keeps the local value of this field, so the server's element cannot be taken unchanged.
+        // A merge keeps the local value of this field, so the server's element cannot be used unchanged.
         isServer = false
         continue
       }
@@ -281,13 +281,13 @@ struct ListMerge {
     if isServer { return .server(counterpart, into: place) }
     var record = try state.fieldsOf(0, place)
     for change in changes {
-      // A change without a value was taken without being decoded.
+      // A change without a value comes from the server's bytes, which are decoded only now.
       record.values[change.place] = try change.value ?? reader.value(at: state.others[change.place])
     }
     return .made(record, into: place)
   }
 
-  /// Decides a field by its bytes alone: a single value that only one side changed, or whose policy takes the server's.
+  /// Decides a field by its bytes alone, if it is a single value that only one side changed, or if its policy takes the server's.
   private func decideByBytes(
     _ number: Int, _ identity: Range<Int>, _ base: Range<Int>?, _ local: Range<Int>, _ server: Range<Int>,
     _ reader: borrowing ArchiveReader
@@ -305,8 +305,8 @@ struct ListMerge {
     return nil
   }
 
-  /// Merges an element with all of its fields: one that only one of the lists has, or one whose policies depend on
-  /// other fields.
+  /// Merges an element with all of its fields. This is necessary if only one of the lists contains the element, or if its policies depend
+  /// on other fields.
   ///
   /// - Returns: `nil` if the merged list does not contain the element.
   private func mergeWhole(_ own: Int?, _ other: Int?, _ old: Int?, _ state: inout State) throws -> Choice? {
@@ -327,7 +327,7 @@ struct ListMerge {
 extension MergePolicy {
   var isServer: Bool { if case .server = rule { true } else { false } }
 
-  /// Whether the policy depends on other fields.
+  /// Whether the policy depends on other fields of the model.
   var looksAtTimes: Bool {
     switch rule {
     case .lastWriter: true

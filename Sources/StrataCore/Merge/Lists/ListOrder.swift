@@ -1,10 +1,10 @@
-/// The order of a list that two sides changed. Insertions of both sides are kept, and each element occurs once.
+/// Merges the order of a list that two sides changed. Insertions of both sides are kept, and each element occurs once.
 ///
-/// Elements that no side moved are in the order of the base. An inserted or moved element follows the nearest unmoved element
-/// before it on its side. If both sides insert elements at one position, the server's come first. An element that both moved
-/// takes the server's position.
+/// Elements that neither side moved keep the order of the base. An inserted or moved element follows the nearest preceding element that is
+/// unmoved on its side. If both sides insert elements at the same position, the server's elements come first. An element that both sides
+/// moved takes the server's position.
 struct ListOrder {
-  /// The numbers of the elements' identities, each once.
+  /// The identity numbers of the elements. Each number occurs once in a list.
   let base: [Int]
   let local: [Int]
   let server: [Int]
@@ -39,7 +39,7 @@ struct ListOrder {
     return result
   }
 
-  /// The order without a base: the server's, with local-only elements after the elements that precede them locally.
+  /// Returns the order without a base: the server's order, in which local-only elements follow the elements that precede them locally.
   func following(_ surviving: Set<Int>) -> [Int] {
     let other = Set(server)
     var runs: [Int: [Int]] = [:]
@@ -57,7 +57,7 @@ struct ListOrder {
 
   private static let start = -1
 
-  /// The largest set of elements that keep their relative order in a list: a longest increasing subsequence.
+  /// Returns the largest set of elements that keep their relative order in a list, which is a longest increasing subsequence.
   private static func unmoved(_ before: [Int], in list: [Int]) -> Set<Int> {
     let places = Dictionary(uniqueKeysWithValues: before.enumerated().map { ($1, $0) })
     let known = list.compactMap { places[$0] }

@@ -1,7 +1,8 @@
 extension MergeState {
-  /// Upgrades the base to today's version of the models. Conflicts keep their paths and values, and are outdated if the base changed.
+  /// Upgrades the base to the current version of the models. Conflicts keep their paths and values, and become outdated if the base
+  /// changed.
   ///
-  /// - Throws: the errors of upgrading the base.
+  /// - Throws: the error if the base cannot be upgraded.
   fileprivate func upgraded(for type: any VersionedModel.Type, in decoding: DecodingContext) throws -> MergeState {
     let catalog = decoding.catalog(of: type)
     guard let base, catalog.hasSubstitutes || ([base] + objects).contains(where: { $0.isOutdated(catalog) }) else {
@@ -24,10 +25,10 @@ extension MergeState {
 }
 
 extension VersionedModel {
-  /// Upgrades the merge state of a decoded object to today's version.
+  /// Upgrades the merge state of a decoded object to the current version.
   ///
-  /// A base that cannot be upgraded stays as it was archived, and its conflicts become outdated. The object itself can
-  /// be read, and the next merge throws the error.
+  /// A base that cannot be upgraded stays as it was archived, and its conflicts become outdated. The object itself can still be read, but
+  /// the next merge throws the error.
   mutating func upgradeMergeState(in context: DecodingContext) throws {
     guard context.hasMergeBase, Self.schema.mergeStateKey != nil else { return }
     let snapshot = try MergeSnapshot(self)

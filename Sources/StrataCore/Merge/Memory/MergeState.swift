@@ -1,25 +1,24 @@
-/// The memory of merging: the state of the server as far as it is known, and the unresolved conflicts.
+/// The memory of a model across merges: the last known state of the server, and the unresolved conflicts.
 ///
 /// A model adopts it with a stored property of this type:
 ///
 ///     var merging = MergeState()
 ///
-/// Then every merge has three sides without any book-keeping. The base is the last known state of the server: the
-/// values that `init(fromJSON:)` read, or that merges took in. Local values do not become part of it, so it may lack
-/// keys, for which the server's value is not known. Archives hold the state. When an archive is read, the steps that
-/// upgrade the model upgrade its base, too. JSON does not hold the state. The equality of ``FieldEquatable`` ignores
-/// it; a synthesized `==` does not.
+/// Every merge is then a three-way merge without any bookkeeping. The base is the last known state of the server: the values that
+/// `init(fromJSON:)` read, or that merges accepted from the server. Local values never become part of the base, so the base may lack keys
+/// whose server value is not known. Archives contain the state. When an archive is read, the upgrade steps of the model also upgrade the
+/// base. JSON does not contain the state. Comparisons by ``FieldEquatable`` ignore the state; a synthesized `==` does not.
 ///
-/// The base is a copy of the model's fields and of the objects that it refers to, so archives grow by that much.
+/// The base is a copy of the model's fields and of the objects that it refers to, so archives grow by the size of this copy.
 public struct MergeState: Sendable, Hashable {
   /// The state of the server, as far as it is known; `nil` before the first merge.
   ///
-  /// An object that is referenced once is inlined. One that is referenced more often, or nested too deeply, is stored
+  /// An object that is referenced once is stored inline. An object that is referenced more often, or that is nested too deeply, is stored
   /// separately, and each reference to it is a record of the type `strata.reference`.
   public internal(set) var base: ModelRecord?
-  /// The objects that are not inlined.
+  /// The objects that are not stored inline.
   var objects: [ModelRecord] = []
-  /// The keys of the fields that archives leave out, by type name. Archives leave them out of the base as well.
+  /// For each type name, the keys of fields that archives leave out. Archives leave these fields out of the base as well.
   var excludedKeys: [String: [String]] = [:]
   /// The unresolved conflicts of earlier merges, in the order in which they occurred.
   public internal(set) var conflicts: [MergeReport.Entry] = []
@@ -27,35 +26,35 @@ public struct MergeState: Sendable, Hashable {
   /// Creates the state before the first merge.
   public init() {}
 
-  /// Creates a state with a base: the known state of the server.
+  /// Creates a state with a base, which is the known state of the server.
   public init(base: ModelRecord?) { self.base = base }
 
-  /// The type of a record that refers to an object. Number 0 is the model itself; those of `objects` begin at 1.
+  /// The type name of a record that refers to an object by number. Number 0 is the model itself, and `objects` are numbered from 1.
   static let referenceName = "strata.reference"
 
   static func reference(_ number: Int) -> ArchiveValue {
     .record(ModelRecord(typeName: referenceName, modelVersion: nil, fields: [("number", .integer(number))]))
   }
 
-  /// Reads the base as parts of a model of today's version.
+  /// Reads the base as parts of a model in its current version.
   func read(_ base: ModelRecord, _ type: any VersionedModel.Type, _ reader: PartReader) throws -> ArchiveValue {
     try reader.register(([base] + objects).map { .record($0) }, for: type)
     return try reader.read(type, type.schema.isObject ? Self.reference(0) : .record(base))
   }
 
-  /// Updates the state after a merge: stores the server's values and new conflicts, and removes conflicts that a rule
-  /// decided or that ended.
+  /// Updates the state after a merge: stores the server's values and new conflicts, and removes conflicts that have ended or that a rule
+  /// decided.
   ///
-  /// If the server sends nothing new, it decides nothing: the conflict stays until it is resolved.
+  /// A merge in which the server sends nothing new decides nothing. A conflict then stays until it is resolved.
   ///
-  /// - Parameter decided: the paths at which a rule decided.
+  /// - Parameter decided: the paths of values that a rule decided.
   mutating func move(
     to server: ServerState, _ report: MergeReport, decided: [ValuePath], _ result: ModelRecord
   ) throws {
     if !conflicts.isEmpty {
-      // A decision about a value includes everything inside of it.
+      // A decision about a value also decides everything inside the value.
       let decided = PathTree(decided.map(\.components))
-      // An outdated conflict has a path of an older version, so the path cannot show whether the conflict ended.
+      // The path of an outdated conflict belongs to an older version of the model, so it cannot show whether the conflict has ended.
       let rest = conflicts.filter { $0.isOutdated || !decided.covers($0.path.components) }
       let ended = try server.ended(rest.map(\.path), with: result)
       conflicts = zip(rest, ended).filter { $0.isOutdated || !$1 }.map(\.0)
@@ -67,8 +66,8 @@ public struct MergeState: Sendable, Hashable {
 }
 
 extension MergeState {
-  /// Removes a resolved conflict. If several have its path, as with elements of one identity, the one with the same
-  /// values is removed.
+  /// Removes a resolved conflict. If several conflicts have the same path, which is possible for elements with equal identities, the
+  /// conflict with the same values is removed.
   mutating func forget(_ conflict: MergeReport.Entry) {
     let places = conflicts.indices.filter { conflicts[$0].path == conflict.path }
     func isSame(_ other: MergeReport.Entry) -> Bool {
@@ -106,7 +105,7 @@ extension MergeState: Archivable {
     return state
   }
 
-  /// Whether a path has a field that archives leave out. If the base does not show the type, the key alone decides.
+  /// Whether a path contains a field that archives leave out. If the base does not show the field's type, the key alone decides.
   private func isExcluded(_ path: ValuePath, _ lists: inout Lists) -> Bool {
     var value = base.map { ArchiveValue.record($0) }
     for step in path.components {
@@ -121,10 +120,11 @@ extension MergeState: Archivable {
     return false
   }
 
-  /// The elements of remembered lists by their identities.
+  /// A cache of the elements of remembered lists, by list, identity key and identity.
   private typealias Lists = [StorageIdentity: [IdentityKey: [ArchiveValue: ArchiveValue]]]
 
-  /// The element of a remembered container that a step of a path names, or else the first model in it.
+  /// Returns the element that a path step refers to in a remembered container. If a list has no element with the identity, its first model
+  /// is returned.
   private func element(
     _ step: ValuePath.Component, of value: ArchiveValue?, _ lists: inout Lists
   ) -> ArchiveValue? {
@@ -144,7 +144,7 @@ extension MergeState: Archivable {
     }
   }
 
-  /// The record of a separately stored object, for a reference to it; any other value unchanged.
+  /// Returns the separately stored object that a reference record refers to. Any other value is returned unchanged.
   private func opened(_ value: ArchiveValue?) -> ArchiveValue? {
     guard let record = value?.recordValue, record.typeName == Self.referenceName else { return value }
     guard let number = record["number"]?.intValue, number > 0 else { return base.map { .record($0) } }
@@ -171,7 +171,7 @@ extension MergeState: Archivable {
     ])
     if !objects.isEmpty { object["objects"] = .array(objects.map { .record($0) }) }
     if !excludedKeys.isEmpty {
-      // Only copies in memory hold these keys, because archives leave out the fields.
+      // Only copies in memory need these keys, because archives leave out the fields.
       object["excluded"] = .object(
         ArchiveObject(
           excludedKeys.sorted { $0.key < $1.key }.map { name, keys in
@@ -182,7 +182,7 @@ extension MergeState: Archivable {
   }
 
   public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> MergeState {
-    // JSON does not hold the state, and neither does an archive from before the property was declared.
+    // The value is null in JSON, which does not hold the state, and in an archive that is older than the property.
     guard !value.isNull else { return MergeState() }
     guard let object = value.objectValue else {
       throw ArchiveError.mismatch(expected: "a merge state", found: value.kind)
@@ -242,9 +242,9 @@ extension ModelSchema {
 }
 
 extension VersionedModel {
-  /// Stores the current object as the server's state, from which later edits start.
+  /// Stores the model's current values as the server's state, which later edits start from.
   mutating func rememberAsBase() throws {
-    // Without a merge state, the model is not decomposed.
+    // Without a merge state there is nothing to store, so the model need not be decomposed.
     guard Swift.type(of: dynamicModel).schema.mergeStateKey != nil else { return }
     let snapshot = try MergeSnapshot(self)
     var state = MergeState()

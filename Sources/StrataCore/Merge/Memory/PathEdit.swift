@@ -1,4 +1,4 @@
-/// A copy of a value with a new value at the end of a path. References are not followed recursively.
+/// A copy of a value with a new value at the end of a path. References are followed without recursion.
 struct PathEdit {
   private(set) var root: ArchiveValue
   /// The new fields of objects on the path.
@@ -9,7 +9,7 @@ struct PathEdit {
   }
 
   /// - Parameter new: the new value; `nil` removes the existing one.
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if no value exists at the path, or several elements match it.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if no value exists at the path, or if several elements match it.
   init(_ root: ArchiveValue, _ path: ValuePath, to new: ArchiveValue?, in graph: MergeGraph) throws {
     var object: (number: Int, path: ArraySlice<ValuePath.Component>)?
     func edited(_ value: ArchiveValue?, _ path: ArraySlice<ValuePath.Component>) throws -> ArchiveValue? {
@@ -25,7 +25,7 @@ struct PathEdit {
         let place = entries.lastIndex { $0.key == key }
         let entry = try edited(place.map { entries[$0].value }, rest).map { ArchiveValue.MapEntry(key: key, value: $0) }
         return .map(entries.putting(entry, at: place))
-      // A record has the keys that its model declares. A value under any other key would be lost.
+      // A record has only the keys that its model declares, so a value under any other key would be lost.
       case (.record?, .key(let key)) where value?[key] != nil, (.object?, .key(let key)):
         var changed = value
         changed?[key] = try edited(value?[key], rest)
@@ -55,7 +55,7 @@ struct PathEdit {
       var count = places.count
       switch step {
       case .element where places.isEmpty:
-        // A path names a model in an inner list, a dictionary or a case by its identity alone.
+        // A path refers to a model in an inner list, a dictionary or a case by the model's identity alone.
         func held(_ value: ArchiveValue) throws -> ArchiveValue? {
           guard try isNamed(value, step) else { return try value.mapHeld(held) }
           count += 1
@@ -64,7 +64,7 @@ struct PathEdit {
         let inside = try elements.map { try $0.mapHeld(held) }
         if count == 1 { return inside }
       case .index(let place) where elements.indices.contains(place): places = [place]
-      // An absent element is added at the end.
+      // An absent element is appended.
       case .element, .value: break
       case .key, .index, .anyKey, .anyElement: throw Self.lost
       }
@@ -86,7 +86,7 @@ struct PathEdit {
 }
 
 extension Array {
-  /// Replaces the element at an index or adds one at the end; `nil` removes.
+  /// Replaces the element at an index. Without an index, appends the element. A `nil` element removes the existing one.
   fileprivate func putting(_ element: Element?, at place: Int?) -> [Element] {
     var result = self
     let place = place ?? count

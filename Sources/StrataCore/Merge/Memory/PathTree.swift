@@ -1,4 +1,4 @@
-/// Many paths as a prefix tree. Common prefixes are walked once, and references are not followed recursively.
+/// A set of paths as a prefix tree. Common prefixes are followed only once, and references are followed without recursion.
 struct PathTree {
   private struct Node {
     var next: [ValuePath.Component: Int] = [:]
@@ -6,7 +6,7 @@ struct PathTree {
     var ends: [Int] = []
   }
 
-  /// The root comes first, and each node before its children.
+  /// The nodes. The root is first, and each node precedes its children.
   private var nodes = [Node()]
   private let count: Int
 
@@ -38,7 +38,7 @@ struct PathTree {
     return !nodes[node].ends.isEmpty
   }
 
-  /// The numbers of the paths through a node.
+  /// Returns the numbers of the paths that pass through a node.
   private func paths(through node: Int) -> [Int] {
     var result: [Int] = []
     var waiting = [node]
@@ -49,7 +49,7 @@ struct PathTree {
     return result
   }
 
-  /// The indices of the elements that the steps from a node name, and the steps that name several elements.
+  /// Returns the index of the element that each step from a node refers to, and the steps that refer to several elements.
   private func places(
     _ node: Int, in elements: [ArchiveValue], _ open: (ArchiveValue) throws -> ArchiveValue
   ) throws -> (places: [ValuePath.Component: Int], ambiguous: Set<ValuePath.Component>) {
@@ -77,7 +77,7 @@ struct PathTree {
   /// Finds the values at all paths.
   ///
   /// - Parameters:
-  ///   - ambiguous: receives the numbers of the paths that name one of several elements.
+  ///   - ambiguous: receives the numbers of the paths that match more than one element.
   ///   - record: returns the fields of an object.
   /// - Returns: the value at each path; `nil` if there is none.
   func values(
@@ -117,9 +117,9 @@ struct PathTree {
 
   // MARK: Lists in lists
 
-  // A path names a model in a list by its identity, even if lists, dictionaries or cases in the list hold the model.
+  // A path refers to a model in a list by identity, even if the model is nested in lists, dictionaries or cases in that list.
 
-  /// The steps from a node that name an element by its identity, but none directly in the list.
+  /// Returns the steps from a node that refer to an element by identity, but to no direct element of the list.
   private func missingSteps(_ node: Int, _ places: [ValuePath.Component: Int]) -> Set<ValuePath.Component> {
     Set(
       nodes[node].next.keys.filter { step in
@@ -127,7 +127,7 @@ struct PathTree {
       })
   }
 
-  /// The step that names a value; `nil` if there is none.
+  /// Returns the step that refers to a value; `nil` if there is none.
   private func step(
     to value: ArchiveValue, among steps: Set<ValuePath.Component>, _ keys: Set<IdentityKey>,
     _ open: (ArchiveValue) throws -> ArchiveValue
@@ -142,7 +142,7 @@ struct PathTree {
     Set(steps.compactMap { if case .element(let key, _) = $0 { key } else { nil } })
   }
 
-  /// The values that steps name inside of elements.
+  /// Returns the values inside of elements that the steps refer to.
   private func held(
     _ elements: [ArchiveValue], by steps: Set<ValuePath.Component>, _ open: (ArchiveValue) throws -> ArchiveValue
   ) throws -> [ValuePath.Component: [ArchiveValue]] {
@@ -167,7 +167,7 @@ struct PathTree {
 }
 
 extension ArchiveValue {
-  /// Whether a record looks like a case of an enum: its only value is an object, which holds the associated values.
+  /// Whether a record looks like a case of an enum: its only value is an object, which contains the associated values.
   fileprivate var isCase: Bool {
     guard case .record(let record) = self, record.values.count == 1, case .object = record.values[0] else {
       return false
@@ -185,7 +185,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Replaces each element of a list, each value of a dictionary, and each associated value of a case; `nil` removes it.
+  /// Replaces each element of a list, each value of a dictionary, and each associated value of a case. A `nil` result removes the value.
   func mapHeld(_ change: (ArchiveValue) throws -> ArchiveValue?) rethrows -> ArchiveValue {
     switch self {
     case .array(let elements): .array(try elements.compactMap(change))

@@ -1,7 +1,7 @@
-/// Encodes the state of the server as records that an archive can hold inside of a model. An object is inlined, unless
-/// it is referenced several times or would be nested too deeply.
+/// Encodes the state of the server as records that can be archived inside a model. An object is stored inline, unless it is referenced
+/// several times or would be nested too deeply.
 enum RememberedGraph {
-  /// The keys of the fields that archives leave out, by type name.
+  /// Returns the keys of the fields that archives leave out, by type name.
   static func excludedKeys(_ catalog: SchemaCatalog) -> [String: [String]] {
     var keys: [String: [String]] = [:]
     for schema in catalog.schemas {
@@ -11,7 +11,7 @@ enum RememberedGraph {
     return keys
   }
 
-  /// Objects at each multiple of this depth are stored separately.
+  /// Objects at each multiple of this depth are stored separately, which limits the depth of the records.
   private static let deepest = 16
 
   /// - Parameters:
@@ -52,7 +52,7 @@ enum RememberedGraph {
       fields[canonical(number)] = found
       visit(found, depth + 1)
     }
-    // The objects that are stored separately are numbered in the order in which they were found.
+    // The objects that are stored separately are numbered in the order of discovery.
     var apart: [Int: Int] = [:]
     var numbers: [Int] = []
     for (number, depth) in order where counts[canonical(number), default: 0] > 1 || depth % deepest == 0 {
@@ -72,7 +72,7 @@ enum RememberedGraph {
     return (encoded(rootRecord), numbers.compactMap { fields[$0].map(encoded) })
   }
 
-  /// The fields to remember: without merge states at any depth, and without sets of objects, because their members cannot be
+  /// Returns the fields to remember. Merge states are removed at any depth, and so are sets of objects, because their members cannot be
   /// distinguished.
   private static func plain(_ record: ModelRecord, _ catalog: SchemaCatalog) -> ModelRecord {
     var result = record

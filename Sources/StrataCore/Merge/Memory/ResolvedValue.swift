@@ -1,10 +1,10 @@
-/// The value that resolves a conflict, with references to the objects in it.
+/// The value that resolves a conflict, in which the records of objects are replaced by references to those objects.
 ///
-/// A report shows objects one level deep. The complete object is a local one, or part of the remembered base.
+/// A report shows objects only one level deep. The complete object is a local object, or part of the remembered base.
 struct ResolvedValue {
   private let snapshot: MergeSnapshot
   private let local: IdentifiedObjects
-  /// Matches the server's objects with the local ones; `nil` if none of them is needed.
+  /// Matches the server's objects with the local ones; `nil` if the value needs none of the server's objects.
   private(set) var merger: ValueMerger?
   private var remembered: IdentifiedObjects?
 
@@ -13,12 +13,12 @@ struct ResolvedValue {
     local = try IdentifiedObjects(snapshot.graph, snapshot.root)
   }
 
-  /// Returns the value with references to the objects that its records show.
+  /// Returns the value with the records of objects replaced by references to those objects.
   ///
   /// - Parameters:
   ///   - isServers: whether the value is the server's.
   ///   - state: the merge state of the model.
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the fields of an object in it are not known.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the fields of an object in the value are not known.
   mutating func value(
     _ value: ArchiveValue, isServers: Bool, _ state: MergeState?, _ type: any VersionedModel.Type
   ) throws -> ArchiveValue {
@@ -27,12 +27,12 @@ struct ResolvedValue {
     let result = try known(found, isWhole: !isServers, in: nil)
     var isRemembered = false
     result.forEachReference { if $0 < 0 { isRemembered = true } }
-    // If the result refers to none of the server's objects, nothing has to be matched.
+    // If the result refers to none of the server's objects, no matching is needed.
     if !isRemembered { merger = nil }
     return result
   }
 
-  /// The fields of an object that is new locally.
+  /// Returns the fields of an object that is new locally.
   mutating func newRecord(of entity: Int) throws -> ModelRecord {
     guard let record = try merger?.newRecord(of: entity) else { throw PathEdit.lost }
     return record
@@ -53,7 +53,7 @@ struct ResolvedValue {
   }
 
   /// - Parameters:
-  ///   - isWhole: whether objects in the value have all of their fields, unless they have only those of the identity.
+  ///   - isWhole: whether the objects in the value are complete. Objects with only the fields of their identity are never complete.
   ///   - owner: the object that holds the value.
   private func known(_ value: ArchiveValue, isWhole: Bool, in owner: ModelRecord?) throws -> ArchiveValue {
     try value.mapRecords { record in
@@ -76,7 +76,7 @@ struct ResolvedValue {
   }
 }
 
-/// The objects that are reachable from a value, by their identities.
+/// The objects that are reachable from a value, with lookup by identity.
 private struct IdentifiedObjects {
   private struct Identity: Hashable {
     let typeName: String
@@ -104,7 +104,7 @@ private struct IdentifiedObjects {
     }
   }
 
-  /// The number of the object that a record shows.
+  /// Returns the number of the object that a record represents.
   func number(of record: ModelRecord) -> Int? {
     guard let key = keys[record.typeName], let id = record[key] else { return nil }
     return numbers[Identity(typeName: record.typeName, value: id)]
@@ -119,7 +119,7 @@ private struct IdentifiedObjects {
 }
 
 extension ArchiveValue {
-  /// Whether the value contains objects as records. A record of an unknown class may be one.
+  /// Whether the value contains records of objects. A record of an unknown class may represent an object, so it counts as one.
   fileprivate func holdsObjects(_ catalog: SchemaCatalog) -> Bool {
     if case .record(let record) = self, catalog[record.typeName]?.isObject ?? true { return true }
     return containsInside { $0.holdsObjects(catalog) }

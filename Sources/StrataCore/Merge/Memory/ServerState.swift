@@ -1,4 +1,4 @@
-/// The state of the server so far: the base, overlaid with the incoming values.
+/// The known state of the server: the base, overlaid with the incoming values.
 struct ServerState {
   private var merger: ValueMerger
   var catalog: SchemaCatalog { merger.catalog }
@@ -10,14 +10,14 @@ struct ServerState {
   private var known: [Int: ModelRecord] = [:]
 
   /// - Parameters:
-  ///   - wanted: the keys that were merged; others are ignored. All by default.
+  ///   - wanted: the keys that were merged. Other keys are ignored. `nil` means all keys.
   ///   - stateKey: the key of the model's merge state.
   init(
     _ merger: ValueMerger, _ server: ArchiveValue, _ base: ArchiveValue?, wanted: Set<String>?, state stateKey: String
   ) throws {
     self.merger = merger
     self.merger.path = []
-    // A patch names the elements and keys that it removes.
+    // A patch lists the elements and keys that it removes. For other sources, the policies decide which ones the base keeps.
     if !merger.incoming.removesAbsentKeys { self.merger.keepingPolicy = .automatic }
     self.server = server
     self.base = base
@@ -47,7 +47,7 @@ struct ServerState {
     return try merger.overlaid(withoutHidden(incoming), schema, over: old.map { [$0] } ?? [], fillsIn: false)
   }
 
-  /// The fields of an object that the server is known to have.
+  /// Returns the fields that the server is known to have for an object.
   private mutating func record(_ number: Int) throws -> ModelRecord {
     guard let matching = merger.matching, let entity = matching.entity(of: number) else {
       return try merger.graph.record(number)
@@ -65,7 +65,7 @@ struct ServerState {
     return found
   }
 
-  /// The fields of a record without those that JSON never holds.
+  /// Returns the fields of a record without those that JSON never holds.
   private func withoutHidden(_ record: ModelRecord) -> ModelRecord {
     if case .record(let fields) = merger.statedByServer(.record(record)) { fields } else { record }
   }
@@ -75,7 +75,7 @@ struct ServerState {
     return merger.matching?.entity(of: number)
   }
 
-  /// The state in the form of archives.
+  /// Returns the state in the form in which archives store it.
   func remembered() throws -> (base: ModelRecord, objects: [ModelRecord]) {
     var copy = self
     let matching = merger.matching
@@ -87,7 +87,7 @@ struct ServerState {
 
   // MARK: Conflicts
 
-  /// For each path, whether its conflict has ended: the server sent a new value, or the result has the server's value.
+  /// Returns for each path whether its conflict has ended: the server sent a new value, or the result has the server's value.
   func ended(_ paths: [ValuePath], with result: ModelRecord) throws -> [Bool] {
     var copy = self
     let matching = merger.matching

@@ -1,18 +1,18 @@
-/// The resolution of a conflict.
+/// How to resolve a conflict.
 public enum MergeResolution: Sendable, Hashable {
-  /// The value of that side at the time of the conflict.
+  /// The value of the base or of the server at the time of the conflict.
   case base, server
   /// The current local value, even if it was edited since.
   case local
-  /// Another value.
+  /// The given value.
   case value(ArchiveValue)
 }
 
 extension VersionedModel {
   /// The unresolved conflicts of earlier merges; empty if the model has no ``MergeState``.
   ///
-  /// A conflict recorded by an older version of the model has the path and the values of that version
-  /// (``MergeReport/Entry/isOutdated``).
+  /// A conflict recorded by an older version of the model has the path and the values of that version (see
+  /// ``MergeReport/Entry/isOutdated``).
   public var mergeConflicts: [MergeReport.Entry] {
     // A property cannot throw. If the state cannot be read, the next merge throws the error.
     (try? MergeSnapshot(self).state)?.conflicts ?? []
@@ -20,28 +20,27 @@ extension VersionedModel {
 
   /// Resolves a conflict: sets the value at its path, and removes the conflict from the model's ``MergeState``.
   ///
-  /// If a local object has the identity of the value, the value refers to that object.
+  /// If a local object has the same identity as the chosen value, the value refers to that object.
   ///
   /// - Parameters:
   ///   - conflict: one of ``mergeConflicts``, or of a report's ``MergeReport/conflicts``.
-  ///   - resolution: the side that wins, or another value, in the type of the field. ``MergeResolution/local`` keeps
-  ///     the current value.
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the path no longer exists or names several elements with
-  ///   one identity, if the value does not fit the field, or if it names an object whose fields are not known. An
-  ///   outdated conflict throws it for `.server` and `.base`. The code is `invalid` if the result breaks a rule. All
-  ///   objects are then unchanged.
+  ///   - resolution: the winning side, or another value of the field's type. ``MergeResolution/local`` keeps the current value.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the path no longer exists or refers to several elements with the same
+  ///   identity, if the value does not fit the field, if the value refers to an object whose fields are not known, or if the conflict is
+  ///   outdated and the resolution is `.server` or `.base`. The code is `invalid` if the result breaks a rule. If an error is thrown, all
+  ///   objects are unchanged.
   public mutating func resolve(_ conflict: MergeReport.Entry, with resolution: MergeResolution) throws {
     try decide(conflict, resolution)
   }
 
-  /// Declares that the server has accepted this object unchanged: it becomes the base of later merges, and all
-  /// conflicts are removed.
+  /// Declares that the server has accepted this object unchanged. The object becomes the base of later merges, and all conflicts are
+  /// removed.
   ///
-  /// Call it after a successful push. Without the call, merging the next response has the same effect, except for
-  /// ``MergePolicy/sumOfDeltas``: the value that the server sends back counts as a second change. Without a
-  /// ``MergeState``, nothing happens.
+  /// Call this method after a successful push. If you do not, merging the next response has the same effect, except for
+  /// ``MergePolicy/sumOfDeltas``, which counts the value that the server sends back as a second change. Without a ``MergeState``, this
+  /// method does nothing.
   ///
-  /// - Throws: ``ArchiveError`` if a field cannot be encoded, or if a class does not take over fields.
+  /// - Throws: ``ArchiveError`` if a field cannot be encoded, or if the fields of a class cannot be replaced.
   public mutating func markSynced() throws {
     try rememberAsBase()
   }
@@ -73,7 +72,7 @@ extension VersionedModel {
         (root, updates) = (edit.root, edit.updates)
       } catch { throw ArchiveError.wrap(error).inType(snapshot.schema.name) }
     }
-    // Hooks and rules of a root object run even if nothing else in it changed.
+    // The hooks and rules of a root object run even if nothing else in the object changed.
     if let number = snapshot.rootNumber, updates[number] == nil { updates[number] = try graph.record(number) }
     if let key = snapshot.stateKey, state != nil {
       state?.forget(conflict)
@@ -103,8 +102,8 @@ extension VersionedModel where Self: AnyObject {
     try object.decide(conflict, resolution)
   }
 
-  /// Declares that the server has accepted this object unchanged: it becomes the base of later merges, and all
-  /// conflicts are removed.
+  /// Declares that the server has accepted this object unchanged. The object becomes the base of later merges, and all conflicts are
+  /// removed.
   public func markSynced() throws {
     var object = self
     try object.rememberAsBase()

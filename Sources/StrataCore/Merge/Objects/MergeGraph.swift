@@ -1,19 +1,19 @@
-/// The objects of all sides of a merge, by number: existing objects from 0 up, parts of a document from -1 down.
+/// All objects that take part in a merge, by number. Existing objects are numbered from 0 up, parts of a document from -1 down.
 ///
-/// The fields of each object are read once, before anything changes.
+/// The fields of each object are read once, before the merge changes anything.
 final class MergeGraph {
-  /// An object that a document describes. It may lack any key.
+  /// An object that the incoming document describes. Its record may lack any key.
   struct Part {
     var record: ModelRecord
     var type: any VersionedModel.Type
-    /// Reads the document for a subclass; `nil` for an object that was not read from JSON.
+    /// Reads the document again as a subclass; `nil` for an object that was not read from JSON.
     var refine: Refinement?
   }
 
-  /// Reads the fields of an object for a subclass of the class that it was read for.
+  /// Reads the fields of an object again, as a subclass of the class for which it was first read.
   typealias Refinement = (_ subclass: any VersionedModel.Type, _ known: ModelRecord) throws -> ModelRecord
 
-  /// A document that cannot be read for the class of the object that it was matched with.
+  /// The error for a document that cannot be read as the class of the object that it was matched with.
   struct Unreadable: Error {
     let reason: ArchiveError
   }
@@ -23,21 +23,21 @@ final class MergeGraph {
   private var records: [ModelRecord?] = []
   private var knownTable: ObjectTable?
   private var unknownCases: [ObjectIdentifier: (shape: RecordShape, keys: [String])] = [:]
-  /// How the document is read; `nil` if the source is not JSON.
+  /// The settings for reading the document; `nil` if the source is not JSON.
   private(set) var reading: JSONReading?
-  /// The value that the JSON mapping gives an absent field; `nil` if it gives none.
+  /// Returns the value that the JSON mapping supplies for an absent field, or `nil` if it supplies none.
   private(set) var missingValue: ((ModelSchema, Int) throws -> ArchiveValue?)?
   private var readIdentities: [ObjectIdentifier: IdentityKey?] = [:]
 
   var isEmpty: Bool { referenced.objects.isEmpty && parts.isEmpty }
 
-  /// Notes that the source is a JSON document.
+  /// Marks the source as a JSON document.
   func setReading(_ reading: JSONReading, missingValue: @escaping (ModelSchema, Int) throws -> ArchiveValue?) {
     self.reading = reading
     self.missingValue = missingValue
   }
 
-  /// The identity key of a model; `nil` if the model has none, or if the JSON mapping does not read it.
+  /// Returns the identity key of a model; `nil` if the model has none, or if the JSON mapping does not read it.
   func identityKey(of schema: ModelSchema) -> IdentityKey? {
     guard let reading, let key = schema.identityKey else { return schema.identityKey }
     if let known = readIdentities[ObjectIdentifier(schema)] { return known }
@@ -47,23 +47,23 @@ final class MergeGraph {
     return isRead ? key : nil
   }
 
-  /// The identity of a model and its key; `nil` for a model without an identity.
+  /// Returns the identity of a model and the identity key; `nil` for a model without an identity.
   func identity(of record: ModelRecord, _ schema: ModelSchema) -> (key: IdentityKey, value: ArchiveValue)? {
     guard let key = identityKey(of: schema), let value = record[key], !value.isNull else { return nil }
     return (key, value)
   }
 
-  /// Stores which keys records of a shape lack because this program does not know their cases.
+  /// Stores the keys that records of a shape lack because this program does not know their enumeration cases.
   func noteUnknownCases(of shape: RecordShape, _ keys: [String]) {
     if !keys.isEmpty { unknownCases[ObjectIdentifier(shape)] = (shape, keys) }
   }
 
-  /// The keys that a record lacks because this program does not know their cases.
+  /// Returns the keys that a record lacks because this program does not know their enumeration cases.
   func unknownCases(of record: ModelRecord) -> [String] {
     unknownCases.isEmpty ? [] : unknownCases[ObjectIdentifier(record.shape)]?.keys ?? []
   }
 
-  /// The fields of an object.
+  /// Returns the fields of an object.
   func record(_ number: Int) throws -> ModelRecord {
     guard number >= 0 else { return parts[-1 - number].record }
     if records.count <= number {
@@ -81,7 +81,7 @@ final class MergeGraph {
 
   func schema(_ number: Int) -> ModelSchema { type(number).schema }
 
-  /// The schema of a model or of the object that a reference names; `nil` for anything else.
+  /// Returns the schema of a model, or of the object that a reference refers to; `nil` for any other value.
   func schema(of value: ArchiveValue, in catalog: SchemaCatalog) -> ModelSchema? {
     switch value {
     case .reference(let number): schema(number)
@@ -90,27 +90,27 @@ final class MergeGraph {
     }
   }
 
-  /// The key that identifies the elements of a field's array: the key of the field's policy, or else the identity key
-  /// of the element's type.
+  /// Returns the key that identifies the elements of a field's array: the key of the field's policy, or else the identity key of the
+  /// element's type.
   func listKey(_ typeName: String, _ key: String, _ element: ArchiveValue, in catalog: SchemaCatalog) -> IdentityKey? {
     let field = catalog[typeName]?.mergeTraits.fields[ExactKey(key)]
     if case .byID(let key, _)? = field?.merge.leading.rule { return key }
     return schema(of: element, in: catalog).flatMap(identityKey)
   }
 
-  /// The value of a model or a list: references to objects, and records of values.
+  /// Returns the value of a model or a list, in which objects are references and all other models are records.
   func value(of model: some Archivable) throws -> ArchiveValue {
     try model.archivedValue(includingExcluded: true, role: .referenced(referenced))
   }
 
-  /// The fields of a model or of the object that a reference names; `nil` for anything else.
+  /// Returns the fields of a model, or of the object that a reference refers to; `nil` for any other value.
   func fields(of value: ArchiveValue) throws -> ModelRecord? { try opened(value).recordValue }
 
-  /// Replaces a reference by the fields of its object. Any other value is returned unchanged.
+  /// Returns the fields of the object that a reference refers to. Any other value is returned unchanged.
   func opened(_ value: ArchiveValue) throws -> ArchiveValue { try value.opened(record) }
 
-  /// Returns a value for a report: references are replaced by records, one level deep. Objects inside those are records
-  /// of their identity keys only.
+  /// Returns a value for a report. References are replaced by records of their objects, and references inside these records by records that
+  /// contain only the identity keys.
   func shown(_ value: ArchiveValue, _ record: (Int) throws -> ModelRecord) throws -> ArchiveValue {
     try value.mapReferences { number in
       try ArchiveValue.record(record(number)).mapReferences { inner in
@@ -124,15 +124,15 @@ final class MergeGraph {
     }
   }
 
-  /// Adds an object that a document describes.
+  /// Adds an object that the document describes.
   ///
-  /// - Parameter refine: reads the document for a subclass, if the object turns out to be of one.
+  /// - Parameter refine: reads the document again if the object turns out to be an instance of a subclass.
   func add(_ record: ModelRecord, of type: any VersionedModel.Type, refine: Refinement? = nil) -> Int {
     parts.append(Part(record: record, type: type, refine: refine))
     return -parts.count
   }
 
-  /// Reads the document of an object again if the object is of a subclass of the class that it was read for.
+  /// Reads the document of an object again, if the object is an instance of a subclass of the class for which it was first read.
   ///
   /// - Returns: the fields that only the subclass has; `nil` if nothing was read.
   func refine(_ number: Int, to type: any VersionedModel.Type) throws -> ModelRecord? {
@@ -150,7 +150,7 @@ final class MergeGraph {
   /// Sets the fields of a part that was added before.
   func setPart(_ record: ModelRecord, of number: Int) { parts[-1 - number].record = record }
 
-  /// Creates objects whose fields may refer to each other. Their numbers follow those of the existing objects.
+  /// Creates objects whose fields may refer to each other. The new numbers follow those of the existing objects.
   ///
   /// A field that refers to an object created later, as in a cycle, is set once that object exists.
   func makeObjects(
@@ -206,14 +206,14 @@ final class MergeGraph {
 }
 
 extension ArchiveValue {
-  /// Replaces a reference by the fields of its object. Any other value is returned unchanged.
+  /// Returns the fields of the object that a reference refers to. Any other value is returned unchanged.
   ///
   /// - Parameter record: returns the fields of an object.
   func opened(_ record: (Int) throws -> ModelRecord) rethrows -> ArchiveValue {
     if case .reference(let number) = self { .record(try record(number)) } else { self }
   }
 
-  /// Replaces each outermost record. Keys of maps stay, because the whole key is its identity.
+  /// Replaces each outermost record. Keys of maps are not changed, because a key as a whole identifies its entry.
   func mapRecords(_ replacement: (ModelRecord) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .record(let record): try replacement(record)
@@ -225,9 +225,9 @@ extension ArchiveValue {
 
   typealias Member = (step: ValuePath.Component, value: ArchiveValue)
 
-  /// The members of a dictionary; `nil` for any other value.
+  /// Returns the members of a dictionary; `nil` for any other value.
   ///
-  /// - Parameter arePairs: whether an array of pairs, which is the form of an ordered dictionary, is one as well.
+  /// - Parameter arePairs: whether an array of pairs, the form of an ordered dictionary, counts as a dictionary.
   func members(arePairs: Bool = false) -> [Member]? {
     switch self {
     case .object(let object): return object.entries.map { (.key($0.key), $0.value) }
@@ -239,13 +239,13 @@ extension ArchiveValue {
     }
   }
 
-  /// Whether an array is the form of an ordered dictionary to which a key belongs, and not a list with this element.
+  /// Whether an array contains the pairs of an ordered dictionary that can have this key, and is not a list with `key` as an element.
   func isPairs(with key: ArchiveValue) -> Bool {
     guard let members = members(arePairs: true), !members.isEmpty else { return false }
     return key.arrayValue == nil || members.contains { $0.step == .value(key) }
   }
 
-  /// A dictionary of this form with other members. A map takes the place of an object if a key is not a string.
+  /// Returns a dictionary of the same form with other members. An object becomes a map if a key is not a string.
   func with(_ members: [Member]) -> ArchiveValue {
     let entries = members.compactMap { step, value -> MapEntry? in
       switch step {
@@ -264,13 +264,13 @@ extension ArchiveValue {
     }
   }
 
-  /// The value with the entries of a map sorted by their keys.
+  /// Returns the value with the entries of a map sorted by key.
   func inCanonicalOrder() throws -> ArchiveValue {
     guard case .map(let entries) = self else { return self }
     return .map(try CanonicalOrder.sorted(entries) { try $0.write($1.key) })
   }
 
-  /// A lookup table of members. The first of several with one key counts.
+  /// Creates a lookup table of members. If a key occurs more than once, its first value wins.
   static func lookup(_ members: [Member]?) -> [ValuePath.Component: ArchiveValue] {
     Dictionary((members ?? []).map { ($0.step, $0.value) }, uniquingKeysWith: { first, _ in first })
   }

@@ -1,4 +1,4 @@
-/// Sets references after a merge: to the corresponding local object, or to a copy of an object that is new locally.
+/// Resolves references after a merge. A reference resolves to the corresponding local object, or to a copy if the object is new locally.
 /// Objects of the server and of the base stay unchanged, and no local object refers to them.
 struct ObjectLinking {
   /// A local object with its new fields.
@@ -19,7 +19,7 @@ struct ObjectLinking {
   private let matching: ObjectMatching?
   private(set) var root: ArchiveValue
   private(set) var updates: [Update] = []
-  /// The new objects in the order of their creation: objects that constants refer to come first.
+  /// The new objects in the order in which they are created. An object that a constant refers to precedes the constant's owner.
   private(set) var additions: [Addition] = []
   private var numbers: [Int: Int] = [:]
   /// The number of the first new object.
@@ -46,7 +46,7 @@ struct ObjectLinking {
     guard let matching else { return }
     if !replaced.isEmpty { try relinkOthers(matching) }
     try findAdditions(complete)
-    // Default values may have added objects.
+    // Default values may have created objects.
     firstAddition = graph.referenced.objects.count
     try sortAdditions()
     for (place, addition) in additions.enumerated() { numbers[addition.entity] = firstAddition + place }
@@ -68,13 +68,13 @@ struct ObjectLinking {
     }
   }
 
-  /// The number of the new object of an entity; `nil` if the entity is not new.
+  /// Returns the number of an entity's new object; `nil` if the entity is not new.
   func number(of entity: Int) -> Int? { numbers[entity] }
 
   /// Whether an object existed locally before the merge.
   func isLocal(_ number: Int) -> Bool { number < firstAddition }
 
-  /// The entity that an object belongs to.
+  /// Returns the entity that an object belongs to.
   func entity(of number: Int) -> Int? { matching?.entity(of: number) }
 
   /// Returns the same number for all objects of one entity.
@@ -86,12 +86,12 @@ struct ObjectLinking {
   }
 
   private func linkTarget(of number: Int) throws -> LinkTarget {
-    // An object that no side had was created by the model's own code.
+    // An object that is on no side was created by the model's own code.
     guard let matching, let entity = matching.entity(of: number) else { return .local(number) }
     let locals = matching.entities[entity][.local]
     guard let first = locals.first, !replaced.contains(entity) else { return .new(entity) }
     guard number != first, matching.isMember(number, of: .local) else { return .local(first) }
-    // Of two local objects of one entity, the second is replaced by the first only if nothing is lost by that.
+    // If an entity has two local objects, references to the second resolve to the first only if both have the same fields.
     return .local(try hasSameFields(number, first) ? first : number)
   }
 
@@ -136,7 +136,8 @@ struct ObjectLinking {
     }
   }
 
-  /// A constant is set on creation, so the object that it refers to must exist by then. Other fields can be set later.
+  /// Sorts the new objects. A constant is set on creation, so the object that it refers to must exist by then. Other fields can be set
+  /// later.
   private mutating func sortAdditions() throws {
     guard additions.contains(where: { $0.type.schema.fields.contains(where: \.isConstant) }) else { return }
     let places = Dictionary(additions.enumerated().map { ($1.entity, $0) }, uniquingKeysWith: { first, _ in first })

@@ -23,7 +23,7 @@ extension ObjectMatching {
   private mutating func fields(_ sides: SideValues) throws {
     let records = (sides.base?.recordValue, sides.local?.recordValue, sides.server?.recordValue)
     guard let pattern = records.2 ?? records.1 ?? records.0 else { return }
-    // Fields that the server's record lacks are matched between base and local.
+    // Fields that are absent from the server's record are matched between base and local.
     let others = sides.isKnownHere ? [] : (records.1?.keys ?? []).filter { records.2?[$0] == nil && records.2 != nil }
     for key in pattern.keys + others {
       let inner = SideValues(
@@ -53,7 +53,7 @@ extension ObjectMatching {
 
   // MARK: Lists
 
-  /// Matches list elements: by their key, then equal elements in their order, and the remaining ones by position.
+  /// Matches list elements: first by key, then equal elements in order, and then the remaining ones by index.
   private mutating func elements(_ sides: SideValues, _ key: IdentityKey?) throws {
     let base = sides.base?.arrayValue, local = sides.local?.arrayValue, server = sides.server?.arrayValue
     if let key {
@@ -112,7 +112,7 @@ extension ObjectMatching {
     _ one: [ArchiveValue], _ other: [ArchiveValue], _ fillsGaps: Bool,
     _ sides: (ArchiveValue, ArchiveValue) -> SideValues
   ) throws {
-    // A part may lack fields, so it cannot be compared.
+    // A part may lack fields, so its contents cannot be compared.
     if fillsGaps, try other.contains(where: isPart) {
       for (left, right) in zip(one, other) { pending.append(sides(left, right)) }
       return
@@ -145,7 +145,8 @@ extension ObjectMatching {
     return try graph.record(number).values.count < graph.schema(number).fields.count
   }
 
-  /// The fields of an element for a comparison. References are replaced by entities with an identity, or by null.
+  /// Returns the fields of an element for a comparison. A reference is replaced by its entity if the object has an identity, and otherwise
+  /// by null.
   private func content(_ element: ArchiveValue) throws -> ArchiveValue {
     try graph.opened(element).mapReferences { number in
       entity(of: number).flatMap { entities[$0].hasIdentity ? .reference($0) : nil } ?? .null

@@ -1,7 +1,7 @@
-/// Finds the objects of base, local and server that correspond to each other: objects of one type with the same
-/// identity, or objects without an identity at the same path.
+/// Finds the objects of base, local and server that correspond to each other: objects of one type with the same identity, or objects
+/// without an identity at the same path.
 ///
-/// Corresponding objects form an entity. One side may have several objects of it: a document may list one twice.
+/// Corresponding objects form an entity. One side may have several objects of an entity, because a document may list an object twice.
 struct ObjectMatching {
   enum Side: Int, CaseIterable {
     case base, local, server
@@ -10,16 +10,16 @@ struct ObjectMatching {
   }
 
   struct Entity {
-    /// The objects of each side, by side.
+    /// The numbers of the objects on each side, indexed by side.
     fileprivate(set) var members: [[Int]] = [[], [], []]
     fileprivate(set) var hasIdentity = false
-    /// Whether the server's object replaces an element of a local list, so that the keys that it lacks take defaults.
+    /// Whether the server's object replaces an element of a local list, in which case its absent keys take their defaults.
     fileprivate(set) var takesDefaults = false
-    /// Whether the server's object also occurs outside of such a list, so that it is merged into the local object.
+    /// Whether the server's object also occurs outside such a list, in which case it is merged into the local object.
     fileprivate var isChanged = false
-    /// The types of the members, each once.
+    /// The distinct types of the members.
     fileprivate var types: [ObjectIdentifier: any VersionedModel.Type] = [:]
-    /// The number of members of each side when the fields of the entity were last visited.
+    /// The number of members on each side when the entity's fields were last visited.
     fileprivate var visited = [0, 0, 0]
 
     subscript(side: Side) -> [Int] { members[side.rawValue] }
@@ -35,11 +35,11 @@ struct ObjectMatching {
     var base: ArchiveValue?
     var local: ArchiveValue?
     var server: ArchiveValue?
-    /// Whether the server has several objects of the entity.
+    /// Whether the server has several objects of the entity that contains the value.
     var isRepeated = false
     /// Whether the base and local values are already matched with each other.
     var isKnownHere = false
-    /// Whether the server's value replaces the local one, so that the keys that it lacks take defaults.
+    /// Whether the server's value replaces the local one, in which case its absent keys take their defaults.
     var takesDefaults = false
   }
 
@@ -52,7 +52,7 @@ struct ObjectMatching {
   /// The entity of an object, and the sides that have the object.
   private struct Membership {
     var entity: Int
-    /// A bit for each side.
+    /// A set of sides, with a bit for each side that has the object.
     var sides: UInt8 = 0
   }
 
@@ -61,13 +61,13 @@ struct ObjectMatching {
   private(set) var entities: [Entity] = []
   private var memberships: [Int: Membership] = [:]
   private var identified: [Identity: [Int]] = [:]
-  /// The paths that are not matched yet.
+  /// The values of the sides at paths that are not matched yet.
   var pending: [SideValues] = []
   /// The schema of a root that is not an object.
   private let rootStructure: ModelSchema?
-  /// The keys of fields whose server values are not matched.
+  /// Returns the keys of fields whose server values are not matched.
   private var skippedKeys: (ModelSchema) -> Set<String> = { _ in [] }
-  /// Whether parts of the document were read again for a subclass, which may have added objects.
+  /// Whether parts of the document were read again as a subclass, which may have added objects.
   private var hasRefined = false
 
   init(_ graph: MergeGraph, _ catalog: SchemaCatalog, rootStructure: ModelSchema?) {
@@ -79,13 +79,13 @@ struct ObjectMatching {
   /// The entity of an object; `nil` for an object that was created after the matching.
   func entity(of number: Int) -> Int? { memberships[number]?.entity }
 
-  /// The number by which references to an object are compared: the number of its entity, or a unique one if it has none.
+  /// Returns the number by which references to an object are compared: its entity's number, or a unique number if the object has no entity.
   func canonical(_ number: Int) -> Int { memberships[number]?.entity ?? Int.min / 2 + number }
 
-  /// Whether a side has an object.
+  /// Whether an object is on a side.
   func isMember(_ number: Int, of side: Side) -> Bool { (memberships[number]?.sides ?? 0) & side.bit != 0 }
 
-  /// The identity of an object; `nil` for an object without one.
+  /// Returns the identity of an object; `nil` for an object without one.
   private func identity(of number: Int) throws -> Identity? {
     let schema = graph.schema(number)
     guard let identity = try graph.identity(of: graph.record(number), schema) else { return nil }
@@ -97,7 +97,7 @@ struct ObjectMatching {
   /// Matches the objects of all sides.
   ///
   /// - Parameters:
-  ///   - root: the root of each side. They correspond to each other, whatever their identities are.
+  ///   - root: the root of each side. The roots correspond to each other even if their identities differ.
   ///   - skippedKeys: returns the keys of fields whose server values are not matched.
   mutating func match(_ root: SideValues, skippedKeys: @escaping (ModelSchema) -> Set<String>) throws {
     self.skippedKeys = skippedKeys
@@ -112,7 +112,7 @@ struct ObjectMatching {
       try match(sides, isRoot: isRoot)
       isRoot = false
     }
-    // Objects with an identity are matched wherever they are. Objects inside of them without one are matched by path.
+    // Objects with an identity are matched wherever they are. Objects without one that are nested in them are matched by path.
     repeat {
       hasRefined = false
       for entity in entities.indices {
@@ -120,7 +120,7 @@ struct ObjectMatching {
         while let sides = pending.popLast() { try match(sides, isRoot: false) }
       }
     } while hasRefined
-    // Keeps the parts of a document in the order of the document, in whichever order they were matched.
+    // Restores the order of the parts in the document, because they may have been matched in a different order.
     for entity in entities.indices where entities[entity][.server].count > 1 {
       guard entities[entity][.server].allSatisfy({ $0 < 0 }) else { continue }
       entities[entity].members[Side.server.rawValue].sort(by: >)
@@ -140,7 +140,7 @@ struct ObjectMatching {
     }
   }
 
-  /// Adds all objects that are reachable on one side. An object with an identity joins the entity that has it.
+  /// Adds all objects that are reachable on one side. An object joins the entity that has its identity, if there is one.
   private mutating func add(_ root: ArchiveValue, _ side: Side, of schema: ModelSchema? = nil) throws {
     let skippedKeys = skippedKeys
     var queue: [Int] = []
@@ -157,7 +157,7 @@ struct ObjectMatching {
     while next < queue.count {
       let number = queue[next]
       next += 1
-      // An object that the local and the server's side share is the same on both, with all that is reachable from it.
+      // An object shared by the local and the server's side is identical on both, and so is everything reachable from it.
       let isShared = side == .server && isMember(number, of: .local)
       try add(number, side)
       if isShared { continue }
@@ -189,7 +189,8 @@ struct ObjectMatching {
     entities[entity].members[side.rawValue].append(number)
   }
 
-  /// Whether an object can be the same as those of an entity: one of the classes inherits from the other.
+  /// Whether an object can belong to an entity: for each member, the classes of both objects are the same, or one of them inherits from the
+  /// other.
   private func isRelated(_ number: Int, _ entity: Int) -> Bool {
     let type = graph.type(number)
     return entities[entity].types.values.allSatisfy { $0 == type || type.isSubtype(of: $0) || $0.isSubtype(of: type) }
@@ -200,7 +201,7 @@ struct ObjectMatching {
   private mutating func match(_ sides: SideValues, isRoot: Bool) throws {
     let (base, local, server) = (sides.base, sides.local, sides.server)
     if let server {
-      // A document without an object's identity describes the object that the server had at this place.
+      // A document that lacks an object's identity describes the object that the server had at this path.
       if isRoot {
         try join(base, local, isRoot: true)
         try join(server, local, isRoot: true)
@@ -218,7 +219,7 @@ struct ObjectMatching {
     try inside(sides, isRoot: isRoot)
   }
 
-  /// Unites the entities of two objects at one path, if the objects can be the same.
+  /// Unites the entities of two objects at the same path, if they can be the same object.
   private mutating func join(_ one: ArchiveValue?, _ other: ArchiveValue?, isRoot: Bool, isRepeated: Bool = false)
     throws
   {
@@ -235,7 +236,7 @@ struct ObjectMatching {
         guard side == .server, isRepeated || isPart(entities[first]) || isPart(entities[second]) else { return }
       }
     }
-    // The smaller entity moves, but the entity of the root stays.
+    // The smaller entity is merged into the larger one, but the root's entity is always kept.
     let isFirstKept = first == 0 || second != 0 && entities[first].count >= entities[second].count
     try unite(isFirstKept ? first : second, with: isFirstKept ? second : first)
   }
@@ -251,10 +252,10 @@ struct ObjectMatching {
     try visit(kept)
   }
 
-  /// Whether the server's objects of an entity are parts of a document.
+  /// Whether the server's objects in an entity are parts of a document.
   private func isPart(_ entity: Entity) -> Bool { entity[.server].first.map { $0 < 0 } ?? false }
 
-  /// Matches the fields of an entity each time it has gained members.
+  /// Matches the fields of an entity, if the entity has gained members since the last visit.
   mutating func visit(_ entity: Int) throws {
     let (members, visited) = (entities[entity].members, entities[entity].visited)
     let counts = members.map(\.count)
@@ -262,8 +263,8 @@ struct ObjectMatching {
     entities[entity].visited = counts
     guard counts.count(where: { $0 > 0 }) > 1 else { return }
     try refine(entity)
-    // Pairs the members of the sides by index. A side with fewer members repeats its first one. The first member of a
-    // side is paired with all members of the others.
+    // Pairs the members of the sides by index. If a side has fewer members, its first one is repeated. The first member that a side gains
+    // is paired with all members of the other sides.
     let isNew = zip(visited, counts).contains { $0 == 0 && $1 > 0 }
     let news = isNew ? [0..<(counts.max() ?? 0)] : zip(visited, counts).map { $0..<$1 }
     for index in news.joined() {
@@ -281,7 +282,7 @@ struct ObjectMatching {
     }
   }
 
-  /// Reads parts again that were read for a superclass of the entity's class.
+  /// Reads parts again if they were read as a superclass of the entity's class.
   private mutating func refine(_ entity: Int) throws {
     guard entities[entity].types.count > 1,
       let type = entities[entity].types.values.max(by: { $0.schema.superclasses.count < $1.schema.superclasses.count })
@@ -293,7 +294,7 @@ struct ObjectMatching {
     }
   }
 
-  /// Whether a constant differs. Constants never change, so these are two different objects.
+  /// Whether the objects differ in a constant. Constants never change, so such objects are not the same.
   private func differInConstants(_ left: Int, _ right: Int) throws -> Bool {
     let schema = graph.schema(left)
     guard schema.fields.contains(where: \.isConstant) else { return false }

@@ -1,16 +1,16 @@
-/// JSON Merge Patch (RFC 7396): a document that describes the changes of another one.
+/// JSON Merge Patch (RFC 7396): a JSON document that describes the changes to another document.
 public enum JSONMergePatch {
   /// Returns the patch that turns `old` into `new`.
   ///
-  /// Objects are compared key by key, arrays and everything else as wholes. Outside of arrays, a patch cannot set a key
-  /// to null, because null removes the key: the patched document has such a null of `new` only if `old` has it too.
+  /// Objects are compared key by key; arrays and all other values are compared as a whole. Outside of arrays, a patch cannot set a key to
+  /// null, because null removes the key. The patched document therefore contains a null from `new` only if `old` has the same null.
   ///
-  /// - Complexity: linear in the size of both.
+  /// - Complexity: linear in the size of both values.
   public static func patch(from old: ArchiveValue, to new: ArchiveValue) -> ArchiveValue {
     difference(from: old, to: new) ?? (new.objectValue == nil ? new : [:])
   }
 
-  /// - Returns: `nil` if nothing differs.
+  /// - Returns: the patch; `nil` if the values are equal.
   private static func difference(from old: ArchiveValue, to new: ArchiveValue) -> ArchiveValue? {
     guard case .object(let new) = new else { return old == new ? nil : new }
     let known = old.objectValue?.entries
@@ -29,7 +29,7 @@ public enum JSONMergePatch {
     for (entry, place) in zip(olds, pairs.news) where place == nil {
       entries.append(.init(key: entry.key, value: .null))
     }
-    // A value that was not an object becomes one, even an empty one.
+    // If the old value is not an object, the patch is needed even if it is empty: it turns the value into an object.
     return entries.isEmpty && known != nil ? nil : .object(ArchiveObject(uniqueEntries: entries))
   }
 

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// JSON Patch (RFC 6902): a list of operations that are applied to a document one after the other.
+/// JSON Patch (RFC 6902): a list of operations that are applied to a document in sequence.
 public struct JSONPatch: Sendable, Hashable {
-  /// One change of a document. The location that an operation names must exist, except for the target of `add`. A path has
-  /// keys and indices, and a key of digits is an index in an array. JSON has no indices: a parsed patch has keys of digits
-  /// in their place.
+  /// A single change to a document. The location that an operation names must exist, except for the target of `add`. A path consists of
+  /// keys and indices, and a key consisting of digits acts as an index in an array. JSON text does not distinguish indices from keys, so
+  /// the paths of a parsed patch contain only keys.
   public enum Operation: Sendable, Hashable {
-    /// Adds a value: under a key, or before an index of an array; `-` is the end of the array.
+    /// Adds a value under a key, or inserts it before an index of an array. `-` refers to the end of the array.
     case add(ValuePath, ArchiveValue)
     /// Removes a value.
     case remove(ValuePath)
@@ -16,27 +16,27 @@ public struct JSONPatch: Sendable, Hashable {
     case move(from: ValuePath, to: ValuePath)
     /// Adds a copy of a value at another location.
     case copy(from: ValuePath, to: ValuePath)
-    /// Fails if the value is a different one. Numbers are compared as numbers.
+    /// Fails if the value at the path is not equal to this one. Numbers are compared by value.
     case test(ValuePath, ArchiveValue)
   }
 
   /// The operations, in the order in which they are applied.
   public var operations: [Operation]
 
-  /// Creates a patch of these operations, in their order.
+  /// Creates a patch that applies the operations in the given order.
   public init(_ operations: [Operation] = []) { self.operations = operations }
 
   /// Parses a patch from JSON text.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON`, also if an object has a duplicate key, because other
-  ///   programs may take the other value.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON`, also if an object has a duplicate key, because other programs may use a
+  ///   different one of its values.
   public init(parsing data: Data) throws {
     try self.init(json: JSONReader.refusingDuplicates().read(data))
   }
 
   /// Creates a patch from a JSON value: an array of objects with `op` and `path`. Unknown keys are ignored.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON`, with the index of the operation in its path.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON`. The path of the error contains the index of the operation.
   public init(json: ArchiveValue) throws {
     guard case .array(let elements) = json else {
       throw ArchiveError(.invalidJSON, "a JSON patch must be an array of operations")
@@ -49,24 +49,23 @@ public struct JSONPatch: Sendable, Hashable {
   /// The patch as a JSON value.
   public var json: ArchiveValue { .array(operations.map(\.json)) }
 
-  /// Applies the patch to a document: all operations, or an error.
+  /// Applies the patch to a document. Either all operations succeed, or an error is thrown.
   ///
-  /// Keys of records count as those of objects. Numbers are compared by all of their digits: a test accepts 1.0 for 1 and
-  /// `10e399` for `1e400`, but not 9007199254740993 for 9007199254740992.0. A floating-point number counts as
-  /// its shortest text, which is its form in JSON.
+  /// Keys of records are treated like keys of objects. Numbers are compared by all of their digits: a test accepts 1.0 for 1 and `10e399`
+  /// for `1e400`, but not 9007199254740993 for 9007199254740992.0. For a floating-point number, the digits are those of its shortest text,
+  /// which is its form in JSON.
   ///
   /// - Parameters:
-  ///   - document: the document before; it is not changed.
-  ///   - limits: ``ArchiveLimits/depth`` limits the nesting of arrays and objects in the document, before and
-  ///     afterwards, and in added values. The limit is at most ``JSONReader/maximumDepth``. The other limits are
-  ///     ignored.
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if a location does not exist, a test fails, a value is
-  ///   moved into itself or the whole document is removed, and with the code `limitExceeded` if values are nested too
-  ///   deep, or if operations add more than 1,048,576 values and more than 16 times as many as the document and the
-  ///   patch have, which copies of copies soon do. The path begins with the index of the operation, unless the document
-  ///   was too deep before, or becomes so by moves alone.
-  /// - Complexity: linear in the sizes of the document, the patch and the copied values, times the length of the paths.
-  ///   Adding to an array and removing from it costs about the square root of its length.
+  ///   - document: the document to patch; it is not changed.
+  ///   - limits: ``ArchiveLimits/depth`` limits the depth of arrays and objects in the original document, in the result and in added
+  ///     values. The limit is at most ``JSONReader/maximumDepth``. The other limits are ignored.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if a location does not exist, a test fails, a value is moved into itself, or
+  ///   the whole document is removed. The code is `limitExceeded` if values are nested too deeply, or if the operations add more than
+  ///   1,048,576 values and also more than 16 times the number of values in the document and the patch. Repeated copies of copies soon
+  ///   exceed this limit. The path of the error begins with the index of the operation, unless the original document is too deep, or the
+  ///   result is too deep only because of moves.
+  /// - Complexity: linear in the sizes of the document, the patch and the copied values, times the length of the paths. An insertion into
+  ///   an array or a removal from it takes about the square root of the array's length.
   public func applied(to document: ArchiveValue, limits: ArchiveLimits = ArchiveLimits()) throws -> ArchiveValue {
     var tree = try PatchTree(document, operations, depthLimit: min(limits.depth, JSONReader.maximumDepth))
     for (place, operation) in operations.enumerated() {
@@ -75,11 +74,11 @@ public struct JSONPatch: Sendable, Hashable {
     return try tree.result()
   }
 
-  /// Creates a patch that turns `old` into `new`: keys and elements that differ are added, removed and replaced.
+  /// Creates a patch that turns `old` into `new` by adding, removing and replacing the keys and elements that differ.
   ///
-  /// NaN is the same as itself here, but JSON text cannot hold it.
+  /// NaN is considered equal to itself, but JSON text cannot represent it.
   ///
-  /// - Complexity: as ``ValueDifference``, whose rules for arrays without keys apply to all arrays here.
+  /// - Complexity: the same as for ``ValueDifference``. Its rules for arrays without keys apply to all arrays here.
   public init(from old: ArchiveValue, to new: ArchiveValue) {
     operations = ValueDifference(from: old, to: new, key: nil).changes.map { change in
       let path = ValuePath(
@@ -156,7 +155,7 @@ extension JSONPatch.Operation {
 }
 
 extension JSONPatch.Operation: CustomStringConvertible {
-  /// The operation and its location, without the value: `replace /title`.
+  /// The name and the location of the operation, without the value, such as `replace /title`.
   public var description: String {
     func name(_ pointer: ValuePath) -> String { pointer.components.isEmpty ? "the whole" : pointer.pointer }
     return
@@ -173,7 +172,7 @@ extension JSONPatch.Operation: CustomStringConvertible {
 }
 
 extension JSONPatch: CustomStringConvertible {
-  /// The operations on one line, without values; ``json`` has these.
+  /// The operations on one line, without values. The values are part of ``json``.
   public var description: String {
     operations.isEmpty ? "no operations" : operations.map(\.description).joined(separator: ", ").onOneLine
   }

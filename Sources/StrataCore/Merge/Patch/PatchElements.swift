@@ -1,8 +1,8 @@
-/// The elements of an array during a patch, in pieces, so that insertions and removals move few of them.
+/// The elements of an array while a patch is applied. They are stored in pieces, so that insertions and removals move only few elements.
 struct PatchElements {
   typealias Slot = PatchTree.Slot
 
-  /// The elements in their order; no piece is empty.
+  /// The elements in order, divided into pieces. No piece is empty.
   private var pieces: [[Slot]] = []
   private(set) var count = 0
   private static let pieceSize = 512
@@ -16,7 +16,7 @@ struct PatchElements {
     }
   }
 
-  /// The piece of an element, and the index in that piece.
+  /// Returns the index of the piece that contains an element, and the index of the element within that piece.
   private func find(_ place: Int) -> (piece: Int, place: Int) {
     var (piece, rest) = (0, place)
     while rest >= pieces[piece].count {

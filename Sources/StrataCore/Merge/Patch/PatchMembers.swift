@@ -1,16 +1,16 @@
-/// The members of an object or a record during a patch, in their order, with lookup by key.
+/// The members of an object or a record while a patch is applied, in order, and with lookup by key.
 struct PatchMembers {
   typealias Slot = PatchTree.Slot
 
-  /// The record whose fields these are; `nil` for an object.
+  /// The record to which the members belong; `nil` for an object.
   let record: ModelRecord?
   private(set) var count: Int
   private var keys: [String]
-  /// The values of the keys; `nil` for a removed one, so that the others keep their indices.
+  /// The value of each key. A removed value is `nil`, so that the other values keep their indices.
   private var slots: [Slot?]
-  /// A lookup table of the keys, if there are many.
+  /// A lookup table from keys to indices; `nil` if there are only few keys.
   private var places: [ExactKey: Int]?
-  /// Up to this number of keys, a linear search is faster.
+  /// The largest number of keys for which a linear search is used, because it is faster than a lookup table.
   private static let few = 8
 
   init(_ entries: [ArchiveObject.Entry], of record: ModelRecord? = nil) {
@@ -35,7 +35,7 @@ struct PatchMembers {
     set { slots[place] = newValue }
   }
 
-  /// Sets the value of a key. A new key is added at the end.
+  /// Sets the value of a key. A new key is appended.
   mutating func put(_ slot: Slot, under key: String) {
     if let place = place(of: key) {
       slots[place] = slot

@@ -1,14 +1,14 @@
-/// A document during a patch.
+/// A document while a patch is applied.
 ///
-/// An array or an object becomes a node when the first path enters it, and a value again at the end. Each operation
-/// therefore looks keys up and changes values in place, however large the document is. Nodes are in one array and refer
-/// to each other by their indices, and no operation on them is recursive.
+/// An array or an object becomes a node when a path first enters it, and is converted back to a value at the end. Each operation can
+/// therefore look up keys and change values in place, however large the document is. All nodes are in one array and refer to each other by
+/// index. No operation on nodes is recursive.
 struct PatchTree {
-  /// The content of a location.
+  /// The content of a location in the document.
   enum Slot {
     /// A value that no path has entered.
     case value(ArchiveValue)
-    /// The index of the node of an array or an object.
+    /// The index of the node for an array or an object.
     case node(Int)
   }
 
@@ -18,7 +18,7 @@ struct PatchTree {
     /// The members of an object; `nil` for an array.
     var members: PatchMembers?
 
-    /// The index that a token refers to; `nil` if there is none.
+    /// Returns the index that a path token refers to; `nil` if there is none.
     func place(of token: String) -> Int? {
       if let members { return members.place(of: token) }
       return PatchTree.place(token).flatMap { $0 < elements.count ? $0 : nil }
@@ -60,14 +60,14 @@ struct PatchTree {
   private let depthLimit: Int
   private let operations: [JSONPatch.Operation]
   private let documentSize: Int
-  /// The number of values that were added.
+  /// The number of values added so far.
   private var madeSize = 0
-  /// The maximum number of added values; computed when first needed.
+  /// The maximum number of added values, computed on first use.
   private var sizeLimit: Int?
-  /// Whether a value was moved. A move does not check the depth of the value, so the result is checked.
+  /// Whether a value was moved. A move does not check the depth of the value, so `result()` checks the whole document.
   private var hasMoved = false
 
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the document is nested too deep.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the document is nested too deeply.
   init(_ document: ArchiveValue, _ operations: [JSONPatch.Operation], depthLimit: Int) throws {
     documentSize = try document.size(limit: depthLimit)
     root = .value(document)
@@ -75,16 +75,16 @@ struct PatchTree {
     self.depthLimit = depthLimit
   }
 
-  /// The current document.
+  /// Returns the current document.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if it is nested too deep.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the document is nested too deeply.
   func result() throws -> ArchiveValue {
     let result = try value(of: root)
     if hasMoved { _ = try result.size(limit: depthLimit) }
     return result
   }
 
-  /// The array index of a token (RFC 6901 section 4): digits without a leading zero; `nil` for any other token.
+  /// Returns the array index of a token (RFC 6901 section 4): digits without a leading zero. Returns `nil` for any other token.
   private static func place(_ token: String) -> Int? {
     guard !token.isEmpty, token.utf8.allSatisfy({ 48...57 ~= $0 }), token == "0" || !token.hasPrefix("0") else {
       return nil
@@ -94,7 +94,7 @@ struct PatchTree {
 
   // MARK: Operations
 
-  // A path is a list of tokens: keys, and indices as digits.
+  // A path is a list of tokens. A token is a key, or an index written in digits.
 
   mutating func add(_ value: ArchiveValue, at path: [String]) throws {
     try count(value, at: path)
@@ -129,8 +129,7 @@ struct PatchTree {
     try add(value, at: to)
   }
 
-  /// Whether the value at a location is equal to another one by RFC 6902, section 4.6: numbers by their value, texts by
-  /// their code points.
+  /// Whether the value at a location equals `value` by RFC 6902, section 4.6: numbers are compared by value, strings by code points.
   mutating func isEqual(_ path: [String], to value: ArchiveValue) throws -> Bool {
     var waiting = [(try slot(path), value)]
     while let (slot, value) = waiting.popLast() {
@@ -142,9 +141,9 @@ struct PatchTree {
     return true
   }
 
-  /// Queues the content of a node, paired with the values at the same locations of a value.
+  /// Queues pairs of values to compare: the content of a node, and the values of `value` at the same locations.
   ///
-  /// - Returns: whether both have the same locations.
+  /// - Returns: whether the node and `value` have the same locations.
   private func pair(_ node: Node, _ value: ArchiveValue, _ waiting: inout [(Slot, ArchiveValue)]) -> Bool {
     let entries: [ArchiveObject.Entry]
     switch (value, node.members) {
@@ -171,7 +170,7 @@ struct PatchTree {
   /// Counts an added value, and checks the limits.
   private mutating func count(_ value: ArchiveValue, at path: [String]) throws {
     madeSize += try value.size(atDepth: path.count, limit: depthLimit)
-    // Few patches add so many values that the size of the patch needs to be known.
+    // Few patches add this many values, so the exact limit is computed only now.
     guard madeSize > 1 << 20 else { return }
     let limit = sizeLimit ?? max(1 << 20, 16 * (documentSize + operations.reduce(0) { $0 + $1.size }))
     sizeLimit = limit
@@ -186,14 +185,14 @@ struct PatchTree {
 
   private static var pathNotFound: ArchiveError { ArchiveError(.mergeFailed, "the document has no such place") }
 
-  /// The content of the location at the end of a path.
+  /// Returns the content of the location at the end of a path.
   private mutating func slot(_ path: [String]) throws -> Slot {
     guard let last = path.last else { return root }
     let holder = try open(path)
     return try slot(at: place(last, in: holder), of: holder)
   }
 
-  /// The node that contains the end of a path. Values on the path become nodes.
+  /// Returns the node that contains the end of a path. Arrays and objects along the path become nodes.
   private mutating func open(_ path: [String]) throws -> Int {
     var holder = try opened(root)
     root = .node(holder)
@@ -222,7 +221,7 @@ struct PatchTree {
     return nodes.count - 1
   }
 
-  /// The index that a token refers to in a node.
+  /// Returns the index that a path token refers to in a node.
   private func place(_ token: String, in holder: Int) throws -> Int {
     guard let place = nodes[holder].place(of: token) else { throw Self.pathNotFound }
     return place
@@ -257,10 +256,10 @@ struct PatchTree {
 
   /// Returns the value of a slot.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if nodes are nested too deep.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if nodes are nested too deeply.
   private func value(of slot: Slot) throws -> ArchiveValue {
     guard case .node(let top) = slot else { return value(slot, [:]) }
-    // Each node comes after its parent.
+    // Lists each node after its parent.
     var order = [(number: top, depth: 1)]
     var next = 0
     while next < order.count {
@@ -289,14 +288,14 @@ struct PatchTree {
   private func value(_ slot: Slot, _ made: [Int: ArchiveValue]) -> ArchiveValue {
     switch slot {
     case .value(let value): value
-    // Nodes inside were assembled before.
+    // The nodes inside this one have already been assembled.
     case .node(let number): made[number] ?? .null
     }
   }
 }
 
 extension JSONPatch.Operation {
-  /// The number of values in the operation, including itself.
+  /// The number of values in the operation, plus one for the operation itself.
   fileprivate var size: Int {
     switch self {
     case .add(_, let value), .replace(_, let value), .test(_, let value): 1 + value.size
@@ -306,7 +305,7 @@ extension JSONPatch.Operation {
 }
 
 extension ArchiveValue {
-  /// Equality of RFC 6902, section 4.6.
+  /// Equality as defined by RFC 6902, section 4.6.
   fileprivate func isEqualJSON(_ other: ArchiveValue) -> Bool {
     Self.areEqual(self, other) { left, right in
       if case .string(let left) = left, case .string(let right) = right { return ExactKey.isSame(left, right) }

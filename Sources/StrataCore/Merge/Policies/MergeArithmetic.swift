@@ -1,9 +1,9 @@
 import Foundation
 
-/// The sum of the changes of two sides to a number.
+/// Adds up the changes that two sides made to a number.
 enum MergeArithmetic {
-  /// `local + server - base`. Absent and null count as 0. Returns `nil` if the values are not numbers of one kind, or
-  /// if the sum exceeds 64 bits or the range of the floating-point type.
+  /// Returns `local + server - base`. Absent and null values count as 0. Returns `nil` if the values are not numbers of one kind, or if the
+  /// sum exceeds 64 bits or the range of the floating-point type.
   static func sum(_ sides: MergePolicy.Sides) -> ArchiveValue? {
     let values = [sides.base, sides.local, sides.server].map { $0.flatMap { $0.isNull ? nil : $0 } }
     let present = values.compactMap(\.self)
@@ -27,7 +27,7 @@ enum MergeArithmetic {
       }
     }
     guard numbers.count == values.count else { return nil }
-    // In this order, both sides of an exchange round in the same way.
+    // With this order of operations, both sides of an exchange round in the same way.
     let sum = (numbers[1] + numbers[2]) - numbers[0]
     guard sum.isFinite else { return nil }
     guard present.allSatisfy({ if case .float = $0 { true } else { false } }) else { return .double(sum) }

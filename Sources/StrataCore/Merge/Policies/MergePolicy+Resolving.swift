@@ -1,13 +1,13 @@
 extension MergePolicy {
-  /// The result of a policy for a value that it does not merge from within.
+  /// The result of a policy that decides a value as a whole.
   enum Resolution {
     case value(ArchiveValue?)
     case conflict
   }
 
-  /// Decides between different values, if both sides changed them or the base is not known.
+  /// Chooses between different values, if both sides changed the value or the base is not known.
   ///
-  /// Policies for nested values count as ``automatic`` here.
+  /// Policies for nested values act like ``automatic`` here.
   ///
   /// - Parameter times: returns the values of both sides under another key of the model.
   func resolve(
@@ -23,7 +23,7 @@ extension MergePolicy {
     case .minimum: return try greater(sides, -1)
     case .sumOfDeltas:
       guard sides.isBaseKnown else { return .value(server) }
-      // Both sides cleared the value. That does not mean that both subtracted the amount.
+      // Both sides cleared the value, which does not mean that both sides subtracted the amount.
       if local?.isNull ?? true, server?.isNull ?? true { return .value(local ?? server) }
       return MergeArithmetic.sum(sides).map { .value($0) } ?? .conflict
     case .union, .addWins: return .conflict
@@ -46,7 +46,7 @@ extension MergePolicy {
     }
   }
 
-  /// - Parameter sign: 1 for the greater value, -1 for the smaller one.
+  /// - Parameter sign: 1 to choose the greater value, -1 to choose the smaller one.
   private func greater(_ sides: MergePolicy.Sides, _ sign: Int) throws -> Resolution {
     guard let local = sides.local, !local.isNull else {
       return .value(sides.server.map { $0.isNull ? sides.local ?? $0 : $0 } ?? sides.local)
@@ -66,7 +66,7 @@ extension MergePolicy {
     return .value(try ValueOrder.isGreater(sides.local, than: sides.server) ? sides.local : sides.server)
   }
 
-  /// A time that can be compared. Text in ISO 8601 is converted to a date.
+  /// Returns a time that can be compared. A string in ISO 8601 is converted to a date.
   private static func time(_ value: ArchiveValue?) -> ArchiveValue? {
     guard let value, !value.isNull else { return nil }
     guard case .string(let text) = value else { return value }
@@ -84,7 +84,7 @@ extension MergePolicy {
       let scalars = Self.appended(
         Array(own.unicodeScalars), Array(other.unicodeScalars), since: Array(base.unicodeScalars)
       ) { shared in
-        // Different words may begin alike, so only whole lines count as added by both.
+        // Different words may begin with the same letters, so only whole lines count as added by both sides.
         shared[shared.startIndex..<(shared.lastIndex(of: "\n").map { $0 + 1 } ?? shared.startIndex)]
       }
       guard let scalars else { return .conflict }
@@ -95,10 +95,10 @@ extension MergePolicy {
     }
   }
 
-  /// The common prefix, then the rest of the server's elements, then the rest of the local ones. Returns `nil` if one
-  /// of the sides does not begin with the base.
+  /// Returns the common prefix, followed by the rest of the server's elements and the rest of the local ones. Returns `nil` if one of the
+  /// sides does not begin with the base.
   ///
-  /// - Parameter added: returns how much of the common prefix after the base counts as added by both.
+  /// - Parameter added: returns the part of the common prefix after the base that counts as added by both sides.
   private static func appended<T: Equatable>(
     _ own: [T], _ other: [T], since base: [T], _ added: (ArraySlice<T>) -> ArraySlice<T>
   ) -> [T]? {
@@ -119,7 +119,7 @@ extension MergePolicy {
   /// The policy that is tried first.
   var leading: MergePolicy { if case .orElse(let policy, _) = rule { policy.leading } else { self } }
 
-  /// The same policies with the first one replaced.
+  /// Returns the same policies with the first one replaced.
   func replacingLeading(by new: MergePolicy) -> MergePolicy {
     guard case .orElse(let policy, let other) = rule else { return new }
     return policy.replacingLeading(by: new).orElse(other)

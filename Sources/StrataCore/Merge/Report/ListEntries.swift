@@ -1,13 +1,13 @@
-/// The entries of a merge of lists, decoded from bytes on demand. Most callers only ask a report for conflicts.
+/// The report entries of a merged list, decoded from bytes on demand, because most callers only ask a report for conflicts.
 final class ListEntries: Sendable {
   /// A field whose value was taken unchanged from one side.
   struct Undecoded: Sendable {
-    /// The offset of the element's key in the bytes.
+    /// The offset of the element's identity in the bytes.
     let identity: Int
     let field: Int
     let outcome: MergeReport.Outcome
     let rule: String
-    /// The offsets of the values; -1 if there is none.
+    /// The offset of each value in the bytes; -1 if the value is absent.
     let base: Int
     let local: Int
     let server: Int
@@ -26,7 +26,7 @@ final class ListEntries: Sendable {
 
   /// - Parameters:
   ///   - bytes: the bytes that the offsets in the notes refer to.
-  ///   - shapes: the definitions of the records in the bytes.
+  ///   - shapes: the definitions of the record shapes that occur in the bytes.
   ///   - keys: the keys of the fields.
   ///   - identityKey: the key that identifies elements.
   init(
@@ -73,9 +73,9 @@ final class ListEntries: Sendable {
 }
 
 extension ArchiveReader {
-  /// The value at an offset; `nil` for a negative offset.
+  /// Returns the value at an offset; `nil` for a negative offset.
   fileprivate mutating func shownValue(at place: Int) -> ArchiveValue? {
-    // The merge wrote these bytes itself, so they can be decoded; and reports cannot throw.
+    // Decoding cannot fail, because the merge wrote the bytes itself. `try?` is used because the entries of a report cannot throw.
     place < 0 ? nil : try? value(at: place)
   }
 }

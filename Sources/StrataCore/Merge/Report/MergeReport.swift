@@ -1,4 +1,4 @@
-/// The result of a merge, key path by key path.
+/// The result of a merge, listed by key path.
 public struct MergeReport: Sendable, Hashable {
   /// A field whose value changed.
   public struct Change: Sendable, Hashable {
@@ -10,9 +10,9 @@ public struct MergeReport: Sendable, Hashable {
     public let new: ArchiveValue?
   }
 
-  /// The side that a value came from.
+  /// The origin of a merged value.
   public enum Outcome: String, Sendable, Hashable, CaseIterable {
-    /// The server's value was taken.
+    /// The server's value was used.
     case server
     /// The local value was kept although the server's is different.
     case local
@@ -22,15 +22,15 @@ public struct MergeReport: Sendable, Hashable {
     case conflict
   }
 
-  /// A key path at which the sides differ.
+  /// A path at which the sides differ.
   public struct Entry: Sendable, Hashable {
     /// The path at which the sides differ.
     public let path: ValuePath
-    /// The side whose value was taken.
+    /// The origin of the merged value.
     public let outcome: Outcome
-    /// The rule that decided: the ``MergePolicy/description`` of a policy, or the reason why none was needed.
+    /// The rule that decided the result: the ``MergePolicy/description`` of a policy, or the reason why no policy was needed.
     public let rule: String
-    /// The value of the base. In this and the following values, `nil` is an absent value, and objects are records.
+    /// The base value. In this and the following properties, `nil` means that the value is absent, and objects are shown as records.
     public let base: ArchiveValue?
     /// The local value.
     public let local: ArchiveValue?
@@ -38,17 +38,17 @@ public struct MergeReport: Sendable, Hashable {
     public let server: ArchiveValue?
     /// The merged value.
     public let result: ArchiveValue?
-    /// Whether an older version of the model recorded the conflict: its path and its values are those of that version.
+    /// Whether an older version of the model recorded the conflict. The path and the values are then those of that version.
     public internal(set) var isOutdated = false
   }
 
   /// The fields that changed, in the order of the schema.
   public internal(set) var changes: [Change] = []
-  /// The keys that were merged, whether they changed anything or not, in the order of the schema.
+  /// The keys that were merged, including those whose values did not change, in the order of the schema.
   public internal(set) var mergedKeys: [String] = []
   /// The key paths at which the sides differ, in the order in which they were merged.
   ///
-  /// - Complexity: linear in their number on each access, if a list was merged as a whole.
+  /// - Complexity: linear in the number of entries on each access, if a list was merged as a whole.
   public internal(set) var entries: [Entry] {
     get { listEntries?.entries ?? ownEntries }
     set { (ownEntries, listEntries) = (newValue, nil) }
@@ -86,10 +86,10 @@ extension MergeReport: CustomStringConvertible {
   /// The report as a table without values.
   public var description: String { table() }
 
-  /// The report as a table with one line for each key path. Control characters are written as `\u{1B}`, so that none
-  /// shifts a column.
+  /// Returns the report as a table with one line per key path. Control characters are written as `\u{1B}`, so that they cannot shift the
+  /// columns.
   ///
-  /// - Parameter showsValues: whether the table has the values, each cut to 40 characters. They may be private.
+  /// - Parameter showsValues: whether the table contains the values, each truncated to 40 characters. The values may be private.
   public func table(showsValues: Bool = false) -> String {
     guard !entries.isEmpty else { return "no differences" }
     var rows = [["path", "outcome", "rule"] + (showsValues ? ["base", "local", "server", "result"] : [])]
@@ -113,16 +113,16 @@ extension MergeReport: CustomStringConvertible {
 
   private static func text(of value: ArchiveValue?) -> String {
     guard let value else { return "—" }
-    // A value without a form in JSON is shown by its kind.
+    // A value that JSON cannot represent is shown by its kind.
     guard let data = try? JSONWriter().write(value) else { return "(\(value.kind))" }
     let text = String(decoding: data, as: UTF8.self)
     return text.count > 40 ? String(text.prefix(39)) + "…" : text
   }
 
-  /// The report as a JSON value: `entries` with `path`, `outcome` and `rule`, and `counts` with the number of entries
-  /// of each outcome.
+  /// Returns the report as a JSON value. `entries` contains the `path`, `outcome` and `rule` of each entry, and `counts` the number of
+  /// entries with each outcome.
   ///
-  /// - Parameter showsValues: whether entries have `base`, `local`, `server` and `result` too, without absent values.
+  /// - Parameter showsValues: whether each entry also has `base`, `local`, `server` and `result`. Absent values are omitted.
   public func json(showsValues: Bool = false) -> ArchiveValue {
     let counts = Outcome.allCases.map { outcome in
       ArchiveObject.Entry(key: outcome.rawValue, value: .integer(entries.count { $0.outcome == outcome }))
@@ -161,13 +161,13 @@ extension MergeReport {
 }
 
 extension MergeReport.Entry: CustomStringConvertible {
-  /// `title: server (only changed by the server)`, without the values.
+  /// A description without the values, such as `title: server (only changed by the server)`.
   public var description: String {
     "\(path): \(outcome.rawValue) (\(rule)\(isOutdated ? ", recorded by an older version" : ""))".onOneLine
   }
 }
 
 extension MergeReport.Change: CustomStringConvertible {
-  /// `title changed`, without the values.
+  /// A description without the values, such as `title changed`.
   public var description: String { "\(key) changed".onOneLine }
 }

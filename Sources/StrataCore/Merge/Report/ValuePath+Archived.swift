@@ -1,5 +1,5 @@
 extension ValuePath.Component {
-  /// A step as an archive holds it.
+  /// The path step in the form in which archives store it.
   var value: ArchiveValue {
     switch self {
     case .key(let key): .string(key)
@@ -7,7 +7,7 @@ extension ValuePath.Component {
     case .element(let key, let id):
       ["key": key.keys.count == 1 ? .string(key.keys[0]) : .array(key.keys.map(ArchiveValue.string)), "id": id]
     case .value(let value): ["value": value]
-    // Only patterns have these, and no report has a pattern.
+    // Only patterns have these components, and the paths in reports are not patterns.
     case .anyKey, .anyElement: .null
     }
   }

@@ -1,11 +1,11 @@
-/// A model that merges some of its fields itself.
+/// A model that merges some of its fields with its own code.
 public protocol KeyMerging: VersionedModel {
-  /// Merges one key.
+  /// Merges the value of one key.
   ///
-  /// The receiver is a copy: if the merge fails later, the object that it was called on is unchanged.
+  /// The receiver is a copy. If the merge fails later, the original object is unchanged.
   ///
-  /// `source` is the complete incoming model. If the incoming data lacks keys, these have their local values.
+  /// `source` is the complete incoming model, in which keys that the incoming data lacks have their local values.
   ///
-  /// - Returns: whether the key was merged; otherwise its policy decides.
+  /// - Returns: whether this method merged the key. If it did not, the policy of the key decides.
   mutating func mergeValue(forKey key: String, from source: Self) throws -> Bool
 }

@@ -1,5 +1,5 @@
 extension ValueMerger {
-  /// Whether a value lacks keys of a model, at any depth.
+  /// Whether a model in the value lacks keys, at any depth.
   func isPart(_ value: ArchiveValue) -> Bool {
     switch value {
     case .record(let record):
@@ -23,7 +23,7 @@ extension ValueMerger {
     }
   }
 
-  /// Merges a partial incoming value into the local one; `nil` if it is merged as one value.
+  /// Merges a partial incoming value into the local one. Returns `nil` if the value must be merged as a whole.
   mutating func mergePart(
     _ sides: MergePolicy.Sides, _ server: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue? {
@@ -35,8 +35,7 @@ extension ValueMerger {
     }
   }
 
-  /// The server's value. If it lacks the identity of a model, it gets the identity of the model that the server had at this
-  /// place.
+  /// Returns the server's value. A model that lacks its identity gets the identity of the model that the server had at this path.
   mutating func serverWithIdentity(_ sides: MergePolicy.Sides) -> ArchiveValue? {
     guard incoming.hasParts, sides.isBaseKnown, case .record(var server)? = sides.server,
       case .record(let base)? = sides.base, base.typeName == server.typeName, let schema = catalog[server.typeName],
@@ -46,7 +45,7 @@ extension ValueMerger {
     return .record(server)
   }
 
-  /// Whether the local value differs from the base, in the keys that the base has.
+  /// Whether the local value differs from the base in any key that the base has.
   mutating func isEdited(_ local: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
     guard isBaseRemembered, let base, isPart(base) else { return !areSame(base, local) }
     return try !areSame(overlaid(base, over: [local], fillsIn: false), local)
@@ -61,10 +60,11 @@ extension ValueMerger {
     return try !areSame(overlaid(statedByServer(server), over: [base], fillsIn: false), base)
   }
 
-  /// The value without fields that JSON never holds. In a whole model those are the program's own, not the server's.
+  /// Returns the part of a value that comes from the server. In a complete model, fields that JSON never holds are the program's own, so
+  /// they are removed.
   func statedByServer(_ value: ArchiveValue) -> ArchiveValue { incoming.isWhole ? withoutHidden(value) : value }
 
-  /// A value without the fields that JSON never holds.
+  /// Returns a value without the fields that JSON never holds.
   private func withoutHidden(_ value: ArchiveValue) -> ArchiveValue {
     value.mapRecords { record in
       guard let schema = catalog[record.typeName], !schema.isEnumeration else { return .record(record) }
@@ -74,8 +74,8 @@ extension ValueMerger {
     }
   }
 
-  /// The models of a list that have fields which JSON never holds and no identity, looked up by their other fields. An
-  /// incoming model with the same values corresponds to the first of them that is left.
+  /// Returns the models of a list that have no identity, but have fields that JSON never holds. The dictionary's keys are the other fields
+  /// of the models. An incoming model with the same values corresponds to the first of these models that is not used yet.
   private func hiddenModels(of list: ArchiveValue, _ finder: ModelFinder) throws -> [ArchiveValue: [ModelRecord]] {
     var models: [ArchiveValue: [ModelRecord]] = [:]
     _ = try finder.map(list) { record, _ in
@@ -88,29 +88,29 @@ extension ValueMerger {
     return models.mapValues { $0.reversed() }
   }
 
-  /// Completes the server's value: absent keys are taken from the local value, or else from the base, if it is the same
-  /// model. New models take defaults.
+  /// Completes the server's value. Absent keys are filled in from the local value, or else from the base, if it is the same model. In new
+  /// models, absent keys get their defaults.
   mutating func completed(_ sides: MergePolicy.Sides) throws -> MergePolicy.Sides {
     var result = sides
     result.server = try sides.server.map { try completed($0, over: [sides.local, sides.base]) }
     return result
   }
 
-  /// Returns a value with all keys of its models.
+  /// Returns a value in which no model lacks keys.
   ///
-  /// - Parameter known: values from which absent keys are taken; the first that is the same model counts.
-  /// - Throws: ``ArchiveError`` with the code `missingValue` if none of them has a key that has no default.
+  /// - Parameter known: the values from which absent keys are filled in. The first one that is the same model is used.
+  /// - Throws: ``ArchiveError`` with the code `missingValue` if a key is absent from all values and has no default.
   mutating func completed(_ value: ArchiveValue, over known: [ArchiveValue?]) throws -> ArchiveValue {
     guard incoming.hasParts, isPart(value) else { return value }
     return try overlaid(value, over: known, fillsIn: true)
   }
 
-  /// Returns a value with its absent keys taken from other values.
+  /// Returns a value with its absent keys filled in from other values.
   ///
   /// - Parameters:
-  ///   - fillsIn: whether keys that are absent from all of them take their defaults.
-  ///   - step: the step to the value, for a remembered base.
-  ///   - declared: the policy of the value, for a remembered base. If it is `nil`, the policy of the container applies.
+  ///   - fillsIn: whether keys that are absent from all values get their defaults.
+  ///   - step: the path step to the value, if the value is for a remembered base.
+  ///   - declared: the policy of the value, if it is for a remembered base. If it is `nil`, the policy of the container applies.
   mutating func overlaid(
     _ value: ArchiveValue, over known: [ArchiveValue?], fillsIn: Bool, at step: ValuePath.Component? = nil,
     _ declared: MergePolicy? = nil, _ shape: TypeShape? = nil
@@ -123,7 +123,7 @@ extension ValueMerger {
       keepingPolicy = outer
     }
     let (policy, named) = (declared ?? outer, selectedPolicy)
-    // A policy for the whole merge decides about the entries of dictionaries one by one, unless nothing is merged.
+    // A policy for the whole merge is applied to each dictionary entry separately, unless the policy merges nothing.
     let inner = named ?? (options.policy == nil ? policy : .automatic)
     keepingPolicy = value.arrayValue == nil ? inner : .recursive
     let result = try overlaidInside(value, over: known, fillsIn: fillsIn, shape)
@@ -159,7 +159,7 @@ extension ValueMerger {
             .record(record), over: others, fillsIn: fillsIn, at: id.map { .element(key: $0.key, id: $0.value) })
         }
       }
-      // Only from one list: a model of another list may be the same model, and two elements would get its identity.
+      // Only one list is searched. A model in another list may be the same model, and two elements would get one identity.
       var hidden = incoming.isJSON && fillsIn ? try olds.first.map { try hiddenModels(of: $0, finder) } ?? [:] : [:]
       if !hidden.isEmpty {
         merged = try finder.map(merged) { record, _ in
@@ -190,7 +190,7 @@ extension ValueMerger {
     }
   }
 
-  /// The fields of a model, with absent ones taken from other records of it.
+  /// Returns the fields of a model. Absent fields are filled in from other records of the same model.
   mutating func overlaid(
     _ record: ModelRecord, _ schema: ModelSchema, over others: [ModelRecord], fillsIn: Bool
   ) throws -> ModelRecord {
@@ -244,7 +244,7 @@ extension ValueMerger {
       $0[name]?.objectValue
     }
     guard !info.labels.isEmpty else {
-      // The labels of the case are not declared: absent values are taken from another record, in its order.
+      // The labels of the case are not declared, so absent values come from another record, in the order of that record.
       let missing = (others.first?.entries ?? []).filter { values[$0.key] == nil }
       let keys = others.first?.keys ?? []
       let all = values.entries + missing
@@ -277,7 +277,7 @@ extension ValueMerger {
     return ModelRecord(shape: record.shape, values: [.object(ArchiveObject(uniqueEntries: entries))])
   }
 
-  /// Whether two records have the same type, and not different identities.
+  /// Whether two records can be the same model: they have the same type, and their identities do not differ.
   func isSameModel(_ one: ModelRecord, _ other: ModelRecord, _ schema: ModelSchema) -> Bool {
     guard one.typeName == other.typeName else { return false }
     guard let left = graph.identity(of: one, schema), let right = graph.identity(of: other, schema) else { return true }

@@ -1,21 +1,21 @@
-/// The models that a merge was called with, which also have properties that are not fields.
+/// The models that a merge was called with. They also have properties that are not fields.
 struct RootModels {
   let local: any VersionedModel
-  /// The incoming model, if it is a whole model of the same type.
+  /// The incoming model, if it is a complete model of the same type; otherwise `nil`.
   let server: (any VersionedModel)?
 }
 
 extension ValueMerger {
-  /// Calls `mergeValue(forKey:from:)` of a model for each key that the server's record has.
+  /// Calls a model's `mergeValue(forKey:from:)` for each key of the server's record.
   ///
-  /// - Returns: the keys that the model merged itself.
+  /// - Returns: the keys that the model's own code merged.
   mutating func runHooks(
     _ type: any KeyMerging.Type, _ local: inout ModelRecord, _ server: ModelRecord, _ wanted: Set<String>?,
     _ models: RootModels?
   ) throws -> Set<String> {
     func run<M: KeyMerging>(_ type: M.Type) throws -> (ModelRecord, Set<String>) {
       let context = DecodingContext.unfinishedMerge
-      // An object is created anew. A value is copied, with its properties that are not fields.
+      // An object is decoded as a new instance. A value is copied, including its properties that are not fields.
       var model: M
       if let local = models?.local as? M, !M.schema.isObject {
         model = local
@@ -46,8 +46,8 @@ extension ValueMerger {
     return handled
   }
 
-  /// Creates a model from a part, with absent keys taken from another record. Parts that it refers to become new
-  /// objects, unless they correspond to existing ones.
+  /// Creates a model from a part, with absent keys filled in from another record. Parts that the model refers to become new objects, unless
+  /// they correspond to existing ones.
   mutating func realizedModel<M: VersionedModel>(_ type: M.Type, _ part: ArchiveValue, over known: ModelRecord) throws
     -> M
   {
@@ -61,8 +61,8 @@ extension ValueMerger {
     return try graph.decode(M.self, from: realized(record), in: .unfinishedMerge)
   }
 
-  /// Resolves references to parts of a document: to the objects that they correspond to, or else to new objects, each
-  /// of which is created once.
+  /// Resolves references to parts of a document. A part that corresponds to an existing object is replaced by that object, and any other
+  /// part by a new object, which is created only once.
   private mutating func realized(_ record: ModelRecord) throws -> ModelRecord {
     var parts: [Int: ModelRecord] = [:]
     let numbers = try Postorder.numbers(from: newParts(of: record)) { number in
@@ -80,12 +80,12 @@ extension ValueMerger {
     return linked(record)
   }
 
-  /// The parts that a record refers to and that correspond to no object.
+  /// Returns the parts that a record refers to and that correspond to no existing object.
   private func newParts(of record: ModelRecord) -> [Int] {
     ArchiveValue.record(record).references.filter { existing($0) == nil }
   }
 
-  /// The object that a reference resolves to; `nil` for a part that corresponds to none.
+  /// Returns the object that a reference resolves to; `nil` for a part that corresponds to no existing object.
   private func existing(_ number: Int) -> Int? {
     number < 0 ? matching?.entity(of: number).flatMap { matching?.entities[$0][.local].first } : number
   }

@@ -1,19 +1,19 @@
 extension ValueMerger {
-  /// The elements of a list, by the numbers of their identities.
+  /// The elements of one list, by the numbers of their identities.
   private struct Elements {
     var numbers: [Int] = []
     var values: [Int: ArchiveValue] = [:]
   }
 
-  /// The lists of all sides. An identity has the same number in all of them.
+  /// The lists of all sides. An identity has the same number in every list.
   private struct IdentifiedLists {
     var base = Elements()
     var local = Elements()
     var server = Elements()
-    /// The identities by number.
+    /// The identities, indexed by number.
     var ids: [ArchiveValue] = []
     var components: [ValuePath.Component] = []
-    /// The identities that several elements of one list have.
+    /// The identities that occur more than once in one list.
     var duplicates = Set<ArchiveValue>()
 
     var order: ListOrder { ListOrder(base: base.numbers, local: local.numbers, server: server.numbers) }
@@ -29,7 +29,7 @@ extension ValueMerger {
     let isKeyed: Bool
   }
 
-  /// - Parameter key: the key of the elements; `nil` for members of a set, whose duplicates are skipped.
+  /// - Parameter key: the key that identifies elements; `nil` for members of a set, of which duplicates are skipped.
   private func identified(
     _ base: [ArchiveValue], _ local: [ArchiveValue], _ server: [ArchiveValue], by key: IdentityKey?
   ) throws -> IdentifiedLists {
@@ -56,19 +56,19 @@ extension ValueMerger {
       }
       return result
     }
-    // The numbers of identities are assigned in this order.
+    // Identities are numbered in this order.
     lists.local = try elements(local)
     lists.server = try elements(server)
     lists.base = try elements(base)
     return lists
   }
 
-  /// The content by which an element without a key is identified. References are replaced by their entities.
+  /// Returns the content that identifies an element without a key. References are replaced by the entities of their objects.
   private func content(_ value: ArchiveValue) -> ArchiveValue {
     matching.map { value.canonical($0.canonical) } ?? value
   }
 
-  /// Returns an element without a key in the form that paths show. An object has its local fields, or those of a new
+  /// Returns an element without a key in the form that paths show. An object is shown with its local fields, or with the fields of a new
   /// object.
   private func shown(_ element: ArchiveValue) throws -> ArchiveValue {
     guard element.hasReferences, let matching else { return element }
@@ -76,14 +76,14 @@ extension ValueMerger {
     return try graph.shown(element) { number in
       guard let entity = matching.entity(of: number) else { return try graph.record(number) }
       if let local = matching.entities[entity][.local].first { return try graph.record(local) }
-      // If a value without a default is missing, the object is shown with the fields that it has.
+      // If a key without a default is missing, the object is shown with the fields that it has.
       return try (try? merger.newRecord(of: entity)) ?? graph.record(number)
     }
   }
 
   // MARK: By identity
 
-  /// Merges the elements of two arrays or of two sets by identity; `nil` for other values.
+  /// Merges the elements of two arrays or two sets by identity. Returns `nil` for other values.
   mutating func mergeElements(
     _ sides: MergePolicy.Sides, _ key: IdentityKey, _ unlisted: Unlisted?, _ policy: MergePolicy
   ) throws -> ArchiveValue? {
@@ -99,7 +99,7 @@ extension ValueMerger {
       // A remembered element without a key is completed too, because the server may not have sent all of its keys.
       old = try old.map { element in
         guard try graph.opened(element)[key]?.isNull ?? true, isPart(element) else { return element }
-        // If a value without a default is missing as well, the element is identified by the keys that it has.
+        // If a key without a default is missing, the element is identified by the keys that it has.
         return (try? overlaid(element, over: [], fillsIn: true)) ?? element
       }
     }
@@ -108,7 +108,7 @@ extension ValueMerger {
     var result: [Int: ArchiveValue] = [:]
     for number in local.numbers + server.numbers.filter({ local.values[$0] == nil }) {
       path.append(lists.components[number])
-      // Several elements share the path, so a decision about one of them must not end a conflict of another.
+      // Several elements share this path, so a decision about one of them must not end a conflict about a different one.
       let isUnclear = lists.duplicates.contains(lists.ids[number])
       if isUnclear { unclearDepth += 1 }
       defer {
@@ -129,7 +129,7 @@ extension ValueMerger {
     return .array(merged)
   }
 
-  /// The incoming value with the keys and the elements with an identity that only the base has, if merging keeps those.
+  /// Returns the incoming value, extended by the keys and identified elements that only the base has, if a merge keeps those.
   func keepingUnlisted(
     _ value: ArchiveValue, of base: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue {
@@ -148,7 +148,7 @@ extension ValueMerger {
       let rest = olds.filter { !known.contains($0.step) }
       return rest.isEmpty ? value : try (own.isEmpty ? base : value).with(own + rest).inCanonicalOrder()
     }
-    // The arrangement of models in inner lists is merged as one value.
+    // If inner lists hold models, the arrangement of the models is merged as a single value.
     guard let key, let own = value.arrayValue, let base = base.arrayValue, !value.listsContainers else { return value }
     let olds = try base.filter { try !(graph.opened($0)[key]?.isNull ?? true) }
     let lists = try identified(olds, olds, own, by: key)
@@ -157,11 +157,11 @@ extension ValueMerger {
     return value.isSet ? try .set(ofMerged: merged) : .array(merged)
   }
 
-  /// Whether elements that the source does not list are kept.
+  /// Returns how to treat elements that the source does not list.
   ///
-  /// - Parameter named: the setting of the policy.
+  /// - Parameter named: the setting of the list's own policy.
   func unlisted(_ named: Unlisted?, _ sides: MergePolicy.Sides) -> Unlisted {
-    // A patch names the elements that it removes, so the option does not apply.
+    // A patch lists the elements that it removes, so the option does not apply.
     if let rule = named ?? (incoming.removesAbsentKeys ? nil : options.unlisted) { return rule }
     if sides.isBaseKnown { return .removeUnlessEdited }
     return incoming.isWhole || incoming.removesAbsentKeys || incoming.hasWholeLists ? .remove : .keep
@@ -205,7 +205,7 @@ extension ValueMerger {
     }
   }
 
-  /// Adds a note if the order of the elements differs from the order of one of the sides.
+  /// Adds a note if the merged order of the elements differs from the order on either side.
   mutating func noteOrder(
     _ sides: MergePolicy.Sides, _ order: ListOrder, _ surviving: Set<Int>, _ places: [Int], _ policy: MergePolicy
   ) {
@@ -215,14 +215,14 @@ extension ValueMerger {
     }
     let (isOwn, isOther) = (hasOrder(order.local), hasOrder(order.server))
     guard !isOwn || !isOther else { return }
-    // The order decides nothing about the contents of elements.
+    // The note is about the order only, and settles nothing about the contents of elements.
     note(
       sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements", nil, decides: false)
   }
 
   // MARK: By content
 
-  /// Merges the elements of arrays and sets as members of a set; `nil` if the values are neither.
+  /// Merges the elements of arrays and sets like members of a set. Returns `nil` for other values.
   mutating func mergeMembers(
     _ sides: MergePolicy.Sides, _ policy: MergePolicy, isGrowOnly: Bool
   ) throws -> ArchiveValue? {
@@ -250,11 +250,11 @@ extension ValueMerger {
 extension ArchiveValue {
   var isSet: Bool { if case .set = self { true } else { false } }
 
-  /// A set of merged values in canonical order, without duplicates. Values that contain NaN are never duplicates.
+  /// Creates a set of merged values in canonical order, without duplicates. Values that contain NaN are never duplicates.
   static func set(ofMerged values: [ArchiveValue]) throws -> ArchiveValue {
     var seen = Set<ArchiveValue>()
     let members = values.filter { seen.insert($0).inserted || $0.hasNaN }
-    // Objects have no bytes to be sorted by. The archive sorts them by their content.
+    // References have no bytes to sort by. When the archive is written, it sorts the objects by content.
     guard !members.contains(where: \.hasReferences) else { return .set(members) }
     return .set(try CanonicalOrder.sorted(members) { try $0.write($1) })
   }

@@ -1,8 +1,8 @@
 extension ValueMerger {
-  /// Merges models, objects and dictionaries key by key; `nil` if the values are of different kinds, or models with
+  /// Merges models, objects and dictionaries key by key. Returns `nil` if the values are of different kinds, or if they are models with
   /// different identities.
   ///
-  /// - Parameter isMatched: whether both are known to be the same model, whatever their identities are.
+  /// - Parameter isMatched: whether the values are known to be the same model, even if their identities differ.
   mutating func mergeNested(
     _ sides: MergePolicy.Sides, _ local: ArchiveValue, _ server: ArchiveValue, _ policy: MergePolicy,
     _ shape: TypeShape? = nil, isMatched: Bool = false
@@ -38,7 +38,7 @@ extension ValueMerger {
         : try mergeFields(base, isBaseKnown: sides.isBaseKnown, own, other, inherited: policy))
   }
 
-  /// Whether two records are of the same type, and do not have different identities.
+  /// Whether two records can be the same model: they have the same type, and their identities do not differ.
   ///
   /// - Throws: ``ArchiveError`` with the code `unsupportedVersion` if the records have different versions.
   private mutating func isOneModel(_ local: ModelRecord, _ server: ModelRecord, isMatched: Bool = false) throws -> Bool
@@ -53,18 +53,18 @@ extension ValueMerger {
         supportedVersion: server.modelVersion)
     }
     guard let schema = try catalog.schema(named: local.typeName) else {
-      // Records of one key may be cases of an enum.
+      // Records with a single key may be cases of an enum.
       return local.keys.count != 1 || server.keys.count != 1 || local.keys == server.keys
     }
     if schema.isEnumeration { return local.keys == server.keys }
     return isMatched || isSameModel(local, server, schema)
   }
 
-  /// Merges the fields of two records of one type. Fields that the server's record lacks are unchanged.
+  /// Merges the fields of two records of one type. Fields that are absent from the server's record are unchanged.
   ///
   /// - Parameters:
-  ///   - base: the fields that both sides started from; `nil` if the model did not exist then.
-  ///   - isBaseKnown: whether the base is known. For keys that the base's record lacks, it is not.
+  ///   - base: the fields that both sides started from; `nil` if the model did not exist at that time.
+  ///   - isBaseKnown: whether the base is known. It counts as unknown for keys that are absent from the base's record.
   ///   - schema: the local schema, if the record alone does not determine it.
   ///   - wanted: the keys to merge; all by default.
   ///   - models: the models themselves, if the caller has them.
@@ -85,7 +85,7 @@ extension ValueMerger {
     for (key, value) in zip(server.keys, server.values) where !handled.contains(key) && wanted?.contains(key) ?? true {
       let field = traits?.fields[ExactKey(key)]
       if let schema, field == nil {
-        // A key that this program does not know, or one of a subclass.
+        // This program does not know the key, or the key belongs to a subclass.
         guard schema.keepsUnknownFields, !(catalog[server.typeName]?.allKeys.contains(key) ?? false) else {
           path.append(.key(key))
           note(sides(nil, nil, value), .local, "\(schema.name) does not declare the key", nil)
@@ -114,7 +114,7 @@ extension ValueMerger {
     return result
   }
 
-  /// Merges the associated values of one case. Values that the server's record lacks are unchanged.
+  /// Merges the associated values of a case. Values that are absent from the server's record are unchanged.
   private mutating func mergePayload(
     _ base: ModelRecord?, _ isBaseKnown: Bool, _ local: ModelRecord, _ server: ModelRecord, _ policy: MergePolicy
   ) throws -> ModelRecord {
@@ -140,7 +140,7 @@ extension ValueMerger {
     return ModelRecord(shape: local.shape, values: [.object(result)])
   }
 
-  /// Merges dictionaries entry by entry. A key that the base has and the server lacks was removed by the server.
+  /// Merges dictionaries entry by entry. If the base has a key and the server's dictionary lacks it, the server removed the key.
   private mutating func mergeDictionary(
     _ sides: MergePolicy.Sides, _ local: ArchiveValue, _ server: ArchiveValue, inherited: MergePolicy,
     _ shape: TypeShape?
@@ -151,7 +151,7 @@ extension ValueMerger {
     let (own, other) = (members(local), members(server))
     let bases = ArchiveValue.lookup(members(sides.base)), owns = ArchiveValue.lookup(own),
       others = ArchiveValue.lookup(other)
-    // An empty dictionary may have the form of an object, whatever its keys are.
+    // An empty dictionary may have the form of an object even if its keys are not strings.
     let form = if case .map = server { server } else { local }
     if case .map = form, owns.count < own.count || others.count < other.count {
       throw ArchiveError(.mergeFailed, "a dictionary has several NaN keys; each key may occur only once")
@@ -167,7 +167,7 @@ extension ValueMerger {
         throw ArchiveError.at(step.errorStep, error)
       }
     }
-    // An empty dictionary keeps the form that it has on one of the sides.
+    // If the dictionary of a side is empty, the empty result has the form of that dictionary.
     guard !merged.isEmpty else { return own.isEmpty ? local : other.isEmpty ? server : form.with([]) }
     return try form.with(merged).inCanonicalOrder()
   }
@@ -182,7 +182,7 @@ extension ValueMerger {
     }
     guard sides.server == nil else { return try merge(sides, policy, shape) }
     guard let local = sides.local else { return nil }
-    // Without a base, the server's keys are taken for all keys only if the field has no policy.
+    // Without a base, the server's keys count as complete only if the field has no policy.
     let isPart = !sides.isBaseKnown && !policy.isAutomatic && !incoming.removesAbsentKeys && options.unlisted == nil
     switch isPart ? .keep : unlisted(nil, sides) {
     case .removeUnlessEdited where sides.isBaseKnown: return try merge(sides, policy, shape)

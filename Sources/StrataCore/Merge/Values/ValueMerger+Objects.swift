@@ -1,7 +1,7 @@
 extension ValueMerger {
   // MARK: Which objects are merged
 
-  /// Queues the objects that the server's value refers to. Each is merged once, however often it is referenced.
+  /// Queues the objects that the server's value refers to. Each object is merged once, however often it is referenced.
   mutating func enqueue(_ value: ArchiveValue) {
     guard let matching else { return }
     value.forEachReference { number in
@@ -9,7 +9,7 @@ extension ValueMerger {
     }
   }
 
-  /// Merges the queued objects, and those that are queued meanwhile.
+  /// Merges the queued objects, including those that are queued during the merge.
   mutating func mergeObjects() throws {
     var next = 0
     while next < pending.count, let matching {
@@ -67,14 +67,14 @@ extension ValueMerger {
     }
   }
 
-  /// Adds notes for an object that a document has several times with different values.
+  /// Adds notes for an object that a document contains several times with different values.
   private mutating func noteRepeated(
     _ entity: Int, _ local: ModelRecord, _ merged: ModelRecord, _ matching: ObjectMatching
   ) throws {
     let parts = try matching.entities[entity][.server].filter { $0 < 0 }.map { try graph.record($0) }
     guard parts.count > 1 else { return }
     for key in Set(parts.flatMap(\.keys)).sorted() {
-      // The objects that references resolve to have separate notes.
+      // Referenced objects have notes of their own.
       let values = parts.compactMap { $0[key].flatMap { $0.hasReferences ? nil : $0 } }
       guard let first = values.first, let other = values.first(where: { !areSame($0, first) }) else { continue }
       path = [.key(key)]
@@ -86,7 +86,7 @@ extension ValueMerger {
     }
   }
 
-  /// The fields of an object that is new in its place in a list. Fields that JSON never holds are left out.
+  /// Returns the fields of an object that is new at its position in a list. Fields that JSON never holds are left out.
   private mutating func completed(_ server: ModelRecord, _ schema: ModelSchema) throws -> ModelRecord {
     var result = try overlaid(server, schema, over: [], fillsIn: true)
     for field in schema.fields where field.json.isNowhere && server[field.key] == nil { result[field.key] = nil }
@@ -95,7 +95,7 @@ extension ValueMerger {
 
   // MARK: Objects that are replaced
 
-  /// The server's class, if it is a subclass of the local object's class and the local object can be replaced.
+  /// Returns the server's class, if it is a subclass of the local object's class and the local object can be replaced.
   private mutating func subclass(of entity: Int) throws -> (any VersionedModel.Type)? {
     guard let matching, let local = matching.entities[entity][.local].first,
       let number = matching.entities[entity].typeMember
@@ -110,16 +110,16 @@ extension ValueMerger {
     return nil
   }
 
-  /// Whether every reference to the local object can be set: it is not the root, and no constant refers to it.
+  /// Whether all references to the local object can be set. This requires that it is not the root and that no constant refers to it.
   private mutating func canBeReplaced(_ entity: Int, _ matching: ObjectMatching) throws -> Bool {
     let held = try constantEntities ?? entities(matching) { $0.isConstant }
     constantEntities = held
     return !held.contains(entity) && !matching.entities[entity][.local].contains { roots.contains(.reference($0)) }
   }
 
-  /// Whether a changed object whose properties are all constants is replaced by a new one of its class. The replacement must lose
-  /// nothing of the object: it is the only local object of its entity, each of its stored properties is a field, and the
-  /// reference to it is not weak.
+  /// Whether a changed object whose properties are all constants is replaced by a new object of the same class. The replacement must not
+  /// lose any data: the object must be the only local object of its entity, each of its stored properties must be a field, and the
+  /// reference to it must not be weak.
   private mutating func isReplacedForItsConstants(
     _ number: Int, _ entity: Int, _ matching: ObjectMatching
   ) throws -> Bool {
@@ -138,7 +138,7 @@ extension ValueMerger {
     return mirrors.reduce(0) { $0 + $1.children.count }
   }
 
-  /// The entities that local objects refer to in the selected fields.
+  /// Returns the entities that local objects refer to in the selected fields.
   private func entities(
     _ matching: ObjectMatching, referredToBy isHolder: (FieldInfo) -> Bool
   ) throws -> Set<Int> {
@@ -155,13 +155,13 @@ extension ValueMerger {
     return result
   }
 
-  /// Replaces a local object by one of a subclass, and merges the fields that both classes have.
+  /// Replaces a local object by an instance of a subclass, and merges the fields that both classes declare.
   private mutating func replace(
     _ entity: Int, by type: any VersionedModel.Type, _ base: ModelRecord?, _ server: ModelRecord
   ) throws {
     guard let locals = matching?.entities[entity][.local], let first = locals.first else { return }
     let (local, schema) = (try graph.record(first), type.schema)
-    // Fields that only the subclass has are taken from the server, or else take their defaults.
+    // Fields that only the subclass declares have the server's values, or else their defaults.
     let known = try overlaid(
       ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, fields: []), schema, over: [local, server],
       fillsIn: true)
@@ -176,7 +176,7 @@ extension ValueMerger {
       "the object becomes one of the class \(schema.name)", .reference(first))
   }
 
-  /// Removes notes that repeat those of another object of the same entity: the same values at the same path.
+  /// Removes notes that repeat the notes of another object of the same entity, with the same values at the same path.
   private mutating func dropNotes(from start: Int, like known: Range<Int>) {
     let known = Dictionary(grouping: notes[known], by: \.path)
     let news = notes[start...].filter { note in
@@ -187,8 +187,8 @@ extension ValueMerger {
     notes.replaceSubrange(start..., with: news)
   }
 
-  /// Combines the local edits of several objects with one identity. If they were edited differently, the first object
-  /// counts. `nil` if they are of different classes.
+  /// Combines the local edits of several objects with one identity. If a value was edited differently, the first object's value wins.
+  /// Returns `nil` if the objects are of different classes.
   private mutating func localRecord(_ numbers: [Int], _ base: ModelRecord) throws -> ModelRecord? {
     var result = try graph.record(numbers[0])
     for number in numbers.dropFirst() {
@@ -210,8 +210,8 @@ extension ValueMerger {
     return result
   }
 
-  /// The server's fields of an entity. Several parts of a document are combined; if they differ, the first value counts
-  /// that is not the base's, or the local one without a base. `nil` if the server does not have the entity.
+  /// Returns the server's fields of an entity; `nil` if the server does not have the entity. Several parts of a document are combined. If
+  /// they differ, the first value that differs from the base wins, or without a base, the first that differs from the local value.
   mutating func serverRecord(of entity: Int) throws -> ModelRecord? {
     guard let matching, let first = matching.entities[entity][.server].first else { return nil }
     let members = matching.entities[entity][.server]
@@ -233,7 +233,7 @@ extension ValueMerger {
     return result
   }
 
-  /// The fields of an object in the result, as far as local objects are merged already.
+  /// Returns the fields of an object in the result. Local objects that are not merged yet have their current fields.
   func mergedRecord(_ number: Int) throws -> ModelRecord {
     var own = number
     if let matching, !matching.isMember(number, of: .local), let entity = matching.entity(of: number) {
@@ -253,7 +253,8 @@ extension ValueMerger {
     return try edits(side).contains(entity)
   }
 
-  /// The entities whose fields on one side differ from the base, and all owners of those that have no identity.
+  /// Returns the entities whose fields on one side differ from the base. If such an entity has no identity, the result also contains all of
+  /// its owners.
   mutating func edits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     if let known = knownEdits[side] { return known }
@@ -276,7 +277,7 @@ extension ValueMerger {
     return result
   }
 
-  /// The entities whose fields on one side differ from the base.
+  /// Returns the entities whose fields on one side differ from the base.
   func ownEdits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     var result = Set<Int>()
@@ -291,7 +292,7 @@ extension ValueMerger {
     return result
   }
 
-  /// The fields of an entity that is new locally: the server's. Absent ones are taken from the base, or are defaults.
+  /// Returns the fields of an entity that is new locally. They are the server's; absent fields come from the base or are defaults.
   mutating func newRecord(of entity: Int) throws -> ModelRecord {
     if replaced.contains(entity), let local = matching?.entities[entity][.local].first, let record = updates[local] {
       return record
@@ -309,7 +310,7 @@ extension ValueMerger {
 
   // MARK: Policies for paths
 
-  /// Finds the objects that the call's policies for paths pass through, on any path to them.
+  /// Finds the objects that the paths of the call's policies pass through. Every path to an object is followed.
   mutating func selectObjects(from roots: [ArchiveValue]) throws {
     guard let matching else { return }
     var found: [Int: [Selection]] = [:]
@@ -321,7 +322,7 @@ extension ValueMerger {
         var inner = value
         if case .reference(let number) = value {
           if let entity = matching.entity(of: number) {
-            // A path can come back to an object, but then it has fewer steps left.
+            // A path can return to an object, but then fewer steps remain.
             if seen[entity, default: []].insert([selection.order, components.count]).inserted {
               found[entity, default: []].append(
                 Selection(path: ValuePath(Array(components)), policy: selection.policy, order: selection.order))
@@ -352,13 +353,13 @@ extension ValueMerger {
 
   // MARK: Paths
 
-  /// Returns the shortest path to each object that is reachable from a value, in the order of the fields. References that
-  /// are new, and references back to an owner, are followed last, so that paths follow the references from before the merge.
+  /// Returns the shortest path to each object that is reachable from a value, in the order of the fields. New references, and references
+  /// back to an owner, are followed last, so paths prefer references that existed before the merge.
   ///
   /// - Parameters:
-  ///   - known: the references before the merge; all count as known unless given.
-  ///   - byPlace: whether elements are named by their indices.
-  ///   - found: called with each reference.
+  ///   - known: the references before the merge. If it is `nil`, all references count as known.
+  ///   - byPlace: whether paths identify elements by their indices.
+  ///   - found: called for each reference.
   ///   - record: returns the fields of an object.
   func ways(
     from root: ArchiveValue, known: Set<PathTable.Way>? = nil, byPlace: Bool = false,
@@ -422,9 +423,9 @@ extension ValueMerger {
     return ways
   }
 
-  /// Prefixes the path of an error with the path of an object.
+  /// Adds the path of an object to the beginning of an error's path.
   private func located(_ error: any Error, _ entity: Int) -> any Error {
-    // If the path cannot be found, the error is thrown without it.
+    // If the path cannot be found, the error is thrown without the path.
     let known = roots.flatMap { (try? ways(from: $0, byPlace: true) { try graph.record($0) }) ?? [] }
     return PathTable(known).components(to: entity).reversed().reduce(error) { error, component in
       ArchiveError.at(component.errorStep, error)

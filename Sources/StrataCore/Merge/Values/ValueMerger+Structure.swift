@@ -1,8 +1,8 @@
 extension ValueMerger {
-  /// Merges lists and sets that hold models in inner lists, dictionaries and cases. The models are merged by identity,
-  /// wherever they are in the list, and their arrangement is merged as one value. `nil` if there are no such models.
+  /// Merges lists and sets whose models are in inner lists, dictionaries and cases. The models are merged by identity, wherever they are in
+  /// the list, and their arrangement is merged as a single value. Returns `nil` if there are no such models.
   ///
-  /// - Parameter key: the key that identifies models; `nil` for the identity of their type.
+  /// - Parameter key: the key that identifies models; `nil` to use the identity of each type.
   mutating func mergeStructure(
     _ sides: MergePolicy.Sides, _ local: ArchiveValue, _ server: ArchiveValue, _ key: IdentityKey?,
     _ policy: MergePolicy
@@ -57,7 +57,7 @@ extension ValueMerger {
     return sides.server
   }
 
-  /// Whether the result arranges the models as the server does, and not as the local value does.
+  /// Whether the result arranges the models like the server's value instead of the local value.
   private mutating func takesStructure(
     _ sides: MergePolicy.Sides, _ own: IdentifiedModels, _ other: IdentifiedModels, _ old: IdentifiedModels?,
     _ finder: ModelFinder, _ policy: MergePolicy
@@ -65,7 +65,7 @@ extension ValueMerger {
     func structure(_ value: ArchiveValue?) throws -> ArchiveValue? {
       guard let value else { return nil }
       let found = try finder.structure(of: value)
-      // If a value without a default is missing as well, the values are compared without it.
+      // If a key without a default is missing, the values are compared without it.
       return (try? completed(found, over: [])) ?? found
     }
     let (mine, theirs) = (try structure(sides.local), try structure(sides.server))
@@ -76,7 +76,7 @@ extension ValueMerger {
     }
     let before = try structure(sides.base)
     let (isOwnNews, isServersNews) = (!areSame(before, mine), !areSame(before, theirs))
-    // Whether a list has an edited model that the other list would remove.
+    // Whether `models` contains an edited model that would be lost because `rest` lacks it.
     func losesEdit(_ models: IdentifiedModels, _ rest: IdentifiedModels, _ side: ObjectMatching.Side) throws -> Bool {
       try models.all.contains { place, record in
         let isRepeated = own.isRepeated(place.id) || other.isRepeated(place.id)

@@ -1,8 +1,7 @@
-/// Merges values by policy, nested ones by the policies of their own types, and notes each decision.
+/// Merges values by policy, and notes each decision. Nested values are merged by the policies of their own types.
 ///
-/// The server's value is a tree in which any key of any model may be absent, and an absent key changes nothing.
-/// References are not followed: each object is merged once, by itself (``mergeObjects()``), and references are compared
-/// by the entities of their objects.
+/// The server's value is a tree in which any model may lack any key. An absent key changes nothing. References are not followed: each
+/// object is merged separately and only once (``mergeObjects()``). Two references are equal if their objects belong to the same entity.
 struct ValueMerger {
   var catalog: SchemaCatalog
   let options: MergeOptions
@@ -13,70 +12,70 @@ struct ValueMerger {
   let graph: MergeGraph
   /// The objects that correspond to each other; `nil` if there are no objects.
   var matching: ObjectMatching?
-  /// The decisions so far, in their order.
+  /// The decisions so far, in the order in which they were made.
   var notes: [MergeNote] = []
-  /// The new fields of local objects, by number.
+  /// The new fields of local objects, by object number.
   var updates: [Int: ModelRecord] = [:]
-  /// The entities whose local objects are replaced by new ones. The new fields are among the updates.
+  /// The entities whose local objects are replaced by new ones. ``updates`` contains the fields of the new objects.
   var replaced = Set<Int>()
-  /// The entities that constants of local objects refer to; computed when first needed.
+  /// The entities that constants of local objects refer to, computed on first use.
   var constantEntities: Set<Int>?
-  /// The entities that conditional fields of local objects refer to; computed when first needed.
+  /// The entities that conditional fields of local objects refer to, computed on first use.
   var conditionalEntities: Set<Int>?
-  /// The numbers of the updates in the order in which they were added.
+  /// The keys of ``updates``, in the order in which they were added.
   var updated: [Int] = []
-  /// The entities that the server's values refer to, in the order in which they were found; `queued` has the same ones.
+  /// The entities that the server's values refer to, in the order of discovery. ``queued`` contains the same entities as a set.
   var pending: [Int] = []
   var queued = Set<Int>()
-  /// The call's policies for paths that pass through each entity.
+  /// For each entity, the policies of this call whose paths pass through the entity.
   var selectorsByObject: [Int: [Selection]] = [:]
-  /// The call's policies for paths that begin where ``path`` does.
+  /// The policies of this call whose paths begin at the same value as ``path``.
   var selectors: [Selection]
-  /// The entity whose fields are merged; `nil` at a root that is not an object.
+  /// The entity whose fields are being merged; `nil` at a root that is not an object.
   var object: Int?
   var path: [ValuePath.Component] = []
-  /// The number of enclosing elements whose path is also the path of another element.
+  /// The number of enclosing elements whose path is ambiguous, because another element has the same path.
   var unclearDepth = 0
   let depthLimit = ArchiveLimits().depth
   var depth = 0
-  /// Whether a policy adds up the changes of both sides, so that two equal values may be two changes.
+  /// Whether a policy adds up the changes of both sides, in which case equal values may come from two separate changes.
   let countsEqualChanges: Bool
-  /// The values that contain the current value, the outermost first.
+  /// The values that enclose the current value, outermost first.
   var owners: [(local: ArchiveValue, server: ArchiveValue)] = []
-  /// The entities that changed since the base; computed when first needed.
+  /// For each side, the entities that changed since the base; computed on first use.
   var knownEdits: [ObjectMatching.Side: Set<Int>] = [:]
-  /// The local and the incoming root, for finding the path of an object.
+  /// The local and the incoming root, in which the path of an object is looked up.
   var roots: [ArchiveValue] = []
-  /// Whether the base is complete, so that an object that it lacks did not exist.
+  /// Whether the base is complete, in which case an object missing from it did not exist.
   var isBaseWhole = true
-  /// Whether the base comes from a ``MergeState``, which may lack keys of models at any depth.
+  /// Whether the base comes from a ``MergeState``. Models in such a base may lack keys at any depth.
   var isBaseRemembered = false
 
-  /// The policy of a value that becomes part of a remembered base; `nil` for any other value. If the policy keeps
-  /// elements and keys that the source does not list, the base keeps them, too.
+  /// While a base is being prepared for remembering, the policy of the current value; otherwise `nil`. If the policy keeps elements and
+  /// keys that the source does not list, the base keeps them, too.
   var keepingPolicy: MergePolicy?
 
   /// How complete the incoming data is.
   struct Incoming {
-    /// Whether it is a whole model, in which fields that JSON does not hold have the program's own values.
+    /// Whether the data is a complete model, in which fields that JSON does not hold have the program's own values.
     var isWhole = false
-    /// Whether it may lack keys of models.
+    /// Whether models in the data may lack keys.
     var hasParts = false
-    /// Whether its lists and dictionaries are complete if the base is not known, like those of a record for a row.
+    /// Whether lists and dictionaries are complete if the base is not known, as in a record for a database row.
     var hasWholeLists = false
-    /// Whether it is JSON, in which null always clears.
+    /// Whether the data is JSON, in which null always clears a field.
     var isJSON = false
-    /// Whether keys that a dictionary lacks were removed on purpose.
+    /// Whether a key missing from a dictionary was removed on purpose.
     var removesAbsentKeys = false
-    /// Whether values have the form of archives, which leave out some fields.
+    /// Whether values are in archived form, which leaves out some fields.
     var isArchived = false
   }
 
-  /// A policy that a call names for a path, without the components that are already matched.
+  /// A policy that the call specifies for a path. The path lacks the components that are already matched.
   struct Selection {
     let path: ValuePath
     let policy: MergePolicy
-    /// The position among the call's policies: the last one wins.
+    /// The index among the call's policies. If several policies match, the last one wins.
     let order: Int
   }
 
@@ -105,7 +104,7 @@ struct ValueMerger {
     return MergePolicy.Sides(base: isKnown ? base : nil, isBaseKnown: isKnown, local: local, server: server)
   }
 
-  /// The policy that the call names for the current path.
+  /// The policy that the call specifies for the current path.
   var selectedPolicy: MergePolicy? {
     guard !selectors.isEmpty else { return nil }
     return selectors.filter { $0.path.matches(path) }.max { $0.order < $1.order }?.policy
@@ -113,7 +112,7 @@ struct ValueMerger {
 
   // MARK: One value
 
-  /// Returns the merged value; `nil` if it is absent.
+  /// Returns the merged value; `nil` if the result is absent.
   ///
   /// - Parameters:
   ///   - sides: the values, which may be absent.
@@ -126,7 +125,7 @@ struct ValueMerger {
     let named = selectedPolicy
     var policy = named ?? options.policy ?? declared
     if case .key(let key)? = path.last { policy = policy.forTime(key) }
-    // The policy of a call is for values without fields. In a nested model, each field follows it.
+    // A policy for the whole call applies to values without fields. A nested model is merged field by field with that policy.
     if named == nil, options.policy != nil, sides.isBaseKnown || declared.isRecursive, !policy.keepsLocal,
       let local = sides.local, let server = sides.server, countsEqualChanges || !areSame(local, server),
       let merged = try mergeNested(sides, local, server, declared.isRecursive ? .recursive : .automatic, shape)
@@ -136,14 +135,14 @@ struct ValueMerger {
     return try merge(sides, by: policy, shape)
   }
 
-  /// - Parameter uncompleted: the server's value before it was completed; `nil` if it was not.
+  /// - Parameter uncompleted: the server's value before its absent keys were filled in; `nil` if they were not.
   private mutating func merge(
     _ sides: MergePolicy.Sides, by policy: MergePolicy, _ shape: TypeShape?, uncompleted: ArchiveValue? = nil
   ) throws -> ArchiveValue? {
     var sides = sides
     sides.server = serverWithIdentity(sides)
     let (base, local, server) = (sides.base, sides.local, sides.server)
-    // The first of several policies decides how the value is merged. The others only decide conflicts.
+    // If there are several policies, the first one decides how the value is merged, and the others only decide conflicts.
     switch policy.leading.rule {
     case .keepLocal:
       if !areSame(local, server) { note(sides, .local, policy.description, local) }
@@ -156,7 +155,7 @@ struct ValueMerger {
       return try merge(sides, by: policy.replacingLeading(by: inner), shape, uncompleted: uncompleted)
     default: break
     }
-    // In archived form, the local value may lack keys too, so equal values are not completed.
+    // In archived form, the local value may lack keys too, so a server value that equals it is not completed.
     if incoming.hasParts, uncompleted == nil, let server, !incoming.isArchived || !areSame(local, server),
       isPart(server)
     {
@@ -191,7 +190,7 @@ struct ValueMerger {
     return try resolve(sides, policy)
   }
 
-  /// Merges whole documents: objects and records key by key, whatever the policy of the call.
+  /// Merges whole documents. Objects and records are merged key by key, whatever policy the call specifies.
   mutating func mergeRoot(_ sides: MergePolicy.Sides) throws -> ArchiveValue? {
     if selectedPolicy == nil, let local = sides.local, let server = sides.server,
       let merged = try mergeNested(sides, local, server, .recursive, isMatched: true)
@@ -201,7 +200,7 @@ struct ValueMerger {
     return try merge(sides, .recursive)
   }
 
-  /// Merges lists at the root, by the specified policy unless the call names one for the root.
+  /// Merges lists at the root by `policy`, unless the call specifies another policy for the root.
   mutating func mergeList(_ sides: MergePolicy.Sides, _ policy: MergePolicy) throws -> ArchiveValue? {
     if let server = sides.server { enqueue(server) }
     return try merge(sides, by: selectedPolicy ?? policy, nil)
@@ -221,7 +220,7 @@ struct ValueMerger {
     return conflict(sides, policy)
   }
 
-  /// The values of both sides under a key of the nearest containing value in which either side has one.
+  /// Returns the local and the server's value under a key. The innermost enclosing value in which either side has a non-null value is used.
   private func times(_ key: String) -> (local: ArchiveValue?, server: ArchiveValue?) {
     for owner in owners.reversed() {
       let (local, server) = (owner.local[key], owner.server[key])
@@ -232,12 +231,12 @@ struct ValueMerger {
 
   mutating func conflict(_ sides: MergePolicy.Sides, _ policy: MergePolicy) -> ArchiveValue? {
     let value = options.conflicts == .takeServer ? sides.server : sides.local
-    // If no policy was named, the report describes the event.
+    // If no policy was specified, the report describes what happened.
     note(sides, .conflict, policy.isAutomatic || policy.isRecursive ? "both changed it" : policy.description, value)
     return value
   }
 
-  /// Merges containers element by element or key by key, if the policy does so; otherwise returns `nil`.
+  /// Merges containers element by element or key by key. Returns `nil` if the policy does not merge containers.
   mutating func mergeInside(_ sides: MergePolicy.Sides, _ policy: MergePolicy, _ shape: TypeShape?) throws
     -> ArchiveValue?
   {
@@ -267,8 +266,8 @@ struct ValueMerger {
     }
   }
 
-  /// Whether a value is merged key by key even if the base is not known: a model, or a dictionary unless differences
-  /// are conflicts. An object that a type with its own coding writes is one value.
+  /// Whether a value is merged key by key even without a known base. This holds for models, and for dictionaries unless the policy treats
+  /// differences as conflicts. An object written by a type with its own coding is a single value.
   private func isMergedByKey(_ value: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?) -> Bool {
     switch (value, shape?.kind) {
     case (.record(let record), _): catalog[record.typeName] != nil
@@ -281,34 +280,34 @@ struct ValueMerger {
 
   // MARK: Models
 
-  /// The key by which the models in an array or a set are identified.
+  /// Returns the key that identifies the models in an array or a set.
   func identityKey(ofElements value: ArchiveValue) -> IdentityKey? {
     guard let first = value.arrayValue?.first(where: { !$0.isNull }) else { return nil }
     return graph.schema(of: first, in: catalog).flatMap(graph.identityKey)
   }
 
-  /// The policy of a field: its own, or else the policy of the model's type, or else the inherited one.
+  /// Returns the policy of a field: the field's own policy, or else that of the model's type, or else the inherited one.
   func policy(
     _ field: FieldInfo?, _ ofType: MergePolicy?, _ inherited: MergePolicy, isTyped: Bool
   ) -> MergePolicy {
     if let own = field?.merge, !own.isAutomatic { return own }
     if let ofType, !ofType.isAutomatic { return ofType }
     if !inherited.isAutomatic, !inherited.isRecursive { return inherited }
-    // JSON never holds the field, so its value in a whole model is the program's own, not the server's.
+    // JSON never holds this field, so its value in a complete model is the program's own, not the server's.
     if incoming.isWhole, field?.json.isNowhere ?? false { return .keepLocal }
     return isTyped ? .automatic : inherited.isRecursive ? .recursive : .automatic
   }
 
   // MARK: Account
 
-  /// Adds a note of a policy's result, unless it is equal to both sides.
+  /// Notes the result of a policy, unless the local, the server's and the merged value are all equal.
   mutating func note(_ sides: MergePolicy.Sides, decidedBy policy: MergePolicy, _ result: ArchiveValue?) {
     guard !areSame(sides.local, sides.server) || !areSame(sides.local, result) else { return }
     let isServers = areSame(result, sides.server)
     note(sides, isServers ? .server : areSame(result, sides.local) ? .local : .merged, policy.description, result)
   }
 
-  /// - Parameter decides: whether the note decides the value at the path and everything inside of it.
+  /// - Parameter decides: whether the note settles the value at the path and everything inside it.
   mutating func note(
     _ sides: MergePolicy.Sides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: ArchiveValue?,
     decides: Bool = true
@@ -319,7 +318,7 @@ struct ValueMerger {
         decides: decides && outcome != .local && unclearDepth == 0))
   }
 
-  /// Whether two values are the same. References are compared by the entities of their objects.
+  /// Whether two values are equal. Two references are equal if their objects belong to the same entity.
   func areSame(_ left: ArchiveValue?, _ right: ArchiveValue?) -> Bool {
     if left == right { return true }
     guard let left, let right else { return false }
@@ -336,7 +335,7 @@ extension JSONField {
 extension MergePolicy {
   var isAutomatic: Bool { if case .automatic = rule { true } else { false } }
   var isRecursive: Bool { if case .recursive = rule { true } else { false } }
-  /// Whether equal changes of both sides count twice.
+  /// Whether equal changes made by both sides count twice.
   package var isSum: Bool {
     switch rule {
     case .sumOfDeltas: true
@@ -347,7 +346,8 @@ extension MergePolicy {
   /// Whether the policy always keeps the local value.
   var keepsLocal: Bool { if case .keepLocal = leading.rule { true } else { false } }
 
-  /// The policy of a field with this key: `max` if `lastWriter` reads it as the time of the model, otherwise unchanged.
+  /// Returns the policy for a field with the given key: `max` if a `lastWriter` policy uses the field as the model's time, otherwise this
+  /// policy.
   func forTime(_ key: String) -> MergePolicy {
     if case .lastWriter(key) = rule { .max } else { self }
   }
