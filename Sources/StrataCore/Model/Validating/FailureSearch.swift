@@ -1,7 +1,7 @@
-/// Finds every rule that fails in a value, with the path to each. Used if decoding found that something is invalid, and
-/// for objects that were created in code.
+/// Finds all validation failures in a value, with their paths. Used if decoding has found an invalid object, and to
+/// validate objects that were created in code.
 ///
-/// Models are queued, so that cycles and long lists of objects need no recursion.
+/// Models are queued, so that cycles terminate and long lists of objects do not need recursion.
 struct FailureSearch {
   private(set) var failures: [ValidationFailure] = []
   private var known: Set<ObjectIdentifier> = []
