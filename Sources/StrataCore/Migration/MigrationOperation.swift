@@ -8,7 +8,7 @@
 /// record that lacks the key is not changed. If a nested record is null, operations on its keys have no effect.
 ///
 /// A path begins with a key of the record and continues with keys and indices. If an index is beyond the end of an
-/// array, the array is filled with nulls up to that index.
+/// Renames a key. Fails if the record has both keys, unless `overwriting` is true.
 public enum MigrationOperation: Sendable, CustomStringConvertible {
   /// Renames a key. Fails if the record has both keys, unless it is `overwriting`.
   case rename(String, to: String, overwriting: Bool = false)

@@ -54,7 +54,7 @@ extension ReversibleTransformer where Input == ArchiveValue, Output == Bool {
   /// null are rejected. Booleans are written as `true` and `false`.
   public static var boolean: Self { boolean(writing: .boolean) }
 
-  /// Like ``boolean``, but writes booleans in the given form.
+  /// Like `boolean`, but writes booleans in the given form.
   public static func boolean(writing form: BooleanForm) -> Self {
     Self(
       { value in
