@@ -110,8 +110,8 @@ struct ModelDeclaration {
     attributes.named("MainActor").first.map { ModelDiagnostic.isolated("MainActor").at($0) }
   }
 
-  /// Returns the error for a class whose superclass is a model that the attribute does not name. Such a class can be
-  /// recognized because it already has all conformances that the macro would add.
+  /// Returns the error for a class whose superclass is a model that the attribute does not name. Such a class is
+  /// recognized because it already conforms to `_StrataBaseClass`.
   static func modelAbove(_ declaration: some DeclGroupSyntax, missing protocols: [TypeSyntax]) -> Diagnostic? {
     guard let object = declaration.as(ClassDeclSyntax.self), !names(protocols).contains("_StrataBaseClass"),
       let first = object.inheritanceClause?.inheritedTypes.first?.type

@@ -54,8 +54,8 @@ package struct RecordedSchema: Codable, Equatable {
   package var steps: [String]
   /// The keys that these operations change; `nil` if a closure may change any key.
   package var stepKeys: [String]?
-  /// Hashes of the golden archives of older versions, upgraded to this one by the model's own steps. They show that a closure was changed,
-  /// or that its result depends on the machine.
+  /// Hashes of the golden archives of older versions after upgrading them to this version with the model's own steps.
+  /// They reveal that a closure was changed, or that the result of a closure depends on the machine.
   var upgraded: [String: String]?
   /// A hash of the golden archive; `nil` if there is none.
   package var archive: String?
@@ -99,8 +99,8 @@ package struct RecordedSchema: Codable, Equatable {
   /// - Throws: a `DecodingError` if the text is not a recorded schema.
   package init(json: Data) throws { self = try JSONDecoder().decode(Self.self, from: json) }
 
-  /// Returns the contents of the schema's file, including the checksum. Each key is on its own line, so that merge
-  /// conflicts between branches are easy to read.
+  /// Returns the contents of the schema's file, including the checksum. Each key is on its own line, so that a merge
+  /// conflict shows what each branch changed.
   package func json() throws -> Data {
     var schema = self
     schema.checksum = try contentChecksum()

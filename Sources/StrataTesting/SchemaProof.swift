@@ -117,7 +117,8 @@ struct SchemaProof<M: VersionedModel> {
   private func lossOrUpgrade(of record: ModelRecord, _ place: Int) -> Result<ModelRecord, Loss> {
     var record = record
     var version = versions[place].version
-    // Enums are not checked, because a case can be lost only with an error. A hook can supply any value.
+    // Not checked for enums, whose cases can be lost only with an error, and for models with a hook. Inherited keys are
+    // ignored, because superclasses have steps of their own.
     let isChecked = !schema.isEnumeration && schema.hook == nil
     for step in steps where step.fromVersion >= version {
       for operation in step.operations {

@@ -8,9 +8,9 @@
 /// record that lacks the key is not changed. If a nested record is null, operations on its keys have no effect.
 ///
 /// A path begins with a key of the record and continues with keys and indices. If an index is beyond the end of an
-/// Renames a key. Fails if the record has both keys, unless `overwriting` is true.
+/// array, the array is filled with nulls up to that index.
 public enum MigrationOperation: Sendable, CustomStringConvertible {
-  /// Renames a key. Fails if the record has both keys, unless it is `overwriting`.
+  /// Renames a key. Fails if the record has both keys, unless `overwriting` is true.
   case rename(String, to: String, overwriting: Bool = false)
   /// Moves a value to another path, which may be inside or outside a nested record. If the record at the new path does
   /// not exist, it is created as described by `creating`. Fails if both paths have a value, unless `overwriting` is

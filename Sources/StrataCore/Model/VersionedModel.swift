@@ -119,7 +119,7 @@ extension VersionedModel {
     writer.leave()
   }
 
-  /// Writes objects, enums and models with unknown keys. Also writes any other model if the writer writes more than fields.
+  /// Writes objects, enums and models with unknown keys, and any model if the writer's `isPlain` is false.
   @inline(never)
   private func writeSpecially(to writer: inout ArchiveWriter) throws {
     guard Self.schema.isObject else {

@@ -36,7 +36,7 @@ package struct FieldTransform: Sendable {
       return
     }
     write = { value in
-      // With several paths, a nil field writes nothing.
+      // A nil field has no values for the individual paths, so the transformer is not called.
       if input.isPaths, value.isNull, !(TypeShape(of: Output.self).isOptional) { return .null }
       // Creates the transformer's value without running the hooks or rules of the models in it.
       let made = try output.decode(value, in: DecodingContext(includesExcluded: true, finishing: .never))
@@ -82,7 +82,7 @@ private struct Side<T: SendableMetatype>: Sendable {
 
   /// The reason why values of the type cannot be decoded or written; `nil` if they can.
   ///
-  /// - Parameter isWritten: whether values are also written.
+  /// - Parameter isWritten: whether the transformer also writes values of the type.
   func problem(isWritten: Bool) -> String? {
     if isPaths || TypeShape.archivable(T.self) != nil { return nil }
     if T.self is any Decodable.Type, !isWritten || T.self is any Encodable.Type { return nil }

@@ -2,19 +2,19 @@ import Foundation
 
 /// A form of JSON value that a field accepts in addition to the exact form. Fields are always written in the exact form.
 public enum JSONCoercion: String, Sendable, Hashable, CaseIterable {
-  /// A string of digits for a number: `"12"`.
+  /// Accepts a string of digits as a number: `"12"`.
   case numericString
-  /// A floating-point number without a fraction for an integer: `3.0`.
+  /// Accepts a floating-point number without a fraction as an integer: `3.0`.
   case wholeNumber
-  /// `0` and `1` for a boolean.
+  /// Accepts `0` and `1` as booleans.
   case booleanNumber
-  /// `"true"` and `"false"` for a boolean.
+  /// Accepts `"true"` and `"false"` as booleans.
   case booleanString
-  /// A number for a string: `12` becomes `"12"`.
+  /// Accepts a number as a string: `12` becomes `"12"`.
   case stringFromNumber
-  /// An empty string for null.
+  /// Accepts an empty string as null.
   case emptyStringAsNull
-  /// A single value for an array with one element.
+  /// Accepts a single value as an array with one element.
   case singleElement
 }
 

@@ -271,7 +271,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
       position &+= 2
       return try readReferenceNumber()
     }
-    // A tag number may be encoded in more bytes than necessary.
+    // The slow path handles tag numbers that are encoded in more bytes than necessary.
     let start = position
     let initial = try readByte()
     guard initial >> 5 == CBOR.Major.tag else {

@@ -15,7 +15,7 @@ public struct ArchiveWriter: ~Copyable {
   /// The first schema that was written, with the data for its records. It is kept separately, because finding a schema
   /// by identity is faster than finding its shape by content.
   private var firstSchema: KnownSchema?
-  /// The other schemas that were written.
+  /// All schemas written so far, except the first.
   private var schemas: [KnownSchema] = []
   /// The numbers of the shapes whose definitions have been written.
   private var numbers = ShapeNumbers()
@@ -51,7 +51,8 @@ public struct ArchiveWriter: ~Copyable {
   package var objects: ObjectRole? {
     didSet { isPlain = objects == nil && placeOffset == 0 }
   }
-  /// Whether only the fields of models are written, without object numbers or superclasses.
+  /// Whether the writer has no object role and is not writing the fields of a superclass. If so, models can be written
+  /// on the fast path.
   package private(set) var isPlain = true
   /// The index of the first field of the superclass whose fields are currently being written.
   package var placeOffset = 0 {

@@ -247,7 +247,7 @@ public struct DecodingReport: Sendable, Hashable {
   /// Types whose objects had no model version. Such objects count as version 0.
   public var typesWithoutVersion: [String] { details.first?.typesWithoutVersion ?? [] }
 
-  /// A key of a type that was read from an older version.
+  /// A key of a type whose objects were written by an older version.
   public struct Key: Sendable, Hashable, CustomStringConvertible {
     /// The registered name of the type.
     public let typeName: String

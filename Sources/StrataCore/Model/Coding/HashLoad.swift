@@ -22,7 +22,7 @@ struct HashLoad<T: Hashable> {
 
   /// Counts an element that is about to be added.
   ///
-  /// - Parameter value: the value from which the element was created.
+  /// - Parameter value: the archive value from which the element was decoded.
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget of steps is used up.
   mutating func add(_ element: T, _ value: ArchiveValue) throws {
     if isHashedWhole { return }

@@ -33,9 +33,9 @@ public final class ModelSchema: Sendable {
   package let caseShapes: [String: RecordShape]
   /// Whether the model is a class. References to its instances are preserved.
   package let isObject: Bool
-  /// Whether reading the model takes more than reading its fields.
+  /// Whether reading the model takes more than reading its fields, because it is a class or has a hook or rules.
   package let readsSpecially: Bool
-  /// Whether the model is a struct that has only fields, without hooks, rules or cases. Most models are.
+  /// Whether the model is a struct that does not keep unknown keys. Most models are, and are written on the fast path.
   package let isPlainStructure: Bool
   /// Whether the model is an enum. A record of an enum has the case as its only key.
   package let isEnumeration: Bool
@@ -57,7 +57,7 @@ public final class ModelSchema: Sendable {
   /// Whether the declaration has been checked and is correct.
   private let isChecked = AtomicWord()
 
-  /// One case of an enum with payloads.
+  /// A case of an enum with associated values.
   public struct CaseInfo: Sendable {
     /// The name of the case in archives.
     public let name: String
