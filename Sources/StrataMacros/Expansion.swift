@@ -1,8 +1,8 @@
 import SwiftSyntax
 
-// The code that a model expands to. Names that are visible to the model's properties are also visible in the body of
-// the type, but not always in an extension: the extension of a nested type does not see declarations around the type.
-// The extension therefore contains no names of types.
+// The code that a model expands to. The body of the type sees all names that the model's properties use. An extension
+// of a nested type does not see the declarations around that type, so the generated extension contains no names of
+// types.
 extension ModelDeclaration {
   /// The static property for the schema, with the name, the version, and the fields or cases.
   var schema: String {

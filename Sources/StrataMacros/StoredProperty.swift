@@ -82,7 +82,7 @@ struct StoredProperty {
   /// Returns the statements that read the field with this index.
   ///
   /// The expression of the default may be valid only in the property's declaration, because it may use static members
-  /// without the type's name, and types that are not visible elsewhere.
+  /// without the type's name, or types that are not visible elsewhere.
   ///
   /// - Parameters:
   ///   - schema: the expression for the schema, from which the default can be obtained.

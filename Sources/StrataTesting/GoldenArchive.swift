@@ -2,7 +2,7 @@ internal import Foundation
 internal import StrataCore
 
 /// An archive that contains an array of a single model. In the first record, every optional is nil and every collection
-/// is empty. The other records have values; there are enough of them to include each case of every enum.
+/// is empty. The other records have values, and there are enough records to include each case of every enum.
 struct GoldenArchive {
   private static let mostRecords = 64
 

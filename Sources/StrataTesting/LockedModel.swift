@@ -63,7 +63,7 @@ struct LockedModel {
   /// Compares the model with its recorded versions.
   ///
   /// - Parameter allowsMissing: whether the current version may be unrecorded.
-  /// - Throws: an error of Foundation if the folder cannot be read.
+  /// - Throws: a Foundation error if the folder cannot be read.
   func shapeProblems(allowsMissing: Bool) throws -> [String] {
     var (recorded, edited, problems) = try recorded()
     do { try schema.check() } catch { problems.append("the declaration of \(name) is wrong: \(Self.reason(error))") }
@@ -87,14 +87,15 @@ struct LockedModel {
 
   /// Opens the golden archives of the recorded versions, and returns the problems.
   ///
-  /// - Throws: an error of Foundation if the folder cannot be read.
+  /// - Throws: a Foundation error if the folder cannot be read.
   func archiveProblems() throws -> [String] {
     let recorded = try recorded().schemas
     let problems = recorded.compactMap { problem(ofArchive: $0) }
     return problems.isEmpty ? try recorded.flatMap { try self.problems(ofUpgrades: $0, recorded) } : problems
   }
 
-  /// Returns a problem for each golden archive that upgrades to other records than it did when the version was recorded.
+  /// Returns a problem for each golden archive whose upgraded records differ from those at the time when the version
+  /// was recorded.
   private func problems(ofUpgrades version: RecordedSchema, _ recorded: [RecordedSchema]) throws -> [String] {
     try (version.upgraded ?? [:]).sorted { $0.key < $1.key }.compactMap { old, hash in
       guard let old = recorded.first(where: { "\($0.version)" == old }), old.archive != nil,
@@ -108,7 +109,7 @@ struct LockedModel {
     }
   }
 
-  /// - Throws: ``ArchiveError`` if a step fails, or an error of Foundation if a file cannot be read.
+  /// - Throws: ``ArchiveError`` if a step fails, or a Foundation error if a file cannot be read.
   private func upgraded(_ old: RecordedSchema, to version: Int) throws -> String? {
     let steps = (schema.migration?.steps ?? []).filter { (old.version..<version).contains($0.fromVersion) }
     return try GoldenArchive.upgraded(
@@ -118,7 +119,7 @@ struct LockedModel {
   /// Opens random records of each recorded version, and returns the problems.
   ///
   /// - Parameter schemas: the recorded versions of all models, by name.
-  /// - Throws: an error of Foundation if the folder cannot be read.
+  /// - Throws: a Foundation error if the folder cannot be read.
   func proofProblems(_ count: Int, _ schemas: [String: [RecordedSchema]], seed: UInt64) throws -> [String] {
     func problems<M: VersionedModel>(_ model: M.Type) throws -> [String] {
       let recorded = try recorded().schemas.filter { $0.version <= schema.modelVersion }
@@ -130,7 +131,7 @@ struct LockedModel {
 
   /// Records the current version unless it is already recorded.
   ///
-  /// - Throws: an error of Foundation if a file cannot be written.
+  /// - Throws: a Foundation error if a file cannot be written.
   func record() throws {
     guard try (schema.formerNames + [name]).allSatisfy({ try !folder.versions(of: $0).contains(schema.modelVersion) })
     else { return }
@@ -214,10 +215,11 @@ struct LockedModel {
   private func problem(ofStepsFrom old: RecordedSchema, to new: RecordedSchema) -> String? {
     let operations = (schema.migration?.steps ?? []).filter { (old.version..<new.version).contains($0.fromVersion) }
       .flatMap(\.operations)
-    // Nothing can be checked with a hook or an undeclared closure, because it may change any key.
+    // Models with a hook or with a closure that does not declare its keys are not checked, because either may change
+    // any key.
     guard schema.hook == nil, let keys = operations.changedKeys else { return nil }
     let changes = SchemaChange.changes(from: old, to: new, names)
-    // A later step may also remove a removed key.
+    // A removed field does not need a step between these versions if a later step removes its key.
     let laterSteps = (schema.migration?.steps ?? []).filter { $0.fromVersion >= new.version }
     let later = Set(laterSteps.flatMap { $0.operations.changedKeys ?? [] })
     let missing = changes.filter { change in

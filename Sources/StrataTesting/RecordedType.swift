@@ -85,7 +85,7 @@ indirect enum RecordedType: Equatable {
   private static let codedMark = "coded "
 
   /// Returns the text in ASCII, with the separators between the parts of a type escaped. Non-ASCII characters are
-  /// escaped because a raw value may begin with a scalar that would combine with the preceding character.
+  /// escaped, because a raw value may begin with a scalar that would combine with the preceding character.
   private static func escaped(_ text: String) -> String {
     text.addingPercentEncoding(withAllowedCharacters: plain) ?? text
   }

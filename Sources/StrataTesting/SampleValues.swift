@@ -9,8 +9,8 @@ struct SampleValues {
   enum Variety {
     /// The smallest values: nil, zero, empty texts and empty collections.
     case empty
-    /// Values in which all optionals and collections are filled. Enums have the case with this index, modulo the number
-    /// of cases.
+    /// Values in which all optionals and collections are filled. Each enum has the case with this index, modulo the
+    /// number of its cases.
     case turn(Int)
     /// Random values, including extreme numbers, unusual texts and missing values.
     case random

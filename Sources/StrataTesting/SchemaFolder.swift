@@ -9,7 +9,7 @@ package struct SchemaFolder {
 
   /// Returns the names of the recorded models.
   ///
-  /// - Throws: an error of Foundation if the folder exists but cannot be read.
+  /// - Throws: a Foundation error if the folder exists but cannot be read.
   package func names() throws -> [String] {
     try contents(of: url).compactMap(\.removingPercentEncoding).filter { try !versions(of: $0).isEmpty }.sorted()
   }
@@ -21,7 +21,7 @@ package struct SchemaFolder {
     }.sorted()
   }
 
-  /// - Throws: an error of Foundation if the file cannot be read, or a ``DecodingError`` if it is not a recorded schema.
+  /// - Throws: a Foundation error if the file cannot be read, or a ``DecodingError`` if it is not a recorded schema.
   package func schema(of name: String, version: Int) throws -> RecordedSchema {
     try RecordedSchema(json: Data(contentsOf: file(of: name, version, "json")))
   }

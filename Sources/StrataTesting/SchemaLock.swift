@@ -46,7 +46,7 @@ public struct SchemaLock: Sendable {
   ///
   /// The golden archives of older versions must also upgrade to the same values as when the later versions were recorded.
   ///
-  /// - Throws: ``SchemaLockError`` with all problems, or an error of Foundation if the folder cannot be read or written.
+  /// - Throws: ``SchemaLockError`` with all problems, or a Foundation error if the folder cannot be read or written.
   public func check() throws {
     let (locked, problems) = try locked(allowsMissing: records)
     // Archives are opened only if there is no other problem, because another problem would explain why an archive does
@@ -67,7 +67,7 @@ public struct SchemaLock: Sendable {
   ///   - archives: the number of records for each version.
   ///   - seed: the seed of the random values; by default a new seed for each call. Failures contain the seed.
   /// - Throws: ``SchemaLockError`` with all problems, including the problems that ``check()`` finds in the shapes, or
-  ///   an error of Foundation if the folder cannot be read.
+  ///   a Foundation error if the folder cannot be read.
   public func prove(archives: Int = 200, seed: UInt64? = nil) throws {
     let (locked, problems) = try locked(allowsMissing: false)
     try fail(problems)

@@ -1,6 +1,6 @@
 /// A type-erased transformer between JSON and a field.
 package struct FieldTransform: Sendable {
-  /// The output type of the transformer, which must be the type of the field.
+  /// The output type of the transformer, which must match the type of the field.
   package let output: Any.Type
   /// Whether the transformer also receives null, or nil when it converts back to JSON.
   package let takesNull: Bool
@@ -65,8 +65,8 @@ private struct Side<T: SendableMetatype>: Sendable {
   private enum Coding {
     case archivable(any (Archivable & SendableMetatype).Type)
     case decodable(any (Decodable & SendableMetatype).Type)
-    /// The type needs a lookup for each value, because its conformance may be isolated to an actor. Most types in this
-    /// case have no conformance.
+    /// The conformance is looked up for each value, because it may be isolated to an actor. Most types in this case
+    /// have no conformance.
     case other
   }
 

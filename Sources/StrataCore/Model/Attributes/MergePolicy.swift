@@ -100,7 +100,7 @@ public struct MergePolicy: Sendable {
   // MARK: Nested values
 
   /// For nested models, objects and dictionaries: merges key by key, using the policies that the nested types declare.
-  /// Any other value is merged as by ``automatic``. An incoming JSON object may contain only some of the keys.
+  /// Any other value is merged as with ``automatic``. An incoming JSON object may contain only some of the keys.
   public static var recursive: MergePolicy { MergePolicy(.recursive) }
 
   /// For arrays and sets of models or objects: merges elements that have the same value under `key`, keeps the

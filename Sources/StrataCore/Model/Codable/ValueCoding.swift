@@ -33,7 +33,7 @@ package enum ValueCoding {
     do { return try ValueDecoder(value, in: context).decodeValue(type) } catch { throw ArchiveError(decoding: error) }
   }
 
-  /// Throws the error that decoding the value as the given type throws.
+  /// Tries to decode a value as the given type, and throws the error if that fails.
   static func check(_ value: ArchiveValue, as type: Any.Type, in context: DecodingContext) throws {
     _ = try decode(any: type, from: value, in: context)
   }
@@ -44,7 +44,8 @@ package enum ValueCoding {
     return try (type as? any Decodable.Type).map { try decodeCodable($0, from: value, in: context) }
   }
 
-  /// Decodes a value as the type of a field and encodes the result. References are resolved to the objects in `referenced`.
+  /// Decodes a value as the type of a field and returns the result as an encoded value. References are resolved to the
+  /// objects in `referenced`.
   package static func typed(
     _ value: ArchiveValue, as type: Any.Type, _ referenced: ReferencedObjects, in context: DecodingContext,
     includingExcluded: Bool = true

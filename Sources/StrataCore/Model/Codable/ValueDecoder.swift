@@ -1,4 +1,4 @@
-/// The decoder from which a `Codable` type decodes itself. It reads an archive value.
+/// A decoder that lets a `Codable` type decode itself from an archive value.
 final class ValueDecoder: Decoder {
   private let value: ArchiveValue
   private let key: (any CodingKey)?
@@ -83,7 +83,7 @@ final class ValueDecoder: Decoder {
         next += 1
         return entries[next - 1].value
       }
-      // A type may request the same key twice in a row.
+      // Checks the previous entry as well, because a type may request the same key twice in a row.
       if next > 0, entries[next - 1].key == key { return entries[next - 1].value }
     }
     guard let index = search(key) else { return nil }
@@ -106,7 +106,7 @@ final class ValueDecoder: Decoder {
 
   // MARK: Values
 
-  /// Decodes the value under a key, or the decoder's own value if the key is `nil`.
+  /// Decodes a value that was found under a key, or the decoder's own value if the key is `nil`.
   @inline(__always)
   private func decode<T: Decodable>(
     _ type: T.Type, _ value: ArchiveValue, _ key: @autoclosure () -> (any CodingKey)?

@@ -22,8 +22,8 @@ package enum CanonicalOrder {
     }
   }
 
-  /// Throws if two elements of an ordered collection have the same encoding. Types whose elements can only have the
-  /// same encoding if they are equal are not checked.
+  /// Throws if two elements of an ordered collection have the same encoding. Types are not checked if only equal
+  /// elements can have the same encoding.
   ///
   /// - Complexity: O(n log n) for *n* elements; constant for texts and integers.
   package static func checkDifferent<T, Key: Archivable & Equatable>(
@@ -52,7 +52,7 @@ package enum CanonicalOrder {
     var writer = ArchiveWriter(usesReferences: false, minimumCapacity: 64)
     switch objects {
     case nil: break
-    // This set is inside an element of another set. The levels are not reset, because objects may refer back to the
+    // In a set inside an element of another set, the remaining levels are kept, because objects may refer back to the
     // outer set.
     case .content(let levels)?: writer.objects = .content(levels: levels)
     default: writer.objects = .content(levels: 2)
@@ -74,7 +74,7 @@ package enum CanonicalOrder {
 
 /// A cache of the sorted elements of sets and maps inside the set or map that is being written. It is filled while the
 /// outer collection is sorted, and used when the inner collections are written. Without the cache, each level would
-/// sort again all levels inside it, which takes quadratic time.
+/// sort all levels inside it again, which would take quadratic time.
 package final class CanonicalOrders {
   // The source arrays are retained, so that the storage addresses used as keys stay valid.
   private var elements: [StorageIdentity: (source: [ArchiveValue], sorted: [ArchiveValue])] = [:]

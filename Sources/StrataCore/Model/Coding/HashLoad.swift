@@ -3,8 +3,8 @@
 /// Some types hash only a part of their value; Foundation's `Data` is an example. An attacker could exploit this with
 /// many elements that have equal hashes. Decoding then throws an error long before the comparisons would finish.
 struct HashLoad<T: Hashable> {
-  /// The number of elements up to which hashes are not checked. Even if all hashes are equal, so few elements cost no
-  /// more than a larger collection.
+  /// The number of elements up to which hashes are not checked. Even if all hashes are equal, comparing this many
+  /// elements costs no more than reading a larger collection.
   private static var smallest: Int { 64 }
 
   private let budget: WorkBudget
@@ -41,7 +41,7 @@ struct HashLoad<T: Hashable> {
     hashes.append(element.hashValue)
     guard hashes.count == nextCheck else { return }
     nextCheck *= 2
-    // Sorts all hashes again, which is cheap because the next check is at twice the number of elements.
+    // Sorting all hashes again is cheap, because the next check is only at twice the number of elements.
     hashes.sort()
     var pairs = 0
     var start = 0

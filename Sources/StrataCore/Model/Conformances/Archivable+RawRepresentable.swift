@@ -26,8 +26,8 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
 
   public static var typeShape: TypeShape { TypeShape(.rawValue(RawValue.self, isArchivable: true)) }
 
-  /// Returns the substitute for a raw value that no case has: the case that formerly had the raw value, or the case for
-  /// unknown raw values. Throws if there is neither.
+  /// Returns the substitute for a raw value that no case has: either the case that formerly had the raw value or the
+  /// case for unknown raw values. Throws if neither exists.
   @inline(never)
   public static func substitute(for rawValue: RawValue) throws -> Self {
     if let type = Self.self as? any CaseAliasing.Type, let value = former(type, rawValue) as? Self { return value }

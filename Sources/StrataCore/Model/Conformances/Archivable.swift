@@ -22,7 +22,7 @@ public protocol Archivable {
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the untyped value is of a different kind.
   static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self
 
-  /// Creates a value from an element of a JSON text. A type that parses the text itself does not need an
+  /// Creates a value from an element of a JSON text. A type that parses the text itself avoids creating an
   /// ``ArchiveValue``, which is faster.
   ///
   /// The result must equal the result of `decode(from:in:)` for ``JSONElement/value(duplicateKeys:)``. The default

@@ -1,5 +1,5 @@
-/// An enum with associated values that is described by hand. For ``VersionedModel``, `@Model(version:)` generates the
-/// same code.
+/// An enum with associated values that is described by hand. `@Model(version:)` generates the same code for an enum
+/// that it makes a ``VersionedModel``.
 ///
 /// A value is archived as a record with a single key, the name of the case, whose value contains the associated values.
 /// The order of the cases does not matter, because they are archived by name. A migration step can rename a case like

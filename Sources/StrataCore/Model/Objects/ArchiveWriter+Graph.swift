@@ -8,7 +8,8 @@ package enum ObjectRole {
   /// Each nested model, including structs and enums, is written as a reference and added to the list, so that all of
   /// them can be visited.
   case models(ReferencedObjects)
-  /// Each object is written as its content, down to a number of levels. Used to sort sets, which cannot follow cycles.
+  /// Each object is written as its content, down to a number of levels. Used to sort sets, because sorting cannot
+  /// follow cycles.
   case content(levels: Int)
 }
 

@@ -87,8 +87,8 @@ public struct FieldInfo: Sendable {
     self.makeDefault = { try ValueCoding.value(of: makeDefault()) }
   }
 
-  /// Creates a field with default options. A call to this initializer takes less code than a call to the initializer
-  /// with all parameters.
+  /// Creates a field with default options. A call to this initializer compiles to less code than a call to the
+  /// initializer with all parameters.
   public init<T>(_ key: String, _ type: T.Type = T.self) { self.init(key, type, formerly: []) }
 
   /// Creates a field with default options and a default value.

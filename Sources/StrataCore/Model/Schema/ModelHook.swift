@@ -1,5 +1,5 @@
-/// A hook in the model's own code that runs on each created object. It is stored in the schema, so that the protocol
-/// conformance is looked up only once and not for each object.
+/// A hook in the model's own code that runs on each created object. It is stored in the schema, so that the model's
+/// conformance is looked up only once instead of for each object.
 package protocol AnyModelHook: AnyObject, Sendable {}
 
 /// The hook of a model type.

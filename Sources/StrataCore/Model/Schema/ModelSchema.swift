@@ -348,8 +348,7 @@ public final class ModelSchema: Sendable {
     return objectsAnswer.load() == 2
   }
 
-  /// A number that identifies the name, version and keys: a 64-bit FNV-1a hash of their text, which is the same on all
-  /// platforms.
+  /// A 64-bit FNV-1a hash of the name, the version, and the keys or cases, which is the same on all platforms.
   public let fingerprint: UInt64
 
   package static func fingerprint(of shape: RecordShape) -> UInt64 { fingerprint([shape.mark] + shape.keys) }
@@ -363,7 +362,7 @@ public final class ModelSchema: Sendable {
   }
 
   /// Returns the default of a field. `@Model` generates calls to this function where the default's own expression would
-  /// have a different meaning than in the declaration.
+  /// not have the same meaning as in the declaration.
   ///
   /// - Throws: ``ArchiveError`` with the code `missingValue` if the field has no default of this type. If the type is
   ///   optional, the function returns nil instead of throwing.
