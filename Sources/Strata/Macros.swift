@@ -1,6 +1,6 @@
 #if Macros
-  /// Makes a struct, a class or an enum archivable, as a record of its stored properties that is stamped with a name
-  /// and a model version.
+  /// Makes a struct, class or enum archivable as a record of its stored properties, with a registered name and a model
+  /// version.
   ///
   ///     @Model(version: 2)
   ///     struct Issue {
@@ -13,40 +13,44 @@
   ///     let data = try ArchiveEncoder().encode(issue)
   ///     let copy = try ArchiveDecoder().decode(Issue.self, from: data)
   ///
-  /// Every stored property is a field under its own name, in the order of declaration. If the key is absent, the
-  /// property takes its initial value, or nil if it is an optional. Without either, the key is required. Computed and
-  /// static properties are not archived. A property of type `UnknownFields` is not a field: it keeps the keys that the
-  /// model does not declare.
+  /// Every stored property is a field under its own name, in declaration order. If the key is absent, the property gets
+  /// its initial value, or nil if it is optional. If it has neither, the key is required. Computed and static
+  /// properties are not archived. A property of type `UnknownFields` is not a field: it keeps the keys that the model
+  /// does not declare.
   ///
-  /// A struct or a class that is also `Codable` declares its JSON keys once. The raw value of a case of `CodingKeys` is
-  /// the JSON key of the property, and a property without a case is not in JSON. `@Field(json:)` takes precedence.
-  /// `CodingKeys` must be in the declaration, because the macro does not see extensions. Archives do not depend on
-  /// `CodingKeys`.
+  /// A struct or class that is also `Codable` declares its JSON keys only once. The raw value of each `CodingKeys` case
+  /// is the JSON key of the property with the case's name. A property without a case is not in JSON. `@Field(json:)`
+  /// takes precedence over `CodingKeys`. `CodingKeys` must be inside the type's declaration, because the macro does not
+  /// see extensions. Archives do not depend on `CodingKeys`.
   ///
   /// A struct keeps its memberwise initializer. A class whose properties all have initial values keeps its `init()`.
-  /// Members have the access level of the type. A public model needs `public import Strata` if imports are internal.
+  /// Generated members have the access level of the type. If imports are internal by default, a public model needs
+  /// `public import Strata`.
   ///
-  /// Objects keep their identity: several fields may refer to one object, and references may form cycles. A weak
-  /// reference is archived only if something else in the archive writes its object. A class that is not final may have
-  /// subclasses with `superclass:`, and gets a required `init(fields:)`.
+  /// References between objects are preserved: several fields may refer to the same object, and references may form
+  /// cycles. A weak reference is archived only if another reference adds its object to the archive. A class that is not
+  /// final gets a required `init(fields:)`, and can have subclasses that are declared with `superclass:`.
   ///
-  /// Archives are read and written on any thread, so a model cannot be isolated to an actor. In a module that isolates
-  /// to the main actor by default, write `nonisolated struct`.
+  /// A model cannot be isolated to an actor, because archives are read and written on any thread. In a module that
+  /// isolates types to the main actor by default, write `nonisolated struct`.
   ///
-  /// A generic model has one registered name for each set of arguments: `Box<Int>`. An argument has its registered name
-  /// if it is a model or a collection, otherwise the name of its Swift type. The name of a model in an extension of a
-  /// generic type includes the arguments, too: `Box<Int>.Item`, by the names of the Swift types.
+  /// A generic model has a separate registered name for each set of arguments: `Box<Int>`. A model or collection as an
+  /// argument is named by its registered name, any other type by its Swift name. The name of a model in an extension of
+  /// a generic type also includes the arguments, as in `Box<Int>.Item`, using the names of the Swift types.
   ///
-  /// Each case of an enum is archived by name, with its associated values under their labels, or under `_0`, `_1` if
-  /// they have none. An enum with raw values needs no macro: `enum State: String, Archivable`.
+  /// Each case of an enum is archived by name. The keys of its associated values are their labels, or `_0`, `_1` and so
+  /// on for values without a label. An enum with raw values does not need the macro: `enum State: String, Archivable`.
   ///
   /// - Parameters:
-  ///   - version: the model version in archives. Increase it when the fields change, and add a step (see `Migratable`).
-  ///   - name: the registered name. The default is the type's name after those of the types around it. It must stay
+  ///   - version: the model version in archives. When the fields change, increase it and add a migration step (see
+  ///     `Migratable`).
+  ///   - name: the registered name; by default the type's name, qualified by its enclosing types. It must not change
   ///     when the type is renamed.
-  ///   - formerNames: former names of the type. Archives with them can be read.
-  ///   - oldestReader: the oldest version that may open archives of this one, so that a release can be rolled back. By default, none may.
-  ///   - oldestWriter: the oldest version that may also save them again. By default, none may.
+  ///   - formerNames: former names of the type. Archives with these names can be read.
+  ///   - oldestReader: the oldest version that may open archives of this version, so that a release can be rolled back.
+  ///     By default, no older version may open them.
+  ///   - oldestWriter: the oldest version that may also save such archives again. By default, no older version may save
+  ///     them.
   @attached(
     member, conformances: VersionedModel, _StrataBaseClass, names: named(schema), prefixed(_schemaOf),
     prefixed(_rootOf),
@@ -61,23 +65,27 @@
   ) =
     #externalMacro(module: "StrataMacros", type: "ModelMacro")
 
-  /// Makes a class archivable whose superclass is not a model, without the properties of the superclass.
+  /// Makes a class archivable whose superclass is not a model. The properties of the superclass are not archived.
   ///
   ///     @Model(version: 1, superclass: .excluded)
   ///     final class Download: Operation {
   ///       var address = ""
   ///     }
   ///
-  /// Archives, JSON, copies and merges have the properties that the class declares itself. The `init()` of the
-  /// superclass sets the others when an object is decoded. Without such an initializer, declare `init(fields:)`.
+  /// Archives, JSON, copies and merges contain only the properties that the class itself declares. When an object is
+  /// decoded, the superclass's `init()` sets the inherited properties. If the superclass has no such initializer,
+  /// declare `init(fields:)` yourself.
   ///
   /// - Parameters:
-  ///   - version: the version of the fields of this class.
-  ///   - name: the registered name. The default is the name of the class after those of the types around it.
-  ///   - formerNames: former names of the class. Archives with them can be read.
-  ///   - superclass: `.excluded`. `NSObject` has no properties, and needs no argument.
-  ///   - oldestReader: the oldest version that may open archives of this one, so that a release can be rolled back. By default, none may.
-  ///   - oldestWriter: the oldest version that may also save them again. By default, none may.
+  ///   - version: the version of this class's fields.
+  ///   - name: the registered name; by default the class's name, qualified by its enclosing types.
+  ///   - formerNames: former names of the class. Archives with these names can be read.
+  ///   - superclass: `.excluded`. A direct subclass of `NSObject` does not need this argument, because `NSObject` has
+  ///     no properties.
+  ///   - oldestReader: the oldest version that may open archives of this version, so that a release can be rolled back.
+  ///     By default, no older version may open them.
+  ///   - oldestWriter: the oldest version that may also save such archives again. By default, no older version may save
+  ///     them.
   @attached(
     member, conformances: VersionedModel, _StrataBaseClass, names: named(schema), prefixed(_schemaOf),
     prefixed(_rootOf),
@@ -93,25 +101,28 @@
   ) =
     #externalMacro(module: "StrataMacros", type: "ModelMacro")
 
-  /// Makes a subclass of a model archivable. Its fields are archived with those of the superclass. Each class has a
-  /// version, so that each is upgraded by its own steps.
+  /// Makes a subclass of a model archivable. Its fields are archived together with the inherited fields. Each class has
+  /// its own version and its own migration steps.
   ///
   ///     @Model(version: 2, superclass: Animal.self)
   ///     final class Dog: Animal {
   ///       var breed = ""
   ///     }
   ///
-  /// The superclass must not be final, and must have `@Model` itself. The macro adds `init(fields:)`, so a subclass
-  /// does not inherit initializers; write those that you need. To decode it where the superclass is expected, pass it
-  /// to the decoder: `ArchiveDecoder(subclasses: [Dog.self])`, or declare it once with `ModelHierarchy`.
+  /// The superclass must not be final, and must also have `@Model`. The macro adds `init(fields:)`, so the subclass
+  /// does not inherit initializers; declare those that you need. To decode the subclass where the superclass is
+  /// expected, pass it to the decoder, as in `ArchiveDecoder(subclasses: [Dog.self])`, or declare it once with
+  /// `ModelHierarchy`.
   ///
   /// - Parameters:
-  ///   - version: the version of the fields of this class.
-  ///   - name: the registered name. The default is the name of the class after those of the types around it.
-  ///   - formerNames: former names of the class. Archives with them can be read.
-  ///   - superclass: the superclass: `Animal.self`.
-  ///   - oldestReader: the oldest version that may open archives of this one, so that a release can be rolled back. By default, none may.
-  ///   - oldestWriter: the oldest version that may also save them again. By default, none may.
+  ///   - version: the version of this class's fields.
+  ///   - name: the registered name; by default the class's name, qualified by its enclosing types.
+  ///   - formerNames: former names of the class. Archives with these names can be read.
+  ///   - superclass: the superclass, as in `Animal.self`.
+  ///   - oldestReader: the oldest version that may open archives of this version, so that a release can be rolled back.
+  ///     By default, no older version may open them.
+  ///   - oldestWriter: the oldest version that may also save such archives again. By default, no older version may save
+  ///     them.
   @attached(
     member, names: named(schema), prefixed(_schemaOf), named(init(fields:)), named(encodeFields(to:)),
     named(readField(_:from:)), named(adoptObject(_:)), named(archivedUnknownFields))
@@ -121,25 +132,26 @@
   ) =
     #externalMacro(module: "StrataMacros", type: "SubmodelMacro")
 
-  /// Declares how one property of a ``Model(version:name:formerNames:oldestReader:oldestWriter:)`` is archived, merged and found in JSON.
+  /// Declares how a property of a ``Model(version:name:formerNames:oldestReader:oldestWriter:)`` is archived, merged
+  /// and mapped to JSON.
   ///
   ///     @Field(formerly: "headline", merge: .serverWins.ifPresent, json: "content.title") var title: String?
   ///
-  /// On a case of an enum, only `formerly` is allowed.
+  /// For a case of an enum, only `formerly` is allowed.
   ///
   /// - Parameters:
-  ///   - archive: `.excluded` leaves the property out of archives. It then needs an initial value or must be an
+  ///   - archive: `.excluded` keeps the property out of archives. The property must then have an initial value or be
   ///     optional. Lazy properties, unowned references, weak references to types that are not models, functions and
   ///     tuples must be excluded. Merging does not change them.
-  ///   - storage: `.transitory` leaves the field out of equality, hash and description if these are derived from fields
-  ///     (see `FieldEquatable`). `.none` leaves the property out of everything. It then needs an initial value or must
-  ///     be an optional variable.
+  ///   - storage: `.transitory` keeps the field out of equality, hashing and descriptions that are derived from the
+  ///     fields (see `FieldEquatable`). `.none` means that the property is not a field at all. It must then have an
+  ///     initial value or be an optional variable.
   ///   - formerly: former keys of the field, or former names of the case.
   ///   - merge: how `mergeValues(from:)` merges the field.
-  ///   - json: the path of the field in JSON, such as `"user.login"`, or its mapping (see `JSONField`). By default, the
-  ///     field is under its key in `CodingKeys`, or under its own name if there are none.
-  ///   - unknown: `.useDefault` takes the initial value, or nil, for an enum case that this program does not know. A
-  ///     merge leaves the property as it is.
+  ///   - json: the path of the field in JSON, such as `"user.login"`, or a mapping (see `JSONField`). By default, the
+  ///     JSON key is the raw value in `CodingKeys`, or the property's name if there are no `CodingKeys`.
+  ///   - unknown: with `.useDefault`, an enum case that this program does not know is read as the initial value or nil,
+  ///     and a merge does not change the property.
   @attached(peer)
   public macro Field(
     archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, formerly: String...,

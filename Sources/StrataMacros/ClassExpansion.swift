@@ -1,24 +1,24 @@
 import SwiftSyntax
 
-// The expansion of a class in a hierarchy. All of it is in the body of the class, where subclasses can override it. The
-// fields of a subclass precede those of its superclass, which is the order of initialization.
+// The expansion of a class in a hierarchy. All members are in the body of the class, where subclasses can override
+// them. The fields of a subclass come before the inherited fields, which matches the order of initialization.
 extension ModelDeclaration {
-  /// How a class takes part in a hierarchy.
+  /// The properties of a class declaration that determine how its hierarchy is handled.
   struct ClassForm {
     let hasImplicitInitializer: Bool
     let isFinal: Bool
     let isOpen: Bool
-    /// The superclass if it is a model, as written: `Animal.self`.
+    /// The superclass as written, such as `Animal.self`, if it is a model.
     let superclass: ExprSyntax?
-    /// Whether the superclass is not a model and its properties are left out.
+    /// Whether the superclass is not a model, so that its properties are not archived.
     let excludesSuperclass: Bool
     /// Whether the class declares `init(fields:)` itself.
     let readsItself: Bool
     let place: SourcePlace?
-    /// The first inherited type, if it must be a protocol because the attribute does not name a superclass.
+    /// The first inherited type, if it has to be a protocol because the attribute does not name a superclass.
     let protocolOnly: (type: TypeSyntax, place: SourcePlace?)?
 
-    /// Whether subclasses override the generated members, or the class overrides those of its superclass.
+    /// Whether the generated members override members of a superclass or can be overridden by subclasses.
     var isInHierarchy: Bool { !isFinal || superclass != nil }
   }
 
@@ -41,15 +41,15 @@ extension ModelDeclaration {
     return members
   }
 
-  /// The member for unknown keys, in a root class or in a subclass that has a property for them.
+  /// Returns the member for unknown keys, in a root class or in a subclass with a property for unknown keys.
   private func unknownFields(_ properties: [StoredProperty], _ form: ClassForm) -> [String] {
     let own = properties.first { $0.role == .unknownFields }?.access
     guard own != nil || form.superclass == nil else { return [] }
     return [function("\(head(form))var archivedUnknownFields: _StrataUnknownFields", [own ?? "_StrataUnknownFields()"])]
   }
 
-  /// A declaration that has no effect if the first inherited type is a protocol, and does not compile if it is a class.
-  /// It is the first member, so that its error is the first one.
+  /// Returns a declaration that has no effect if the first inherited type is a protocol, and does not compile if it is
+  /// a class. It must be the first member, so that its error is reported first.
   func rootCheck(_ form: ClassForm) -> [String] {
     guard let (type, place) = form.protocolOnly else { return [] }
     let refused =
@@ -86,7 +86,7 @@ extension ModelDeclaration {
       reads(properties) + above + superclassInitializer(form))
   }
 
-  /// The call of the initializer of an excluded superclass. The compiler shows errors about it at the class.
+  /// Returns the call of an excluded superclass's initializer. The compiler reports errors about the call at the class.
   func superclassInitializer(_ form: ClassForm) -> [String] {
     form.excludesSuperclass ? SourcePlace.lines([(form.place, ["super.init()"])]) : []
   }
@@ -121,15 +121,15 @@ extension ModelDeclaration {
     return function("\(head(form))func adoptObject(_ other: AnyObject)", of: variables, lines)
   }
 
-  /// A call of the superclass, whose field indices follow those of this class.
+  /// Returns a call to the superclass's implementation. The indices of the inherited fields follow those of this class.
   private func around(_ count: Int, _ form: ClassForm, _ call: String, _ cursor: String) -> [String] {
     guard form.superclass != nil else { return [] }
     return ["\(cursor).beginSuperclass(after: \(count))", call, "\(cursor).endSuperclass(after: \(count))"]
   }
 
-  /// The method that sets one field, for objects in reference cycles.
+  /// Returns the method that sets a single field, which is used for objects in reference cycles.
   ///
-  /// - Parameter schema: the expression for the schema of this class.
+  /// - Parameter schema: the expression for this class's schema.
   func settingOne(
     _ fields: [StoredProperty], head: String, schema: String = "schema", otherwise: [String]
   ) -> String {

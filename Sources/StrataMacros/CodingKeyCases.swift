@@ -2,28 +2,28 @@ import SwiftParser
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// The cases of the `CodingKeys` in the declaration of a model, which give its properties their keys in JSON.
+/// The cases of `CodingKeys` in the declaration of a model. They determine the JSON keys of its properties.
 struct CodingKeyCases {
-  /// The `json` argument for a property.
+  /// How the `json` argument of a property is determined.
   enum Key {
-    /// The property's own name.
+    /// The JSON key is the property's own name.
     case automatic
-    /// A raw value.
+    /// The JSON key is the raw value of a case.
     case declared(ExprSyntax)
-    /// No case, so JSON leaves the property out.
+    /// The property has no case, so JSON does not contain it.
     case absent
-    /// No case in a type with its own coding, which may read and write the property in another way.
+    /// The property has no case, but the type has its own coding, which may still read and write the property.
     case unknown
   }
 
-  /// The raw value of each case by the name of its property; `nil` inside if the case has no string.
+  /// The raw value of each case, by the name of its property. The inner value is `nil` if the case has no raw value.
   private var rawValues: [String: String?] = [:]
-  /// A part of the declaration from which the keys cannot be determined, and where it is.
+  /// A part of the declaration that prevents the keys from being determined, with its syntax node; `nil` if there is none.
   private(set) var obstacle: (name: String, node: Syntax)?
-  /// Whether the declaration of the model has its own `init(from:)` or `encode(to:)`.
+  /// Whether the model declares `init(from:)` or `encode(to:)` itself.
   private let hasOwnCoding: Bool
 
-  /// Returns `nil` if the members include no `CodingKeys`.
+  /// Returns `nil` if `CodingKeys` is not among the members.
   init?(_ members: MemberBlockItemListSyntax) {
     let declarations = members.withConditions
     hasOwnCoding = declarations.contains { $0.decl.codingMethod != nil }
@@ -54,10 +54,10 @@ struct CodingKeyCases {
           obstacle = ("raw values of the type '\(type?.trimmedDescription ?? "")'", Syntax(element))
         }
         let name = element.name.text.withoutBackticks
-        // The compiler refuses a literal with an interpolation.
+        // `nil` for a literal with interpolation, which the compiler rejects.
         let rawValue = text?.representedLiteralValue
         rawValues[name] = .some(rawValue)
-        // @Observable stores 'title' in '_title', so Codable needs a case of that name.
+        // `@Observable` stores `title` in `_title`, so `Codable` needs a case named `_title`.
         if name.hasPrefix("_"), !properties.contains(name) { stored[String(name.dropFirst())] = rawValue ?? name }
       }
     }
@@ -68,7 +68,7 @@ struct CodingKeyCases {
     guard obstacle == nil else { return .automatic }
     guard let rawValue = rawValues[property] else { return hasOwnCoding ? .unknown : .absent }
     guard let rawValue else { return .automatic }
-    // A raw value is one key, so the characters with a meaning in JSON paths are escaped.
+    // A raw value is a single key, so characters that have a meaning in JSON paths are escaped.
     let path = rawValue.unicodeScalars.map { ".[\\".unicodeScalars.contains($0) ? "\\\($0)" : "\($0)" }.joined()
     let text = ["*", "\"\""].contains(rawValue) ? "\\" + path : path
     return .declared(ExprSyntax(StringLiteralExprSyntax(content: text)))
@@ -76,10 +76,10 @@ struct CodingKeyCases {
 }
 
 extension MemberBlockItemListSyntax {
-  /// The type's own `init(from:)` and `encode(to:)`, each with its name.
+  /// The `init(from:)` and `encode(to:)` that the type declares, each with its name.
   var codingMethods: [(name: String, token: TokenSyntax)] { withConditions.compactMap(\.decl.codingMethod) }
 
-  /// The declarations, each with whether it is inside `#if`.
+  /// All declarations, including those inside `#if`, each with whether it is inside `#if`.
   var withConditions: [(decl: DeclSyntax, isConditional: Bool)] {
     flatMap { member -> [(decl: DeclSyntax, isConditional: Bool)] in
       guard let condition = member.decl.as(IfConfigDeclSyntax.self) else { return [(member.decl, false)] }
@@ -92,7 +92,8 @@ extension MemberBlockItemListSyntax {
 }
 
 extension DeclSyntax {
-  /// The name of the declaration if it is `init(from:)` of `Decodable` or `encode(to:)` of `Encodable`, and its token.
+  /// The name and token of the declaration, if it is `init(from:)` of `Decodable` or `encode(to:)` of `Encodable`;
+  /// `nil` otherwise.
   fileprivate var codingMethod: (name: String, token: TokenSyntax)? {
     if let initializer = self.as(InitializerDeclSyntax.self) {
       return initializer.signature.isCoding("from", "Decoder") ? ("init(from:)", initializer.initKeyword) : nil
@@ -110,7 +111,7 @@ extension DeclSyntax {
 }
 
 extension FunctionSignatureSyntax {
-  /// Whether the only parameter has this label and this type, with or without `any`.
+  /// Whether the function has a single parameter with this label and this type, with or without `any`.
   fileprivate func isCoding(_ label: String, _ type: String) -> Bool {
     guard let parameter = parameterClause.parameters.first, parameterClause.parameters.count == 1,
       parameter.firstName.text == label

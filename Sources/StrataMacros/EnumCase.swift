@@ -1,11 +1,11 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// A case of an enum with the labels of its associated values.
+/// An enum case with its associated values.
 struct EnumCase {
-  /// The name as written, with any backticks.
+  /// The name as written, including backticks.
   let name: TokenSyntax
-  /// The archive key of each associated value, and its label in code if it has one.
+  /// The archive key of each associated value, and its label in code if there is one.
   let values: [(key: String, label: String?)]
   let formerly: [ExprSyntax]
   /// The types of the associated values, as written.
@@ -31,7 +31,8 @@ struct EnumCase {
     return ["case .\(name.text)\(values.isEmpty ? "" : "(\(names))"):"] + located(statements)
   }
 
-  /// The result is an optional, which has cases named none and some, so the enum's own value is created separately.
+  /// The statements that create the case. The value is first assigned to a constant of type `Self`, because in the
+  /// optional result `.none` and `.some` would refer to the cases of `Optional`.
   var making: [String] {
     let arguments = values.map { value in
       (value.label.map { "\(Self.argumentLabel($0)): " } ?? "") + "try payload.value(\(value.key.literal))"
@@ -40,13 +41,13 @@ struct EnumCase {
     return ["case \(key.literal):"] + located(["let made: Self = .\(name.text)\(call)", "return made"])
   }
 
-  /// The compiler shows errors about an associated value at the case.
+  /// Adds directives that make the compiler report errors about an associated value at the case.
   private func located(_ statements: [String]) -> [String] {
     let statements = values.isEmpty ? statements : SourcePlace.lines([(place, statements)])
     return statements.map { "  " + $0 }
   }
 
-  /// The label in a call, where few words need backticks.
+  /// Returns the label as it is written in a call, where only few keywords need backticks.
   private static func argumentLabel(_ label: String) -> String {
     let plain = label.withoutBackticks
     let isWord = plain.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }

@@ -1,9 +1,10 @@
 import SwiftSyntax
 
-// The code that a model expands to. The type's own body sees every name that its properties use. An extension of a
-// nested type does not see the declarations around the type, so the extension contains no names of types.
+// The code that a model expands to. The body of the type sees all names that the model's properties use. An extension
+// of a nested type does not see the declarations around that type, so the generated extension contains no names of
+// types.
 extension ModelDeclaration {
-  /// The static property with the name, the version, and the fields or cases.
+  /// The static property for the schema, with the name, the version, and the fields or cases.
   var schema: String {
     let lines: [String]
     switch kind {
@@ -14,7 +15,7 @@ extension ModelDeclaration {
     return schemaProperty("\(access)static", "schema", lines)
   }
 
-  /// The property with the schema. In a type that may be generic, it looks up the schema.
+  /// Returns a property for the schema. In a type that may be generic, the property looks up the schema in a cache.
   func schemaProperty(_ head: String, _ property: String, _ lines: [String]) -> String {
     let call = schemaCall(lines)
     guard name.mayBeGeneric else { return "\(head) let \(property) = \(call)" }
@@ -27,7 +28,7 @@ extension ModelDeclaration {
       """
   }
 
-  /// The call that creates the schema, with the lines of its fields or cases.
+  /// Returns the call that creates the schema. `lines` are the lines for the fields or cases.
   private func schemaCall(_ lines: [String]) -> String {
     let superclass = superclass.map { ", superclass: \($0)" } ?? ""
     let head = "\(typeName).self, name: \(name.expression)\(formerNamesArgument), version: \(version)\(superclass),"
@@ -49,7 +50,7 @@ extension ModelDeclaration {
     return fields.isEmpty ? ["fields: []\(end)"] : ["fields: ["] + fields + ["]\(end)"]
   }
 
-  /// The members of the extension.
+  /// The members that are generated in an extension.
   var extensionMembers: [String] {
     switch kind {
     case .structure(let properties):
@@ -63,7 +64,7 @@ extension ModelDeclaration {
     }
   }
 
-  /// The initializer that reads every field.
+  /// Returns the initializer that reads all fields.
   func initializer(_ properties: [StoredProperty]) -> String {
     var isConvenience = false
     var lines = reads(properties)
@@ -77,7 +78,7 @@ extension ModelDeclaration {
     return function(head, of: properties, lines)
   }
 
-  /// The statements that read every field.
+  /// Returns the statements that read all fields.
   func reads(_ properties: [StoredProperty]) -> [String] {
     var statements: [(place: SourcePlace?, lines: [String])] = []
     var place = 0
@@ -100,7 +101,7 @@ extension ModelDeclaration {
       writes(fields))
   }
 
-  /// The statements that write every field.
+  /// Returns the statements that write all fields.
   func writes(_ fields: [StoredProperty]) -> [String] {
     SourcePlace.lines(fields.enumerated().map { ($1.place, [$1.write($0)]) })
   }
@@ -111,7 +112,7 @@ extension ModelDeclaration {
     }
   }
 
-  /// The method that copies every variable of another object.
+  /// Returns the method that copies all variables of another object.
   func adoptingFields(_ properties: [StoredProperty]) -> String {
     let variables = properties.filter { $0.role != .unarchived && !$0.isConstant }
     return function(
@@ -119,7 +120,8 @@ extension ModelDeclaration {
       variables.map { "\($0.access) = other.\($0.name.text)" })
   }
 
-  /// If a struct has properties that are left alone, the method that copies all other properties.
+  /// Returns the method that copies all fields of another value, for a struct with properties that are not fields and
+  /// must keep their values. Empty for other structs.
   private func adoptionAroundOthers(_ properties: [StoredProperty]) -> [String] {
     let others = properties.filter { $0.role == .unarchived && !$0.isConstant && !$0.isLazy }
     guard !others.isEmpty else { return [] }
@@ -148,7 +150,8 @@ extension ModelDeclaration {
       ["switch name {"] + cases.flatMap(\.making) + ["default: return nil", "}"])
   }
 
-  /// A method that names properties. It is deprecated if one of them is, so that the generated code causes no warnings.
+  /// Returns a method that refers to properties. The method is deprecated if one of the properties is, so that the
+  /// generated code does not cause warnings.
   func function(_ head: String, of properties: [StoredProperty], _ lines: [String]) -> String {
     function(head, isDeprecated: properties.contains { $0.isDeprecated && $0.role != .unarchived }, lines)
   }

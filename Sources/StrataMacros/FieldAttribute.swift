@@ -6,14 +6,14 @@ struct FieldAttribute {
   var isExcluded = false
   var isConditional = false
   var hasArchive = false
-  /// Whether the property is declared with `storage: .none`.
+  /// Whether the attribute has the argument `storage: .none`.
   var hasNoStorage = false
   var storage: ExprSyntax?
   var usesDefaultForUnknown = false
   var formerly: [ExprSyntax] = []
   var merge: ExprSyntax?
   var json: ExprSyntax?
-  /// Whether the property is not in JSON: `json: .none`.
+  /// Whether the attribute has the argument `json: .none`, so that the property is not in JSON.
   var isNowhereInJSON: Bool { [".none", "JSONField.none"].contains(json?.trimmedDescription) }
   var unknown: ExprSyntax?
   var node: AttributeSyntax?
@@ -29,7 +29,7 @@ struct FieldAttribute {
     for argument in Self.arguments(of: node) {
       label = argument.label?.text ?? label
       let value = argument.expression.trimmed
-      /// Returns the given name. Reports an error if it is not one of the choices.
+      /// Returns the name of the argument's value, or reports an error if the name is not one of the choices.
       func choice(_ choices: String) -> String? {
         let name = value.as(MemberAccessExprSyntax.self)?.declName.baseName.text
         if let name, choices.split(whereSeparator: { " ,".contains($0) }).contains(".\(name)") { return name }
@@ -71,7 +71,7 @@ struct FieldAttribute {
     arguments(of: attribute).first { $0.label?.text == label }?.expression
   }
 
-  /// The arguments for a `FieldInfo`, each after a comma.
+  /// Returns the arguments for `FieldInfo`, each preceded by a comma.
   func infoArguments(isConditional: Bool) -> String {
     var text = ""
     if !formerly.isEmpty { text += ", formerly: [\(formerly.map(\.description).joined(separator: ", "))]" }
@@ -86,7 +86,7 @@ struct FieldAttribute {
 }
 
 extension AttributeListSyntax {
-  /// The attributes with a name, with or without a module name.
+  /// Returns the attributes with this name, whether or not the source qualifies it with a module.
   func named(_ name: String) -> [AttributeSyntax] {
     compactMap { $0.as(AttributeSyntax.self) }.filter { FieldAttribute.name(of: $0) == name }
   }

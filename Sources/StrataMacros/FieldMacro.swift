@@ -1,7 +1,8 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// `@Field` expands to nothing, because `@Model` reads it. It only reports attributes in a wrong place.
+/// The macro for `@Field`. It expands to nothing, because `@Model` reads the attribute, and only reports misplaced
+/// attributes.
 struct FieldMacro: PeerMacro {
   static func expansion(
     of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
@@ -23,9 +24,10 @@ struct FieldMacro: PeerMacro {
     return []
   }
 
-  /// The error if the type around a property has no `@Model`, so that the attribute would have no effect.
+  /// Returns the error for a property whose enclosing type does not have `@Model`, because the attribute would have no
+  /// effect; `nil` if there is none.
   private static func missingModel(around context: [Syntax]) -> ModelDiagnostic? {
-    // Outside of a type, there are no stored properties of models.
+    // Outside a type, there are no stored properties.
     guard let type = context.first?.asProtocol((any DeclGroupSyntax).self),
       let name = context.first?.asProtocol((any NamedDeclSyntax).self)?.name.text
     else { return nil }
@@ -37,12 +39,12 @@ extension VariableDeclSyntax {
   var isStatic: Bool { hasModifier("static") || hasModifier("class") }
   var isConstant: Bool { bindingSpecifier.tokenKind == .keyword(.let) }
 
-  /// Whether the property has a modifier, with or without a detail as in `unowned(unsafe)`.
+  /// Whether the property has this modifier, with or without an argument such as in `unowned(unsafe)`.
   func hasModifier(_ name: String) -> Bool { modifiers.contains { $0.name.text == name } }
 }
 
 extension PatternBindingSyntax {
-  /// Whether the binding has storage: no accessors, or only observers.
+  /// Whether the binding has storage, because it has no accessors other than observers.
   var isStored: Bool {
     guard let accessors = accessorBlock?.accessors else { return true }
     guard case .accessors(let list) = accessors else { return false }

@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// A type with `@Model`, read once for all parts of the expansion.
+/// A type declaration with `@Model`, parsed for all parts of the expansion.
 struct ModelDeclaration {
   enum Kind {
     case structure([StoredProperty])
@@ -14,16 +14,16 @@ struct ModelDeclaration {
   /// The name as written.
   let typeName: String
   let name: ModelName
-  /// `public ` or `package `, or nothing.
+  /// The access modifier with a trailing space, `public ` or `package `; empty for any other access level.
   let access: String
   let version: String
   let formerNames: ExprSyntax?
-  /// The superclass if it is a model.
+  /// The superclass, if it is a model.
   let superclass: ExprSyntax?
-  /// The arguments for older versions, as the call of the schema has them.
+  /// The arguments `oldestReader` and `oldestWriter` for the call that creates the schema.
   let floors: String
 
-  /// Returns the model, or `nil` if the type cannot be one, and all errors.
+  /// Returns the model, or `nil` if the type cannot be a model, and all errors.
   static func read(
     _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, in expansion: some MacroExpansionContext
   ) -> (model: ModelDeclaration?, diagnostics: [Diagnostic]) {
@@ -62,7 +62,7 @@ struct ModelDeclaration {
     return (model, diagnostics)
   }
 
-  /// The errors of a declaration that no expansion can make a model.
+  /// Returns the errors for a declaration that cannot be a model.
   private static func unsuitable(
     _ declaration: some DeclGroupSyntax, _ name: TokenSyntax, _ context: [Syntax]
   ) -> [Diagnostic] {
@@ -78,7 +78,8 @@ struct ModelDeclaration {
     return diagnostics
   }
 
-  /// The error for a type that suppresses a conformance, alone or in a composition: `Hashable & ~Copyable`.
+  /// Returns the error for a type that suppresses a conformance, alone or in a composition such as `Hashable &
+  /// ~Copyable`; `nil` if it suppresses none.
   private static func suppressed(_ type: TypeSyntax) -> Diagnostic? {
     if let composition = type.as(CompositionTypeSyntax.self) {
       return composition.elements.lazy.compactMap { suppressed($0.type) }.first
@@ -87,7 +88,7 @@ struct ModelDeclaration {
     return ModelDiagnostic.suppressed(type.type.trimmedDescription).at(type)
   }
 
-  /// Compares the superclass in the attribute with the superclass of the class, which is the first inherited type.
+  /// Returns an error if the attribute names a superclass that is not the class's first inherited type.
   private static func checkSuperclass(_ given: ExprSyntax, of object: ClassDeclSyntax) -> Diagnostic? {
     if isExcluded(given) {
       return object.inheritanceClause == nil ? ModelDiagnostic.noSuperclass(given: given.description).at(given) : nil
@@ -104,12 +105,13 @@ struct ModelDeclaration {
     return ModelDiagnostic.otherSuperclass(given: base, found: found.description).at(given)
   }
 
-  /// The error for a type or a property that is isolated to the main actor; `nil` for any other.
+  /// Returns the error for a type or a property that is isolated to the main actor; `nil` if it is not isolated.
   static func isolation(_ attributes: AttributeListSyntax) -> Diagnostic? {
     attributes.named("MainActor").first.map { ModelDiagnostic.isolated("MainActor").at($0) }
   }
 
-  /// The error if the superclass is a model but the attribute does not name it. The class then lacks no conformance.
+  /// Returns the error for a class whose superclass is a model that the attribute does not name. Such a class is
+  /// recognized because it already conforms to `_StrataBaseClass`.
   static func modelAbove(_ declaration: some DeclGroupSyntax, missing protocols: [TypeSyntax]) -> Diagnostic? {
     guard let object = declaration.as(ClassDeclSyntax.self), !names(protocols).contains("_StrataBaseClass"),
       let first = object.inheritanceClause?.inheritedTypes.first?.type
@@ -117,12 +119,13 @@ struct ModelDeclaration {
     return ModelDiagnostic.modelAbove(type: object.name.text, superclass: first.trimmedDescription).at(first)
   }
 
-  /// The names of types without the modules and types around them.
+  /// Returns the names of types without modules and enclosing types.
   static func names(_ types: [TypeSyntax]) -> [String] {
     types.map { String($0.trimmedDescription.split(separator: ".").last ?? "") }
   }
 
-  /// A note for a class that conforms already, as a subclass of a model does; `nil` if it declares that itself.
+  /// Returns a note for a class that already conforms, because its superclass is a model; `nil` if the class declares
+  /// the conformance itself.
   static func superclassHint(_ declaration: some DeclGroupSyntax) -> Diagnostic? {
     guard let declaration = declaration.as(ClassDeclSyntax.self),
       let first = declaration.inheritanceClause?.inheritedTypes.first?.type,
@@ -132,7 +135,7 @@ struct ModelDeclaration {
     return ModelDiagnostic.superclass(type: declaration.name.text, superclass: first.trimmedDescription).at(first)
   }
 
-  /// The library's protocols that make a class a model if the class declares them itself.
+  /// The library's protocols that imply a conformance to `VersionedModel` if a class declares them.
   private static let protocols: Set<String> = [
     "VersionedModel", "DescribedModel", "Migratable", "KeyMigrating", "PostDecoding", "Validating", "Mergeable",
     "FieldEquatable", "FieldHashable", "DescribesFields", "LegacyModel", "Entity", "RemoteEntity",
@@ -156,12 +159,12 @@ struct ModelDeclaration {
     argument.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "excluded"
   }
 
-  /// Whether the superclass is `NSObject`, which has no properties to lose.
+  /// Whether the superclass is `NSObject`, which has no properties that could be lost.
   private static func isUnderNSObject(_ object: ClassDeclSyntax) -> Bool {
     object.inheritanceClause?.inheritedTypes.first.map { names([$0.type]) == ["NSObject"] } ?? false
   }
 
-  /// The first inherited type, if it must be a protocol; `nil` for `NSObject`.
+  /// Returns the first inherited type if it must be a protocol; `nil` if it may be a class, such as `NSObject`.
   private static func protocolOnly(
     _ object: ClassDeclSyntax, _ given: ExprSyntax?, _ lines: SourceLines?
   ) -> (type: TypeSyntax, place: SourcePlace?)? {
@@ -223,7 +226,8 @@ struct ModelDeclaration {
     return first
   }
 
-  /// The access level of the members, which is the level of the type. It may come from an extension around the type.
+  /// Returns the access modifier of the members, which have the access level of the type. The level may be declared by
+  /// an enclosing extension.
   private static func access(_ declaration: some DeclGroupSyntax, _ context: [Syntax]) -> String {
     func level(_ modifiers: DeclModifierListSyntax) -> String? {
       let levels = ["open", "public", "package", "internal", "fileprivate", "private"]
@@ -235,7 +239,7 @@ struct ModelDeclaration {
     case "package": return "package "
     default: break
     }
-    // Every member of an internal type that inlined code uses needs the attribute.
+    // If the type is `@usableFromInline`, every member that inlinable code uses needs the attribute, too.
     return declaration.attributes.named("usableFromInline").isEmpty ? "" : "@usableFromInline "
   }
 }

@@ -1,7 +1,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// A problem of a model, with its remedy.
+/// An error in the declaration of a model, with a suggested fix.
 enum ModelDiagnostic: DiagnosticMessage, Error {
   case notAModel
   case superclassOfValue

@@ -2,22 +2,22 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@Model`: the schema, and in a class everything that must be in its body, are members. The rest is in an extension,
-/// so that a struct keeps its memberwise initializer.
+/// The macro for `@Model`. The schema, and for a class everything that must be in its body, are generated as members.
+/// Everything else is generated in an extension, so that a struct keeps its memberwise initializer.
 struct ModelMacro: MemberMacro, ExtensionMacro {
-  // The text is formatted already, and formatting it takes most of the time of an expansion.
+  // Disabled, because the text is already formatted and formatting would take most of the time of an expansion.
   static let formatMode = FormatMode.disabled
 
   static func expansion(
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
-    // The other role reports the errors.
+    // Errors are not reported here, because the extension macro reports them.
     guard let model = ModelDeclaration.read(node, declaration, in: context).model else {
       return []
     }
     if ModelDeclaration.modelAbove(declaration, missing: protocols) != nil {
-      // Without this initializer, the compiler would report it as missing.
+      // Declares the initializer, so that the compiler does not also report it as missing.
       return [
         DeclSyntax(unparsed: "\(model.access)required init(fields reader: inout _StrataReader) throws { fatalError() }")
       ]
@@ -65,7 +65,8 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
   }
 }
 
-/// `@Model` on a subclass. It inherits the conformance of its superclass, so everything is a member.
+/// The macro for `@Model` on a subclass of a model. All declarations are generated as members, because the conformance
+/// is inherited.
 struct SubmodelMacro: MemberMacro {
   static let formatMode = FormatMode.disabled
 
@@ -81,12 +82,13 @@ struct SubmodelMacro: MemberMacro {
 }
 
 extension DeclSyntax {
-  /// Declarations with this text, which the compiler parses. Parsing it here would take half of an expansion's time.
+  /// Creates declarations from text that only the compiler parses. Parsing it here would take half of the time of an
+  /// expansion.
   init(unparsed text: String) { self.init(EditorPlaceholderDeclSyntax(placeholder: .identifier(text))) }
 }
 
 extension String {
-  /// The lines, indented by a number of steps of two spaces.
+  /// Returns the text with each line indented by the given number of steps of two spaces.
   func indented(_ steps: Int) -> String {
     let space = String(repeating: "  ", count: steps)
     return split(separator: "\n", omittingEmptySubsequences: false).map { space + $0 }.joined(separator: "\n")

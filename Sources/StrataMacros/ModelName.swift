@@ -1,12 +1,13 @@
 import SwiftSyntax
 
-/// The registered name of a model, and whether it or a type around it may be generic.
+/// The registered name of a model, and whether the model or an enclosing type may be generic.
 struct ModelName {
-  /// The expression for the name.
+  /// The expression that returns the name.
   let expression: String
-  /// The generic arguments to add to a former name; `nil` without parameters.
+  /// The generic arguments to append to former names; `nil` if there are no generic parameters.
   let arguments: String?
-  /// Whether the model is or may be generic: an extension does not show whether the extended type is.
+  /// Whether the model is generic or may be generic. In an extension, this is unknown, because the extension does not
+  /// show whether the extended type is generic.
   let mayBeGeneric: Bool
 
   init(_ declaration: some DeclGroupSyntax & NamedDeclSyntax, _ explicit: ExprSyntax?, in context: [Syntax]) {
@@ -29,7 +30,7 @@ struct ModelName {
     arguments.isEmpty ? "" : "<\(arguments.joined(separator: ", "))>"
   }
 
-  /// The name of a declaration and the texts for its generic arguments.
+  /// Returns the name of a declaration and the expressions for its generic arguments.
   private static func part(_ node: Syntax) -> (name: String, arguments: [String])? {
     if let node = node.as(ExtensionDeclSyntax.self) { return (node.extendedType.trimmedDescription, []) }
     guard let named = node.asProtocol((any NamedDeclSyntax).self), node.isProtocol((any DeclGroupSyntax).self)

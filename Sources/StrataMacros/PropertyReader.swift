@@ -2,14 +2,14 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// Finds the stored properties of a declaration, and their errors.
+/// Finds the stored properties of a declaration, and reports errors in them.
 struct PropertyReader {
   private(set) var properties: [StoredProperty] = []
   private(set) var diagnostics: [Diagnostic] = []
   private let codingKeys: CodingKeyCases?
   private var hasFieldWithoutJSON = false
 
-  /// - Parameter isClass: whether the properties are of a class, in which none may be isolated to an actor.
+  /// - Parameter isClass: whether the declaration is a class, whose properties must not be isolated to an actor.
   init(_ members: MemberBlockItemListSyntax, _ lines: SourceLines?, isClass: Bool) {
     codingKeys = CodingKeyCases(members)
     for (member, isConditional) in members.withConditions {
@@ -21,7 +21,7 @@ struct PropertyReader {
         continue
       }
       checkName(variable)
-      // An override only observes a property of the superclass.
+      // A stored override only adds observers to an inherited property.
       guard !variable.isStatic, !variable.hasModifier("override") else { continue }
       if isClass, let isolated = ModelDeclaration.isolation(variable.attributes) { diagnostics.append(isolated) }
       read(variable, lines)
@@ -41,10 +41,12 @@ struct PropertyReader {
     }
   }
 
-  /// Policies that compute a value. Others may merge the objects that a constant refers to.
+  /// The policies that compute a new value. They cannot apply to a constant, unlike other policies, which may merge the
+  /// object that a constant refers to.
   private static let policiesOfValues: Set<Substring> = ["max", "min", "sumOfDeltas", "lines", "lastWriter"]
 
-  /// A merge sets the properties of an object. It replaces the object only if all its properties are constants.
+  /// Reports constants of a class with a policy that computes a value. A merge sets the properties of the existing
+  /// object, so it cannot change a constant. Only if all properties are constants does it replace the object.
   private mutating func checkConstants() {
     let fields = properties.filter { $0.role == .field }
     guard fields.contains(where: { !$0.isConstant }) else { return }
@@ -54,7 +56,7 @@ struct PropertyReader {
     }
   }
 
-  /// The current key of a property must not be a former key of another.
+  /// Reports a former key of a property that is the current key of another property.
   private mutating func checkFormerKeys() {
     let keys = Set(properties.filter { $0.role == .field }.map(\.key))
     for property in properties {
@@ -65,7 +67,7 @@ struct PropertyReader {
     }
   }
 
-  /// Reports a name that the macro declares itself.
+  /// Reports a static property with the name of a generated member.
   private mutating func checkName(_ variable: VariableDeclSyntax) {
     guard variable.isStatic else { return }
     for binding in variable.bindings {
@@ -81,7 +83,7 @@ struct PropertyReader {
     if stored.count > 1, let node = attribute.node, !attribute.formerly.isEmpty || attribute.json != nil {
       diagnostics.append(ModelDiagnostic.severalProperties.at(node))
     }
-    // In 'var a, b: Int' the type follows the last name.
+    // In `var a, b: Int`, the type follows the last name, so the bindings are read backwards.
     var type: TypeSyntax?
     var read: [StoredProperty] = []
     for binding in variable.bindings.reversed() {
@@ -161,7 +163,7 @@ struct PropertyReader {
   ) -> ModelDiagnostic? {
     if variable.hasModifier("lazy") { return .lazyProperty(key) }
     if variable.hasModifier("unowned") { return .reference(kind: "an unowned reference", name: key) }
-    // An excluded weak reference may be to any type, so it is left alone.
+    // An excluded weak reference is not treated as a field, because it may refer to any type.
     if variable.hasModifier("weak"), isExcluded { return .reference(kind: "a weak reference", name: key) }
     if let kind = type.map(\.shapeWithoutArchive) ?? initialValue?.shapeWithoutArchive {
       return .notArchivable(kind: kind, name: key)
@@ -187,7 +189,8 @@ extension AttributeListSyntax {
 }
 
 extension VariableDeclSyntax {
-  /// Whether an attribute other than `@Field` may be a property wrapper, because it begins with a capital letter.
+  /// Whether there is an attribute other than `@Field` whose name begins with a capital letter, which may be a property
+  /// wrapper.
   fileprivate var hasWrapper: Bool {
     attributes.compactMap { $0.as(AttributeSyntax.self) }.map(FieldAttribute.name).contains { name in
       name != "Field" && (name.first?.isUppercase ?? false)
@@ -196,7 +199,7 @@ extension VariableDeclSyntax {
 }
 
 extension ExprSyntax {
-  /// `max` for `.max`, `MergePolicy.max` and `.max(…)`.
+  /// The name of a policy: `max` for `.max`, `MergePolicy.max` and `.max(…)`.
   fileprivate var policyName: Substring {
     trimmedDescription.prefix { $0 != "(" }.split(separator: ".").last ?? ""
   }

@@ -1,18 +1,20 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// A position in the source file. The compiler shows errors about the code that is generated from it there.
+/// A position in the source file. The compiler reports errors in generated code at the position from which it was
+/// generated.
 struct SourcePlace {
-  /// The path, as a literal.
+  /// The path of the file, as a string literal.
   fileprivate let file: String
   fileprivate let line: Int
 
-  /// The directive that assigns the next line to this position.
+  /// The directive that assigns this position to the next line.
   private var directive: String { "\(Self.start)file: \(file), line: \(line))" }
 
   private static let start = "#sourceLocation("
 
-  /// The statements, with the directives for their positions. A line that follows the previous one needs none.
+  /// Returns the statements with the directives for their positions. If a statement's line directly follows the
+  /// previous one, no directive is needed.
   static func lines(_ statements: some Sequence<(place: SourcePlace?, lines: [String])>) -> [String] {
     var result: [String] = []
     var next: Int?
@@ -21,7 +23,7 @@ struct SourcePlace {
         result.append(place.directive)
         next = place.line
       }
-      // All of them belong to one line.
+      // Joined into one line, because all of them have the same position.
       let lines = place == nil ? lines : [lines.joined(separator: "; ")]
       result += lines
       next = next.map { $0 + lines.count }
@@ -29,16 +31,18 @@ struct SourcePlace {
     return result
   }
 
-  /// The statements of a function. If they have directives, the lines after them get their own positions again.
+  /// Returns the statements of a function. If they contain directives, a final directive makes the code after them use
+  /// its own positions again.
   static func ended(_ lines: [String]) -> [String] {
     lines.contains { $0.drop { $0 == " " }.hasPrefix(start) } ? lines + [start + ")"] : lines
   }
 }
 
-/// The lines of a declaration. The macro requests the position of only one node, because each request is slow.
+/// The line numbers of a declaration. The macro requests the position of only one node and computes the others, because
+/// each request is slow.
 struct SourceLines {
   private let first: SourcePlace
-  /// The offsets of the line breaks.
+  /// The offsets of the line breaks in the source.
   private let starts: [Int]
 
   /// Returns `nil` if the position is unknown.
@@ -47,7 +51,7 @@ struct SourceLines {
       let line = Int(place.line.description)
     else { return nil }
     let file = place.file.description
-    // The directive takes only a plain literal.
+    // `#sourceLocation` accepts only a plain string literal.
     guard file.hasPrefix("\""), file != "\"\"" else { return nil }
     first = SourcePlace(file: file, line: line)
     let start = declaration.positionAfterSkippingLeadingTrivia.utf8Offset

@@ -1,18 +1,19 @@
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// A stored property of a model, and its role in archiving.
+/// A stored property of a model, and how it is archived.
 struct StoredProperty {
   enum Role {
-    /// A field, archived or excluded. It has an index in the schema.
+    /// A field, archived or excluded, with an index in the schema.
     case field
-    /// The property that holds the unknown keys.
+    /// The property that contains the unknown keys.
     case unknownFields
-    /// Left alone by decoding, encoding and merging: not archivable, or declared with `storage: .none`.
+    /// A property that decoding, encoding and merging ignore, because it is not archivable or is declared with
+    /// `storage: .none`.
     case unarchived
   }
 
-  /// The name as written, with any backticks.
+  /// The name as written, including backticks.
   let name: TokenSyntax
   let type: TypeSyntax?
   let initialValue: ExprSyntax?
@@ -25,15 +26,16 @@ struct StoredProperty {
   let role: Role
   let place: SourcePlace?
 
-  /// Whether archives contain the reference only if something else in them contains its object.
+  /// Whether the property is a reference that is archived only if another reference adds its object to the archive.
   var isConditional: Bool { attribute.isConditional || isWeak && !attribute.hasArchive }
 
   var key: String { name.text.withoutBackticks }
 
-  /// The name after `self.`.
+  /// The expression that accesses the property, with `self.`.
   var access: String { "self.\(name.text)" }
 
-  /// The default for an absent key: the initial value, or nil if the field needs a default.
+  /// The source text of the default for an absent key: the initial value, or `nil` if an optional field needs an
+  /// explicit default.
   var defaultText: String? {
     if let initialValue { return initialValue.trimmedDescription }
     guard let type, type.isOptional, attribute.isExcluded || attribute.usesDefaultForUnknown else {
@@ -42,8 +44,8 @@ struct StoredProperty {
     return "nil"
   }
 
-  /// Whether the default has the same meaning everywhere. Other ones may name types that only the body of the model
-  /// sees.
+  /// Whether the default's expression has the same meaning everywhere. Other expressions may name types that are
+  /// visible only in the body of the model.
   var isDefaultPlain: Bool {
     guard let initialValue else { return true }
     switch initialValue.kind {
@@ -69,27 +71,27 @@ struct StoredProperty {
     return text + ")"
   }
 
-  /// The initial value as the body of a closure. With its type and in a separate statement, it compiles as fast as in
-  /// the declaration.
+  /// Returns the initial value as the body of a closure. The value is assigned to a constant with a type annotation,
+  /// because it then compiles as fast as in the declaration.
   private func copy(of value: ExprSyntax) -> String {
     guard !isDefaultPlain else { return value.trimmedDescription }
     let annotation = type.map { ": \($0.trimmedDescription)" } ?? ""
     return "let value\(annotation) = \(value.trimmedDescription); return value"
   }
 
-  /// The statements that read the field with this index.
+  /// Returns the statements that read the field with this index.
   ///
-  /// The expression of the default is only valid where the property is declared: it may name static members of the type
-  /// without the type, and types next to it.
+  /// The expression of the default may be valid only in the property's declaration, because it may use static members
+  /// without the type's name, or types that are not visible elsewhere.
   ///
   /// - Parameters:
-  ///   - schema: the expression for the schema, which returns the default.
-  ///   - inInitializer: whether the property already has its initial value, which is the default.
+  ///   - schema: the expression for the schema, from which the default can be obtained.
+  ///   - inInitializer: whether the statements are in an initializer, where the property already has its initial value.
   func read(_ place: Int, schema: String, inInitializer: Bool) -> [String] {
     guard var value = defaultText else { return ["\(access) = try reader.field(\(place))"] }
     var lines: [String] = []
     if initialValue != nil, !isDefaultPlain {
-      // A wrapped property can be read only after all properties are initialized.
+      // A property with a wrapper cannot be read until all properties are initialized.
       if inInitializer, !hasWrapper {
         value = "default\(place)"
         lines.append("let \(value) = \(access)")
@@ -117,7 +119,7 @@ extension String {
     count > 2 && hasPrefix("`") && hasSuffix("`") ? String(dropFirst().dropLast()) : self
   }
 
-  /// A string literal with this text.
+  /// The text as a string literal.
   var literal: String { StringLiteralExprSyntax(content: self).description }
 }
 
@@ -127,10 +129,11 @@ extension TypeSyntax {
     return self.as(IdentifierTypeSyntax.self)?.name.text == "Optional"
   }
 
-  /// Whether a variable of the type starts as nil: `T?` and `T!` do, `Optional<T>` does not.
+  /// Whether a variable of this type is implicitly initialized to nil. This is true for `T?` and `T!`, but not for
+  /// `Optional<T>`.
   var isImplicitlyNil: Bool { isOptional && !self.is(IdentifierTypeSyntax.self) }
 
-  /// The expression for the metatype.
+  /// The source text of the metatype expression.
   var metatype: String {
     if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
       return "\(type.wrappedType.trimmedDescription)?.self"
@@ -139,7 +142,7 @@ extension TypeSyntax {
     return isSimple ? "\(trimmedDescription).self" : "(\(trimmedDescription)).self"
   }
 
-  /// "a tuple", "a function" or "an existential" if the type is one, or an optional of one.
+  /// "a tuple", "a function" or "an existential" if the type, or its wrapped type, is one of these; `nil` otherwise.
   var shapeWithoutArchive: String? {
     if let type = self.as(OptionalTypeSyntax.self) { return type.wrappedType.shapeWithoutArchive }
     if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
@@ -167,7 +170,7 @@ extension SomeOrAnyTypeSyntax {
 }
 
 extension StringLiteralExprSyntax {
-  /// The text between the quotes, if it has no interpolation and no escape.
+  /// The text between the quotes; `nil` if it contains interpolations or escapes.
   var plainText: String? {
     guard openingPounds == nil, openingQuote.tokenKind == .stringQuote, segments.count == 1,
       case .stringSegment(let segment)? = segments.first, !segment.content.text.contains("\\")
@@ -177,7 +180,7 @@ extension StringLiteralExprSyntax {
 }
 
 extension ExprSyntax {
-  /// "a tuple" or "a function" if the expression is evidently one.
+  /// "a tuple" or "a function" if the expression is clearly one of these; `nil` otherwise.
   var shapeWithoutArchive: String? {
     if self.is(ClosureExprSyntax.self) { return "a function" }
     guard let tuple = self.as(TupleExprSyntax.self), tuple.elements.count != 1 else { return nil }

@@ -12,9 +12,9 @@ struct LockedModel {
   private var name: String { schema.name }
 
   /// - Parameters:
-  ///   - modelNames: the names of all locked models by their former ones.
+  ///   - modelNames: the current name of each locked model, by its current and former names.
   ///   - subclasses: the locked subclasses of the model.
-  ///   - given: values of fields for made-up records, by model and key.
+  ///   - given: values for the fields of generated records, by model and key.
   init(
     _ model: any VersionedModel.Type, in folder: SchemaFolder, _ modelNames: [String: String],
     _ subclasses: [ModelSchema], given: [String: [ArchiveValue]]
@@ -23,7 +23,7 @@ struct LockedModel {
     let schema = model.schema
     self.schema = schema
     today = RecordedSchema(schema)
-    // Former keys are read after the last step, in data of every version.
+    // Former keys apply to data of every version, because they are read after the last step.
     let keys = schema.fields.flatMap { field in field.formerly.map { ($0, field.key) } }
     let cases = schema.cases.flatMap { info in info.formerly.map { ($0, info.name) } }
     var names = SchemaChange.Names()
@@ -34,7 +34,7 @@ struct LockedModel {
     self.names = names
   }
 
-  /// The recorded versions, the oldest first, and the problems of files that were edited.
+  /// Returns the recorded versions, oldest first, the versions whose files were edited, and a problem for each edited file.
   func recorded() throws -> (schemas: [RecordedSchema], edited: Set<Int>, problems: [String]) {
     var schemas: [RecordedSchema] = []
     var edited: Set<Int> = []
@@ -45,14 +45,15 @@ struct LockedModel {
         guard let schema = try? folder.schema(of: name, version: version), schema.version == version,
           names.contains(schema.name), try schema.contentChecksum() == schema.checksum
         else {
-          // The file cannot be read, or was moved or changed after it was recorded. The remedy is the same.
+          // The file cannot be read, or was moved or changed after it was recorded. The suggested fix is the same in
+          // all cases.
           edited.insert(version)
           problems.append(
             "\(folder.path(of: name, version: version)) was edited or moved. Restore it from version control; if this version was never "
               + "released, delete it and record it again")
           continue
         }
-        // Some file systems take two names for one folder.
+        // On some file systems, two names can refer to the same folder.
         if schema.name == name { schemas.append(schema) }
       }
     }
@@ -61,8 +62,8 @@ struct LockedModel {
 
   /// Compares the model with its recorded versions.
   ///
-  /// - Parameter allowsMissing: whether the version of today need not be recorded.
-  /// - Throws: an error of Foundation for a folder that cannot be read.
+  /// - Parameter allowsMissing: whether the current version may be unrecorded.
+  /// - Throws: a Foundation error if the folder cannot be read.
   func shapeProblems(allowsMissing: Bool) throws -> [String] {
     var (recorded, edited, problems) = try recorded()
     do { try schema.check() } catch { problems.append("the declaration of \(name) is wrong: \(Self.reason(error))") }
@@ -84,16 +85,17 @@ struct LockedModel {
     return problems
   }
 
-  /// Opens the golden archives of the recorded versions.
+  /// Opens the golden archives of the recorded versions, and returns the problems.
   ///
-  /// - Throws: an error of Foundation for a folder that cannot be read.
+  /// - Throws: a Foundation error if the folder cannot be read.
   func archiveProblems() throws -> [String] {
     let recorded = try recorded().schemas
     let problems = recorded.compactMap { problem(ofArchive: $0) }
     return problems.isEmpty ? try recorded.flatMap { try self.problems(ofUpgrades: $0, recorded) } : problems
   }
 
-  /// The problems of golden archives that upgrade to other records than when a version was recorded.
+  /// Returns a problem for each golden archive whose upgraded records differ from those at the time when the version
+  /// was recorded.
   private func problems(ofUpgrades version: RecordedSchema, _ recorded: [RecordedSchema]) throws -> [String] {
     try (version.upgraded ?? [:]).sorted { $0.key < $1.key }.compactMap { old, hash in
       guard let old = recorded.first(where: { "\($0.version)" == old }), old.archive != nil,
@@ -107,17 +109,17 @@ struct LockedModel {
     }
   }
 
-  /// - Throws: ``ArchiveError`` if a step fails; an error of Foundation for a file that cannot be read.
+  /// - Throws: ``ArchiveError`` if a step fails, or a Foundation error if a file cannot be read.
   private func upgraded(_ old: RecordedSchema, to version: Int) throws -> String? {
     let steps = (schema.migration?.steps ?? []).filter { (old.version..<version).contains($0.fromVersion) }
     return try GoldenArchive.upgraded(
       folder.archive(of: old.name, version: old.version), by: steps, isComplete: !schema.isEnumeration)
   }
 
-  /// Opens random records of each recorded version.
+  /// Opens random records of each recorded version, and returns the problems.
   ///
   /// - Parameter schemas: the recorded versions of all models, by name.
-  /// - Throws: an error of Foundation for a folder that cannot be read.
+  /// - Throws: a Foundation error if the folder cannot be read.
   func proofProblems(_ count: Int, _ schemas: [String: [RecordedSchema]], seed: UInt64) throws -> [String] {
     func problems<M: VersionedModel>(_ model: M.Type) throws -> [String] {
       let recorded = try recorded().schemas.filter { $0.version <= schema.modelVersion }
@@ -127,9 +129,9 @@ struct LockedModel {
     return try problems(model)
   }
 
-  /// Records the version of today, if it is not recorded.
+  /// Records the current version unless it is already recorded.
   ///
-  /// - Throws: an error of Foundation for a file that cannot be written.
+  /// - Throws: a Foundation error if a file cannot be written.
   func record() throws {
     guard try (schema.formerNames + [name]).allSatisfy({ try !folder.versions(of: $0).contains(schema.modelVersion) })
     else { return }
@@ -167,7 +169,8 @@ struct LockedModel {
     }
   }
 
-  /// Returns a problem if an older version may read today's data by its floors, and would misread it.
+  /// Returns a problem if the model's floors allow an older version to read today's data, but that version would
+  /// misread the data.
   private func problem(ofFloor old: RecordedSchema) -> String? {
     guard let floors = schema.floors, old.version >= floors.reader else { return nil }
     let obstacles = SchemaChange.obstacles(from: old, to: today, names)
@@ -177,10 +180,11 @@ struct LockedModel {
       + obstacles.map { "- \($0)\n" }.joined() + "Raise oldestReader."
   }
 
-  /// The problem of a step that has changed. Data that the old step has upgraded stays as it is.
+  /// Returns a problem if a recorded step was changed, because the change does not apply to data that the old step has
+  /// already upgraded.
   private func problem(ofRecordedStep recorded: RecordedSchema, after older: RecordedSchema?) -> String? {
     let known = RecordedSchema.steps(to: recorded.version, of: schema)
-    // A step may be removed once the version before it is no longer recorded.
+    // Once the version before a step is no longer recorded, the step may be removed.
     guard recorded.version <= schema.modelVersion, known != nil || older != nil else { return nil }
     let steps = known ?? []
     guard steps != recorded.steps else { return nil }
@@ -191,7 +195,7 @@ struct LockedModel {
       + "\(folder.path(of: recorded.name, version: recorded.version)) and record it again with STRATA_RECORD=1"
   }
 
-  /// The problem of a shape that differs from the one that was recorded for the same version.
+  /// Returns a problem if the model's shape differs from the shape recorded for the same version.
   private func problem(ofChange known: RecordedSchema) -> String? {
     let changes = SchemaChange.changes(from: known, to: today, names)
     guard !changes.isEmpty else { return nil }
@@ -207,14 +211,15 @@ struct LockedModel {
       + "\nOtherwise delete \(folder.path(of: known.name, version: known.version)) and record it again with STRATA_RECORD=1."
   }
 
-  /// The problem of changes for which a step is missing.
+  /// Returns a problem if changes between two versions lack a step.
   private func problem(ofStepsFrom old: RecordedSchema, to new: RecordedSchema) -> String? {
     let operations = (schema.migration?.steps ?? []).filter { (old.version..<new.version).contains($0.fromVersion) }
       .flatMap(\.operations)
-    // A hook or a closure may change any key.
+    // Models with a hook or with a closure that does not declare its keys are not checked, because either may change
+    // any key.
     guard schema.hook == nil, let keys = operations.changedKeys else { return nil }
     let changes = SchemaChange.changes(from: old, to: new, names)
-    // A removed key may also be removed by a later step.
+    // A removed field does not need a step between these versions if a later step removes its key.
     let laterSteps = (schema.migration?.steps ?? []).filter { $0.fromVersion >= new.version }
     let later = Set(laterSteps.flatMap { $0.operations.changedKeys ?? [] })
     let missing = changes.filter { change in
@@ -230,7 +235,8 @@ struct LockedModel {
         ? "Correct the steps." : "Add them to the steps, for example:\n  " + stub.text + firstStepHint(old.version))
   }
 
-  /// The fields for which a step sets a default, although data of the older version has their value under a former key.
+  /// Returns a problem for each field for which a step sets a default although older data has the field's value under a
+  /// former key.
   private func lostByDefaults(_ old: RecordedSchema, _ operations: [MigrationOperation]) -> [String] {
     let renamed = Set(operations.flatMap { $0.effect?.sources ?? [] }.compactMap(\.firstKey))
     return operations.compactMap { operation in
@@ -242,7 +248,7 @@ struct LockedModel {
     }
   }
 
-  /// The fields that a step renames, and whose new type does not hold each value of the old one.
+  /// Returns a problem for each renamed field whose new type cannot hold all values of the old type.
   private func narrowed(
     _ old: RecordedSchema, _ new: RecordedSchema, _ operations: [MigrationOperation]
   ) -> [String] {
@@ -264,7 +270,7 @@ struct LockedModel {
     }
   }
 
-  /// How a first step keeps older archives readable.
+  /// Returns a hint on how to keep older archives readable when a model gets its first step.
   private func firstStepHint(_ version: Int) -> String {
     guard schema.migration == nil, version > 1 else { return "" }
     return
@@ -282,7 +288,7 @@ struct LockedModel {
     guard let data = try? folder.archive(of: recorded.name, version: recorded.version),
       RecordedSchema.checksum(data) == checksum
     else {
-      // A missing file is a change as well.
+      // A missing file is reported like a changed one.
       return "\(path) is missing or was changed. Restore it from version control"
     }
     let remedy =

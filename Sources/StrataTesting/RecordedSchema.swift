@@ -1,20 +1,20 @@
 package import Foundation
 internal import StrataCore
 
-/// The shape of one version of a model, as a file records it.
+/// The shape of one version of a model, as recorded in a file.
 package struct RecordedSchema: Codable, Equatable {
   package enum Kind: String, Codable { case structure, object, enumeration }
 
   package struct Field: Codable, Equatable {
-    /// The type, as ``RecordedType`` spells it.
+    /// The type, as spelled by ``RecordedType``.
     package var type: String
     /// The default as text; `nil` if there is none.
     package var initial: String?
     /// The former keys; `nil` if there are none.
     package var formerly: [String]?
-    /// The treatment by archives; `nil` if they always have the field.
+    /// Whether archives contain the field, as a raw value of `ArchiveBehavior`; `nil` if they always do.
     package var archive: String?
-    /// The paths in JSON; `nil` if it is the key alone.
+    /// The paths in JSON; `nil` if the path is just the key.
     package var json: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -22,13 +22,13 @@ package struct RecordedSchema: Codable, Equatable {
       case initial = "default"
     }
 
-    /// Whether data of older versions may lack the key.
+    /// Whether data of older versions may lack the key, because the field has a default or is optional.
     var isOptional: Bool { initial != nil || RecordedType(parsing: type).isOptional }
     var isArchived: Bool { archive != ArchiveBehavior.excluded.rawValue }
   }
 
   package struct Case: Codable, Equatable {
-    /// The types of the associated values by their keys.
+    /// The types of the associated values, by key.
     package var payload: [String: String]
     package var formerly: [String]?
   }
@@ -37,30 +37,31 @@ package struct RecordedSchema: Codable, Equatable {
   package var version: Int
   package var kind: Kind
   package var superclass: String?
-  /// The types of the superclasses' fields, which are in their own schemas. They are compared only if a field was moved, or if the superclass
-  /// is another one.
+  /// The types of inherited fields, which the superclasses' schemas declare. They are compared only if a field was
+  /// moved or if the class has a different superclass.
   var inherited: [String: String]?
   var keepsUnknownFields: Bool?
-  /// The oldest versions that may read and write this one; `nil` if there are none.
+  /// The oldest version that may read this version, and the oldest version that may also write it; `nil` if no older
+  /// version may.
   var oldestReader: Int?
   var oldestWriter: Int?
   /// The fields that the model itself declares.
   package var fields: [String: Field]
   package var cases: [String: Case]?
-  /// The versions that the models inside had when this version was recorded.
+  /// The versions that nested models had when this version was recorded.
   var models: [String: Int]?
-  /// The operations of the step to this version.
+  /// The operations of the step that leads to this version.
   package var steps: [String]
-  /// The keys that these operations change; `nil` if they have a closure that may change any key.
+  /// The keys that these operations change; `nil` if a closure may change any key.
   package var stepKeys: [String]?
-  /// Hashes of the golden archives of older versions, upgraded to this one by the model's own steps. They show that a closure was changed,
-  /// or that its result depends on the machine.
+  /// Hashes of the golden archives of older versions after upgrading them to this version with the model's own steps.
+  /// They reveal that a closure was changed, or that the result of a closure depends on the machine.
   var upgraded: [String: String]?
   /// A hash of the golden archive; `nil` if there is none.
   package var archive: String?
-  /// Why there is no golden archive.
+  /// The reason why there is no golden archive; `nil` if there is one.
   var withoutArchive: String?
-  /// A hash of everything above, which shows that the file was edited.
+  /// A hash of all other properties, which reveals that the file was edited.
   package var checksum = ""
 
   init(_ schema: ModelSchema) {
@@ -90,7 +91,7 @@ package struct RecordedSchema: Codable, Equatable {
     stepKeys = operations.changedKeys?.sorted()
   }
 
-  /// Returns the operations of the step to a version; `nil` if there is no such step.
+  /// Returns the operations of the step that leads to a version; `nil` if there is no such step.
   static func steps(to version: Int, of schema: ModelSchema) -> [String]? {
     schema.migration?.steps.first { $0.toVersion == version }?.operations.map(\.recordedText)
   }
@@ -98,7 +99,8 @@ package struct RecordedSchema: Codable, Equatable {
   /// - Throws: a `DecodingError` if the text is not a recorded schema.
   package init(json: Data) throws { self = try JSONDecoder().decode(Self.self, from: json) }
 
-  /// The schema as a file, with its checksum. One line for each key, so that a merge of two branches shows what both changed.
+  /// Returns the contents of the schema's file, including the checksum. Each key is on its own line, so that a merge
+  /// conflict shows what each branch changed.
   package func json() throws -> Data {
     var schema = self
     schema.checksum = try contentChecksum()
@@ -111,12 +113,13 @@ package struct RecordedSchema: Codable, Equatable {
     return try Self.checksum(schema.text(isPretty: false))
   }
 
-  /// The schema as JSON that has the same bytes on each platform. Foundation sorts keys in different ways.
+  /// Returns the schema as JSON with the same bytes on each platform. Foundation's own encoder is not used for the
+  /// text, because it sorts keys differently on different platforms.
   private func text(isPretty: Bool) throws -> Data {
     try JSONWriter(isPretty: isPretty, sortsKeys: true).write(JSONReader().read(JSONEncoder().encode(self)))
   }
 
-  /// A 64-bit FNV-1a hash as hexadecimal digits.
+  /// Returns a 64-bit FNV-1a hash as hexadecimal digits.
   package static func checksum(_ bytes: Data) -> String {
     let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     return String(hash, radix: 16)
@@ -126,7 +129,7 @@ package struct RecordedSchema: Codable, Equatable {
 extension RecordedSchema.Field {
   init(_ field: FieldInfo) {
     type = RecordedType(field.type).text
-    // A default throws only if it cannot be archived, which the first encoding reports.
+    // Errors are ignored here: a default can only throw if it cannot be archived, which the first encoding reports.
     let (one, other) = (try? field.makeDefault?(), try? field.makeDefault?())
     if let one, one == other, one.isLiteral {
       initial = one.isNull && field.shape.isOptional ? nil : one.recordedText
@@ -153,14 +156,16 @@ extension RecordedSchema.Case {
 }
 
 extension ArchiveValue {
-  /// The value as text that is the same in each run. A description has only the first bytes of data.
+  /// The value as text that is the same in each run. Data is recorded with a checksum, because its description contains
+  /// only the first bytes.
   fileprivate var recordedText: String {
     guard isLiteral else { return "a value" }
     if case .data(let data) = self { return "\(self), \(RecordedSchema.checksum(data))" }
     return description
   }
 
-  /// Whether the value is the same in each run. A date or a UUID usually is not, and a record has the version of another model.
+  /// Whether the value is the same in each run. Dates and UUIDs usually are not, and a record contains the version of
+  /// another model.
   fileprivate var isLiteral: Bool {
     switch self {
     case .null, .bool, .int, .uint, .wideInteger, .float, .double, .decimal, .number, .string, .data, .url: true
@@ -173,7 +178,7 @@ extension ArchiveValue {
 }
 
 extension [MigrationOperation] {
-  /// The keys that the operations change; `nil` if one of them may change any key.
+  /// The keys that the operations change; `nil` if one of the operations may change any key.
   var changedKeys: Set<String>? {
     let effects = compactMap(\.effect)
     guard effects.count == count else { return nil }
@@ -182,7 +187,7 @@ extension [MigrationOperation] {
 }
 
 extension MigrationOperation {
-  /// The operation with its values. Of a closure, only the description is known.
+  /// The description of the operation, including its values. For a closure, only the given description is known.
   fileprivate var recordedText: String {
     switch self {
     case .rename(_, _, overwriting: let isOverwriting): description + (isOverwriting ? ", overwriting" : "")
@@ -202,7 +207,7 @@ extension MigrationOperation {
 }
 
 extension JSONField {
-  /// The paths, and whether there is a transformer; `nil` for the key alone.
+  /// Returns the paths, and whether there is a transformer; `nil` if the path is just the key and there is no transformer.
   fileprivate func recordedText(_ key: String) -> String? {
     let paths =
       switch source {

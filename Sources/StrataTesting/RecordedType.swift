@@ -1,15 +1,16 @@
 internal import Foundation
 internal import StrataCore
 
-/// A type as a recorded schema spells it: `[Label]?`, `String enum(closed=closed|open=open)`.
+/// A type in the spelling of a recorded schema: `[Label]?`, `String enum(closed=closed|open=open)`.
 ///
-/// A model has its registered name, because the name of a Swift type is not archived.
+/// A model is spelled with its registered name, because archives do not contain the name of the Swift type.
 indirect enum RecordedType: Equatable {
   case optional(RecordedType)
   case array(RecordedType)
   case set(RecordedType)
   case dictionary(RecordedType, RecordedType)
-  /// A type with raw values. The names of its cases by their raw values, former ones included; `nil` if they are unknown.
+  /// A type with raw values. `cases` contains the case name for each raw value, including former raw values; `nil` if
+  /// the cases are unknown.
   case enumeration(raw: String, cases: [String: String]?)
   /// A type with its own coding, such as one that is only `Codable`.
   case coded(String)
@@ -29,7 +30,8 @@ indirect enum RecordedType: Equatable {
     }
   }
 
-  /// Returns a name that is the same on each platform. The Swift name of `Decimal` is different on Apple platforms.
+  /// Returns a name that is the same on each platform. The names are given explicitly, because the Swift name of
+  /// `Decimal` is different on Apple platforms.
   private static func name(of scalar: TypeShape.Scalar, _ type: Any.Type) -> String {
     switch scalar {
     case .bool: "Bool"
@@ -45,10 +47,10 @@ indirect enum RecordedType: Equatable {
     }
   }
 
-  /// The cases of a type that lists them.
+  /// Returns the cases of a type that conforms to `CaseIterable`; `nil` for any other type.
   private static func cases(of type: Any.Type) -> [String: String]? {
     guard let listed = type as? any (CaseIterable & RawRepresentable).Type else { return nil }
-    // The description of a case is its name, unless the type declares `description`.
+    // The description of a case is its name only if the type does not declare a description itself.
     let hasNames = !(type is any CustomStringConvertible.Type)
     func pairs<T: CaseIterable & RawRepresentable>(_ type: T.Type) -> [(String, String)] {
       type.allCases.map { ("\($0.rawValue)", hasNames ? "\($0)" : "") }
@@ -82,8 +84,8 @@ indirect enum RecordedType: Equatable {
   private static let mark = " enum"
   private static let codedMark = "coded "
 
-  /// The text in ASCII, without the characters that separate the parts of a type. A raw value can begin with a scalar that would combine with
-  /// the character before it.
+  /// Returns the text in ASCII, with the separators between the parts of a type escaped. Non-ASCII characters are
+  /// escaped, because a raw value may begin with a scalar that would combine with the preceding character.
   private static func escaped(_ text: String) -> String {
     text.addingPercentEncoding(withAllowedCharacters: plain) ?? text
   }
@@ -143,7 +145,7 @@ indirect enum RecordedType: Equatable {
 
   var isOptional: Bool { if case .optional = self { true } else { false } }
 
-  /// The type with the names of models replaced by those of today.
+  /// Returns the type with the names of models replaced by their current names.
   func renamed(_ names: [String: String]) -> RecordedType {
     switch self {
     case .optional(let type): .optional(type.renamed(names))
@@ -155,7 +157,7 @@ indirect enum RecordedType: Equatable {
     }
   }
 
-  /// Whether two types have the same shape. Where one of them does not list its cases, the lists are not compared.
+  /// Whether two types have the same shape. The cases of enums are compared only if both types list their cases.
   func isSame(as other: RecordedType) -> Bool {
     switch (self, other) {
     case (.optional(let one), .optional(let other)), (.array(let one), .array(let other)),
@@ -170,7 +172,7 @@ indirect enum RecordedType: Equatable {
     }
   }
 
-  /// Whether each archived value of this type is read as the same value of another type, without a step.
+  /// Whether each archived value of this type is read as the same value of the other type without a step.
   func isRead(as other: RecordedType) -> Bool {
     switch (self, other) {
     case (_, .optional(let other)): wrapped.isRead(as: other)
@@ -181,20 +183,21 @@ indirect enum RecordedType: Equatable {
       raw == otherRaw && Self.areRead(cases, as: others)
     case (.enumeration(let raw, _), .named(let name)): raw == name
     case (.named(let name), .enumeration(let raw, cases: nil)): raw == name
-    // The coding of both types is unknown.
+    // Assumed, because the coding of both types is unknown.
     case (.coded, .coded): true
     case (.named(let one), .named(let other)): one == other || Self.widenings[one]?.contains(other) ?? false
     default: false
     }
   }
 
-  /// Whether each raw value still has a case, and was not given to a case that had another value before.
+  /// Whether each raw value still has a case, and was not given to a case that formerly had a different value.
   private static func areRead(_ cases: [String: String]?, as others: [String: String]?) -> Bool {
     guard let cases, let others else { return true }
     let oldNames = Set(cases.values), newNames = Set(others.values)
     return cases.allSatisfy { value, name in
       guard let newName = others[value] else { return false }
-      // A case that was only renamed keeps its value: its old name is gone, and its new name is new.
+      // A case that was only renamed keeps its value. Such a case can be recognized because its old name no longer
+      // exists and its new name did not exist before.
       return name == newName || name.isEmpty || newName.isEmpty
         || !newNames.contains(name) && !oldNames.contains(newName)
     }

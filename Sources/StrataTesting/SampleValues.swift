@@ -1,44 +1,48 @@
 internal import Foundation
 internal import StrataCore
 
-/// Makes up values of recorded types, the same for each seed.
+/// Generates values of recorded types. The same seed generates the same values.
 ///
-/// A recorded type has no Swift type, so that values of versions that the program no longer declares can be made up too.
+/// Recorded types do not need a Swift type, so values can also be generated for versions that the program no longer
+/// declares.
 struct SampleValues {
   enum Variety {
-    /// The smallest values: nil, zero, and empty texts and collections.
+    /// The smallest values: nil, zero, empty texts and empty collections.
     case empty
-    /// Each optional and collection has values, and enums have the case of this turn.
+    /// Values in which all optionals and collections are filled. Each enum has the case with this index, modulo the
+    /// number of its cases.
     case turn(Int)
-    /// Anything, with extreme numbers, odd texts and missing values.
+    /// Random values, including extreme numbers, unusual texts and missing values.
     case random
   }
 
-  /// The level beyond which a model that requires others is given up.
+  /// The depth at which generation fails, for models that require other models without end.
   private static let limit = 16
 
   private let schemas: [String: [RecordedSchema]]
   private let given: [String: [ArchiveValue]]
   private(set) var random: SplitMix
   private var variety = Variety.empty
-  /// The deepest level at which optionals and collections have values. Models that contain themselves end there.
+  /// The maximum depth at which optionals and collections are filled. It ends the recursion of models that contain
+  /// themselves.
   private var deepest = 3
 
   /// - Parameters:
-  ///   - schemas: the models that values may contain, by name; in several versions if records of each of them may occur.
-  ///   - given: values of fields, by model and key: `Issue.stars`.
+  ///   - schemas: the models that values may contain, by name. If several versions of a model are given, records of
+  ///     each of them may occur.
+  ///   - given: values for fields, by model and key, such as `Issue.stars`.
   init(_ schemas: [String: [RecordedSchema]], given: [String: [ArchiveValue]] = [:], seed: UInt64) {
     (self.schemas, self.given) = (schemas, given)
     random = SplitMix(state: seed)
   }
 
-  /// - Throws: ``ArchiveError`` if a field has a type of which no value can be made up, and no default.
+  /// - Throws: ``ArchiveError`` if a field has no default and no value can be generated for its type.
   mutating func record(of schema: RecordedSchema, _ variety: Variety, deepest: Int = 3) throws -> ModelRecord {
     (self.variety, self.deepest) = (variety, deepest)
     return try record(of: schema, depth: 0)
   }
 
-  /// The number of cases of the enum that has the most, in a model and those that it contains.
+  /// Returns the largest number of cases among the enums in a model and its nested models.
   func caseCount(of schema: RecordedSchema) -> Int {
     var most = 0
     for schema in reachable(from: schema) {
@@ -84,13 +88,13 @@ struct SampleValues {
     return ModelRecord(shape: shape, values: values.map(\.value))
   }
 
-  /// The value of a field; `nil` if none can be made up, and the field has a default.
+  /// Returns a value for a field; `nil` if no value can be generated and the field has a default.
   private mutating func value(of field: RecordedSchema.Field, _ name: String, _ depth: Int) throws -> ArchiveValue? {
     let type = RecordedType(parsing: field.type)
     do {
       guard field.archive == ArchiveBehavior.conditional.rawValue else {
         let value = try value(of: type, depth)
-        // Versions of one field may have different types.
+        // Only values of the right kind are used, because the type of a field can differ between versions.
         let values = (given[name] ?? []).filter { value.isNull || $0.kind == value.kind }
         return values.isEmpty ? value : values[random.below(UInt64(values.count))]
       }
@@ -107,7 +111,8 @@ struct SampleValues {
     return versions[random.below(UInt64(versions.count))]
   }
 
-  /// The case whose turn it is. Deep inside, it is one that does not hold the enum itself.
+  /// Returns the case to generate. At the maximum depth, it is a case that does not contain the enum itself, if there
+  /// is one.
   private mutating func sampleCase(
     of schema: RecordedSchema, _ cases: [String: RecordedSchema.Case], _ depth: Int
   ) -> (key: String, value: RecordedSchema.Case) {
@@ -125,7 +130,7 @@ struct SampleValues {
     }
   }
 
-  /// Whether values of a type may hold a model.
+  /// Whether values of a type may contain a model.
   private func holds(_ schema: RecordedSchema, _ type: String) -> Bool {
     RecordedType(parsing: type).names.contains { name in
       name == schema.name || (schemas[name] ?? []).contains { reachable(from: $0).contains { $0.name == schema.name } }
@@ -187,7 +192,7 @@ struct SampleValues {
       "no value of \(type.text) can be generated; give the field a default, or pass values to SchemaLock")
   }
 
-  /// - Returns: `nil` if no scalar has the name.
+  /// - Returns: `nil` if the name is not the name of a scalar.
   private mutating func scalar(_ name: String) -> ArchiveValue? {
     if let type = Self.integers[name] { return integer(type) }
     let isEmpty = if case .empty = variety { true } else { false }
@@ -227,7 +232,7 @@ struct SampleValues {
 
   private mutating func integer(_ type: any FixedWidthInteger.Type) -> ArchiveValue {
     func integer<T: FixedWidthInteger>(_ type: T.Type) -> ArchiveValue {
-      // Half of the width, so that the product of two numbers does not overflow in a hook.
+      // Uses only half of the bits, so that a hook can multiply two numbers without overflow.
       let large = T.max >> T(T.bitWidth / 2)
       let numbers = [large, T.isSigned ? 0 - large : 1, 1]
       switch variety {
@@ -254,7 +259,7 @@ struct SampleValues {
 }
 
 extension RecordedSchema {
-  /// The names of models and scalars in the types of the fields and cases, and the name of the superclass.
+  /// The names of the models and scalars that fields, cases and the superclass refer to.
   var modelNames: [String] {
     let types = fields.values.map(\.type) + (cases ?? [:]).values.flatMap(\.payload.values)
     return types.flatMap { RecordedType(parsing: $0).names } + (superclass.map { [$0] } ?? [])
@@ -272,7 +277,7 @@ extension RecordedType {
     }
   }
 
-  /// The number of cases of an enum, or of the one with the most in a container.
+  /// The number of cases of an enum. For a container, the largest number among the enums inside.
   fileprivate var caseCount: Int {
     switch self {
     case .enumeration(_, let cases): cases?.count ?? 0
@@ -283,7 +288,8 @@ extension RecordedType {
   }
 }
 
-/// SplitMix64 (Steele et al., 2014), which is the same on each platform and in each version.
+/// The random number generator SplitMix64 (Steele et al., 2014). Its results are the same on each platform and in each
+/// version.
 struct SplitMix {
   var state: UInt64
 

@@ -1,29 +1,29 @@
 internal import StrataCore
 
-/// One difference between two versions of a model.
+/// A difference between two versions of a model.
 package struct SchemaChange {
   package let text: String
-  /// The key whose value a step must change or remove; `nil` if data of the older version needs no step.
+  /// The key whose value a step must change or remove; `nil` if data of the older version does not need a step.
   package let key: String?
-  /// Whether older programs, which keep unknown keys, can still read the newer version.
+  /// Whether older programs that keep unknown keys can still read the newer version.
   let isAddition: Bool
 
   private init(_ text: String, needsStepFor key: String? = nil, isAddition: Bool = false) {
     (self.text, self.key, self.isAddition) = (text, key, isAddition)
   }
 
-  /// The current names of models, fields and cases, by their former names.
+  /// The current names of models, fields and cases, by former name.
   package struct Names {
     package var models: [String: String] = [:]
     package var keys: [String: String] = [:]
     package var cases: [String: String] = [:]
-    /// The keys that subclasses declare today.
+    /// The keys that subclasses currently declare.
     package var subclassKeys: Set<String> = []
 
     package init() {}
   }
 
-  /// The differences from an older schema to a newer one.
+  /// Returns the differences between an older schema and a newer schema.
   package static func changes(from old: RecordedSchema, to new: RecordedSchema, _ names: Names) -> [SchemaChange] {
     var changes: [SchemaChange] = []
     func note(_ text: String, needsStepFor key: String? = nil) { changes.append(.init(text, needsStepFor: key)) }
@@ -44,7 +44,7 @@ package struct SchemaChange {
     return changes + self.changes(ofCases: old.cases ?? [:], new.cases ?? [:], names)
   }
 
-  /// The reasons why programs with the older schema cannot read the newer one.
+  /// Returns the reasons why programs with the older schema cannot read data of the newer schema.
   static func obstacles(from old: RecordedSchema, to new: RecordedSchema, _ names: Names) -> [String] {
     let changes = changes(from: old, to: new, names).filter { !$0.isAddition }.map(\.text)
     return old.keepsUnknownFields == true ? changes : ["it had no UnknownFields"] + changes
@@ -62,7 +62,7 @@ package struct SchemaChange {
           changes.append(
             .init("\(key): \(newType) was moved to a superclass", needsStepFor: isRead ? nil : key))
         } else if names.subclassKeys.contains(key) {
-          // A step of this class would remove the value before a subclass reads it.
+          // No step is required, because a step of this class would remove the value before a subclass could read it.
           changes.append(.init("\(key) was moved to a subclass"))
         } else {
           changes.append(.init("\(key) was removed", needsStepFor: field.isArchived ? key : nil))
@@ -82,8 +82,8 @@ package struct SchemaChange {
     return changes
   }
 
-  /// Returns the name that has the value of an older name: the same name, or another one with the same current name. Former names that are
-  /// no longer declared do not count, because data of every version is read by the declared ones.
+  /// Returns the name that corresponds to an older name: the same name, or a name with the same current name. Only
+  /// former names that are still declared count, because data of every version is read with these.
   private static func match(_ name: String, _ names: some Collection<String>, _ today: [String: String]) -> String? {
     if names.contains(name) { return name }
     guard let final = today[name] else { return nil }
@@ -94,7 +94,7 @@ package struct SchemaChange {
     of key: String, formerly oldKey: String, from old: RecordedSchema.Field, to new: RecordedSchema.Field,
     _ names: Names
   ) -> [SchemaChange] {
-    // Steps see the old key, because former keys are read after the last step.
+    // Steps use the old key, because former keys are read after the last step.
     var changes: [SchemaChange] = []
     let oldType = RecordedType(parsing: old.type).renamed(names.models)
     let newType = RecordedType(parsing: new.type).renamed(names.models)

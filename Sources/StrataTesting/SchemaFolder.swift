@@ -1,27 +1,27 @@
 package import Foundation
 internal import StrataCore
 
-/// The folder with the recorded schemas: a folder for each model, and in it a file for each version.
+/// The folder that contains the recorded schemas. It has a folder for each model, with a file for each version.
 package struct SchemaFolder {
   let url: URL
 
   package init(url: URL) { self.url = url }
 
-  /// The names of the models that are recorded.
+  /// Returns the names of the recorded models.
   ///
-  /// - Throws: an error of Foundation if the folder exists and cannot be read.
+  /// - Throws: a Foundation error if the folder exists but cannot be read.
   package func names() throws -> [String] {
     try contents(of: url).compactMap(\.removingPercentEncoding).filter { try !versions(of: $0).isEmpty }.sorted()
   }
 
-  /// The recorded versions of a model, the oldest first.
+  /// Returns the recorded versions of a model, oldest first.
   package func versions(of name: String) throws -> [Int] {
     try contents(of: folder(of: name)).compactMap { file in
       Int(file.dropLast(5)).flatMap { file == "\($0).json" ? $0 : nil }
     }.sorted()
   }
 
-  /// - Throws: an error of Foundation if the file cannot be read; a ``DecodingError`` if it is not a recorded schema.
+  /// - Throws: a Foundation error if the file cannot be read, or a ``DecodingError`` if it is not a recorded schema.
   package func schema(of name: String, version: Int) throws -> RecordedSchema {
     try RecordedSchema(json: Data(contentsOf: file(of: name, version, "json")))
   }
@@ -32,12 +32,13 @@ package struct SchemaFolder {
 
   func record(_ schema: RecordedSchema, _ archive: Data?) throws {
     try FileManager.default.createDirectory(at: folder(of: schema.name), withIntermediateDirectories: true)
-    // The archive comes first, because a schema without its archive is a problem, and an archive alone is none.
+    // The archive is written first, because a schema without its archive is reported as a problem, but an archive
+    // without a schema is not.
     try archive?.write(to: file(of: schema.name, schema.version, "strata"), options: .atomic)
     try schema.json().write(to: file(of: schema.name, schema.version, "json"), options: .atomic)
   }
 
-  /// The path of a schema from the folder's own folder, for messages.
+  /// Returns the path of a schema, starting with the name of this folder, for messages.
   package func path(of name: String, version: Int, _ kind: String = "json") -> String {
     "\(path(of: name))/\(version).\(kind)"
   }
@@ -54,7 +55,7 @@ package struct SchemaFolder {
     let plain = name.addingPercentEncoding(
       withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-_.")))
     let name = plain ?? name
-    // A folder that begins with a dot is hidden, or is the folder itself.
+    // Escapes a leading dot: a folder with such a name would be hidden, and `.` would be this folder itself.
     return name.hasPrefix(".") ? "%2E" + name.dropFirst() : name
   }
 

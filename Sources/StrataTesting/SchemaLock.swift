@@ -1,31 +1,33 @@
 public import Foundation
 public import StrataCore
 
-/// Fails a test if a model has changed without a new version, or if a new version lacks a required step.
+/// Fails a test if a model was changed without a new version, or if a new version lacks a required step.
 ///
 ///     @Test func modelsAreLocked() throws {
 ///       try SchemaLock(Issue.self).check()
 ///     }
 ///
-/// The shapes of the models, and of all models inside them, are recorded in a folder that is committed: one file for each model and version,
-/// such as `Schemas/Issue/3.json`. Next to it is a golden archive, `Schemas/Issue/3.strata`, which every later version must open.
+/// The shapes of the models and of all their nested models are recorded in a folder, which you commit. There is one
+/// file for each model and version, such as `Schemas/Issue/3.json`. Next to it is a golden archive,
+/// `Schemas/Issue/3.strata`, which every later version must be able to open.
 ///
-/// With `STRATA_RECORD=1` in the environment, ``check()`` also records versions that are not recorded yet, if there is no problem. It never
-/// changes a recorded version.
+/// If the environment contains `STRATA_RECORD=1`, ``check()`` also records new versions, provided that there are no
+/// problems. It never changes a version that is already recorded.
 public struct SchemaLock: Sendable {
   private let models: [any VersionedModel.Type]
   private let folder: URL
   private let records: Bool
   private let values: [String: [ArchiveValue]]
 
-  /// A lock of models, and of all models that they contain.
+  /// Creates a lock for the given models and all models that they contain.
   ///
   /// - Parameters:
-  ///   - models: the models that the program archives. A model that one of them contains need not be named.
+  ///   - models: the models that the program archives. Nested models do not have to be listed.
   ///   - folder: the folder of the recorded shapes; by default `Schemas`, next to the file that creates the lock.
-  ///   - records: whether to record versions that are not recorded yet; if `nil`, whether the environment has `STRATA_RECORD=1`.
-  ///   - values: values for fields of made-up models, by model and key, such as `["Issue.stars": ["0", "17"]]` for a text that a step converts
-  ///     to a number. Any other field gets values of its type.
+  ///   - records: whether to record versions that are not recorded yet; if `nil`, they are recorded if the environment
+  ///     contains `STRATA_RECORD=1`.
+  ///   - values: values for fields of generated records, by model and key. For example, a text that a step converts to
+  ///     a number needs `["Issue.stars": ["0", "17"]]`. All other fields get generated values of their type.
   public init(
     _ models: any VersionedModel.Type..., folder: URL? = nil, records: Bool? = nil,
     values: [String: [ArchiveValue]] = [:], file: String = #filePath
@@ -42,28 +44,30 @@ public struct SchemaLock: Sendable {
 
   /// Compares the models with their recorded shapes, and opens the golden archive of each recorded version.
   ///
-  /// The golden archives of older versions must also upgrade to the same values as when each later version was recorded.
+  /// The golden archives of older versions must also upgrade to the same values as when the later versions were recorded.
   ///
-  /// - Throws: ``SchemaLockError`` with every problem; an error of Foundation if the folder cannot be read or written.
+  /// - Throws: ``SchemaLockError`` with all problems, or a Foundation error if the folder cannot be read or written.
   public func check() throws {
     let (locked, problems) = try locked(allowsMissing: records)
-    // Archives are opened only if nothing else is wrong, because other problems explain the failure.
+    // Archives are opened only if there is no other problem, because another problem would explain why an archive does
+    // not open.
     try fail(problems.isEmpty ? locked.flatMap { try $0.archiveProblems() } : problems)
-    // A golden archive holds the models inside as well, so nothing is recorded while any model has a problem.
+    // Nothing is recorded while any model has a problem, because golden archives also contain nested models.
     if records { for model in locked { try model.record() } }
   }
 
-  /// Opens random archives of each recorded version, and fails if the steps lose a value, or give different results.
+  /// Opens random archives of each recorded version, and fails if the steps lose a value or produce different results.
   ///
-  /// Each record is opened as an archive, with its keys in another order, by an ``ArchiveUpgrader``, in an array, in a dictionary, as a row of a
-  /// store, and saved by each version in between. All results must be equal. Each value of an old record must be in the result, unless an
-  /// operation declares that it drops, replaces or converts it; a closure declares its keys with `changes:`.
+  /// Each record is opened in several ways: as an archive, with its keys in a different order, after an
+  /// ``ArchiveUpgrader``, in an array, in a dictionary, as a row of a store, and after each version in between has
+  /// opened and saved it. All results must be equal. The result must contain each value of the old record, unless an
+  /// operation declares that it drops, replaces or converts the value. A closure declares its keys with `changes:`.
   ///
   /// - Parameters:
-  ///   - archives: the number of records of each version.
-  ///   - seed: the seed of the random values; a new one by default. A failure names it.
-  /// - Throws: ``SchemaLockError`` with every problem, among them those that ``check()`` finds in the shapes; an error of Foundation if the
-  ///   folder cannot be read.
+  ///   - archives: the number of records for each version.
+  ///   - seed: the seed of the random values; by default a new seed for each call. Failures contain the seed.
+  /// - Throws: ``SchemaLockError`` with all problems, including the problems that ``check()`` finds in the shapes, or
+  ///   a Foundation error if the folder cannot be read.
   public func prove(archives: Int = 200, seed: UInt64? = nil) throws {
     let (locked, problems) = try locked(allowsMissing: false)
     try fail(problems)
@@ -77,11 +81,11 @@ public struct SchemaLock: Sendable {
     guard problems.isEmpty else { throw SchemaLockError(problems: problems) }
   }
 
-  /// The models with the problems of their shapes.
+  /// Returns the models and the problems of their shapes.
   private func locked(allowsMissing: Bool) throws -> (models: [LockedModel], problems: [String]) {
     var catalog = SchemaCatalog()
     for model in models { model._collectSchemas(into: &catalog) }
-    // The fields of a superclass are in its own file.
+    // Adds the superclasses, because their fields are recorded in their own files.
     for schema in catalog.schemas.flatMap(\.superclasses) {
       TypeShape.archivable(schema.type)?._collectSchemas(into: &catalog)
     }
@@ -104,9 +108,9 @@ public struct SchemaLock: Sendable {
   }
 }
 
-/// The problems that a ``SchemaLock`` found.
+/// The problems found by a ``SchemaLock``.
 public struct SchemaLockError: Error, CustomStringConvertible, Sendable {
-  /// Each problem, with its remedy.
+  /// A description of each problem, with a suggested fix.
   public let problems: [String]
 
   public var description: String { problems.joined(separator: "\n\n") }

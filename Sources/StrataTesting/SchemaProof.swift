@@ -1,12 +1,12 @@
 internal import Foundation
 internal import StrataCore
 
-/// Opens random records of each recorded version of a model in several ways, and compares the results.
+/// Opens random records of each recorded version of a model in several ways and compares the results.
 struct SchemaProof<M: VersionedModel> {
-  /// The recorded versions of the model, the oldest first. The last one is today's.
+  /// The recorded versions of the model, oldest first. The last one is the current version.
   private let versions: [RecordedSchema]
   private let schemas: [String: [RecordedSchema]]
-  /// The current keys, by former keys.
+  /// The current key for each former key.
   private let keys: [String: String]
   private let given: [String: [ArchiveValue]]
   private let seed: UInt64
@@ -16,7 +16,7 @@ struct SchemaProof<M: VersionedModel> {
 
   /// - Parameters:
   ///   - schemas: the recorded versions of all models, by name.
-  ///   - given: values of fields, by model and key.
+  ///   - given: values for fields, by model and key.
   init(
     versions: [RecordedSchema], _ schemas: [String: [RecordedSchema]], keys: [String: String],
     given: [String: [ArchiveValue]], seed: UInt64
@@ -47,7 +47,7 @@ struct SchemaProof<M: VersionedModel> {
     }
   }
 
-  /// The versions that other models had while this version was in use.
+  /// Returns the versions that other models had while this version was in use.
   private func schemas(inside place: Int) -> [String: [RecordedSchema]] {
     let next = versions.dropFirst(place + 1).first
     return Dictionary(
@@ -58,7 +58,7 @@ struct SchemaProof<M: VersionedModel> {
       })
   }
 
-  /// The description of a record with as few values as show a problem.
+  /// Describes the smallest record that shows the same problem, by resetting one value after another to its empty value.
   private func shrunk(_ record: ModelRecord, to empty: ModelRecord, _ place: Int, _ problem: String) -> String {
     var record = record
     for key in record.keys {
@@ -73,7 +73,7 @@ struct SchemaProof<M: VersionedModel> {
 
   // MARK: Problems
 
-  /// The first problem of a record of a recorded version.
+  /// Returns the first problem with a record of a recorded version; `nil` if there is none.
   private func problem(of record: ModelRecord, _ place: Int) -> String? {
     let upgraded: ModelRecord
     switch lossOrUpgrade(of: record, place) {
@@ -81,7 +81,7 @@ struct SchemaProof<M: VersionedModel> {
     case .success(let record): upgraded = record
     }
     let expected: ModelRecord
-    // Values of defaults, such as a new UUID, differ from time to time.
+    // Only values that are equal in two openings are compared, because defaults such as a new UUID differ each time.
     var compared: [String]
     do {
       expected = try open(record, .archive)
@@ -95,7 +95,7 @@ struct SchemaProof<M: VersionedModel> {
         return "\(key) has another value \(opening.rawValue)"
       } catch { return "it opens as an archive, and not \(opening.rawValue): \(Self.reason(error))" }
     }
-    // An older program sets the defaults of its own version for new keys.
+    // New keys are not compared any further, because an older program sets the defaults of its own version for them.
     compared.removeAll { key in upgraded[key] == nil && !keys.contains { $0.value == key && upgraded[$0.key] != nil } }
     for later in versions.indices where later > place && later < versions.count - 1 {
       guard let saved = saved(record, by: versions[later]) else { continue }
@@ -113,11 +113,12 @@ struct SchemaProof<M: VersionedModel> {
 
   private struct Loss: Error { let text: String }
 
-  /// Applies the steps one by one, and looks for values that they lose.
+  /// Applies the steps one by one, and checks whether they lose values.
   private func lossOrUpgrade(of record: ModelRecord, _ place: Int) -> Result<ModelRecord, Loss> {
     var record = record
     var version = versions[place].version
-    // Cases are lost only with an error, and superclasses have separate steps.
+    // Not checked for enums, whose cases can be lost only with an error, and for models with a hook. Inherited keys are
+    // ignored, because superclasses have steps of their own.
     let isChecked = !schema.isEnumeration && schema.hook == nil
     for step in steps where step.fromVersion >= version {
       for operation in step.operations {
@@ -133,7 +134,7 @@ struct SchemaProof<M: VersionedModel> {
                 "the step from \(step.fromVersion) to \(step.toVersion) \(verb) \(key) (\(operation)), and does not declare it; correct it, "
                 + "or add changes: [\"\(key)\"]"))
         }
-        // The closure did not fail before, so an error is a difference too.
+        // An error in the second run is also a difference, because the first run succeeded.
         var again = before
         if (try? apply(operation, of: step, to: &again)) == nil || again != record, declared == nil {
           return .failure(
@@ -162,14 +163,14 @@ struct SchemaProof<M: VersionedModel> {
     _ = try single.apply(to: &record, isComplete: !schema.isEnumeration)
   }
 
-  /// A key with a value that a version of the model does not read.
+  /// Returns a key whose value the given version of the model would not read; `nil` if there is none.
   private func unread(_ record: ModelRecord, by version: RecordedSchema, _ old: RecordedSchema) -> String? {
     guard version.keepsUnknownFields != true else { return nil }
     var read = Set(version.fields.filter(\.value.isArchived).keys)
     for (key, field) in version.fields { read.formUnion((field.formerly ?? []).filter { _ in read.contains(key) }) }
     read.formUnion(keys.keys)
     read.formUnion((version.inherited ?? [:]).keys)
-    // A superclass's keys have the steps of the superclass, and a later step may still remove a key.
+    // Ignores inherited keys, which have the steps of the superclass, and keys that a later step uses and may remove.
     let inherited = Set((old.inherited ?? [:]).keys)
     let removed = steps.filter { $0.fromVersion >= version.version }.flatMap(\.operations)
     let later = Set(removed.flatMap { $0.effect?.sources ?? [] }.compactMap(\.firstKey))
@@ -178,14 +179,15 @@ struct SchemaProof<M: VersionedModel> {
     }?.key
   }
 
-  /// The record that a program of a later version has in its archive after it opened and saved this one; `nil` if that is not known.
+  /// Returns the record that a program of a later version would archive after opening and saving this record; `nil` if
+  /// that is not known.
   private func saved(_ record: ModelRecord, by version: RecordedSchema) -> ModelRecord? {
     guard version.cases == nil, version.superclass == nil, schema.hook == nil else { return nil }
     var record = record
     let from = record.modelVersion ?? 0
     for step in steps where step.fromVersion >= from && step.toVersion <= version.version {
       for operation in step.operations {
-        // The steps have been applied to this record before, so that they do not fail.
+        // The steps have already been applied to this record successfully, so an error is not expected here.
         guard (try? apply(operation, of: step, to: &record)) != nil else { return nil }
       }
     }
@@ -204,7 +206,7 @@ struct SchemaProof<M: VersionedModel> {
 
   // MARK: Opening
 
-  /// A way to open a record. The raw value completes a sentence.
+  /// A way to open a record. The raw value completes the sentence of a problem.
   private enum Opening: String, CaseIterable {
     case archive = "as an archive"
     case otherOrder = "if its keys have another order"
@@ -214,7 +216,7 @@ struct SchemaProof<M: VersionedModel> {
     case row = "as a row of a store"
   }
 
-  /// - Throws: any error of decoding.
+  /// - Throws: any error that decoding throws.
   private func open(_ record: ModelRecord, _ opening: Opening) throws -> ModelRecord {
     let decoder = ArchiveDecoder(validates: false)
     func stamp(_ typeName: String) -> Stamp { Stamp(typeName: typeName, modelVersion: record.modelVersion) }
@@ -253,10 +255,10 @@ struct SchemaProof<M: VersionedModel> {
 }
 
 extension RecordedSchema.Field {
-  /// The value in a new object; `nil` if it is not recorded.
+  /// The value of the field in a new object; `nil` if it is not recorded.
   fileprivate var absentValue: ArchiveValue? {
     guard let initial else { return RecordedType(parsing: type).isOptional ? .null : nil }
-    // A default that is no JSON has no recorded value.
+    // A default that is not JSON was recorded without its value.
     return try? JSONReader().read(Data(initial.utf8))
   }
 }

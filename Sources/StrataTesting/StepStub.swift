@@ -1,13 +1,13 @@
 internal import Foundation
 internal import StrataCore
 
-/// A step of a model as source text, with guesses for renamed fields.
+/// A suggested migration step as source text. Renamed fields are guessed.
 struct StepStub {
   let text: String
 
   /// - Parameters:
   ///   - version: the version after the step.
-  ///   - covered: keys for which the model has operations already.
+  ///   - covered: the keys that existing operations of the model already change.
   init(
     from old: RecordedSchema, to new: RecordedSchema, version: Int, _ names: SchemaChange.Names,
     covered: Set<String> = []
@@ -69,10 +69,10 @@ struct StepStub {
     return ".convert(\(path(key)), <#a conversion to \(new.type)#>),"
   }
 
-  /// A key as the literal of a path.
+  /// Returns a key as the source text of a path literal.
   private static func path(_ key: String) -> String { ValuePath(key: key).description.debugDescription }
 
-  /// A default as source text; `nil` if it is not an integer, a double, a boolean or a text.
+  /// Returns a default as source text; `nil` if it is not an integer, a double, a boolean or a text.
   private static func literal(_ field: RecordedSchema.Field) -> String? {
     guard let text = field.initial else { return nil }
     switch field.type {
@@ -83,7 +83,7 @@ struct StepStub {
     }
   }
 
-  /// How many characters two keys share at their beginning and end.
+  /// Returns the number of characters that two keys share at their beginning and end.
   private static func likeness(_ one: String, _ other: String) -> Int {
     let one = one.lowercased(), other = other.lowercased()
     return zip(one, other).prefix { $0 == $1 }.count + zip(one.reversed(), other.reversed()).prefix { $0 == $1 }.count

@@ -1,45 +1,51 @@
-/// One change to a record. All except ``custom(_:changes:_:)`` are data, so that a tool can list them and apply them without the program's types.
+/// A change to a record. All operations except ``custom(_:changes:_:)`` are data, so a tool can list them and apply
+/// them without the program's types.
 ///
-/// A record of a Strata archive or a store is complete: it has each key of its version, and nil is null. If a complete
-/// record lacks the key that an operation changes, the operation fails with the code `migrationFailed` and names the
-/// keys that are present. ``ifPresent`` allows the record to lack it. Keyed archives, JSON and incoming values of a
-/// merge may lack keys, and cases of enums have only the key of one case. Such a record stays unchanged if the key is
-/// absent. A nested record that is null has no keys, and nothing inside it changes.
+/// A record in a Strata archive or a store is complete: it has every key of its version, and nil is stored as null. If
+/// a complete record lacks the key that an operation changes, the operation fails with the code `migrationFailed`, and
+/// the error names the keys that are present. Add ``ifPresent`` to allow the record to lack the key. Records from keyed
+/// archives, JSON and merges can be incomplete, and a record of an enum has only the key of its case. An incomplete
+/// record that lacks the key is not changed. If a nested record is null, operations on its keys have no effect.
 ///
-/// A path begins with a key of the record and has keys and indices. An array is filled with nulls up to a new index.
+/// A path begins with a key of the record and continues with keys and indices. If an index is beyond the end of an
+/// array, the array is filled with nulls up to that index.
 public enum MigrationOperation: Sendable, CustomStringConvertible {
-  /// Renames a key. Fails if the record has both keys, unless it is `overwriting`.
+  /// Renames a key. Fails if the record has both keys, unless `overwriting` is true.
   case rename(String, to: String, overwriting: Bool = false)
-  /// Moves a value to another path, into a nested record or out of one. If the record at the new path does not exist,
-  /// `creating` creates it. Fails if both paths have a value, unless it is `overwriting`.
+  /// Moves a value to another path, which may be inside or outside a nested record. If the record at the new path does
+  /// not exist, it is created as described by `creating`. Fails if both paths have a value, unless `overwriting` is
+  /// true.
   case move(ValuePath, to: ValuePath, creating: NestedRecord? = nil, overwriting: Bool = false)
-  /// Removes a key. A record without the key stays unchanged.
+  /// Removes a key. A record without the key is not changed.
   case drop(ValuePath)
-  /// Sets a value if the key is absent. An explicit null stays. Nothing is set in a nested record that is null or absent.
+  /// Sets a value if the key is absent. An explicit null is kept. If the path leads into a nested record that is null
+  /// or absent, nothing is set.
   case setDefault(ValuePath, ArchiveValue)
-  /// Replaces an explicit null, which is how an optional's nil was archived. An absent value stays absent.
+  /// Replaces an explicit null, which is the archived form of a nil optional. An absent value stays absent.
   case replaceNull(ValuePath, with: ArchiveValue)
-  /// Converts a value to another kind. Null stays.
+  /// Converts a value to another kind. Null is kept.
   case convert(ValuePath, ValueConversion)
-  /// An operation that leaves a record as it is if it lacks the key: see ``ifPresent``.
+  /// An operation that does not change records that lack its key. Created by ``ifPresent``.
   indirect case optional(MigrationOperation)
-  /// Any other change, with a short description. `changes` lists the keys that the closure may change or remove, so that
-  /// the proof of StrataTesting (Docs/Evolving.md) reports a change of any other key; by default, that is every key.
+  /// Any other change, with a short description. `changes` lists the keys that the closure may change or remove; by
+  /// default, it may change any key. The proof of StrataTesting (Docs/Evolving.md) reports changes to keys that are not
+  /// listed.
   case custom(String, changes: [String]? = nil, @Sendable (inout ModelRecord) throws -> Void)
 
-  /// The same operation, for keys that a complete record may lack.
+  /// The same operation, except that complete records may lack the key.
   public var ifPresent: MigrationOperation { .optional(self) }
 
-  /// The type name and version of a record that a move creates.
+  /// The type name and version of a record that a move operation creates.
   public struct NestedRecord: Sendable, Hashable {
-    /// The registered name of its model.
+    /// The registered name of the record's model.
     public let typeName: String
-    /// The version of its fields. The model's own steps upgrade it from there.
+    /// The version of the record's fields. The model's own steps upgrade the record to the current version.
     public let modelVersion: Int
-    /// Shared by every created record, so that these records also share the shapes with added keys.
+    /// The empty shape from which records are created. It is shared, so that the created records also share the shapes
+    /// with added keys.
     fileprivate let shape: RecordShape
 
-    /// A record of a model, at the version that the step was written for.
+    /// Describes a record of a model, at the version for which the step was written.
     public init(_ typeName: String, version: Int) {
       self.typeName = typeName
       modelVersion = version
@@ -60,7 +66,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Describes the operation for an error. A conversion omits its path, because the error has it.
+  /// A description of the operation for errors. For a conversion, it does not contain the path, because the error has a
+  /// path.
   var failure: String {
     switch self {
     case .convert(_, let conversion): "convert a value \(conversion)"
@@ -69,11 +76,11 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Changes a record.
+  /// Applies the operation to a record.
   ///
-  /// - Parameter isComplete: whether the record has each key of its version.
+  /// - Parameter isComplete: whether the record has every key of its version.
   /// - Returns: `false` if an incomplete record lacks the key that the operation changes.
-  /// - Throws: an error if a complete record lacks the key, or if the operation fails.
+  /// - Throws: ``ArchiveError`` if a complete record lacks the key, or any error with which the operation fails.
   package func apply(to record: inout ModelRecord, isComplete: Bool) throws -> Bool {
     switch self {
     case .rename(let key, let newKey, let overwrites):
@@ -113,8 +120,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     return true
   }
 
-  /// The paths that the operation removes values from and writes values to; `nil` if they are unknown. The keys that a closure declares are
-  /// sources, because it may remove each of them.
+  /// The paths from which the operation removes values and the paths to which it writes values; `nil` if they are
+  /// unknown. The keys that a closure declares count as sources, because the closure may remove any of them.
   package var effect: (sources: [ValuePath], targets: [ValuePath])? {
     switch self {
     case .rename(let key, let newKey, _): ([ValuePath(key: key)], [ValuePath(key: newKey)])
@@ -133,7 +140,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     )
   }
 
-  /// Creates the record that a move needs in place of null.
+  /// Returns the record into which a value is moved. Creates the record if there is only a null.
   private static func container(_ found: ArchiveValue, _ step: ArchiveValue.Step, _ creating: NestedRecord?) throws
     -> ArchiveValue
   {
@@ -148,12 +155,12 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
 
 extension ModelRecord {
   fileprivate func value(at path: ValuePath) throws -> ArchiveValue? {
-    // The fast path: most paths are keys of the record.
+    // Fast path, because most paths consist of a single key.
     if let key = path.onlyKey { return self[key] }
     return try ArchiveValue.record(self).value(at: path.stepsOfRecord())
   }
 
-  /// Whether the value before the last step of a path is neither absent nor null.
+  /// Whether the value that contains the last step of a path is present and not null.
   fileprivate func hasContainer(of path: ValuePath) throws -> Bool {
     if path.onlyKey != nil { return true }
     let container = try ArchiveValue.record(self).value(at: path.stepsOfRecord().dropLast())
@@ -162,7 +169,8 @@ extension ModelRecord {
 
   /// Determines why there is no value at a path.
   ///
-  /// - Returns: `true` if a value along the path is null, so that no key is missing; `false` if an incomplete record lacks a key.
+  /// - Returns: `true` if a value along the path is null, in which case no key is missing; `false` if an incomplete
+  ///   record lacks a key.
   /// - Throws: ``ArchiveError`` with the code `migrationFailed` if a complete record lacks a key.
   fileprivate func lacks(_ path: ValuePath, isComplete: Bool) throws -> Bool {
     var value = ArchiveValue.record(self)
@@ -198,7 +206,7 @@ extension ModelRecord {
 }
 
 extension ValuePath {
-  /// The steps from a record to a value.
+  /// Returns the steps of a path from a record to a value.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMigration` if the path is a pattern or does not begin with a key.
   func stepsOfRecord() throws(ArchiveError) -> [ArchiveValue.Step] {

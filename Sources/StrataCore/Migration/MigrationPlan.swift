@@ -1,50 +1,53 @@
-/// A model that upgrades data of its older versions.
+/// A model with migration steps that upgrade data of older versions.
 public protocol Migratable {
-  /// The steps from each older version to the next. Declare it as a `static let`, so that it is created once.
+  /// The steps from each older version to the next. Declare it as a `static let`, so that it is created only once.
   static var migration: MigrationPlan { get }
 }
 
-/// A model with a hook that returns the value of each field when an archive is opened.
+/// A model with a hook that supplies the value of each field when an archive is read.
 ///
-/// The hook is called for every key of the schema, including excluded ones, and for archives of every version,
-/// including the current one. Such a model is always read on the slow path, which takes about twice as long. If steps
-/// are enough, prefer ``Migratable``.
+/// The hook is called for every key of the schema, including excluded fields, and for archives of every version,
+/// including the current version. Such a model is always read on the slow path, which takes about twice as long. Prefer
+/// ``Migratable`` if migration steps are sufficient.
 public protocol KeyMigrating: SendableMetatype {
-  /// Returns the value for a key, or `nil` to keep the field's default.
+  /// Returns the value for a key, or `nil` to use the field's default.
   ///
   /// - Parameters:
   ///   - key: a key of the current schema.
-  ///   - modelVersion: the version that wrote the object; 0 if none was written.
-  ///   - record: the archived record after the steps of ``Migratable``. The usual result is `record[key]`.
-  /// - Throws: any error. Decoding then fails with the code `migrationFailed` and this error as its cause.
+  ///   - modelVersion: the version that wrote the object; 0 if the archive contains no version.
+  ///   - record: the archived record, after the steps of ``Migratable``. The usual result is `record[key]`.
+  /// - Throws: any error. Decoding then throws an ``ArchiveError`` with the code `migrationFailed` and this error as
+  ///   the underlying error.
   static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue?
 }
 
-/// The steps from the oldest supported version to the current one, each from one version to the next.
+/// A chain of migration steps from the oldest supported version to the current one. Each step leads from one version to
+/// the next.
 ///
 ///     static let migration = MigrationPlan(
 ///       .step(from: 1, to: 2, .rename("summary", to: "title")),
 ///       .step(from: 2, to: 3, .drop("legacy"), .setDefault("stars", 0))
 ///     )
 ///
-/// A gap, a duplicate step or a chain that does not end at the model's version is a mistake in the declaration. The
-/// first encoding or decoding throws it. A model without a chain reads every older version unchanged: a new field with
-/// a default needs no step.
+/// A gap, a duplicate step or a chain that does not end at the model's version is a mistake in the declaration, which
+/// the first encoding or decoding throws. A model without a chain reads all older versions without changing their
+/// records. A new field with a default does not need a step.
 public struct MigrationPlan: Sendable {
   /// The steps, oldest first.
   public let steps: [MigrationStep]
 
-  /// Creates a chain from these steps, in any order.
+  /// Creates a chain from the given steps, which can be in any order.
   public init(_ steps: MigrationStep...) { self.init(steps) }
 
-  /// Creates a chain from these steps, in any order.
-  // This initializer is disfavored, so that the compiler reports a mistake within a step instead of a failed conversion to an array.
+  /// Creates a chain from the given steps, which can be in any order.
+  // Disfavored, because the compiler would otherwise report a mistake within a step as a failed conversion to an array.
   @_disfavoredOverload
   public init(_ steps: [MigrationStep]) { self.steps = steps.sorted { $0.fromVersion < $1.fromVersion } }
 
-  /// The steps of one class of a hierarchy.
+  /// Creates a chain for one class of a hierarchy.
   ///
-  /// A subclass inherits the static members of its superclass, including the chain, so each class names itself:
+  /// A subclass inherits static members, including the chain of its superclass. Each chain therefore names the class
+  /// that it belongs to:
   ///
   ///     class var migration: MigrationPlan { MigrationPlan(for: Animal.self, .step(from: 1, to: 2, .drop("tail"))) }
   public init(for type: AnyClass, _ steps: MigrationStep...) {
@@ -52,15 +55,15 @@ public struct MigrationPlan: Sendable {
     owner = ObjectIdentifier(type)
   }
 
-  /// The class that these steps belong to; `nil` if the plan names none.
+  /// The class that these steps belong to; `nil` if the chain does not name a class.
   package private(set) var owner: ObjectIdentifier?
 
-  /// The oldest version that the chain upgrades; `nil` for a chain without steps.
+  /// The oldest version that the chain can upgrade; `nil` if the chain has no steps.
   public var oldestVersion: Int? { steps.first?.fromVersion }
 
   /// Checks that the chain reaches `version` without a gap.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidMigration` otherwise.
+  /// - Throws: ``ArchiveError`` with the code `invalidMigration` if the chain has a gap or does not end at `version`.
   public func validate(upTo version: Int) throws {
     if let problem = problem(upTo: version, typeName: nil) { throw problem }
   }
@@ -92,9 +95,10 @@ public struct MigrationPlan: Sendable {
     return nil
   }
 
-  /// Returns an error for an operation that writes to a key which is not a current field and which no later operation
-  /// changes. Such a key is misspelled, and its value would be lost. The effect of ``MigrationOperation/custom(_:changes:_:)``
-  /// is unknown unless it declares its keys, so operations before such a closure are not checked.
+  /// Returns an error if an operation writes to a key that is neither a current field nor changed by a later operation.
+  /// Such a key is probably misspelled, and its value would be lost. Operations before a
+  /// ``MigrationOperation/custom(_:changes:_:)`` that does not declare its keys are not checked, because the closure
+  /// may use any key.
   func problem(ofTargets keys: Set<String>, typeName: String) -> ArchiveError? {
     let operations = steps.flatMap { step in step.operations.map { (step, $0) } }
     var known = keys
@@ -111,20 +115,20 @@ public struct MigrationPlan: Sendable {
     return nil
   }
 
-  /// Upgrades a record from its own version.
+  /// Upgrades a record from its own version to the current version.
   ///
   /// - Parameters:
-  ///   - record: a record of an older version, or a part of one.
-  ///   - isComplete: whether the record has each key of its version, as in archives and stores. If so, an operation
+  ///   - record: a record of an older version, or a part of such a record.
+  ///   - isComplete: whether the record has every key of its version, as in archives and stores. If true, an operation
   ///     fails if its key is absent (``MigrationOperation``).
   /// - Returns: the record after the last step, with the current version.
-  /// - Throws: ``ArchiveError`` with the code `unsupportedVersion` for a version older than the first step, and
-  ///   `migrationFailed` if a step fails. The given record is never changed.
+  /// - Throws: ``ArchiveError`` with the code `unsupportedVersion` if the record's version is older than the first
+  ///   step, and `migrationFailed` if a step fails. The given record is never changed.
   public func upgrade(_ record: ModelRecord, isComplete: Bool = false) throws -> ModelRecord {
     try upgrade(record, isComplete: isComplete) { _, _ in }
   }
 
-  /// - Parameter noteIdle: called for each operation that found nothing to change.
+  /// - Parameter noteIdle: called for each operation that had nothing to change.
   func upgrade(
     _ record: ModelRecord, isComplete: Bool, noteIdle: (MigrationStep, MigrationOperation) -> Void
   ) throws -> ModelRecord {

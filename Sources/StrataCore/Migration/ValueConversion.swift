@@ -1,30 +1,32 @@
 import Foundation
 
-/// A lossless conversion to another kind. It fails with the code `typeMismatch` if anything would be lost.
+/// A lossless conversion to another kind of value. Fails with the code `typeMismatch` if information would be lost.
 public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
-  /// Numbers and booleans as text, dates in ISO 8601, URLs and UUIDs in their usual spelling. A date outside the years 0 to 9999
-  /// or finer than a nanosecond fails.
+  /// Converts numbers and booleans to text, dates to ISO 8601, and URLs and UUIDs to their usual spelling. Fails for a
+  /// date outside the years 0 to 9999 or with a precision finer than a nanosecond.
   case toString
-  /// Text or a number without a fraction, as an integer of up to 128 bits; a boolean as 0 or 1.
+  /// Converts text, and numbers without a fraction, to an integer of up to 128 bits; converts booleans to 0 or 1.
   case toInteger
-  /// Integers, decimals and text as a double, if no digit is lost: `0.1` is the double that prints as 0.1, and
-  /// 9007199254740993, 1e999 and 3.14159265358979323846 fail.
+  /// Converts integers, decimals and text to a double if no digit is lost. For example, `0.1` becomes the double that
+  /// prints as 0.1, and 9007199254740993, 1e999 and 3.14159265358979323846 fail.
   case toDouble
-  /// Integers, floating-point numbers and text as a decimal with all their digits, at most 38. A floating-point number
-  /// has the digits that it prints with.
+  /// Converts integers, floating-point numbers and text to a decimal with all their digits, at most 38. The digits of a
+  /// floating-point number are those with which it is printed.
   case toDecimal
-  /// 0, 1 and the text `true` and `false` as a boolean.
+  /// Converts the numbers 0 and 1 and the texts `true` and `false` to a boolean.
   case toBool
-  /// Text with date, time and zone (`date-time` of RFC 3339), a calendar date (its `full-date`) as midnight in UTC, or
-  /// seconds since 1970. The result is the nearest date, because dates are precise to about a tenth of a microsecond.
+  /// Converts text with a date, time and zone (`date-time` of RFC 3339), a calendar date (`full-date` of RFC 3339, as
+  /// midnight UTC), or a number of seconds since 1970. The result is the nearest date, because dates are precise to
+  /// about a tenth of a microsecond.
   case toDate
-  /// Text as a URL.
+  /// Converts text to a URL.
   case toURL
-  /// Text as a UUID.
+  /// Converts text to a UUID.
   case toUUID
-  /// A single value as an array with one element.
+  /// Converts a single value to an array with one element.
   case toArray
-  /// Looks each value up in a table. A value that is not in the table becomes `otherwise`, or fails without it.
+  /// Replaces each value by its entry in a table. A value that is not in the table is replaced by `otherwise`; if
+  /// `otherwise` is `nil`, the conversion fails.
   case mapping([ArchiveValue: ArchiveValue], otherwise: ArchiveValue? = nil)
 
   public var description: String {
@@ -47,7 +49,7 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     throw ArchiveError(.typeMismatch, "found \(value.kind), which cannot be converted \(self); \(acceptedForms)")
   }
 
-  /// The accepted values, for errors.
+  /// A description of the accepted values, for errors.
   private var acceptedForms: String {
     switch self {
     case .toString:
@@ -86,7 +88,8 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The text of a value; `nil` for a date that is finer than a nanosecond, because its text would lose digits.
+  /// Returns the text of a value; `nil` for a date with a precision finer than a nanosecond, because the text would
+  /// lose digits.
   private static func text(of value: ArchiveValue) -> String? {
     guard let text = value.scalarText else { return nil }
     if case .date(let date) = value, ISO8601.date(from: text) != date { return nil }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A model that describes itself with its permanent fields: `Issue(id: 1, title: "Crash")`.
+/// A model whose description lists its permanent fields: `Issue(id: 1, title: "Crash")`.
 ///
 ///     extension User: DescribesFields {
 ///       static var redactedKeys: Set<String> { ["token"] }
@@ -13,16 +13,16 @@ public protocol DescribesFields: VersionedModel, CustomStringConvertible {
 extension DescribesFields {
   public static var redactedKeys: Set<String> { [] }
 
-  /// The permanent fields in the order of the schema: see ``VersionedModel/fieldDescription(redacting:)``.
+  /// The type name and the permanent fields, as returned by ``VersionedModel/fieldDescription(redacting:)``.
   public var description: String { fieldDescription(redacting: Self.redactedKeys) }
 }
 
 extension VersionedModel {
   /// Returns the type name and the permanent fields in the order of the schema. The text is the same in every run.
   ///
-  /// Dates are in ISO 8601. Data is shown as its number of bytes. Objects inside are described in the same way.
+  /// Dates are in ISO 8601 format, and data is shown as its number of bytes. Nested objects are described in the same way.
   ///
-  /// - Parameter redactedKeys: keys whose values are hidden, in objects inside too.
+  /// - Parameter redactedKeys: the keys whose values are hidden, also in nested objects.
   /// - Complexity: linear in the size of the object.
   public func fieldDescription(redacting redactedKeys: Set<String> = []) -> String {
     var describing = ValueDescription(redactedKeys: redactedKeys)
@@ -30,13 +30,14 @@ extension VersionedModel {
   }
 }
 
-/// Formats values for people to read.
+/// Formats values as text for people to read.
 private struct ValueDescription {
   let redactedKeys: Set<String>
-  /// The objects being described, outermost first.
+  /// The objects that are being described, outermost first. Used to detect cycles.
   private var open: [ObjectIdentifier] = []
 
-  /// The number of nested objects that are described. Deeper ones are only named, because a list may be long.
+  /// The maximum depth of nested objects. An object at a greater depth is shown only as its type name, because a linked
+  /// list may be long.
   private static let deepest = 3
 
   init(redactedKeys: Set<String>) { self.redactedKeys = redactedKeys }
@@ -49,7 +50,7 @@ private struct ValueDescription {
     }
     defer { if M.schema.isObject { open.removeLast() } }
     let referenced = ReferencedObjects()
-    // A description cannot throw.
+    // `description` cannot throw, so an error becomes part of the text.
     guard let values = try? model.permanentValues(M.schema.holdsObjects ? referenced : nil) else {
       return "\(name)(not encodable)"
     }

@@ -1,35 +1,36 @@
-// Equality and hashing by fields, for models with transitory fields. If all properties count, the compiler's synthesis
-// is faster.
+// Equality and hashing by fields, for models with transitory fields. If all properties count, use the compiler's
+// synthesized conformance, which is faster.
 
-/// A model that is compared by its permanent fields.
+/// A model that is compared by its permanent fields only.
 ///
 ///     extension Issue: FieldEquatable {}
 public protocol FieldEquatable: VersionedModel, Equatable {}
 
-/// A model that is compared and hashed by its permanent fields.
+/// A model that is compared and hashed by its permanent fields only.
 public protocol FieldHashable: FieldEquatable, Hashable {}
 
 extension FieldEquatable {
-  /// Whether every permanent field is equal: see ``VersionedModel/isEqual(to:)``.
+  /// Whether all permanent fields are equal, as determined by ``VersionedModel/isEqual(to:)``.
   public static func == (left: Self, right: Self) -> Bool { left.isEqual(to: right) }
 }
 
 extension FieldHashable {
-  /// Combines the permanent fields in the order of the schema.
+  /// Hashes the permanent fields in the order of the schema.
   public func hash(into hasher: inout Hasher) { hashFields(into: &hasher) }
 }
 
 extension VersionedModel {
-  /// Whether another model has the same type and equal values in every permanent field. Objects inside are compared by
-  /// their permanent fields too, and transitory fields are ignored everywhere. An object is equal to itself.
+  /// Whether another model has the same type and equal values in all permanent fields. Nested models are compared in
+  /// the same way, and transitory fields are ignored at every depth. An object is always equal to itself.
   ///
-  /// NaN equals NaN of the same kind, as in ``ArchiveValue``. A model that cannot be encoded equals no other model.
+  /// Two NaN values of the same kind are equal, as in ``ArchiveValue``. A model that cannot be encoded is not equal to
+  /// any other model.
   ///
-  /// - Complexity: linear in the size of both.
+  /// - Complexity: linear in the size of both models.
   public func isEqual(to other: some VersionedModel) -> Bool {
     guard let other = other as? Self, type(of: other) == type(of: self) else { return false }
     if Self.schema.isObject, identity == other.identity { return true }
-    // A model that cannot be encoded equals no other, as documented.
+    // As documented, a model that cannot be encoded is not equal to any other model.
     if Self.schema.holdsObjects {
       return (try? ObjectComparison.areEqual(dynamicModel, other.dynamicModel)) ?? false
     }
@@ -37,23 +38,23 @@ extension VersionedModel {
     return own.elementsEqual(others) { $0.key == $1.key && $0.value == $1.value }
   }
 
-  /// Combines the values of the permanent fields in the order of the schema. Equal models have equal hashes.
+  /// Hashes the values of the permanent fields in the order of the schema. Equal models have equal hashes.
   ///
-  /// - Complexity: linear in the size of the object.
+  /// - Complexity: linear in the size of the model.
   public func hashFields(into hasher: inout Hasher) {
-    // A model that cannot be encoded equals no other, so any hash is valid.
+    // A model that cannot be encoded is not equal to any other model, so any hash is valid.
     for (key, value) in (try? dynamicModel.permanentValues(ReferencedObjects())) ?? [] {
-      // The case of an enum, which is not a field.
+      // In an enum, the key is the name of the case, which is part of the value.
       if Self.schema.isEnumeration { hasher.combine(key) }
-      // Referenced objects are left out, because they may refer back to this one.
+      // Referenced objects are not hashed, because they may refer back to this object.
       hasher.combine(Self.schema.holdsObjects ? value.mapReferences { _ in .null } : value)
     }
   }
 
-  /// The values of the permanent fields in the order of the schema. For an enum, the associated values under the name
-  /// of its case.
+  /// Returns the values of the permanent fields in the order of the schema. For an enum, returns the associated values
+  /// under the name of the case.
   ///
-  /// - Parameter referenced: collects the objects that this one refers to. If `nil`, they are written in place.
+  /// - Parameter referenced: collects the objects that this model refers to. If `nil`, these objects are written in place.
   func permanentValues(_ referenced: ReferencedObjects? = nil) throws -> [(key: String, value: ArchiveValue)] {
     let schema = Self.schema
     let record = try record(includingExcluded: true, role: referenced.map { .referenced($0) })
@@ -68,7 +69,7 @@ extension VersionedModel {
 }
 
 extension SchemaCatalog {
-  /// Returns the value without the transitory fields of its records, at every depth.
+  /// Returns a copy of the value in which no record, at any depth, has transitory fields.
   func permanent(_ value: ArchiveValue) throws -> ArchiveValue {
     var value = value
     if case .record(var record) = value {
@@ -76,7 +77,7 @@ extension SchemaCatalog {
       value = .record(record)
     }
     switch try value.mapInside(permanent) {
-    // Members and keys are sorted by their encoded bytes, which included the removed fields.
+    // Sorted again, because the encoded bytes that determined the order included the removed fields.
     case .set(let members): return .set(try CanonicalOrder.sorted(members) { try $0.write($1) })
     case .map(let entries): return .map(try CanonicalOrder.sorted(entries) { try $0.write($1.key) })
     case let value: return value

@@ -1,10 +1,11 @@
 extension VersionedModel {
-  /// Returns a copy: for a struct or an enum the value itself, for a class a new object with the same field values.
+  /// Returns a copy. For a struct or an enum, this is the value itself; for a class, it is a new object with the same
+  /// field values.
   ///
   /// Neither ``PostDecoding/didDecode(from:)`` nor validation runs. In the copy of an object, properties that are not
   /// fields have their initial values.
   ///
-  /// - Throws: ``ArchiveError`` if a class model holds a value that cannot be encoded.
+  /// - Throws: ``ArchiveError`` if an object contains a value that cannot be encoded.
   public func copy() throws -> Self {
     guard Self.self is AnyClass else { return self }
     func copied<M: VersionedModel>(_ object: M) throws -> any VersionedModel {
@@ -18,23 +19,24 @@ extension VersionedModel {
     return copy
   }
 
-  /// Returns a copy with new values under some keys. Hooks and validation run on the copy.
+  /// Returns a copy in which some fields have new values. Hooks and validation run on the copy.
   ///
-  /// In a struct with `@Model`, properties that are not fields keep their values. In other types they have their
+  /// In a struct with `@Model`, properties that are not fields keep their values. In other types, they have their
   /// initial values.
   ///
   ///     let renamed = try issue.copy(updating: ["title": "Crash on launch"])
   ///
   /// - Parameters:
-  ///   - values: values in the types of the fields, as ``init(dictionary:validates:)`` accepts them. Constants can be
-  ///     replaced, too. For an enum, one case with all its associated values.
-  ///   - validates: whether the copy must keep the model's rules (see ``Validating``).
+  ///   - values: the new values by key, in the form that ``init(dictionary:validates:)`` accepts. Constants can be
+  ///     replaced, too. For an enum, a single case with all its associated values.
+  ///   - validates: whether the copy must satisfy the model's rules (see ``Validating``).
   /// - Throws: the same errors as ``init(dictionary:validates:)``.
   public func copy(updating values: [String: ArchiveValue], validates: Bool = true) throws -> Self {
     if isOfSubclass, let copy = try dynamicModel.copy(updating: values, validates: validates) as? Self { return copy }
     let schema = Self.schema
     if schema.isEnumeration {
-      // An enum's only key is its case, with all associated values. Without it, the copy shares the objects inside.
+      // An enum's only key is its case, with all associated values. If no case is given, the copy refers to the same
+      // nested objects.
       return values.isEmpty
         ? try copy(validates: validates) { _ in } : try Self(dictionary: values, validates: validates)
     }
@@ -45,7 +47,7 @@ extension VersionedModel {
     var record = try shallowRecord(referenced)
     for field in schema.fields {
       guard let value = values[field.key] else { continue }
-      // Objects among the new values are finished here. Objects that are kept are not finished again.
+      // Hooks and validation run here on the new values' objects. They do not run again on objects that are kept.
       do { record[field.key] = try ValueCoding.typed(value, as: field.type, referenced, in: context) } catch {
         throw ArchiveError.at(.key(field.key), error).inType(schema.name)
       }
@@ -53,7 +55,7 @@ extension VersionedModel {
     let unfinished = DecodingContext(source: .update, includesExcluded: true, finishing: .never)
     var made = try Self.decode(shallow: record, referenced, in: unfinished)
     if !(Self.self is AnyClass) {
-      // A value type keeps its properties that are not fields.
+      // In a struct or an enum, properties that are not fields keep their values.
       var result = self
       try result.adoptFields(of: made)
       made = result
@@ -63,14 +65,14 @@ extension VersionedModel {
     return made
   }
 
-  /// Returns a copy with another value for one property. Hooks and validation run on the copy.
+  /// Returns a copy in which one property has a new value. Hooks and validation run on the copy.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalid` if the copy breaks a rule, unless `validates` is false.
   public func copy<V>(updating path: WritableKeyPath<Self, V>, to value: V, validates: Bool = true) throws -> Self {
     try copy(validates: validates) { $0[keyPath: path] = value }
   }
 
-  /// Returns a copy that a closure has changed. Hooks and validation run on the copy.
+  /// Returns a copy after applying a closure to it. Hooks and validation run on the copy.
   ///
   ///     let closed = try issue.copy { $0.state = .closed }
   ///
@@ -81,7 +83,7 @@ extension VersionedModel {
     try change(&result)
     let context = DecodingContext(source: .update, finishing: .gathering(validates: validates))
     if Self.schema.finishesModels { try Self.finish(&result, in: context) }
-    // The closure may have changed objects inside.
+    // Validates nested objects as well, because the closure may have changed them.
     var search = FailureSearch()
     if validates { try search.visitInside(result) }
     let failures = (context.firstFailure?.failures ?? []) + search.failures

@@ -1,23 +1,25 @@
 extension VersionedModel {
-  /// Creates the model from field values by key.
+  /// Creates the model from a dictionary of field values.
   ///
-  /// An absent key takes the field's default, `.null` makes an optional nil, and a `nil` dictionary counts as empty. An
-  /// object inside is a record, as ``dictionaryValue`` returns it, or an object with the keys of its own fields. Other
-  /// values have the types of their fields: a date is not text.
+  /// If a key is absent, the field gets its default. `.null` sets an optional to nil, and a `nil` dictionary counts as
+  /// empty. A nested model is either a record, as in ``dictionaryValue``, or an object with the keys of its fields. All
+  /// other values must have the types of their fields; a date, for example, cannot be given as text.
   ///
   /// - Parameters:
-  ///   - dictionary: values under the keys of the current version.
-  ///   - validates: whether the model must keep its rules (see ``Validating``).
-  /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, `typeMismatch` if
-  ///   a value has the wrong type for its field, `missingValue` if a field without a default is absent, `invalid` if a rule is broken.
+  ///   - dictionary: the values, under the keys of the current version.
+  ///   - validates: whether the model must satisfy its rules (see ``Validating``).
+  /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, `typeMismatch`
+  ///   for a value whose type does not match its field, `missingValue` if a field without a default is absent, and
+  ///   `invalid` if the model breaks a rule.
   public init(dictionary: [String: ArchiveValue]?, validates: Bool = true) throws {
     let context = DecodingContext(
       source: .dictionary, includesExcluded: true, finishing: .gathering(validates: validates))
     self = try context.checked { try Self.decode(dictionary: dictionary ?? [:], in: context) }
   }
 
-  /// The values of all fields by key, including fields that archives exclude. A nil field is `.null`. For an enum, the
-  /// key is the case, and its value an object with the associated values by label.
+  /// The values of all fields by key, including fields that are excluded from archives. The value of a nil field is
+  /// `.null`. For an enum, the only key is the name of the case, and its value is an object with the associated values
+  /// by label.
   ///
   /// - Throws: ``ArchiveError`` if a value cannot be encoded.
   /// - Complexity: linear in the size of the object.
@@ -27,7 +29,7 @@ extension VersionedModel {
       guard !Self.schema.isEnumeration else {
         return Dictionary(record.fields.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
       }
-      // Unknown keys that the model keeps are not fields.
+      // Skips unknown keys that the model keeps, because they are not fields.
       return Dictionary(uniqueKeysWithValues: Self.schema.allKeys.map { ($0, record[$0] ?? .null) })
     }
   }
@@ -55,10 +57,10 @@ extension VersionedModel {
 }
 
 extension ModelSchema {
-  /// Throws `unknownKey` if a key belongs to no field.
+  /// Throws `unknownKey` if a key is not the key of a field.
   package func checkKeys(_ keys: some Sequence<String>) throws {
     let known = Set(allKeys)
-    // The order of a dictionary differs from run to run, so the first key in alphabetical order is reported.
+    // Reports the alphabetically first key, because the order of a dictionary differs from run to run.
     guard let unknown = keys.filter({ !known.contains($0) }).min() else { return }
     throw ArchiveError(
       .unknownKey, "the model declares no key \(unknown); its keys are \(allKeys.joined(separator: ", "))",

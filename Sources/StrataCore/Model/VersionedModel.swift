@@ -1,40 +1,42 @@
-/// A type that archives as a record: named fields, stamped with a type name and a model version.
+/// A type that is archived as a record, with named fields, a type name and a model version.
 ///
-/// `@Model(version:)` generates the conformance. By hand, ``DescribedModel`` needs one line per field. Both build on
-/// this protocol, and a direct conformance has the fastest code.
+/// `@Model(version:)` generates the conformance. To describe a model by hand, use ``DescribedModel``, which needs one
+/// line per field. Both are based on this protocol. A direct conformance is also possible and has the fastest code.
 public protocol VersionedModel: Archivable, SendableMetatype {
-  /// The name, version and fields. Declare it as a `static let`, so that it is created once.
+  /// The name, version and fields of the model. Declare it as a `static let`, so that it is created only once.
   static var schema: ModelSchema { get }
 
-  /// Reads every field in the order of the schema, with the `field` methods of ``ArchiveReader``.
+  /// Creates the model by reading all fields in the order of the schema, with the `field` methods of ``ArchiveReader``.
   init(fields reader: inout ArchiveReader) throws
 
-  /// Writes every field in the order of the schema, with the `field` methods of ``ArchiveWriter``; an enum writes its
-  /// case with ``ArchiveWriter/beginCase(_:_:count:)`` and the payload.
+  /// Writes all fields in the order of the schema, with the `field` methods of ``ArchiveWriter``. An enum writes its
+  /// case with ``ArchiveWriter/beginCase(_:_:count:)``, followed by its associated values.
   func encodeFields(to writer: inout ArchiveWriter) throws
 
-  /// For an enum: returns the case with this name, or `nil` if there is none.
+  /// For an enum, returns the case with this name, or `nil` if there is no such case.
   static func make(case name: String, payload: CasePayload) throws -> Self?
 
   /// The unknown keys found when this object was decoded. Empty unless the model keeps them.
   var archivedUnknownFields: UnknownFields { get }
 
-  /// Copies every field of another object into this one. A class must implement it. For other types, the default is an assignment.
+  /// Copies all fields of another object into this object. A class must implement this method. For other types, the
+  /// default implementation assigns the other value.
   mutating func adoptFields(of other: Self) throws
 
-  /// The identity of an object; `nil` for a value. The default implementation is sufficient.
+  /// The identity of an object; `nil` for a struct or an enum. There is no need to implement this property.
   var _objectIdentity: ObjectIdentifier? { get }
 
-  /// Decodes one field again and sets it. Objects in a reference cycle need it, because the first is created before the
-  /// last. `@Model` generates it for classes. A class without the macro needs it if its references can form cycles.
+  /// Decodes one field again and sets it. This is needed for objects in a reference cycle, because the first object is
+  /// created before the last. `@Model` generates the method for classes. A class without the macro must implement it if
+  /// its references can form cycles.
   mutating func readField(_ place: Int, from reader: inout ArchiveReader) throws
 }
 
-/// A class that names its subclasses, so that every decoder knows them.
+/// A class that lists its subclasses, so that every decoder knows them.
 ///
-/// If the class should not know its subclasses, list them in ``ArchiveDecoder/subclasses``.
+/// If the class should not depend on its subclasses, list them in ``ArchiveDecoder/subclasses`` instead.
 public protocol ModelHierarchy: VersionedModel {
-  /// The subclasses that archives may hold where this class is expected.
+  /// The subclasses that archives may contain in place of this class.
   static var subclasses: [any VersionedModel.Type] { get }
 }
 
@@ -43,13 +45,13 @@ extension VersionedModel {
     (Self.self as? any ModelHierarchy.Type)?.subclasses ?? []
   }
 
-  /// All subclasses that the class names, directly or through other subclasses.
+  /// All subclasses that the class lists, directly or through other subclasses.
   static var knownSubclasses: [any VersionedModel.Type] {
     var known: Set<ObjectIdentifier> = [ObjectIdentifier(Self.self)]
     var found: [any VersionedModel.Type] = []
     var waiting: [any VersionedModel.Type] = [Self.self]
     while let type = waiting.popLast() {
-      // A subclass inherits the list of its superclass, so the same classes come up again.
+      // Visits each class once, because a subclass inherits the list of its superclass.
       for subclass in type.namedSubclasses
       where known.insert(ObjectIdentifier(subclass)).inserted {
         found.append(subclass)
@@ -61,7 +63,8 @@ extension VersionedModel {
 }
 
 extension VersionedModel {
-  /// Returns the subclass with this registered name, if this class, a subclass or the decoder names it.
+  /// Returns the subclass with this registered name, if this class, one of its subclasses or the decoder lists it;
+  /// `nil` otherwise.
   fileprivate static func subclass(named name: String, in context: DecodingContext) -> (any VersionedModel.Type)? {
     let known = knownSubclasses + context.subclasses.flatMap { [$0] + $0.knownSubclasses }
     return known.first { $0 is Self.Type && $0.schema.isNamed(name) }
@@ -116,7 +119,7 @@ extension VersionedModel {
     writer.leave()
   }
 
-  /// Writes objects, enums and models with unknown keys, and any model if the writer is not plain.
+  /// Writes objects, enums and models with unknown keys, and any model if the writer's `isPlain` is false.
   @inline(never)
   private func writeSpecially(to writer: inout ArchiveWriter) throws {
     guard Self.schema.isObject else {
@@ -128,7 +131,7 @@ extension VersionedModel {
     try writer.writeInPlace(self)
   }
 
-  /// Writes the fields in place, even of an object that has identity.
+  /// Writes the model as a record in place, even if it is an object.
   package func writeRecord(to writer: inout ArchiveWriter) throws {
     let schema = Self.schema.isObject ? try ownSchema() : Self.schema
     if schema.isEnumeration { return try encodeFields(to: &writer) }
@@ -136,8 +139,9 @@ extension VersionedModel {
     var newer: UnknownFields.NewerVersion?
     if schema.keepsUnknownFields {
       let kept = archivedUnknownFields
-      // Without the newer version, the steps from this one set defaults for keys that are absent (``ModelSchema/floors``). A merge works with
-      // records of this version, and a stream that began without the floors cannot have them.
+      // If the newer version were lost, the steps from this version would set defaults for absent keys
+      // (``ModelSchema/floors``). The newer version is not written for a merge, which works with records of this
+      // version, or into a stream that began without its floors.
       newer = kept.newer.flatMap { newer in
         let isKnown = writer.knownFloors.map { $0[schema.name, newer.version] != nil } ?? true
         return writer.includesExcluded || !isKnown ? nil : newer
@@ -166,10 +170,10 @@ extension VersionedModel {
     writer.leave()
   }
 
-  /// The schema of an object's own class.
+  /// Returns the schema of the object's own class.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the class only inherits a schema: the archive could not
-  ///   distinguish the object from one of the superclass, and its own properties would be lost.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the class only inherits a schema. A reader could not
+  ///   tell the object from an object of the superclass, and the properties of its own class would be lost.
   private func ownSchema() throws -> ModelSchema {
     let type = Swift.type(of: self)
     let schema = type.schema
@@ -184,24 +188,24 @@ extension VersionedModel {
 
   public static func read(from reader: inout ArchiveReader) throws -> Self {
     let schema = schema
-    // Special cases are in a separate function, so that the fast path for other models stays short.
+    // Special cases are handled in a separate function, to keep the fast path for other models short.
     if schema.readsSpecially || reader.isObjectFrame { return try readSpecially(from: &reader) }
     return try read(reader.beginRecord(schema), schema, from: &reader)
   }
 
-  /// Reads objects, models inside objects, and models with hooks or rules.
+  /// Reads objects, nested models of objects, and models with hooks or rules.
   @inline(never)
   private static func readSpecially(from reader: inout ArchiveReader) throws -> Self {
     let schema = schema
     if schema.isObject, let object = try reader.readReference(Self.self) { return object }
-    // A value inside an object cannot be deferred. The object's field that holds it is deferred instead.
+    // A field of a struct cannot wait for an object. The field of the enclosing object is deferred instead.
     let frame = (reader.isObjectFrame, reader.placeOffset)
     (reader.isObjectFrame, reader.placeOffset) = (false, 0)
     defer { (reader.isObjectFrame, reader.placeOffset) = frame }
     return try read(reader.beginRecord(schema), schema, from: &reader)
   }
 
-  /// Reads the rest of a record, after its head.
+  /// Reads the rest of a record, whose head was already read.
   @inline(__always)
   package static func read(
     _ start: ArchiveReader.RecordStart, _ schema: ModelSchema, from reader: inout ArchiveReader
@@ -212,7 +216,7 @@ extension VersionedModel {
       var model: Self
       do { model = try Self(fields: &reader) } catch { throw located(error, reader.failedField) }
       reader.leave()
-      // An object of a graph is finished after all objects have been created.
+      // Objects in a graph are finished later, once all objects have been created.
       if schema.finishesModels, !reader.isObjectFrame { try finish(&model, in: reader.context) }
       return model
     case .values(let shape):
@@ -238,7 +242,7 @@ extension VersionedModel {
       }
       return try decode(dictionary: dictionary, in: context)
     }
-    // A record in JSON comes from a transformer.
+    // In JSON, a record can only be the result of a transformer.
     guard case .record(let record) = value else {
       if context.source == .json { return try decode(fromJSON: value, in: context) }
       throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
@@ -255,7 +259,7 @@ extension VersionedModel {
     if schema.isObject, !schema.isNamed(record.typeName),
       let subclass = subclass(named: record.typeName, in: context)
     {
-      // `decode` is called on `subclass`, because calls on `Self.Type` would run this class's implementations.
+      // Calls `decode` on `subclass`, because a call on `Self.Type` would run the implementation of this class.
       return try ObjectTable.cast(
         subclass.decode(from: record, in: context, isObjectFrame: isObjectFrame), to: Self.self)
     }
@@ -282,7 +286,7 @@ extension VersionedModel {
 
   /// Returns the model as a record of the current version.
   ///
-  /// - Parameter role: how objects that this one refers to are written. If `nil`, they are written in place.
+  /// - Parameter role: how objects that this model refers to are written. If `nil`, they are written in place.
   package func record(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> ModelRecord {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
     writer.objects = role

@@ -1,7 +1,8 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output == Date {
-  /// Converts between text and dates as RFC 3339 spells them: `2011-01-26T19:01:12Z`, with decimals and offsets. Dates are written in UTC.
+  /// Converts between text and dates in the format of RFC 3339: `2011-01-26T19:01:12Z`, optionally with fractional
+  /// seconds or an offset. Dates are written in UTC.
   public static var iso8601: Self {
     text("the text is not a date in the form 2011-01-26T19:01:12Z", { ISO8601.date(from: $0) }) { date in
       guard let text = ISO8601.string(from: date) else {
@@ -11,23 +12,24 @@ extension ReversibleTransformer where Input == String, Output == Date {
     }
   }
 
-  /// Converts between text and dates in a format of Unicode (UTS #35), such as `yyyy-MM-dd`.
+  /// Converts between text and dates in a Unicode date format (UTS #35), such as `yyyy-MM-dd`.
   ///
-  /// Locale, time zone and calendar are fixed, so that a text means the same on every machine. A text is rejected
-  /// unless its date is written as the same text, apart from capitalization and the spelling of zones. Rejected are a
-  /// day that the month does not have, a wrong weekday, spaces around the text, the year 24 for `yyyy`, and 5 for `MM`.
+  /// The locale, time zone and calendar are fixed, so that a text has the same meaning on every machine. A text is
+  /// accepted only if its date is written as the same text again, apart from capitalization and the spelling of zones.
+  /// This rejects days that the month does not have, wrong weekdays, spaces around the text, the year 24 for `yyyy`,
+  /// and 5 for `MM`.
   ///
   /// - Parameters:
-  ///   - format: the pattern. An empty pattern is a mistake in the declaration.
-  ///   - locale: the language of names; `en_US_POSIX` unless given.
-  ///   - timeZone: the zone of texts without one; UTC unless given.
-  ///   - calendar: the calendar; the Gregorian one unless given.
-  ///   - defaultDate: the source of components that the format lacks.
+  ///   - format: the format pattern. An empty pattern is a mistake in the declaration.
+  ///   - locale: the language of names; by default `en_US_POSIX`.
+  ///   - timeZone: the zone of texts that do not contain one; by default UTC.
+  ///   - calendar: the calendar; by default the Gregorian calendar.
+  ///   - defaultDate: supplies the date components that the format lacks.
   public static func date(
     format: String, locale: Locale = Locale(identifier: "en_US_POSIX"), timeZone: TimeZone = .gmt,
     calendar: Calendar = Calendar(identifier: .gregorian), defaultDate: Date? = nil
   ) -> Self {
-    // A formatter has state and is expensive to create, so threads share it.
+    // The formatter is shared between threads, because it is expensive to create. The lock protects its state.
     let formatter = Mutex(
       StrictDateFormatter(format) { format in
         var calendar = calendar
@@ -65,13 +67,13 @@ extension ReversibleTransformer where Input == Double, Output == Date {
 
 extension ReversibleTransformer where Input == Int64, Output == Date {
   /// Converts between whole milliseconds since 1970 and dates. Dates are rounded to the nearest millisecond. A number
-  /// that would not be written again for its date is rejected.
+  /// is rejected if its date would be written as a different number.
   public static var millisecondsSince1970: Self {
     Self({ try date($0, 1000) }, reverse: { try whole($0, 1000) })
   }
 
-  /// Converts between whole seconds since 1970 and dates. Dates are rounded to the nearest second. A number that would
-  /// not be written again for its date is rejected.
+  /// Converts between whole seconds since 1970 and dates. Dates are rounded to the nearest second. A number is rejected
+  /// if its date would be written as a different number.
   public static var wholeSecondsSince1970: Self {
     Self({ try date($0, 1) }, reverse: { try whole($0, 1) })
   }

@@ -1,12 +1,12 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output == Double {
-  /// Converts between text and numbers in a style and a language: `12,345.678`. A number with more digits than a double
-  /// holds becomes the nearest double.
+  /// Converts between text and numbers in a given style and language: `12,345.678`. If a number has more digits than a
+  /// double can hold, the result is the nearest double.
   ///
   /// - Parameters:
-  ///   - style: the style of numbers; `.decimal` unless given.
-  ///   - locale: the language; `en_US` unless given.
+  ///   - style: the number style; by default `.decimal`.
+  ///   - locale: the language; by default `en_US`.
   public static func number(
     style: NumberFormatter.Style = .decimal, locale: Locale = Locale(identifier: "en_US")
   ) -> Self {
@@ -26,12 +26,12 @@ extension ReversibleTransformer where Input == String, Output == Double {
 }
 
 extension ReversibleTransformer where Input == String, Output: Sendable {
-  /// Converts between text and values with the functions of a formatter.
+  /// Converts between text and values with two closures, for example those of a formatter.
   ///
   /// - Parameters:
-  ///   - type: the type that `parse` must return. Any other type fails, without conversion.
-  ///   - parse: returns the value of a text, or `nil` to reject the text.
-  ///   - format: returns the text of a value, or `nil` to reject the value.
+  ///   - type: the type that `parse` must return. A value of any other type is an error and is not converted.
+  ///   - parse: returns the value for a text, or `nil` to reject the text.
+  ///   - format: returns the text for a value, or `nil` to reject the value.
   public static func formatter(
     _ type: Output.Type = Output.self, parse: @escaping @Sendable (String) throws -> Any?,
     format: @escaping @Sendable (Output) throws -> String?
@@ -57,7 +57,7 @@ extension ReversibleTransformer where Input == String, Output: Sendable {
 }
 
 extension Transformer where Input == any Sendable {
-  /// Accepts values of a type unchanged, and rejects all others.
+  /// Returns values of the given type unchanged, and rejects all others.
   public static func validating(_ type: Output.Type = Output.self) -> Self {
     Self { input in
       guard let output = input as? Output, Swift.type(of: input) == Output.self || Output.self is AnyClass else {

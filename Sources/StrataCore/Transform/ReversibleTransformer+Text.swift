@@ -15,8 +15,8 @@ extension ReversibleTransformer where Input == String, Output: Sendable {
 }
 
 extension ReversibleTransformer where Input == String, Output == URL {
-  /// Converts between text and URLs. A text that would need escaping, such as a space or a letter beyond ASCII, is
-  /// rejected.
+  /// Converts between text and URLs. A text is rejected if it contains characters that a URL must escape, such as
+  /// spaces or non-ASCII letters.
   public static var url: Self {
     text("the text is not a URL; escape it first, or use url(percentEncoding: true)", { URL(exactly: $0) }) {
       $0.absoluteString
@@ -25,7 +25,7 @@ extension ReversibleTransformer where Input == String, Output == URL {
 
   /// Converts between text and URLs. If `percentEncoding` is true, characters that a URL cannot contain are escaped.
   ///
-  /// The Foundation of macOS 13 and iOS 16 does not escape characters. It rejects such a text.
+  /// On macOS 13 and iOS 16, Foundation does not escape characters, so such a text is rejected.
   public static func url(percentEncoding: Bool) -> Self {
     guard percentEncoding else { return url }
     return text("the text is not a URL, not even with percent encoding", { URL(string: $0) }) { $0.absoluteString }
@@ -33,7 +33,7 @@ extension ReversibleTransformer where Input == String, Output == URL {
 }
 
 extension ReversibleTransformer where Input == String, Output == UUID {
-  /// Converts between text and UUIDs. Either case is read; upper case is written.
+  /// Converts between text and UUIDs. Reads upper and lower case, and writes upper case.
   public static var uuid: Self {
     text("the text is not a UUID, such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F", { UUID(uuidString: $0) }) {
       $0.uuidString
@@ -41,20 +41,20 @@ extension ReversibleTransformer where Input == String, Output == UUID {
   }
 }
 
-/// The form in which ``ReversibleTransformer/boolean`` writes a boolean.
+/// How ``ReversibleTransformer/boolean`` writes booleans.
 public enum BooleanForm: String, Sendable, Hashable {
   /// `true` and `false`.
   case boolean
-  /// 1 and 0.
+  /// `1` and `0`.
   case number
 }
 
 extension ReversibleTransformer where Input == ArchiveValue, Output == Bool {
-  /// Converts numbers to booleans: 0 is false, any other number is true. Booleans stay; text and null are rejected.
-  /// Booleans are written as `true` and `false`.
+  /// Converts numbers to booleans: 0 is false, and any other number is true. Booleans are accepted unchanged. Text and
+  /// null are rejected. Booleans are written as `true` and `false`.
   public static var boolean: Self { boolean(writing: .boolean) }
 
-  /// Like `boolean`, written as a boolean or as 1 and 0.
+  /// Like `boolean`, but writes booleans in the given form.
   public static func boolean(writing form: BooleanForm) -> Self {
     Self(
       { value in

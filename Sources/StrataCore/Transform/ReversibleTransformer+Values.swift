@@ -1,10 +1,10 @@
-/// The treatment of a value that a table does not contain.
+/// How a value that is not in a table is converted.
 public enum UnknownValuePolicy<From: Sendable, To: Sendable>: Sendable {
   /// Throws ``TransformError``.
   case fail
-  /// Uses this value.
+  /// Uses the given value.
   case use(To)
-  /// Computes the result from the value itself, for example a case that keeps the raw text.
+  /// Computes the result from the unknown value, for example as a case that keeps the raw text.
   case make(@Sendable (From) throws -> To)
 
   fileprivate func value(for unknown: From) throws -> To {
@@ -18,15 +18,16 @@ public enum UnknownValuePolicy<From: Sendable, To: Sendable>: Sendable {
 }
 
 extension ReversibleTransformer where Input: Hashable & Sendable, Output: Hashable & Sendable {
-  /// Converts values with a table. If several spellings have the same meaning, the first one in the table is written.
+  /// Converts values with a table. If several inputs have the same output, the first of them in the table is used for
+  /// the reverse conversion.
   ///
   ///     .values(["open": .open, "opened": .open, "closed": .closed], unknown: .use(.open))
   ///
   /// - Parameters:
-  ///   - table: spellings and their meanings. A spelling with two meanings is a mistake in the declaration: an adapter
-  ///     rejects it, and every use throws.
-  ///   - unknown: the meaning of a spelling that is not in the table.
-  ///   - unknownReverse: the spelling of a meaning that is not in the table.
+  ///   - table: the inputs with their outputs. An input with two different outputs is a mistake in the declaration: an
+  ///     adapter rejects the transformer, and every conversion throws.
+  ///   - unknown: how an input that is not in the table is converted.
+  ///   - unknownReverse: how an output that is not in the table is converted back.
   public static func values(
     _ table: KeyValuePairs<Input, Output>, unknown: UnknownValuePolicy<Input, Output> = .fail,
     unknownReverse: UnknownValuePolicy<Output, Input> = .fail
@@ -66,7 +67,8 @@ extension ReversibleTransformer
 where
   Output: RawRepresentable & CaseIterable & Hashable & Sendable, Input == Output.RawValue, Input: Hashable & Sendable
 {
-  /// Converts between raw values and the cases of an enum. `aliases` are further spellings that are never written.
+  /// Converts between raw values and the cases of an enum. `aliases` are additional raw values that are read but never
+  /// written.
   ///
   ///     .cases(State.self, aliases: ["opened": .open], unknown: .use(.open))
   public static func cases(

@@ -1,4 +1,4 @@
-/// A function from one type to another, with its inverse.
+/// A conversion between two types, with a function for each direction.
 ///
 ///     let flag = ReversibleTransformer<String, Bool>({ $0 == "Y" }, reverse: { $0 ? "Y" : "N" })
 ///     try flag.reverse(true)              // "Y"
@@ -8,7 +8,7 @@ public struct ReversibleTransformer<Input, Output>: Sendable {
   public let forward: Transformer<Input, Output>
   /// The transformer from output to input.
   public let backward: Transformer<Output, Input>
-  /// A mistake in the declaration. An adapter rejects a transformer that has one.
+  /// A mistake in the declaration; `nil` if there is none. An adapter rejects a transformer with a mistake.
   package var problem: String?
 
   /// Creates a transformer from two functions.
@@ -18,7 +18,8 @@ public struct ReversibleTransformer<Input, Output>: Sendable {
     self.init(Transformer(transform), reverse: Transformer(reverse))
   }
 
-  /// Creates a transformer from two functions to and from objects that are not `Sendable`. Errors of `reverse` do not contain the object.
+  /// Creates a transformer to objects that are not `Sendable` from two functions. Errors of `reverse` do not contain
+  /// the object.
   public init(
     toObjects transform: @escaping @Sendable (Input) throws -> Output,
     reverse: @escaping @Sendable (Output) throws -> Input
@@ -32,12 +33,12 @@ public struct ReversibleTransformer<Input, Output>: Sendable {
     self.backward = backward
   }
 
-  /// Returns the output for an input.
+  /// Converts an input to an output.
   ///
   /// - Throws: ``TransformError`` with the input and the error that the function threw.
   public func transform(_ input: Input) throws(TransformError) -> Output { try forward.transform(input) }
 
-  /// Returns the input for an output.
+  /// Converts an output back to an input.
   ///
   /// - Throws: ``TransformError`` with the output and the error that the function threw.
   public func reverse(_ output: Output) throws(TransformError) -> Input { try backward.transform(output) }
@@ -49,7 +50,8 @@ public struct ReversibleTransformer<Input, Output>: Sendable {
     return inverted
   }
 
-  /// Applies another transformer to the output of this one. In reverse, the other one comes first.
+  /// Returns a transformer that applies this transformer and then the other one. In reverse, the other transformer is
+  /// applied first.
   public func then<Next>(_ next: ReversibleTransformer<Output, Next>) -> ReversibleTransformer<Input, Next> {
     var chained = ReversibleTransformer<Input, Next>(
       forward.then(next.forward), reverse: next.backward.then(backward))
@@ -57,7 +59,7 @@ public struct ReversibleTransformer<Input, Output>: Sendable {
     return chained
   }
 
-  /// Applies another transformer to the output of this one. The result has no inverse.
+  /// Returns a one-way transformer that applies this transformer and then the other one.
   public func then<Next>(_ next: Transformer<Output, Next>) -> Transformer<Input, Next> { forward.then(next) }
 }
 

@@ -1,14 +1,15 @@
 import Foundation
 
-/// Parses and writes dates in a format. Rejects a text that does not agree with the date that Foundation parses, such
-/// as one with a wrong weekday, with spaces around it, or with the year 24 for a format with four digits.
+/// Parses and writes dates in a format. Rejects a text that does not match the date that Foundation parses from it,
+/// such as a text with a wrong weekday, with spaces around it, or with the year 24 for a four-digit year.
 final class StrictDateFormatter {
   private let formatter: DateFormatter
-  /// A formatter without the zone, because zones have many spellings; `nil` if the format has no zone.
+  /// A formatter for the format without its zone, because the same zone can be spelled in many ways; `nil` if the
+  /// format has no zone.
   private let local: DateFormatter?
   private let hasFraction: Bool
 
-  /// - Parameter make: creates a new formatter for a format.
+  /// - Parameter make: creates a formatter for a format.
   init(_ format: String, _ make: (String) -> DateFormatter) {
     let fields = Self.fields(of: format)
     formatter = make(format)
@@ -24,7 +25,8 @@ final class StrictDateFormatter {
     if writes(text, date, formatter) { return date }
     guard let local else { return nil }
     let zones = Self.zones(in: text)
-    // A zone that only Foundation recognizes cannot be removed from the text, so only spaces around it are rejected.
+    // If only Foundation recognizes the zone, it cannot be removed from the text. In this case, only spaces around the
+    // text are rejected.
     guard !zones.isEmpty else { return text.trimmingCharacters(in: .whitespacesAndNewlines) == text ? date : nil }
     let isSaid = zones.contains { range, zone in
       local.timeZone = zone
@@ -35,14 +37,14 @@ final class StrictDateFormatter {
     return isSaid ? date : nil
   }
 
-  /// Whether the formatter writes this text for a date, ignoring case.
+  /// Whether the formatter writes a date as this text, ignoring case.
   private func writes(_ text: String, _ date: Date, _ formatter: DateFormatter) -> Bool {
     func isSame(_ date: Date) -> Bool { formatter.string(from: date).lowercased() == text.lowercased() }
-    // Formatters truncate fractions, and the double of .001 may be slightly smaller.
+    // Also tries half a millisecond later: formatters truncate fractions, and the double of .001 may be slightly too small.
     return isSame(date) || hasFraction && isSame(date.addingTimeInterval(0.0005))
   }
 
-  /// The zones that a text may name, with their ranges.
+  /// Returns all parts of a text that may be a time zone, with their ranges.
   private static func zones(in text: String) -> [(Range<String.Index>, TimeZone)] {
     let offsets = text.matches(of: #/(?:GMT|UTC)?([+-])(\d{1,2}):?(\d{2})?/#).compactMap { match in
       let minutes = (Int(match.2) ?? 0) * 60 + (match.3.flatMap { Int($0) } ?? 0)
@@ -55,7 +57,7 @@ final class StrictDateFormatter {
     return offsets + names
   }
 
-  /// The fields and the literal texts of a format (UTS #35, "Date Format Patterns").
+  /// Splits a format into its fields and literal characters (UTS #35, "Date Format Patterns").
   private static func fields(of format: String) -> [(text: String, isZone: Bool)] {
     var fields: [(text: String, isZone: Bool)] = []
     var isQuoted = false

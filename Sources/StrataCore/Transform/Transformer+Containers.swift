@@ -1,18 +1,18 @@
 extension Transformer {
-  /// This transformer for optionals: nil stays nil.
+  /// This transformer applied to optionals. Nil stays nil.
   public var optional: Transformer<Input?, Output?> {
     lifted { one, input in try input.map { try one.transform($0) } }
   }
 
-  /// This transformer for arrays, applied to each element. The number and order of the elements stay the same.
+  /// This transformer applied to each element of an array. The number and order of the elements do not change.
   ///
-  /// An error has the index of the element in its path. For arrays with nulls, use ``optional`` first to keep the
-  /// nulls, or ``arrayDroppingNulls``.
+  /// The path of an error contains the index of the element. For arrays with nulls, use ``optional`` first to keep the
+  /// nulls, or ``arrayDroppingNulls`` to drop them.
   public var array: Transformer<[Input], [Output]> {
     lifted { one, inputs in try Self.mapped(inputs) { (input) throws(TransformError) in try one.transform(input) } }
   }
 
-  /// This transformer for arrays with nulls, which are dropped.
+  /// This transformer applied to each element of an array. Nulls are dropped.
   public var arrayDroppingNulls: Transformer<[Input?], [Output]> {
     lifted { one, inputs in
       try Self.mapped(inputs) { (input) throws(TransformError) in
@@ -22,10 +22,10 @@ extension Transformer {
     }
   }
 
-  /// This transformer for the values of dictionaries. An error has the key in its path.
+  /// This transformer applied to each value of a dictionary. The path of an error contains the key.
   public var dictionaryValues: Transformer<[String: Input], [String: Output]> {
     lifted { one, dictionary in
-      // In the order of the keys, so that the same one of several errors is thrown each time.
+      // Sorted by key, so that the same error is thrown each time if there are several.
       var result: [String: Output] = [:]
       for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) {
         do throws(TransformError) { result[key] = try one.transform(value) } catch {
@@ -51,7 +51,7 @@ extension Transformer {
 }
 
 extension Transformer where Input: Hashable & SendableMetatype, Output: Hashable & SendableMetatype {
-  /// This transformer for sets. Elements that become equal become one.
+  /// This transformer applied to each element of a set. Elements that become equal are merged into one.
   public var set: Transformer<Set<Input>, Set<Output>> {
     lifted { one, inputs in try Set(inputs.map { try one.transform($0) }) }
   }
@@ -66,25 +66,26 @@ extension ReversibleTransformer {
     return both
   }
 
-  /// This transformer for optionals: nil stays nil in both directions.
+  /// This transformer applied to optionals. Nil stays nil in both directions.
   public var optional: ReversibleTransformer<Input?, Output?> { both(forward.optional, backward.optional) }
 
-  /// This transformer for arrays, applied to each element. An error has the index of the element in its path.
+  /// This transformer applied to each element of an array. The path of an error contains the index of the element.
   public var array: ReversibleTransformer<[Input], [Output]> { both(forward.array, backward.array) }
 
-  /// This transformer for arrays with nulls, which are dropped. In reverse, there are none.
+  /// This transformer applied to each element of an array. Nulls are dropped, and the reverse direction does not create
+  /// any.
   public var arrayDroppingNulls: ReversibleTransformer<[Input?], [Output]> {
     let backward = backward.array
     return both(forward.arrayDroppingNulls, Transformer(ofObjects: { try backward.transform($0) }))
   }
 
-  /// This transformer for the values of dictionaries. An error has the key in its path.
+  /// This transformer applied to each value of a dictionary. The path of an error contains the key.
   public var dictionaryValues: ReversibleTransformer<[String: Input], [String: Output]> {
     both(forward.dictionaryValues, backward.dictionaryValues)
   }
 }
 
 extension ReversibleTransformer where Input: Hashable & SendableMetatype, Output: Hashable & SendableMetatype {
-  /// This transformer for sets. Elements that become equal become one.
+  /// This transformer applied to each element of a set. Elements that become equal are merged into one.
   public var set: ReversibleTransformer<Set<Input>, Set<Output>> { both(forward.set, backward.set) }
 }

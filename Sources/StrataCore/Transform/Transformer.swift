@@ -1,15 +1,17 @@
-/// A one-way function between two types that may throw, as a value.
+/// A one-way conversion from one type to another. The conversion may throw.
 ///
 ///     let length = Transformer<String, Int> { $0.count }
 ///     try length.transform("four")        // 4
 ///
-/// A transformer with an inverse is a ``ReversibleTransformer``, which is a separate type: code that needs the inverse
-/// cannot be given a transformer without one.
+/// For a conversion in both directions, use ``ReversibleTransformer``. It is a separate type, so that a one-way
+/// transformer cannot be passed to code that needs the reverse direction.
 public struct Transformer<Input, Output>: Sendable {
   private let body: @Sendable (Input) throws -> Output
-  /// The same function without the hooks and rules of models in the output; `nil` if it runs none.
+  /// The same function, except that hooks and rules of models in the output do not run; `nil` if the function never
+  /// runs any.
   private let unfinishedBody: (@Sendable (Input) throws -> Output)?
-  /// Returns the input for errors; `nil` if the input is not `Sendable`, or if each error already has its own.
+  /// Returns the input to include in errors; `nil` if the input is not `Sendable`, or if the function's errors already
+  /// contain an input.
   private let kept: (@Sendable (Input) -> any Sendable)?
 
   /// Creates a transformer from a function.
@@ -17,7 +19,7 @@ public struct Transformer<Input, Output>: Sendable {
     self.init(transform, unfinished: nil)
   }
 
-  /// Creates a transformer from a function whose input is not `Sendable`. Its errors do not contain the input.
+  /// Creates a transformer from a function whose input is not `Sendable`. Errors do not contain the input.
   public init(ofObjects transform: @escaping @Sendable (Input) throws -> Output) {
     self.init(transform, unfinished: nil, kept: nil)
   }
@@ -36,15 +38,15 @@ public struct Transformer<Input, Output>: Sendable {
     (body, unfinishedBody, self.kept) = (transform, unfinished, kept)
   }
 
-  /// The transformer for decoding a field. The field creates its own models from the output, and their hooks and rules
-  /// run at that time only.
+  /// The transformer to use when a field is decoded. It does not run the hooks and rules of models in its output,
+  /// because the field decodes the output again and runs them then.
   var unfinished: Transformer {
     unfinishedBody.map { Transformer($0, unfinished: nil, kept: kept) } ?? self
   }
 
-  /// Returns a transformer that uses this one.
+  /// Returns a transformer whose function applies this transformer.
   func lifted<In, Out>(_ body: @escaping @Sendable (Transformer, In) throws -> Out) -> Transformer<In, Out> {
-    // Errors of this transformer already contain their input.
+    // `kept` is nil, because errors of this transformer already contain an input.
     guard unfinishedBody != nil else {
       return Transformer<In, Out>({ try body(self, $0) }, unfinished: nil, kept: nil)
     }
@@ -52,20 +54,20 @@ public struct Transformer<Input, Output>: Sendable {
     return Transformer<In, Out>({ try body(self, $0) }, unfinished: { try body(unfinished, $0) }, kept: nil)
   }
 
-  /// Returns the output for an input.
+  /// Converts an input to an output.
   ///
   /// - Throws: ``TransformError`` with the input and the error that the function threw.
   public func transform(_ input: Input) throws(TransformError) -> Output {
     do { return try body(input) } catch { throw .wrapping(error, input: kept?(input)) }
   }
 
-  /// Applies another transformer to the output of this one.
+  /// Returns a transformer that applies this transformer and then the other one.
   public func then<Next>(_ next: Transformer<Output, Next>) -> Transformer<Input, Next> {
-    // Hooks and rules run on the input of the next transformer. Only the final output is created again.
+    // The hooks and rules of the intermediate value always run. Only those of the final output are left to the field.
     next.lifted { next, input in try next.transform(transform(input)) }
   }
 
-  /// Applies another transformer to the output of this one.
+  /// Returns a transformer that applies this transformer and then the forward direction of the other one.
   public func then<Next>(_ next: ReversibleTransformer<Output, Next>) -> Transformer<Input, Next> {
     then(next.forward)
   }

@@ -1,33 +1,33 @@
-/// The reason why a value is invalid. Ready-made checks throw it, and your own rules may.
+/// An error that describes why a value is invalid. Built-in checks throw it, and custom rules can throw it, too.
 public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The ready-made check that failed.
+  /// The built-in check that failed.
   public enum Code: String, Sendable, Hashable {
     /// The value is empty.
     case nonEmpty
-    /// The number of elements is out of the range.
+    /// The number of elements is out of range.
     case count
-    /// The number of characters is out of the range.
+    /// The number of characters is out of range.
     case length
-    /// The value is out of the range.
+    /// The value is out of range.
     case range
-    /// The text does not match as a whole.
+    /// The text as a whole does not match the regular expression.
     case matches
     /// The value is nil.
     case required
   }
 
-  /// The problem, in words that may be shown to users.
+  /// A description of the problem that may be shown to users.
   public let reason: String
-  /// The field to blame, for a rule of the whole model.
+  /// The key of the field to which a rule of the whole model attributes the failure.
   public let key: String?
-  /// The ready-made check; `nil` for rules of your own.
+  /// The built-in check that failed; `nil` for a custom rule.
   public let code: Code?
 
-  /// Creates an error of your own rule.
+  /// Creates an error for a custom rule.
   ///
   /// - Parameters:
-  ///   - reason: the problem, in words that may be shown to users.
-  ///   - key: the field to blame, for a rule of the whole model.
+  ///   - reason: a description of the problem that may be shown to users.
+  ///   - key: the key of the field to which a rule of the whole model attributes the failure.
   public init(_ reason: String, at key: String? = nil) {
     self.reason = reason
     self.key = key

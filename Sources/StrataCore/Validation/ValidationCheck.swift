@@ -1,12 +1,12 @@
-/// A ready-made check of one value.
+/// A check of a single value.
 public struct ValidationCheck<Value>: Sendable {
   @usableFromInline let run: @Sendable (Value) throws -> Void
 
-  /// Creates a check of your own. It throws an ``InvalidValue`` or any other error if the value is invalid.
+  /// Creates a custom check from a closure, which throws an ``InvalidValue`` or any other error if the value is invalid.
   @inlinable
   public init(_ run: @escaping @Sendable (Value) throws -> Void) { self.run = run }
 
-  /// Checks a condition. `reason` describes the problem if it does not hold.
+  /// Checks a condition. `reason` describes the problem if the condition does not hold.
   @inlinable
   public static func that(_ reason: String, _ holds: @escaping @Sendable (Value) throws -> Bool) -> Self {
     Self { if try !holds($0) { throw InvalidValue(reason) } }
@@ -14,13 +14,13 @@ public struct ValidationCheck<Value>: Sendable {
 }
 
 extension ValidationCheck where Value: Collection & SendableMetatype {
-  /// At least one element, or one character.
+  /// Checks that there is at least one element or character.
   @inlinable
   public static var nonEmpty: Self {
     Self { if $0.isEmpty { throw InvalidValue("is empty", code: .nonEmpty) } }
   }
 
-  /// A number of elements in the range.
+  /// Checks that the number of elements is in the given range.
   @inlinable
   public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self {
     Self { value in
@@ -32,7 +32,7 @@ extension ValidationCheck where Value: Collection & SendableMetatype {
 }
 
 extension ValidationCheck where Value: StringProtocol & SendableMetatype {
-  /// A number of characters in the range.
+  /// Checks that the number of characters is in the given range.
   @inlinable
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self {
     Self { value in
@@ -44,7 +44,7 @@ extension ValidationCheck where Value: StringProtocol & SendableMetatype {
 }
 
 extension ValidationCheck where Value: Comparable & SendableMetatype {
-  /// Within bounds. NaN is never within bounds.
+  /// Checks that the value is in the given range. NaN is not in any range.
   @inlinable
   public static func range(_ range: some RangeExpression<Value> & Sendable) -> Self {
     Self { value in
@@ -54,9 +54,9 @@ extension ValidationCheck where Value: Comparable & SendableMetatype {
 }
 
 extension ValidationCheck where Value: BidirectionalCollection & SendableMetatype, Value.SubSequence == Substring {
-  /// The whole text matches a regular expression.
+  /// Checks that the whole text matches a regular expression.
   public static func matches(_ regex: sending Regex<some Any>) -> Self {
-    // A regular expression may contain code that is not safe to share.
+    // Protected by a lock, because a regular expression may contain code that is not safe to share.
     let pattern = Mutex(regex)
     return Self { text in
       let text = text[...]
@@ -67,29 +67,29 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
   }
 }
 
-// The compiler's own message for a value of another type asks for a constraint.
+// These declarations replace the compiler's own error for an unsuitable type, which only names a missing constraint.
 extension ValidationCheck {
-  /// Reports the remedy for a value that is no collection.
+  /// Produces a compile-time error with a suggested fix for a value that is not a collection.
   @available(*, unavailable, message: "it checks a collection or text; use .range for a number, or .that")
   @_disfavoredOverload
   public static var nonEmpty: Self { Self { _ in } }
 
-  /// Reports the remedy for a value that is no collection.
+  /// Produces a compile-time error with a suggested fix for a value that is not a collection.
   @available(*, unavailable, message: "it checks the elements of a collection; use .range for a number, or .that")
   @_disfavoredOverload
   public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 
-  /// Reports the remedy for a value that is no text.
+  /// Produces a compile-time error with a suggested fix for a value that is not text.
   @available(*, unavailable, message: "it checks text; use .count for a collection, .range for a number, or .that")
   @_disfavoredOverload
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 }
 
-/// A range in the spelling of code.
+/// Returns a range as it is spelled in code.
 @usableFromInline
 func describe(_ range: some RangeExpression) -> String { (range as? any OneSidedRange)?.spelling ?? "\(range)" }
 
-/// Describes a count that is out of its range.
+/// Describes a number of elements or characters that is out of range.
 @usableFromInline
 func describe(_ range: some RangeExpression<Int>, of things: String) -> String {
   switch range {
@@ -100,7 +100,7 @@ func describe(_ range: some RangeExpression<Int>, of things: String) -> String {
   }
 }
 
-/// A range with one bound. Its own description shows its storage.
+/// A range with only one bound. Its spelling is needed, because its own description shows the stored properties.
 private protocol OneSidedRange {
   var spelling: String { get }
 }

@@ -1,12 +1,12 @@
 /// A type-erased transformer between JSON and a field.
 package struct FieldTransform: Sendable {
-  /// The output type of the transformer, which must be the type of the field.
+  /// The output type of the transformer, which must match the type of the field.
   package let output: Any.Type
-  /// Whether the transformer also accepts null, and nil in the reverse direction.
+  /// Whether the transformer also receives null, or nil when it converts back to JSON.
   package let takesNull: Bool
-  /// Whether the transformer converts between two forms of JSON, so that the field reads the output as JSON.
+  /// Whether the transformer's output is JSON that the field still has to decode.
   let isUntyped: Bool
-  /// The reason why no field can use the transformer; `nil` if there is none.
+  /// The reason why the transformer cannot be used for any field; `nil` if it can be used.
   package let problem: String?
   package let read: @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue
   package let write: (@Sendable (ArchiveValue) throws -> ArchiveValue)?
@@ -36,9 +36,9 @@ package struct FieldTransform: Sendable {
       return
     }
     write = { value in
-      // A nil has no values at any of the paths.
+      // A nil field has no values for the individual paths, so the transformer is not called.
       if input.isPaths, value.isNull, !(TypeShape(of: Output.self).isOptional) { return .null }
-      // The value to write is created without running hooks or rules of its models.
+      // Creates the transformer's value without running the hooks or rules of the models in it.
       let made = try output.decode(value, in: DecodingContext(includesExcluded: true, finishing: .never))
       return try input.value(Self.apply(backward, to: made))
     }
@@ -55,17 +55,18 @@ package struct FieldTransform: Sendable {
   }
 }
 
-/// The conversion between values and the input or output of a transformer.
+/// Converts between archive values and the input or output type of a transformer.
 private struct Side<T: SendableMetatype>: Sendable {
-  /// Whether the values are those at several paths. Their value is an object whose keys are the spellings of the paths.
+  /// Whether the type is a dictionary of values by path. Its archive value is an object whose keys spell the paths.
   let isPaths = T.self == [ValuePath: ArchiveValue].self
   private let coding: Coding
 
-  /// The conformance that creates values, looked up once.
+  /// The conformance that decodes values, looked up once per transformer.
   private enum Coding {
     case archivable(any (Archivable & SendableMetatype).Type)
     case decodable(any (Decodable & SendableMetatype).Type)
-    /// A conformance that is isolated to an actor is looked up for each value. Most types of this kind have none.
+    /// The conformance is looked up for each value, because it may be isolated to an actor. Most types in this case
+    /// have no conformance.
     case other
   }
 
@@ -79,9 +80,9 @@ private struct Side<T: SendableMetatype>: Sendable {
     }
   }
 
-  /// The reason why values cannot be created or written; `nil` if they can.
+  /// The reason why values of the type cannot be decoded or written; `nil` if they can.
   ///
-  /// - Parameter isWritten: whether values are also written.
+  /// - Parameter isWritten: whether the transformer also writes values of the type.
   func problem(isWritten: Bool) -> String? {
     if isPaths || TypeShape.archivable(T.self) != nil { return nil }
     if T.self is any Decodable.Type, !isWritten || T.self is any Encodable.Type { return nil }
@@ -107,7 +108,7 @@ private struct Side<T: SendableMetatype>: Sendable {
     return made
   }
 
-  /// - Parameter type: the type itself.
+  /// - Parameter type: the type `T` as an archivable type.
   private static func decode<A: Archivable>(
     _ type: A.Type, from value: ArchiveValue, in context: DecodingContext
   ) throws -> T? {
@@ -119,7 +120,7 @@ private struct Side<T: SendableMetatype>: Sendable {
       let entries = values.map { ArchiveObject.Entry(key: $0.memberKey, value: $1) }
       return .object(ArchiveObject(entries.sorted { $0.key < $1.key }))
     }
-    // Plain types need no buffer.
+    // Values of plain types are converted without a buffer.
     switch made {
     case let made as ArchiveValue: return made
     case let made as String: return .string(made)
@@ -129,7 +130,7 @@ private struct Side<T: SendableMetatype>: Sendable {
     return try ValueCoding.value(of: made)
   }
 
-  /// - Parameter type: the type itself.
+  /// - Parameter type: the type `T` as an archivable type.
   private static func value<A: Archivable>(of made: T, as type: A.Type) throws -> ArchiveValue? {
     try (made as? A)?.archivedValue(includingExcluded: true)
   }

@@ -1,26 +1,26 @@
 import Foundation
 
-/// A form of a value that a field accepts in addition to the exact one. Writing always uses the exact form.
+/// A form of JSON value that a field accepts in addition to the exact form. Fields are always written in the exact form.
 public enum JSONCoercion: String, Sendable, Hashable, CaseIterable {
-  /// Text of digits for a number: `"12"`.
+  /// Accepts a string of digits as a number: `"12"`.
   case numericString
-  /// A floating-point number without a fraction for an integer: `3.0`.
+  /// Accepts a floating-point number without a fraction as an integer: `3.0`.
   case wholeNumber
-  /// 0 and 1 for a boolean.
+  /// Accepts `0` and `1` as booleans.
   case booleanNumber
-  /// `"true"` and `"false"` for a boolean.
+  /// Accepts `"true"` and `"false"` as booleans.
   case booleanString
-  /// A number for text: `12` becomes `"12"`.
+  /// Accepts a number as a string: `12` becomes `"12"`.
   case stringFromNumber
-  /// Empty text for null.
+  /// Accepts an empty string as null.
   case emptyStringAsNull
-  /// A single value for an array with one element.
+  /// Accepts a single value as an array with one element.
   case singleElement
 }
 
 extension JSONCoercion {
-  /// Whether the coercion applies to values of a type. An optional counts as its wrapped type, a type with a raw value
-  /// as the type of that value.
+  /// Whether the coercion applies to fields of a type. An optional is treated like its wrapped type, and a type with a
+  /// raw value like the type of that value.
   func isFor(_ type: Any.Type) -> Bool {
     switch (self, TypeShape(of: type).kind) {
     case (.emptyStringAsNull, _): true
@@ -41,11 +41,12 @@ extension JSONCoercion {
     }
   }
 
-  /// The value in the exact form, or `nil` if this coercion does not apply to it.
+  /// Returns the value in the exact form; `nil` if this coercion does not apply to the value.
   func exact(_ value: ArchiveValue) -> ArchiveValue? {
     switch (self, value) {
     case (.numericString, .string(let text)): Self.number(text)
-    // Converts the digits of the text: 1e23 has 23 zeros, but the nearest double is another integer.
+    // Uses the number's digits rather than a double: 1e23 is an integer with 23 zeros, but the nearest double is a
+    // different integer.
     case (.wholeNumber, .double), (.wholeNumber, .decimal), (.wholeNumber, .number): ExactNumber(value)?.integer
     case (.booleanNumber, .int), (.booleanString, .string): value.lenientBool.map { .bool($0) }
     case (.stringFromNumber, .string), (.stringFromNumber, .bool): nil
@@ -57,8 +58,8 @@ extension JSONCoercion {
     }
   }
 
-  /// Parses a number in the form of JSON, without hexadecimal digits and infinity, with all its digits. Also accepts an
-  /// integer with leading zeros.
+  /// Parses a number in JSON syntax, keeping all of its digits. Unlike JSON, it also accepts an integer with leading
+  /// zeros. Hexadecimal digits and infinity are rejected.
   private static func number(_ text: String) -> ArchiveValue? {
     guard let first = text.utf8.first, first == UInt8(ascii: "-") || 48...57 ~= first else { return nil }
     guard NumberText(text) != nil else { return WideInteger(text).map { ArchiveValue($0) } }

@@ -1,6 +1,6 @@
-/// The JSON form of one field: its path, its format, and the meaning of null and absence.
+/// The JSON form of one field: its path, its format, and how null and absent values are read.
 ///
-/// Text is a path:
+/// A string literal is a path:
 ///
 ///     @Field(json: "user.login") var author: String
 ///     @Field(json: .firstOf("id", "_id")) var id: String
@@ -8,7 +8,7 @@
 ///     @Field(json: .path("votes").null(.useDefault).lenient(.numericString)) var votes = 0
 ///     @Field(json: .none) var cache: [String] = []
 ///
-/// Types are exact unless a field declares otherwise: text is not a number, 3.9 is not an integer, and 1 is not `true`.
+/// Types are exact unless a field declares otherwise: a string is not a number, 3.9 is not an integer, and 1 is not `true`.
 public struct JSONField: Sendable, ExpressibleByStringLiteral {
   package enum Source: Sendable, Hashable {
     case automatic
@@ -38,7 +38,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
 
   // MARK: Where
 
-  /// Under the field's own key. The default for a field without a `json:` argument.
+  /// The field is stored under its own key. This is the default for a field without a `json:` argument.
   public static var automatic: JSONField { JSONField(.automatic) }
 
   /// The field is neither read from JSON nor written to it.
@@ -48,62 +48,64 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     return field
   }
 
-  /// At a path.
+  /// The field is stored at a path.
   public static func path(_ path: ValuePath) -> JSONField { JSONField(.path(path)) }
 
-  /// At the first of several paths that exists, even if its value is null. Written at the first path.
+  /// The field is read from the first of several paths that exists, even if the value there is null. It is written to
+  /// the first path in the list.
   public static func firstOf(_ paths: ValuePath...) -> JSONField { JSONField(.firstOf(paths)) }
 
-  /// At several paths: the field holds an object of the values there, with the paths as keys. If none of the paths
+  /// The field combines the values at several paths into an object whose keys are the paths. If none of the paths
   /// exists, the field counts as absent.
   public static func paths(_ paths: ValuePath...) -> JSONField { JSONField(.paths(paths)) }
 
-  /// The whole object that the model is read from. The members that the field writes become part of that object.
+  /// The field holds the whole JSON object that the model is read from. When it is written, its members become part of
+  /// the model's JSON object.
   public static var entireObject: JSONField { JSONField(.entireObject) }
 
   // MARK: In which form
 
-  /// At a path, with a transformer between JSON and the field.
+  /// The field is stored at a path, and a transformer converts between the JSON value and the field.
   ///
-  /// The transformer's input is read as strictly as a field of that type. Null stays null and is not passed to the
-  /// transformer, unless its input is an optional. An absent value is never passed. Both types must be archivable or
-  /// `Codable`.
+  /// The transformer's input is read as strictly as a field of the input type. A null is passed to the transformer only
+  /// if the input type is optional; otherwise it stays null. An absent value is never passed. Both types must be
+  /// archivable or `Codable`.
   public static func path<Input: SendableMetatype, Output: SendableMetatype>(
     _ path: ValuePath, _ transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
     JSONField(.path(path), FieldTransform(transformer))
   }
 
-  /// At a path, with a one-way transformer: the field is not written.
+  /// The field is read from a path with a one-way transformer, and is never written.
   public static func path<Input: SendableMetatype, Output: SendableMetatype>(
     _ path: ValuePath, _ transformer: Transformer<Input, Output>
   ) -> JSONField {
     JSONField(.path(path), FieldTransform(transformer))
   }
 
-  /// At several paths, with a transformer that receives the values there. The dictionary has no entry for an absent
-  /// path, and `.null` for a null.
+  /// The field combines the values at several paths with a transformer, which receives a dictionary of the values. A
+  /// path that is absent has no entry in the dictionary, and a null is `.null`.
   public static func paths<Output: SendableMetatype>(
     _ paths: ValuePath..., by transformer: ReversibleTransformer<[ValuePath: ArchiveValue], Output>
   ) -> JSONField {
     JSONField(.paths(paths), FieldTransform(transformer))
   }
 
-  /// At several paths, with a one-way transformer.
+  /// The field combines the values at several paths with a one-way transformer, and is never written.
   public static func paths<Output: SendableMetatype>(
     _ paths: ValuePath..., by transformer: Transformer<[ValuePath: ArchiveValue], Output>
   ) -> JSONField {
     JSONField(.paths(paths), FieldTransform(transformer))
   }
 
-  /// The same path, with a transformer between JSON and the field.
+  /// Returns a copy with the same paths and a transformer between the JSON value and the field.
   public func transformed<Input: SendableMetatype, Output: SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
     with { $0.transform = FieldTransform(transformer) }
   }
 
-  /// The same path, with a one-way transformer.
+  /// Returns a copy with the same paths and a one-way transformer. The field is never written.
   public func transformed<Input: SendableMetatype, Output: SendableMetatype>(
     by transformer: Transformer<Input, Output>
   ) -> JSONField {
@@ -112,31 +114,31 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
 
   // MARK: Which way
 
-  /// Read and never written, for fields that only the server sets.
+  /// The field is read and never written. Use it for fields that only the server sets.
   public static func readOnly(_ field: JSONField) -> JSONField { field.with { $0.isWritten = false } }
 
-  /// Written and never read.
+  /// The field is written and never read.
   public static func writeOnly(_ field: JSONField) -> JSONField { field.with { $0.isRead = false } }
 
   // MARK: Null, absence, leniency
 
-  /// The meaning of null if the field is not optional.
+  /// Sets how null is read if the field is not optional.
   public func null(_ policy: JSONNullPolicy) -> JSONField { with { $0.nullPolicy = policy } }
 
-  /// The substitute for an absent path, instead of the field's default. It is a value that the field could read from JSON.
+  /// Sets the value to read if the path is absent, instead of the field's default. The value is decoded as if it were JSON.
   public func missing(_ value: ArchiveValue) -> JSONField { with { $0.missing = value } }
 
-  /// Accepts further forms in addition to the exact one.
+  /// Accepts the given forms in addition to the exact form.
   public func lenient(_ forms: JSONCoercion...) -> JSONField { with { $0.coercions.formUnion(forms) } }
 
-  /// Skips invalid elements of an array instead of failing: elements of the wrong type, elements that a hook rejects,
-  /// and elements that break a rule, unless reading does not validate.
+  /// Skips invalid elements of an array instead of failing. An element is invalid if it has the wrong type, if a hook
+  /// rejects it, or, unless validation is turned off, if it breaks a rule.
   ///
-  /// A merge, and a transformer that creates models, first try the hooks and rules of an element on a copy. An exceeded
-  /// limit and a mistake in a model's declaration remain errors.
+  /// A merge, or a transformer that creates models, first runs the hooks and rules of an element on a copy. Exceeding a
+  /// limit is still an error, and so is a mistake in a model's declaration.
   public var skippingInvalid: JSONField { with { $0.skipsInvalid = true } }
 
-  /// Whether a null is written, overriding the adapter.
+  /// Sets whether nil is written as null, overriding the adapter's setting.
   public func writing(nulls: JSONNulls) -> JSONField { with { $0.nulls = nulls } }
 
   private func with(_ change: (inout JSONField) -> Void) -> JSONField {
@@ -157,20 +159,20 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   }
 }
 
-/// The meaning of null for a field that is not optional.
+/// How a field that is not optional reads null.
 public enum JSONNullPolicy: Sendable, Hashable {
-  /// An error with the code `typeMismatch`.
+  /// Throws an error with the code `typeMismatch`.
   case fail
-  /// The default of the field.
+  /// Uses the field's default.
   case useDefault
-  /// This value, in the form that the field reads from JSON.
+  /// Uses this value, decoded as if it were JSON.
   case value(ArchiveValue)
 }
 
-/// The JSON that is written for nil.
+/// How nil is written to JSON.
 public enum JSONNulls: String, Sendable, Hashable {
-  /// An explicit null.
+  /// Writes an explicit null.
   case null
-  /// Nothing. Containers that would be empty are omitted, too.
+  /// Writes nothing. Containers that would be empty are omitted, too.
   case omit
 }

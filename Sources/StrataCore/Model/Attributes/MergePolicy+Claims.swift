@@ -1,26 +1,28 @@
 extension MergePolicy {
-  /// The laws of a policy, for one value and a constant base. An array counts as its elements without order.
+  /// The algebraic laws that a policy satisfies, for a single value and an unchanging base. Two arrays count as equal
+  /// if they have the same elements in any order.
   public struct Claims: OptionSet, Sendable, Hashable {
     public let rawValue: Int
 
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// The result is the same if the two sides exchange their values.
+    /// Exchanging the values of the two sides does not change the result.
     public static let commutative = Claims(rawValue: 1)
-    /// Three sides have the same result, whichever two of them merge first.
+    /// Merging three sides gives the same result, no matter which two are merged first.
     public static let associative = Claims(rawValue: 2)
-    /// Merging the same server's value again changes nothing.
+    /// Merging the same server value a second time changes nothing.
     public static let idempotent = Claims(rawValue: 4)
     /// If one side has the base's value, the result is the other side's value.
     public static let respectsBase = Claims(rawValue: 8)
   }
 
-  /// The laws that the policy keeps.
+  /// The algebraic laws that the policy satisfies.
   ///
-  /// ``sumOfDeltas`` is not idempotent: the same change counts again until the base advances. Nor is ``lines``, if a
-  /// text has equal lines. ``lastWriter(by:)`` is not associative, because a model has one time for all of its fields,
-  /// and its laws need times that do not run backwards. The laws of ``max`` and ``min`` hold for values of one kind.
-  /// ``union`` does not respect the base, which makes it associative. Custom code claims nothing.
+  /// ``sumOfDeltas`` is not idempotent, because the same change is counted again until the base advances. ``lines`` is
+  /// not idempotent if a text has equal lines. ``lastWriter(by:)`` is not associative, because a model has one time for
+  /// all of its fields. Its other laws require times that never go backwards. The laws of ``max`` and ``min`` hold if
+  /// all values are of the same kind. ``union`` ignores the base, which makes it associative. Policies with custom code
+  /// claim no laws.
   public var claims: Claims {
     switch rule {
     case .automatic, .conflict, .recursive: [.idempotent, .respectsBase]

@@ -1,6 +1,6 @@
 extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
-  /// The policy in the form of reports and the command line: `serverWins`, `byID(id,keep)`, `lines|serverWins`. A comma,
-  /// a parenthesis, a bar or a `\` in a key has a `\` before it.
+  /// The policy as text, for reports and the command line: `serverWins`, `byID(id,keep)`, `lines|serverWins`. In a key,
+  /// each comma, parenthesis, bar and `\` is escaped with a `\`.
   public var description: String {
     switch rule {
     case .automatic: "automatic"
@@ -26,7 +26,8 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     }
   }
 
-  /// Parses a policy in the form of ``description``; `nil` for any other text. Custom code has no text.
+  /// Parses a policy from its ``description``. Returns `nil` for any other text. A policy with custom code cannot be
+  /// parsed.
   public init?(_ description: String) {
     if let (first, other) = Self.split(description, at: "|") {
       guard let first = MergePolicy(first), let other = MergePolicy(other) else { return nil }
@@ -51,7 +52,8 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
 
   private static let special: [Unicode.Scalar] = [",", "(", ")", "|"]
 
-  /// The texts before and after the first separator that is outside parentheses and has no `\` before it.
+  /// Splits the text at the first separator that is outside parentheses and not escaped with a `\`. Returns `nil` if
+  /// there is none.
   private static func split(_ text: String, at separator: Unicode.Scalar) -> (String, String)? {
     var (depth, isEscaped) = (0, false)
     let place = text.unicodeScalars.firstIndex { scalar in
@@ -63,7 +65,7 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     return place.map { (String(text[..<$0]), String(text.unicodeScalars[$0...].dropFirst())) }
   }
 
-  /// The forms of all policies that have a text, for messages.
+  /// The text forms of all policies that can be parsed, for messages.
   public static let names = [
     "automatic", "conflict", "serverWins", "localWins", "keepLocal", "recursive", "byID(key)", "byID(key+key)",
     "byID(key,keep|remove|removeUnlessEdited)", "lastWriter(key)", "max", "min", "sumOfDeltas", "union", "addWins",

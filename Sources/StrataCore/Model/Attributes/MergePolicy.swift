@@ -1,16 +1,19 @@
-/// The rule for a value that both sides of a merge changed in different ways.
+/// The rule for merging a value that both sides changed in different ways.
 ///
-/// There are up to three values: *base*, the common ancestor of both sides, *local*, the program's own value, and
-/// *server*, the incoming value. If the base is known and only one side changed, that side's value is the result with
-/// every policy except ``keepLocal``, ``union`` and ``ifPresent``. If both sides have the same value, that value is the
-/// result, except for ``sumOfDeltas``. Without a base, every difference counts as a change on both sides.
+/// A policy compares up to three values: *base*, the common ancestor of both sides, *local*, the program's own value,
+/// and *server*, the incoming value. If the base is known and only one side changed, the result is that side's value
+/// with every policy except ``keepLocal``, ``union`` and ``ifPresent``. If both sides have the same value, that value
+/// is the result with every policy except ``sumOfDeltas``. Without a base, every difference counts as a change on both
+/// sides.
 ///
-/// Policies are values: a field can have one, a type, or a path of one call. ``ifPresent`` and ``orElse(_:)`` create
-/// new ones. Reports and the command line use their ``description``. ``claims`` lists the laws that each policy keeps.
+/// A policy can be declared for a field or a type, or given for a path in a single merge call. ``ifPresent`` and
+/// ``orElse(_:)`` create new policies from existing ones. Reports and the command line use the ``description`` of a
+/// policy. ``claims`` lists the laws that each policy satisfies.
 ///
-/// A field's policy that cannot apply to its type, such as ``lines`` for a number, is a mistake in the declaration: the
-/// first encoding, decoding or merge of the model throws ``ArchiveError`` with the code `invalidSchema`. Fields of the
-/// type ``ArchiveValue``, and of types with their own coding, may have any policy. Policies of one call are not checked.
+/// Declaring a policy that cannot apply to the field's type, such as ``lines`` for a number, is a mistake: the first
+/// encoding, decoding or merge of the model throws ``ArchiveError`` with the code `invalidSchema`. Fields of the type
+/// ``ArchiveValue``, and of types with their own coding, may have any policy. Policies that are passed to a merge call
+/// are not checked.
 ///
 /// The names follow the literature: last writer, sum of deltas (PN-counter), union (G-set) and add-wins (OR-set) as in
 /// Shapiro et al., "A comprehensive study of convergent and commutative replicated data types", 2011.
@@ -33,92 +36,98 @@ public struct MergePolicy: Sendable {
 
   // MARK: One side
 
-  /// The policy of a field that declares none. Without a base, the result is the server's value, even null, as in
-  /// Mantle. With a base, nested models, objects and dictionaries are merged key by key, and arrays of models that
-  /// declare an identity by that identity (``MergeRules/identity``). Anything else that both sides changed is a conflict.
+  /// The policy of a field that declares none. Without a base, the result is the server's value, even if it is null, as
+  /// in Mantle. With a base, nested models, objects and dictionaries are merged key by key. Arrays of models that
+  /// declare an identity are merged by that identity (``MergeRules/identity``). Any other value that both sides changed
+  /// is a conflict.
   public static var automatic: MergePolicy { MergePolicy(.automatic) }
 
-  /// A difference is a conflict, also inside nested models.
+  /// Every difference is a conflict, including differences inside nested models.
   public static var conflict: MergePolicy { MergePolicy(.conflict) }
 
-  /// The server's value, including null and absence, as in Mantle. With ``ifPresent``, unless it is null.
+  /// The server's value, including null and absence, as in Mantle. Add ``ifPresent`` to keep the local value if the
+  /// server's value is null or absent.
   public static var serverWins: MergePolicy { MergePolicy(.server) }
 
   /// The local value, including null and absence.
   public static var localWins: MergePolicy { MergePolicy(.local) }
 
-  /// Always the local value, even if only the server changed it: for values that the server does not own.
+  /// The local value, even if only the server changed it. Use it for values that the server does not own.
   public static var keepLocal: MergePolicy { MergePolicy(.keepLocal) }
 
-  /// The value of the side whose model was written last, according to the field `key` next to it: a date, a number, or
-  /// text in ISO 8601. If the times are equal, the greater value is the result, so that both sides agree. A side
-  /// without a time loses. If neither side has a time, it is a conflict. The field with the time is merged by ``max``,
-  /// unless it has its own policy.
+  /// The value of the side that was written last, according to the time in the sibling field `key`: a date, a number,
+  /// or text in ISO 8601. If the times are equal, the result is the greater value, so that both sides agree. A side
+  /// without a time loses. If neither side has a time, the difference is a conflict. The time field itself is merged by
+  /// ``max``, unless it declares another policy.
   public static func lastWriter(by key: String) -> MergePolicy { MergePolicy(.lastWriter(key: key)) }
 
   // MARK: Ordered values
 
-  /// The greater value: of numbers, dates, booleans and texts (by Unicode scalars). Null and absent are below
-  /// everything. Values of different kinds are a conflict.
+  /// The greater value of two numbers, dates, booleans or texts (compared by Unicode scalars). Null and absent values
+  /// are less than all others. Values of different kinds are a conflict.
   public static var max: MergePolicy { MergePolicy(.maximum) }
 
-  /// The smaller value, like ``max``. Null and absent are above everything.
+  /// The smaller value, compared as in ``max``. Null and absent values are greater than all others.
   public static var min: MergePolicy { MergePolicy(.minimum) }
 
-  /// Numbers: adds up the changes of both sides, `local + server - base`. Equal changes count twice. A missing number
-  /// counts as 0. Without a base, the result is the server's number. Beyond the range of 64 bits it is a conflict.
+  /// For numbers: the sum of both sides' changes, `local + server - base`. If both sides made the same change, it
+  /// counts twice. A missing number counts as 0. Without a base, the result is the server's number. A sum that does not
+  /// fit in 64 bits is a conflict.
   public static var sumOfDeltas: MergePolicy { MergePolicy(.sumOfDeltas) }
 
   // MARK: Collections and text
 
-  /// Arrays and sets: the elements of both sides. A removal does not survive (a grow-only set). The base is ignored. An
-  /// absent or null side is empty. An array has each element once, in the order of ``addWins``.
+  /// For arrays and sets: the elements of both sides, ignoring the base (a grow-only set). An element that only one
+  /// side removed comes back. An absent or null value counts as empty. An array contains each element once, in the same
+  /// order as with ``addWins``.
   public static var union: MergePolicy { MergePolicy(.union) }
 
-  /// Arrays and sets: keeps additions of both sides and removes the removals of both sides. An element that one side
-  /// removed and the other side added again stays. Without a base the same as ``union``. An array has each element
-  /// once, in the base's order as changed by the sides. If both sides insert at one position, the server's elements come first.
+  /// For arrays and sets: applies the additions and removals of both sides. An element that one side removed and the
+  /// other side added again is kept. Without a base, the result is the same as with ``union``. An array contains each
+  /// element once, in the base's order as changed by both sides. If both sides insert at the same position,
+  /// the server's elements come first.
   public static var addWins: MergePolicy { MergePolicy(.addWins) }
 
-  /// Arrays and texts that only grow at the end: the common part, then the server's additions, then the local
-  /// additions. Any other change is a conflict. Without a base, the common beginning of both sides serves as the base.
+  /// For arrays and texts that only grow at the end: the common part, then the server's additions, then the local
+  /// additions. Any other change is a conflict. Without a base, the common prefix of both sides is used as the base.
   public static var append: MergePolicy { MergePolicy(.append) }
 
-  /// Texts, line by line, like diff3: changes of both sides in different lines are combined. Changes in the same or
-  /// neighbouring lines, and texts that differ in more than 4,000 lines, are a conflict. Without a base, the result is the server's text.
+  /// For texts: merges line by line, like diff3, and combines changes of both sides to different lines. Changes to the
+  /// same line or to adjacent lines are a conflict, and so are texts that differ in more than 4,000 lines. Without a
+  /// base, the result is the server's text.
   public static var lines: MergePolicy { MergePolicy(.lines) }
 
   // MARK: Nested values
 
-  /// Nested models, objects and dictionaries key by key, by the policies of their own types. Anything else like
-  /// ``automatic``. From JSON, a partial object is enough.
+  /// For nested models, objects and dictionaries: merges key by key, using the policies that the nested types declare.
+  /// Any other value is merged as with ``automatic``. An incoming JSON object may contain only some of the keys.
   public static var recursive: MergePolicy { MergePolicy(.recursive) }
 
-  /// Arrays and sets of models or objects: merges elements with the same value under `key`, keeps the insertions of
-  /// both sides, and applies a move by one side.
+  /// For arrays and sets of models or objects: merges elements that have the same value under `key`, keeps the
+  /// insertions of both sides, and applies moves made by one side.
   ///
   /// - Parameters:
-  ///   - key: the key that identifies elements. Elements without one are identified by their content.
-  ///   - unlisted: the treatment of elements that the source does not list; like ``MergeOptions/unlisted`` unless given.
+  ///   - key: the key that identifies elements. Elements without this key are identified by their content.
+  ///   - unlisted: how elements that the source does not list are treated; by default as in ``MergeOptions/unlisted``.
   public static func byID(_ key: IdentityKey = "id", unlisted: Unlisted? = nil) -> MergePolicy {
     MergePolicy(.byID(key: key, unlisted: unlisted))
   }
 
   // MARK: Own code
 
-  /// A value computed from the two sides, without the base. As an argument, `nil` means absent; as a result, it keeps
-  /// the local value. Without a base, the closure is called for equal values, too.
+  /// Computes the value from the two sides, without the base. An argument of `nil` means that the value is absent; a
+  /// result of `nil` keeps the local value. Without a base, the closure is also called for equal values.
   public static func custom(
     _ merge: @escaping @Sendable (_ local: ArchiveValue?, _ server: ArchiveValue?) throws -> ArchiveValue?
   ) -> MergePolicy {
     MergePolicy(.custom(merge))
   }
 
-  /// A value computed from all three sides, if both sides changed it. A result of `nil` is a conflict.
+  /// Computes the value from all three sides, if both sides changed it. A result of `nil` is a conflict.
   ///
   /// - Parameters:
   ///   - name: the name of the rule in reports.
-  ///   - resolve: computes the value. An error that it throws ends the merge, and nothing is changed.
+  ///   - resolve: computes the value. If it throws, the merge throws the same error and changes nothing.
   public static func resolving(
     _ name: String, _ resolve: @escaping @Sendable (MergePolicy.Sides) throws -> ArchiveValue?
   ) -> MergePolicy {
@@ -127,26 +136,26 @@ public struct MergePolicy: Sendable {
 
   // MARK: Composition
 
-  /// The same policy, except that null and absence of the server's value clear nothing.
+  /// The same policy, except that the local value is kept if the server's value is null or absent.
   public var ifPresent: MergePolicy { MergePolicy(.ifPresent(self)) }
 
-  /// The same policy, with another one for conflicts in the value itself: `.lines.orElse(.serverWins)`. Conflicts
-  /// inside nested values remain conflicts.
+  /// The same policy, with a fallback that resolves conflicts in the value itself: `.lines.orElse(.serverWins)`.
+  /// Conflicts inside nested values remain conflicts.
   public func orElse(_ other: MergePolicy) -> MergePolicy { MergePolicy(.orElse(self, other)) }
 }
 
-/// The treatment of local elements with an identity, and of local keys of dictionaries, that the source does not list.
+/// How a merge treats local elements with an identity, and local keys of dictionaries, that the source does not list.
 public enum Unlisted: String, Sendable, Hashable, CaseIterable {
-  /// They are kept.
+  /// Keeps them.
   case keep
-  /// They are removed, edited or not. Elements inserted locally since the base are kept.
+  /// Removes them, even if they were edited locally. Elements that were inserted locally since the base are kept.
   case remove
-  /// They are removed unless they were edited locally since the base. Without a base they are removed.
+  /// Removes them unless they were edited locally since the base. Without a base, all of them are removed.
   case removeUnlessEdited
 }
 
 extension MergePolicy {
-  /// The values that a policy decides between; `nil` means absent.
+  /// The input of a policy's closure: the base and the values of both sides. `nil` means that a value is absent.
   public struct Sides: Sendable, Hashable {
     /// The common ancestor of both sides.
     public var base: ArchiveValue?
@@ -157,7 +166,7 @@ extension MergePolicy {
     /// The incoming value.
     public var server: ArchiveValue?
 
-    /// The values of both sides and of their base; `nil` means absent.
+    /// Creates the input of a policy's closure. `nil` means that a value is absent.
     ///
     /// - Parameter isBaseKnown: `false` if the base is unknown.
     public init(base: ArchiveValue?, isBaseKnown: Bool = true, local: ArchiveValue?, server: ArchiveValue?) {

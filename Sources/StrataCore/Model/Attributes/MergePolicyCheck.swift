@@ -1,18 +1,21 @@
 import Foundation
 
-/// Finds all policies that cannot apply to their fields.
+/// Finds policies that cannot apply to the type of their field.
 ///
-/// Reports only certain mistakes: the content of a type with its own coding is unknown.
+/// A policy is reported only if it is certain not to apply. Fields whose type has its own coding are not checked,
+/// because their content is unknown.
 enum MergePolicyCheck {
-  /// The mistakes in the policies of the fields and the rules of the type; `nil` if there are none.
+  /// Returns all mistakes in the policies of the fields and in the type's merge rules, as one error; `nil` if there are
+  /// none.
   ///
-  /// Uses the schemas of other models, so it must not run while a schema is created: models that contain each other would deadlock.
+  /// The check reads the schemas of other models. It must not run while a schema is being created, because models that
+  /// contain each other would deadlock.
   static func problem(of schema: ModelSchema) -> ArchiveError? {
     var errors: [ArchiveError] = []
     func add(_ path: [ArchiveError.PathComponent], _ reason: String) {
       errors.append(ArchiveError(.invalidSchema, reason, path: path, typeName: schema.name))
     }
-    // Determining the kind of a type is slow, and most fields have no policy.
+    // Only fields with a policy are checked, because determining the kind of a type is slow.
     for field in schema.fields where !field.merge.isAutomatic {
       for policy in field.merge.parts {
         guard let reason = misfit(of: policy, MergeKind(field.type), schema) else { continue }
@@ -30,11 +33,12 @@ enum MergePolicyCheck {
     return ArchiveError.combined(errors)
   }
 
-  /// A default is for fields of many types. Each of its parts must fit at least one of the fields that use it.
+  /// Returns why a default policy cannot be used, with a suggested fix. A default applies to fields of many types, so
+  /// each part of the policy only has to fit one of the fields that use it.
   private static func misfit(ofDefault policy: MergePolicy, _ schema: ModelSchema) -> String? {
     if case .lastWriter = policy.rule { return misfit(of: policy, MergeKind(ArchiveValue.self), schema) }
     let kinds = schema.fields.filter(\.merge.isAutomatic).map { MergeKind($0.type) }
-    // A subclass may have a field that the default is for.
+    // The default of a class is not checked, because subclasses may have fields that it fits.
     guard !schema.isObject, !kinds.isEmpty, kinds.allSatisfy({ misfit(of: policy, $0, schema) != nil }) else {
       return nil
     }
@@ -42,11 +46,11 @@ enum MergePolicyCheck {
       + "that fits one of them"
   }
 
-  /// The reason why a policy cannot apply to a field, and the remedy.
+  /// Returns why a policy cannot apply to a field, with a suggested fix; `nil` if it can.
   private static func misfit(of policy: MergePolicy, _ kind: MergeKind, _ schema: ModelSchema) -> String? {
     switch (policy.rule, kind.shape) {
     case (.lastWriter(let key), _):
-      // An undeclared key may be in an enclosing model: the nearest time counts.
+      // A key that the model does not declare may belong to an enclosing model, because the policy uses the nearest time.
       guard let time = schema.fields.first(where: { $0.key == key }), !MergeKind(time.type).isOrdered
       else { return nil }
       return "compares what \(key) holds, and \(name(of: time.type)) has no order; name a date, a number or a text"
@@ -72,7 +76,7 @@ enum MergePolicyCheck {
     }
   }
 
-  /// The reason why a key cannot identify elements.
+  /// Returns why a key cannot identify the elements of a collection; `nil` if it can.
   private static func misfit(ofElements element: Any.Type, _ key: IdentityKey) -> String? {
     let kind = MergeKind(element)
     switch kind.shape {
@@ -80,7 +84,7 @@ enum MergePolicyCheck {
     case .model(let type):
       guard !key.keys.allSatisfy(type.schema.allKeys.contains) else { return nil }
       return "tells elements apart by \(key), which \(absence(of: type.schema))"
-    // A dictionary can have any text as its keys, and JSON has such lists.
+    // A dictionary with text keys may contain the key. Such lists of dictionaries are common in JSON.
     case .dictionary(let keys, _) where MergeKind(keys).isText: return nil
     case .array(let inner), .set(let inner): return misfit(ofElements: inner, key)
     default:
@@ -118,8 +122,8 @@ enum MergePolicyCheck {
   }
 }
 
-/// The type of a field as merging treats it. An optional counts as its wrapped type, an archivable type with a raw
-/// value as the type of that value.
+/// The type of a field as merging treats it. An optional is replaced by its wrapped type, and an archivable type with a
+/// raw value by the type of that value.
 private struct MergeKind: CustomStringConvertible {
   let type: Any.Type
   let shape: TypeShape.Kind
@@ -136,7 +140,7 @@ private struct MergeKind: CustomStringConvertible {
 
   private init(type: Any.Type, shape: TypeShape.Kind) { (self.type, self.shape) = (type, shape) }
 
-  /// Whether the type is opaque, or contains any value.
+  /// Whether the type has its own coding or can contain any value, so that policies cannot be checked.
   var isUnknown: Bool {
     switch shape {
     case .untyped, .opaque, .rawValue: true
@@ -164,7 +168,7 @@ private struct MergeKind: CustomStringConvertible {
     }
   }
 
-  /// The policies that apply only to such values.
+  /// The names of the policies that apply specifically to this kind of value, for messages.
   var fitting: String? {
     switch shape {
     case .scalar(.string): "max, min, append, lines"
@@ -190,7 +194,7 @@ private struct MergeKind: CustomStringConvertible {
 }
 
 extension MergePolicy {
-  /// The policies that this one is composed of.
+  /// The basic policies that this policy is composed of.
   fileprivate var parts: [MergePolicy] {
     switch rule {
     case .ifPresent(let policy): policy.parts

@@ -1,11 +1,12 @@
 import Foundation
 
-/// The conformances of a type. Looking up those of a generic type can take longer than encoding a value of it.
+/// A cache of the protocol conformances of one type. For a generic type, looking them up can take longer than encoding
+/// a value.
 final class CodableType {
   let archivable: (any Archivable.Type)?
   private let direct: (any DirectValue.Type)?
   let hashed: (any HashOrdered.Type)?
-  /// The number of entries that the last value encoded.
+  /// The number of entries in the most recently encoded value of this type, used to reserve capacity.
   @exclusivity(unchecked) var entryCount = 0
 
   init(_ type: Any.Type) {
@@ -14,9 +15,9 @@ final class CodableType {
     hashed = archivable == nil ? type as? any HashOrdered.Type : nil
   }
 
-  /// The archived value; `nil` if the type has to encode itself.
+  /// Returns the archived value; `nil` if the type has to encode itself.
   ///
-  /// - Parameter includingExcluded: whether the models inside are written with their excluded fields.
+  /// - Parameter includingExcluded: whether nested models are written with their excluded fields.
   func value<T>(of value: T, includingExcluded: Bool) throws -> ArchiveValue? {
     if let direct, let made = Self.value(of: value, as: direct) { return made }
     return archivable == nil ? nil : try (value as? any Archivable)?.archivedValue(includingExcluded: includingExcluded)
@@ -27,13 +28,13 @@ final class CodableType {
   }
 }
 
-/// The types that one encoding or decoding has met. It is not shared with others, because a conformance can be isolated
-/// to an actor.
+/// The cached conformances of all types used in one encoding or decoding. They are not shared between encodings,
+/// because a conformance can be isolated to an actor.
 final class CodableTypes {
   @exclusivity(unchecked) private var types: [ObjectIdentifier: CodableType] = [:]
-  /// Whether containers were nested too deeply.
+  /// Whether containers were nested deeper than the encoder's limit.
   var isTooDeep = false
-  /// Whether an encoding writes the excluded fields of models.
+  /// Whether the encoder writes the excluded fields of models.
   let includesExcluded: Bool
 
   init(includesExcluded: Bool = false) { self.includesExcluded = includesExcluded }
@@ -54,9 +55,9 @@ protocol HashOrdered { static var hasPairs: Bool { get } }
 extension Set: HashOrdered { static var hasPairs: Bool { false } }
 extension Dictionary: HashOrdered { static var hasPairs: Bool { true } }
 
-/// A type whose ``Archivable/archivedValue(includingExcluded:role:)`` is known without writing it first.
+/// A type whose ``Archivable/archivedValue(includingExcluded:role:)`` can be computed without an archive writer.
 protocol DirectValue: Archivable {
-  /// The archived value; `nil` if it has to be written, which may throw.
+  /// The archived value; `nil` if the value has to be written with an archive writer, which may throw.
   var directValue: ArchiveValue? { get }
 }
 
@@ -84,14 +85,14 @@ extension UUID: DirectValue { var directValue: ArchiveValue? { .uuid(self) } }
 extension Data: DirectValue { var directValue: ArchiveValue? { .data(self) } }
 
 extension URL: DirectValue {
-  // `archivedValue` rejects a URL that cannot be read again.
+  // `archivedValue` throws for a URL that would not decode to the same URL.
   var directValue: ArchiveValue? { baseURL == nil && URL(exactly: absoluteString) != nil ? .url(self) : nil }
 }
 
 extension Optional: DirectValue where Wrapped: DirectValue {
   var directValue: ArchiveValue? {
     guard let self else { return .null }
-    // `archivedValue` rejects nil in an optional.
+    // `archivedValue` throws for a nil inside another optional.
     return Wrapped._mayBeNull ? nil : self.directValue
   }
 }

@@ -1,8 +1,9 @@
-/// The bridge to `Codable`: any Codable type becomes a value, and a value any Codable type.
+/// The bridge to `Codable`: encodes any `Encodable` type as an archive value, and decodes any `Decodable` type from one.
 package enum ValueCoding {
-  /// Returns the value of anything that can be encoded, with the excluded fields of the models inside.
+  /// Returns the archive value of a value that is archivable or `Encodable`, including the excluded fields of nested
+  /// models.
   ///
-  /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
+  /// - Throws: ``ArchiveError``. An error thrown by the type's own code is the underlying error.
   package static func value<T>(of value: T) throws -> ArchiveValue {
     if let value = value as? any Archivable { return try value.archivedValue(includingExcluded: true) }
     return try encoded(value, includingExcluded: true)
@@ -15,9 +16,9 @@ package enum ValueCoding {
     return try ValueEncoder.value(of: value, includingExcluded: includingExcluded)
   }
 
-  /// Decodes a value as any type that can be decoded.
+  /// Decodes a value as a type that is archivable or `Decodable`.
   ///
-  /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
+  /// - Throws: ``ArchiveError``. An error thrown by the type's own code is the underlying error.
   package static func decode<T: Decodable>(_ type: T.Type, from value: ArchiveValue, in context: DecodingContext) throws
     -> T
   {
@@ -32,18 +33,19 @@ package enum ValueCoding {
     do { return try ValueDecoder(value, in: context).decodeValue(type) } catch { throw ArchiveError(decoding: error) }
   }
 
-  /// Throws the error of creating a value of a type.
+  /// Tries to decode a value as the given type, and throws the error if that fails.
   static func check(_ value: ArchiveValue, as type: Any.Type, in context: DecodingContext) throws {
     _ = try decode(any: type, from: value, in: context)
   }
 
-  /// Creates a value of any type; `nil` for a type that is neither archivable nor `Codable`.
+  /// Decodes a value as any type; returns `nil` if the type is neither archivable nor `Decodable`.
   static func decode(any type: Any.Type, from value: ArchiveValue, in context: DecodingContext) throws -> Any? {
     if let type = TypeShape.archivable(type) { return try type.decode(from: value, in: context) }
     return try (type as? any Decodable.Type).map { try decodeCodable($0, from: value, in: context) }
   }
 
-  /// Decodes a value as the type of a field, and encodes it again. References refer to the objects in `referenced`.
+  /// Decodes a value as the type of a field and returns the result as an encoded value. References are resolved to the
+  /// objects in `referenced`.
   package static func typed(
     _ value: ArchiveValue, as type: Any.Type, _ referenced: ReferencedObjects, in context: DecodingContext,
     includingExcluded: Bool = true
@@ -60,7 +62,7 @@ package enum ValueCoding {
 extension ArchiveWriter {
   /// Writes a value of a type that is only `Codable`.
   ///
-  /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
+  /// - Throws: ``ArchiveError``. An error thrown by the type's own code is the underlying error.
   package mutating func write<T>(codable value: T) throws {
     if let value = value as? any Archivable { return try value.write(to: &self) }
     let value = try ValueCoding.encoded(value, includingExcluded: includesExcluded)
@@ -73,14 +75,15 @@ extension ArchiveWriter {
 extension ArchiveReader {
   /// Reads a value of a type that is only `Codable`.
   ///
-  /// - Throws: ``ArchiveError``; first if the bytes are damaged. An error of the type's own code is its cause.
+  /// - Throws: ``ArchiveError``. Damaged bytes are reported before errors of the type. An error thrown by the type's
+  ///   own code is the underlying error.
   package mutating func readCodable<T: Decodable>(_ type: T.Type = T.self) throws -> T {
     try ValueCoding.decode(type, from: readValue(), in: context)
   }
 }
 
 extension ArchiveError {
-  /// Converts an error of a `Decodable` type to an `ArchiveError`, with its path.
+  /// Converts an error thrown by a `Decodable` type to an `ArchiveError` with the same coding path.
   init(decoding error: any Error) {
     if let known = error as? ArchiveError {
       self = known

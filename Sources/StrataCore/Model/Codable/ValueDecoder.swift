@@ -1,16 +1,18 @@
-/// Lets a Codable type decode itself from a value.
+/// A decoder that lets a `Codable` type decode itself from an archive value.
 final class ValueDecoder: Decoder {
   private let value: ArchiveValue
   private let key: (any CodingKey)?
   private let parent: ValueDecoder?
   private let types: CodableTypes
   private let context: DecodingContext
-  /// The entries, after a keyed container was requested.
+  /// The entries of the object. Empty until a keyed container is requested.
   @exclusivity(unchecked) private var entries: [ArchiveObject.Entry] = []
   @exclusivity(unchecked) private var isKeyed = false
-  /// Whether all keys are ASCII. Other keys can be equal without having the same bytes.
+  /// Whether all keys are ASCII. Other keys can be equal although their bytes differ, because Swift compares canonical
+  /// equivalents.
   @exclusivity(unchecked) private var isASCII = true
-  /// The index at which the search for the next key starts. Most types decode their keys in the order of encoding.
+  /// The index at which the search for the next key starts. Most types decode their keys in the order in which they
+  /// were encoded.
   @exclusivity(unchecked) private var next = 0
   @exclusivity(unchecked) private var table: [String: Int]?
 
@@ -30,12 +32,12 @@ final class ValueDecoder: Decoder {
     (types, context) = (parent.types, parent.context)
   }
 
-  /// Creates a value with the type's own code.
+  /// Decodes a value by calling the type's own `init(from:)`.
   func decodeValue<T: Decodable>(_ type: T.Type) throws -> T {
     do { return try T(from: self) } catch DecodingError.dataCorrupted(let context)
       where type is any RawRepresentable.Type && context.codingPath.count == codingPath.count
     {
-      // Enums with raw values throw this if no case has the value.
+      // An enum with raw values throws this error if no case has the raw value.
       throw ArchiveError.unknownCase(of: T.self).prefixed(by: ArchiveError.path(codingPath))
     }
   }
@@ -72,7 +74,8 @@ final class ValueDecoder: Decoder {
 
   // MARK: Keys
 
-  /// The value under a key, or the first one if several keys are equal; `nil` if the key is absent.
+  /// Returns the value under a key; `nil` if the key is absent. If a key occurs more than once, its first value is
+  /// returned.
   @inline(never)
   private func find(_ key: String) -> ArchiveValue? {
     if isASCII {
@@ -80,7 +83,7 @@ final class ValueDecoder: Decoder {
         next += 1
         return entries[next - 1].value
       }
-      // The same key may be requested again.
+      // Checks the previous entry as well, because a type may request the same key twice in a row.
       if next > 0, entries[next - 1].key == key { return entries[next - 1].value }
     }
     guard let index = search(key) else { return nil }
@@ -88,7 +91,7 @@ final class ValueDecoder: Decoder {
     return entries[index].value
   }
 
-  /// Up to this number of keys, keys are compared one by one.
+  /// The maximum number of keys for a linear search. Larger objects use a lookup table.
   private static let mostScanned = 128
 
   private func search(_ key: String) -> Int? {
@@ -103,12 +106,12 @@ final class ValueDecoder: Decoder {
 
   // MARK: Values
 
-  /// Decodes the value under a key of this value, or this value if there is no key.
+  /// Decodes a value that was found under a key, or the decoder's own value if the key is `nil`.
   @inline(__always)
   private func decode<T: Decodable>(
     _ type: T.Type, _ value: ArchiveValue, _ key: @autoclosure () -> (any CodingKey)?
   ) throws -> T {
-    // The comparisons are removed at compile time if the type is known.
+    // The compiler removes these comparisons if the type is known at compile time.
     if T.self == String.self, case .string(let text) = value, let text = text as? T { return text }
     if T.self == Int.self, case .int(let wide) = value, let integer = Int(exactly: wide), let integer = integer as? T {
       return integer
@@ -161,7 +164,7 @@ final class ValueDecoder: Decoder {
       return try decoder.decode(type, value, key)
     }
 
-    // Without these, each key is looked up three times.
+    // The protocol's default implementations of these methods would look up each key three times.
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try decodePresent(type, key) }
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try decodePresent(type, key) }
     func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try decodePresent(type, key) }
@@ -193,7 +196,7 @@ final class ValueDecoder: Decoder {
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
 
-    /// Advances past the next element, unless reading it throws.
+    /// Reads the next element and advances past it. If reading throws, the index does not change.
     @inline(__always)
     private mutating func pass<R>(_ read: (ValueDecoder, ArchiveValue, AnyCodingKey) throws -> R) throws -> R {
       let key = AnyCodingKey(intValue: currentIndex)

@@ -1,6 +1,7 @@
-/// Builds the value that a Codable type encodes. Archivable types (dates, URLs, models) keep their kinds.
+/// Builds the archive value that a `Codable` type encodes. Archivable types (dates, URLs, models) are not converted to
+/// text or numbers.
 ///
-/// An encoder builds the value at one position. All containers that it returns add to the same entries.
+/// Each encoder builds the value at one position. All containers that the encoder returns add to the same list of entries.
 final class ValueEncoder: Encoder {
   private enum Contents { case empty, single, object, array }
 
@@ -10,17 +11,18 @@ final class ValueEncoder: Encoder {
   private let depth: Int
   @exclusivity(unchecked) private var contents = Contents.empty
   @exclusivity(unchecked) private var single = ArchiveValue.null
-  /// The entries of an object, or the elements of an array under empty keys.
+  /// The entries of an object. For an array, each element is an entry with an empty key.
   @exclusivity(unchecked) private var entries: [ArchiveObject.Entry] = []
-  /// The encoders of entries that may still change.
+  /// The encoders whose entries may still change, with the index of the entry.
   @exclusivity(unchecked) private var open: [(index: Int, encoder: ValueEncoder)] = []
 
   var codingPath: [any CodingKey] { sequence(first: self, next: \.parent).compactMap(\.key).reversed() }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  /// The largest depth of encoded values.
+  /// The maximum depth of encoded values.
   private static let mostDepth = ArchiveLimits().depth
-  /// The depth at which nested containers, which cannot throw, are dropped. Encoding fails at the end.
+  /// The depth beyond which nested containers are dropped. Requesting a container cannot throw, so the error is thrown
+  /// at the end of the encoding.
   private static let mostNested = 2048
   private static let mostReserved = 128
   private static let empty = ArchiveValue.object(ArchiveObject())
@@ -32,13 +34,13 @@ final class ValueEncoder: Encoder {
     depth = parent.map { $0.depth + 1 } ?? 0
   }
 
-  /// Returns the value of anything that can be encoded.
+  /// Returns the archive value of an `Encodable` value.
   ///
-  /// - Throws: ``ArchiveError``; an error of the type's own code is its cause.
+  /// - Throws: ``ArchiveError``. An error thrown by the type's own code is the underlying error.
   static func value(of value: some Encodable, includingExcluded: Bool) throws -> ArchiveValue {
     let root = ValueEncoder(CodableTypes(includesExcluded: includingExcluded), nil, in: nil)
     do { try root.encode(value) } catch {
-      // Open encoders and their parents refer to each other.
+      // Breaks the reference cycles between open encoders and their parents.
       _ = root.finish()
       if let error = error as? ArchiveError { throw error }
       var path: [ArchiveError.PathComponent] = []
@@ -64,7 +66,7 @@ final class ValueEncoder: Encoder {
 
   // MARK: Entries
 
-  /// Adds an entry. If the content is of another kind, the entry replaces it.
+  /// Adds an entry. If the encoder holds another kind of content, the existing content is removed first.
   @inline(__always)
   private func add(_ key: String, _ value: ArchiveValue = empty, to contents: Contents) {
     if self.contents != contents { clear(contents) }
@@ -88,7 +90,7 @@ final class ValueEncoder: Encoder {
     if depth > Self.mostDepth { throw ArchiveError.tooDeep(Self.mostDepth) }
   }
 
-  /// Encodes a value as a new entry. If the type fails before it encodes anything, the entry is an empty object.
+  /// Encodes a value as a new entry. If the type throws before it encodes anything, the entry is an empty object.
   @inline(__always)
   private func encode<T: Encodable>(
     _ value: T, as text: @autoclosure () -> String, to contents: Contents, _ key: @autoclosure () -> any CodingKey
@@ -102,7 +104,7 @@ final class ValueEncoder: Encoder {
   @inline(never)
   private func encodeLast<T: Encodable>(_ value: T, _ key: any CodingKey) throws {
     let index = entries.count - 1
-    // An object of a subclass can be archivable when its superclass is not.
+    // Uses the dynamic type, because a subclass can be archivable even if its superclass is not.
     let type = types[Swift.type(of: value)]
     if let known = try type.value(of: value, includingExcluded: types.includesExcluded) {
       if entries.indices.contains(index) { entries[index].value = known }
@@ -112,21 +114,22 @@ final class ValueEncoder: Encoder {
     try addEncoder(key).encode(value, type)
   }
 
-  /// An encoder for the last entry.
+  /// Adds an encoder for the last entry.
   private func addEncoder(_ key: any CodingKey) -> ValueEncoder {
     let encoder = ValueEncoder(types, key, in: self)
     if depth < Self.mostNested { open.append((entries.count - 1, encoder)) } else { types.isTooDeep = true }
     return encoder
   }
 
-  /// Fills in the entry of the last open encoder, unless its type has kept the encoder or a container.
+  /// Sets the value of the last open encoder's entry, unless the encoded type still retains the encoder or one of its
+  /// containers.
   private func closeLast() {
     guard !open.isEmpty, isKnownUniquelyReferenced(&open[open.count - 1].encoder) else { return }
     let (index, encoder) = open.removeLast()
     entries[index].value = encoder.finish()
   }
 
-  /// Returns the encoded value.
+  /// Sets the values of all open entries and returns the encoded value.
   private func finish() -> ArchiveValue {
     for (index, encoder) in open { entries[index].value = encoder.finish() }
     open = []
@@ -138,7 +141,7 @@ final class ValueEncoder: Encoder {
     }
   }
 
-  /// Encodes a value as the value of this encoder.
+  /// Encodes a value as the entire content of this encoder.
   private func encode<T: Encodable>(_ value: T) throws {
     try checkDepth(depth)
     let type = types[Swift.type(of: value)]
@@ -231,8 +234,8 @@ final class ValueEncoder: Encoder {
 }
 
 extension ArchiveValue {
-  /// The value of a common scalar; `nil` for any other type. The comparisons are removed at compile time if the type is
-  /// known.
+  /// Creates the archive value of a common scalar; `nil` for any other type. The compiler removes the comparisons if
+  /// the type is known at compile time.
   @inline(__always)
   fileprivate init?<T>(common value: T) {
     if T.self == String.self, let value = value as? String {
@@ -250,9 +253,10 @@ extension ArchiveValue {
 }
 
 extension CanonicalOrder {
-  /// Sorts the elements or keys of an encoded set or dictionary by their encoded bytes.
+  /// Sorts the elements of an encoded set, or the keys of an encoded dictionary, by their encoded bytes.
   ///
-  /// - Parameter pairs: whether an array alternates keys and values, as a dictionary does whose keys are not strings.
+  /// - Parameter pairs: whether an array alternates keys and values, which is how a dictionary encodes keys that are
+  ///   not strings.
   fileprivate static func ordered(_ value: ArchiveValue, pairs: Bool) throws -> ArchiveValue {
     switch value {
     case .object(let object):

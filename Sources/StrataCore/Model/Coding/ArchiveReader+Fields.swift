@@ -1,5 +1,5 @@
 extension ArchiveReader {
-  /// Whether the fields are consecutive in the bytes, in the order of the schema.
+  /// Whether the fields are read from consecutive bytes, in the order of the schema.
   @usableFromInline
   var isPositional: Bool {
     @inline(__always) get {
@@ -7,9 +7,10 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads the required field with this index in the schema. An optional may be absent.
+  /// Reads the required field with this index in the schema. If the field is optional, its key may be absent.
   ///
-  /// It is compiled once for each type, not once for each field, so that models have less code.
+  /// The function is never inlined: it is compiled once for each type rather than once for each field, which reduces
+  /// the code size of models.
   @inlinable
   @inline(never)
   public mutating func field<T: Archivable>(_ place: Int) throws -> T {
@@ -21,11 +22,11 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a required field of a type that the call names.
+  /// Reads a required field, with its type as an argument.
   @inlinable
   public mutating func field<T: Archivable>(_ place: Int, _ type: T.Type) throws -> T { try field(place) }
 
-  /// Reads a field that takes a default if its key is absent.
+  /// Reads a field, or returns its default if the key is absent.
   @inlinable
   @inline(never)
   public mutating func field<T: Archivable>(
@@ -39,7 +40,8 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field that takes a default if its key is absent, and that may accept cases unknown to this program.
+  /// Reads a field, or returns its default if the key is absent. The policy decides how enum cases that this program
+  /// does not know are read.
   @inlinable
   @inline(never)
   public mutating func field<T: Archivable>(
@@ -59,7 +61,8 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field that archives exclude: its default, unless a hook supplies it or an old archive contains it.
+  /// Reads a field that is excluded from archives. Returns the default unless a hook supplies a value or an old archive
+  /// contains one.
   @inlinable
   public mutating func excludedField<T: Archivable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T
@@ -80,7 +83,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field whose type is only `Codable` and that takes a default if its key is absent.
+  /// Reads a field whose type is only `Codable`, or returns its default if the key is absent.
   @_disfavoredOverload
   public mutating func field<T: Decodable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy = .fail
@@ -101,7 +104,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field that archives exclude and whose type is only `Codable`.
+  /// Reads a field that is excluded from archives and whose type is only `Codable`.
   @_disfavoredOverload
   public mutating func excludedField<T: Decodable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T
@@ -109,7 +112,7 @@ extension ArchiveReader {
     isPositional && !readsExcludedFields ? try makeDefault() : try field(place, default: makeDefault())
   }
 
-  /// Reports the remedy for a property of a type that archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a property whose type archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -118,7 +121,7 @@ extension ArchiveReader {
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ type: T.Type = T.self) throws -> T { try Self.absent() }
 
-  /// Reports the remedy for a property of a type that archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a property whose type archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -129,7 +132,7 @@ extension ArchiveReader {
     _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy = .fail
   ) throws -> T { try makeDefault() }
 
-  /// Reports the remedy for a property of a type that archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a property whose type archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -140,7 +143,7 @@ extension ArchiveReader {
     _ place: Int, default makeDefault: @autoclosure () throws -> T
   ) throws -> T { try makeDefault() }
 
-  /// Reports the remedy for a dictionary with keys or values that archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a dictionary whose keys or values archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -151,7 +154,7 @@ extension ArchiveReader {
     _ place: Int, _ type: [Key: Value].Type = [Key: Value].self
   ) throws -> [Key: Value] { try Self.absent() }
 
-  /// Reports the remedy for a dictionary with keys or values that archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a dictionary whose keys or values archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -162,7 +165,7 @@ extension ArchiveReader {
     _ place: Int, default makeDefault: @autoclosure () throws -> [Key: Value], unknown: UnknownCasePolicy = .fail
   ) throws -> [Key: Value] { try makeDefault() }
 
-  /// Reports the remedy for a dictionary with keys or values that archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a dictionary whose keys or values archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -173,13 +176,13 @@ extension ArchiveReader {
     _ place: Int, _ type: [Key: Value]?.Type = [Key: Value]?.self
   ) throws -> [Key: Value]? { nil }
 
-  /// The keys that the model does not declare.
+  /// Returns the keys that the model does not declare, with their values.
   public func readUnknownFields() -> UnknownFields { unknownFields }
 
   @usableFromInline
   var readsExcludedFields: Bool { context.includesExcluded }
 
-  /// Returns a placeholder for a field that waits for another object. Rethrows any other error.
+  /// Returns a placeholder if the field refers to an object that is not decoded yet. Rethrows any other error.
   @usableFromInline
   @inline(never)
   mutating func recovered<T>(_ place: Int, _ error: any Error, _ makeDefault: () throws -> T) throws -> T {
@@ -191,7 +194,7 @@ extension ArchiveReader {
   @usableFromInline
   mutating func fail(_ place: Int) { failedField = place + Int(placeOffset) }
 
-  /// Reads a field of an upgraded record or of a JSON object.
+  /// Reads a field from an upgraded record or from a JSON object.
   @inlinable
   @inline(never)
   mutating func slot<T: Archivable>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {
@@ -205,15 +208,15 @@ extension ArchiveReader {
     return try T.decode(from: value, in: context)
   }
 
-  /// Reads a field without a value. This is a separate function, because an optional needs generic metadata at run time, which costs more
-  /// than reading most values.
+  /// Reads a field for which the record has no value. This is a separate function, because the optional inside needs
+  /// generic metadata at run time, which costs more than reading most values.
   @inlinable
   @inline(never)
   mutating func madeOrDefault<T>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {
     try made(place) ?? makeDefault()
   }
 
-  /// Reads a field of an upgraded record or of a JSON object, of a type that is only `Codable`.
+  /// Reads a field whose type is only `Codable` from an upgraded record or from a JSON object.
   @usableFromInline
   mutating func codableSlot<T: Decodable>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {
     let token = jsonPlace(ofField: place)
@@ -226,7 +229,8 @@ extension ArchiveReader {
     return try ValueCoding.decode(T.self, from: value, in: context)
   }
 
-  /// The value of a field that was read in part; `nil` if the field was decoded before the model.
+  /// Reads a partly read field again from its start and returns the complete value; `nil` if the field was decoded
+  /// before the model.
   @usableFromInline
   @inline(never)
   mutating func wholeValue(_ place: Int, from start: ReadingPlace) throws -> ArchiveValue? {
@@ -238,18 +242,18 @@ extension ArchiveReader {
     return token >= 0 ? try jsonElement(at: token).value() : slotValue(place)
   }
 
-  /// Returns a value without the elements whose cases are unknown to this program.
+  /// Returns a copy of the value without the elements whose enum cases are unknown to this program.
   @usableFromInline
   @inline(never)
   func knownCases(_ value: ArchiveValue, _ type: Any.Type) throws -> ArchiveValue {
     try TypeShape.withoutUnknownCases(value, type) { try ValueCoding.check($1, as: $0, in: context) }
   }
 
-  // Mutating, because a borrowing call copies the whole reader.
+  // Mutating, because a nonmutating call would copy the whole reader.
   @usableFromInline
   mutating func slotValue(_ place: Int) -> ArchiveValue? { values?[place + Int(placeOffset)] }
 
-  /// A field that was decoded before the model; `nil` if there is none.
+  /// Returns the value of a field that was decoded before the model; `nil` if it was not.
   @usableFromInline
   func made<T>(_ place: Int) throws -> T? {
     guard let made = values?.made(place + Int(placeOffset)) else { return nil }
@@ -257,7 +261,7 @@ extension ArchiveReader {
     return made
   }
 
-  /// The value for an absent key without a default: nil, if the type is optional. Throws otherwise.
+  /// Returns nil as the value of an absent key if the type is optional. Otherwise it throws `missingValue`.
   @usableFromInline
   static func absent<T>() throws -> T {
     if let type = T.self as? any OptionalType.Type, let none = type.absentValue as? T { return none }

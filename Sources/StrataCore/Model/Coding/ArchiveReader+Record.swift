@@ -1,9 +1,9 @@
 extension ArchiveReader {
-  /// The start of a record.
+  /// The result of reading the head of a record.
   package enum RecordStart {
-    /// The record has the current shape: the fields follow, in the order of the schema.
+    /// The record has the model's current shape. Its fields follow in the order of the schema.
     case fields
-    /// The record has another shape. Its values follow.
+    /// The record has a different shape, given here. Its values follow.
     case values(RecordShape)
     /// The next value is not a record.
     case other
@@ -38,7 +38,8 @@ extension ArchiveReader {
     return match(try readDefinition(at: start), schema)
   }
 
-  /// Reads the head of a record of any type and returns the index of its definition; `nil` if there is no record.
+  /// Reads the head of a record of any type and returns the index of its definition; `nil` if the next value is not a
+  /// record.
   package mutating func beginAnyRecord() throws -> Int? {
     guard try peekByte() == 0xD9 else { return nil }
     let start = position
@@ -71,7 +72,8 @@ extension ArchiveReader {
     ArchiveError.damaged("a record does not have as many values as its definition has keys", at: start)
   }
 
-  /// Reads the number and keys of an inline record. Its tag was already read. The values follow.
+  /// Reads the number and keys of an inline record, whose tag was already read, and returns the index of the
+  /// definition. The values follow.
   package mutating func readDefinition(at start: Int) throws -> Int {
     if context.row != nil { return try readDefinitionNumber(at: start) }
     let count = try readArrayCount()
@@ -101,7 +103,7 @@ extension ArchiveReader {
     return definitions.count - 1
   }
 
-  /// Reads the number of a definition in a row, if the number is too large for a tag.
+  /// Reads the definition number of a record in a row. Rows use this form if the number is too large for a tag.
   private mutating func readDefinitionNumber(at start: Int) throws -> Int {
     guard case .int(let number)? = try readPlainNumber() else {
       throw ArchiveError.damaged("a record of a row without a number", at: start)
@@ -109,7 +111,7 @@ extension ArchiveReader {
     return try beginReferencedRecord(Int(number), at: start)
   }
 
-  /// Reads a record of any type. Its tag was already read.
+  /// Reads a record of any type, whose tag was already read.
   package mutating func readRecord(_ tag: UInt64, at start: Int) throws -> ModelRecord {
     let place: Int
     if tag == CBOR.Tag.inlineRecord {
@@ -120,10 +122,10 @@ extension ArchiveReader {
     return try readValues(of: definitions[place].shape)
   }
 
-  /// Reads the values of a record. Its head was already read.
+  /// Reads the values of a record, whose head was already read.
   package mutating func readValues(of shape: RecordShape) throws -> ModelRecord {
     try enter()
-    // The bytes contain the keys once, for all records with this definition.
+    // The keys occur once in the bytes but are counted for each record.
     try context.budget.spend(bytes: shape.keyBytes)
     var values: [ArchiveValue] = []
     values.reserveCapacity(shape.keys.count)
@@ -136,7 +138,7 @@ extension ArchiveReader {
 
   /// Skips one value of any kind (RFC 8949 §3).
   ///
-  /// - Parameter definesRecords: whether definitions of records inside are kept for later values.
+  /// - Parameter definesRecords: whether record definitions inside the skipped value are kept for later values.
   package mutating func skipValue(definesRecords: Bool = false) throws {
     var remaining: UInt64 = 1
     while remaining > 0 {
@@ -166,7 +168,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads the tag of a body that shares strings (tag 256), with which every body starts.
+  /// Reads tag 256, with which every body starts. The tag marks a value that shares strings.
   package mutating func beginBody() throws {
     guard bytes.byteCount >= 3, try readByte() == 0xD9, try readByte() == 1, try readByte() == 0 else {
       throw ArchiveError.damaged("the body does not begin with tag 256", at: 0)

@@ -51,14 +51,14 @@ extension ArchiveReader {
     }
   }
 
-  /// - Parameter note: receives the range of each element, with the bytes.
+  /// - Parameter note: called for each element with its byte range and the reader's bytes.
   @inline(__always)
   package mutating func readElements(
     _ count: Int, _ note: (Range<Int>, RawSpan) -> Void = { _, _ in }
   ) throws -> [ArchiveValue] {
     try enter()
     var elements: [ArchiveValue] = []
-    // A value takes more memory than its first byte, so memory grows only with elements that were read.
+    // The capacity is bounded, because the count can be wrong and a value takes more memory than its first byte.
     elements.reserveCapacity(min(count, 4096))
     for index in 0..<count {
       let start = position
@@ -69,7 +69,7 @@ extension ArchiveReader {
     return elements
   }
 
-  /// Reads a map: an object if all keys are strings.
+  /// Reads a map. The result is an object if all keys are strings.
   private mutating func readMap(_ initial: UInt8) throws -> ArchiveValue {
     var map = try beginMap(initial)
     defer { endMap(map) }
@@ -86,11 +86,11 @@ extension ArchiveReader {
     return .object(ArchiveObject(uniqueEntries: entries))
   }
 
-  /// The state of reading a map.
+  /// The state of a map that is being read.
   struct MapReading {
     let start: Int
     let count: Int
-    /// The number of keys that were read.
+    /// The number of keys read so far.
     fileprivate(set) var passed = 0
     /// The first key that is not a string.
     fileprivate var otherKey = ArchiveValue.null
@@ -98,7 +98,8 @@ extension ArchiveReader {
     fileprivate var order = AscendingScalars()
   }
 
-  /// Reads the head of a map after its initial byte. ``endMap(_:)`` must follow, and ``leave()`` after all was read.
+  /// Reads the head of a map after its initial byte. The caller must call ``endMap(_:)`` in any case, and ``leave()``
+  /// once all entries have been read.
   mutating func beginMap(_ initial: UInt8) throws -> MapReading {
     let start = position
     let map = MapReading(start: start, count: try readCount(initial, bytesPerElement: 2))
@@ -108,7 +109,7 @@ extension ArchiveReader {
 
   func endMap(_ map: MapReading) { if map.hasCollections { context.digests.leave() } }
 
-  /// Reads the next key; `nil` if it is not a string. Then ``readRest(of:after:)`` must follow.
+  /// Reads the next key. Returns `nil` if the key is not a string; the caller must then call ``readRest(of:after:)``.
   @inline(__always)
   mutating func readTextKey(_ map: inout MapReading) throws -> String? {
     let start = position
@@ -146,14 +147,14 @@ extension ArchiveReader {
     return key
   }
 
-  /// Counts a key that was read, and checks its order.
+  /// Counts a key that has been read, and checks that it follows the previous key in canonical order.
   @inline(__always)
   func passKey(of map: inout MapReading, from start: Int) {
     map.order.add(start..<position, in: bytes)
     map.passed &+= 1
   }
 
-  /// Reads the rest of a map as pairs, after its first key that is not a string.
+  /// Reads the rest of a map as pairs, starting with the value of the first key that is not a string.
   ///
   /// - Parameter entries: the entries before that key.
   mutating func readRest(of map: inout MapReading, after entries: [ArchiveObject.Entry]) throws -> ArchiveValue {
@@ -170,7 +171,7 @@ extension ArchiveReader {
     return .map(pairs)
   }
 
-  /// Whether the key at this position can be a collection.
+  /// Whether the next key can be a collection.
   private func keyIsCollection() throws -> Bool {
     let major = try peekByte() >> 5
     return major == CBOR.Major.array || major == CBOR.Major.map
@@ -210,14 +211,14 @@ extension ArchiveReader {
     }
   }
 
-  /// The string or data with this number.
+  /// Returns the string or data with this reference number.
   private func readReferenced(_ number: Int) throws -> ArchiveValue {
     guard let data = strings.data(number) else { return .string(try referredText(number)) }
     try context.budget.spend(bytes: data.count)
     return .data(data)
   }
 
-  /// The kind of the value at this position. Only its head is read, so its content can be anything.
+  /// Returns the kind of the next value. Only its head is read, so the content is not checked.
   package mutating func readKind() throws -> String {
     let start = position
     let initial = try readByte()
@@ -255,7 +256,7 @@ extension ArchiveReader {
   // These functions check the head of the content before they call readValue(). Otherwise nested tags could exhaust the
   // stack.
 
-  /// Reads an untagged number of 64 bits or less. Returns `nil`, at the same position, if the next value is another one.
+  /// Reads an untagged number of at most 64 bits. If the next value is anything else, returns `nil` without advancing.
   package mutating func readPlainNumber() throws -> ArchiveValue? {
     let initial = try peekByte()
     guard initial < 0x40 || initial == CBOR.floatByte || initial == CBOR.doubleByte else { return nil }
@@ -312,7 +313,7 @@ extension ArchiveReader {
     return Date(timeIntervalSinceReferenceDate: seconds)
   }
 
-  /// Reads a URL. A URL that was read before is not parsed again, because parsing is most of its cost.
+  /// Reads a URL. A text that was already parsed as a URL is not parsed again, because parsing is most of the cost.
   package mutating func readURL() throws -> URL {
     let start = position
     guard isTag(CBOR.Tag.url) else {
@@ -370,7 +371,7 @@ extension ArchiveReader {
     guard data.count == 16 else { throw ArchiveError.damaged("a UUID that is not 16 bytes long", at: start) }
     var content: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     withUnsafeMutableBytes(of: &content) { $0.copyBytes(from: data) }
-    // A UUID that gets a number was counted like data, and references share its memory.
+    // A UUID with a reference number was already counted like data, and references to it share its memory.
     return strings.count > before ? .uuid(UUID(uuid: content)) : context.shared(UUID(uuid: content))
   }
 
@@ -386,7 +387,7 @@ extension ArchiveReader {
     return WideInteger(isNegative: isNegative, magnitude: magnitude)
   }
 
-  /// Reads a decimal. Returns `nil`, at the same position, if the next value is another one.
+  /// Reads a decimal. If the next value is anything else, returns `nil` without advancing.
   mutating func readDecimal() throws -> Decimal? {
     let start = position
     guard try peekByte() == 0xC4 else { return nil }
@@ -399,7 +400,7 @@ extension ArchiveReader {
       ArchiveError.damaged("a decimal that is not a pair of exponent and mantissa", at: start)
     }
     guard try readArrayCount() == 2, let head = try readPlainInteger(), head.argument < 1000 else { throw damage() }
-    // A negative CBOR integer stores -1 minus its value.
+    // CBOR encodes the negative integer n as -1 - n.
     let exponent = head.isNegative ? ~Int(head.argument) : Int(head.argument)
     guard exponent > -1000 else { throw damage() }
     let mantissa: WideInteger
@@ -421,7 +422,7 @@ extension ArchiveReader {
     return decimal
   }
 
-  /// Reads an untagged integer of 64 bits. Returns `nil`, at the same position, if the next value is another one.
+  /// Reads an untagged 64-bit integer. If the next value is anything else, returns `nil` without advancing.
   private mutating func readPlainInteger() throws -> (isNegative: Bool, argument: UInt64)? {
     let initial = try peekByte()
     guard initial < 0x40 else { return nil }
@@ -431,7 +432,7 @@ extension ArchiveReader {
 }
 
 extension Date {
-  /// Creates the date of tag 1.
+  /// Creates a date from the seconds since 1970 in a date of tag 1.
   fileprivate init(since1970 seconds: Double) {
     self.init(timeIntervalSinceReferenceDate: seconds - Date.timeIntervalBetween1970AndReferenceDate)
   }

@@ -1,41 +1,40 @@
 package import Foundation
 
-/// Reads the CBOR body of an archive: the argument of a model's `init(fields:)`.
+/// Reads the fields of a model. A reader is the argument of a model's `init(fields:)`.
 ///
-/// A reader reads bytes in which the fields are consecutive, if the archive has the current shape, or looks up each
-/// field in an upgraded record or in a JSON object. Generated code is the same for all of them.
+/// If an archive has the model's current shape, the reader reads the fields from consecutive bytes of its CBOR body.
+/// Otherwise it looks up each field in an upgraded record or in a JSON object. Generated code is the same in all cases.
 public struct ArchiveReader: ~Copyable, ~Escapable {
   package let bytes: RawSpan
   @usableFromInline package var position: Int
   package var strings = NumberedStrings()
   package var definitions: [Definition] = []
   package var depth = 0
-  /// The values of the fields of an upgraded record; `nil` while the reader reads bytes. Empty while it reads a JSON
-  /// object.
+  /// The field values of an upgraded record; `nil` if the reader reads bytes, and empty if it reads a JSON object.
   package var values: FieldValues?
-  /// The tokens of a JSON document, whose text is `bytes`. `jsonPlaces` has the token indices of the fields' values.
+  /// The tokens of a JSON document, whose text is `bytes`. `jsonPlaces` contains the token index of each field's value.
   let jsonTokens: JSONTokens
   @usableFromInline var jsonPlaces: [Int] = []
   package var unknownFields = UnknownFields()
   package var failedField = -1
   package var usesReferences = false
-  // A larger reader makes every archive slower, so data that only graphs need is kept in the context.
-  /// Whether the fields are those of an object in a graph, which may have to wait for other objects.
+  // Data that only graphs need is kept in the context, because a larger reader would slow down every archive.
+  /// Whether the fields belong to an object in a graph, which may have to wait for other objects to be decoded.
   @usableFromInline package var isObjectFrame = false
-  /// The index of the first field of the superclass whose fields are being read.
+  /// The index of the first field of the superclass whose fields are currently being read.
   @usableFromInline package var placeOffset: UInt16 = 0
   @usableFromInline package let context: DecodingContext
 
-  /// A record definition of the archive and, once known, the schema that it matches.
+  /// A record definition in the archive, with the schema that it matches, once known.
   package struct Definition {
     let number: Int
     let shape: RecordShape
     var matching: ObjectIdentifier?
-    /// The class for the records, once looked up.
+    /// The class of the records, once it has been looked up.
     var objectType: (any VersionedModel.Type)?
   }
 
-  /// A reader over a body.
+  /// Creates a reader of a CBOR body.
   @_lifetime(copy bytes)
   package init(_ bytes: RawSpan, context: DecodingContext) {
     self.bytes = bytes
@@ -44,7 +43,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     position = 0
   }
 
-  /// A reader over the fields of a record.
+  /// Creates a reader of the fields of a record.
   @_lifetime(immortal)
   package init(_ values: FieldValues, unknownFields: UnknownFields, context: DecodingContext) {
     bytes = RawSpan()
@@ -55,11 +54,11 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     self.unknownFields = unknownFields
   }
 
-  /// A reader over the members of a JSON object.
+  /// Creates a reader of the members of a JSON object.
   @_lifetime(copy element)
   init(json element: JSONElement, places: [Int], context: DecodingContext) {
     bytes = element.bytes
-    // Functions that read an archive's bytes find none here.
+    // Set to the end, so that functions for CBOR bytes fail instead of reading the JSON text.
     position = element.bytes.byteCount
     jsonTokens = element.tokens
     jsonPlaces = places
@@ -67,23 +66,23 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     values = .slots([])
   }
 
-  // Computed, because the reader is moved from field to field and should be small.
+  // Computed, because the reader is moved from field to field and has to stay small.
   package var depthLimit: Int { context.limits.depth }
   package var countLimit: Int { context.limits.count }
   package var lengthLimit: Int { context.limits.stringLength }
 
   // MARK: Places
 
-  /// The place of the next value.
+  /// The reader's current position, with the state needed to return to it.
   @usableFromInline var here: ReadingPlace {
     ReadingPlace(
       position: position, stringCount: strings.count, depth: depth, sharedCount: context.graph.sharedCount)
   }
 
-  /// Returns to an earlier place, to read its value once more.
+  /// Returns to an earlier position, to read the value there again.
   mutating func goBack(to place: ReadingPlace) {
     (position, depth) = (place.position, place.depth)
-    // The next reading numbers the same strings and objects.
+    // Removes the strings and objects since that position, because they will be numbered again.
     strings.removeAll(from: place.stringCount)
     context.graph.sharedCount = place.sharedCount
   }
@@ -104,11 +103,11 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return bytes.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
   }
 
-  /// A byte at a position inside the bytes.
+  /// Returns the byte at a position, which must be within the bytes.
   @inline(__always)
   func byte(_ place: Int) -> UInt8 { bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) }
 
-  /// Whether a tag of two bytes is next.
+  /// Whether the next two bytes are the head of this tag.
   @inline(__always)
   func isTag(_ tag: UInt64) -> Bool {
     bytes.byteCount &- position >= 2 && byte(position) == 0xD8 && byte(position &+ 1) == UInt8(truncatingIfNeeded: tag)
@@ -122,13 +121,13 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return T(bigEndian: value)
   }
 
-  // A method of the reader would make each caller copy all of it.
+  // Static, because a method of the reader would make each caller copy the whole reader.
   @inline(never)
   private static func endOfBytes(at position: Int) -> ArchiveError {
     ArchiveError(.truncated, "the body ends in the middle of a value", byteOffset: position)
   }
 
-  /// The argument for the initial byte (RFC 8949 §3).
+  /// Reads the argument that belongs to an initial byte (RFC 8949 §3).
   @inline(__always)
   package mutating func readArgument(_ initial: UInt8) throws -> UInt64 {
     let low = initial & 0x1F
@@ -150,7 +149,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   // MARK: Scalars
 
-  /// Whether the next value is an explicit null, which is then skipped.
+  /// Skips the next value if it is an explicit null, and returns whether it was.
   public mutating func readNullIfPresent() throws -> Bool {
     guard try peekByte() == CBOR.nullByte else { return false }
     position &+= 1
@@ -210,7 +209,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return value
   }
 
-  /// The string at this position, or the string of the reference there.
+  /// Reads a string, or a reference to a string, and returns the string.
   @inline(__always)
   package mutating func readString() throws -> String {
     let byte = try peekByte()
@@ -222,7 +221,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return try referredText(try readReference(expected: "a string"))
   }
 
-  /// The text with this number, for a reference.
+  /// Returns the text that a reference with this number refers to.
   package func referredText(_ number: Int) throws -> String {
     guard let text = strings.text(number) else {
       throw ArchiveError.mismatch(expected: "a string", found: "data", at: position)
@@ -231,7 +230,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return text
   }
 
-  /// Reads the content of a string. Its initial byte was read.
+  /// Reads the content of a string, whose initial byte was already read.
   @inline(__always)
   package mutating func readText(_ initial: UInt8) throws -> String {
     let length = try readLength(initial)
@@ -266,13 +265,13 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return string
   }
 
-  /// The number of the string reference (tag 25) at this position.
+  /// Reads a string reference (tag 25) and returns its number.
   package mutating func readReference(expected: String) throws -> Int {
     if isTag(CBOR.Tag.stringReference) {
       position &+= 2
       return try readReferenceNumber()
     }
-    // A tag number may be encoded in more bytes than necessary.
+    // The slow path handles tag numbers that are encoded in more bytes than necessary.
     let start = position
     let initial = try readByte()
     guard initial >> 5 == CBOR.Major.tag else {
@@ -288,7 +287,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     }
   }
 
-  /// The number of a string reference. Its tag was already read.
+  /// Reads the number of a string reference, whose tag was already read.
   package mutating func readReferenceNumber() throws -> Int {
     let initial = try readByte()
     guard usesReferences, initial < 0x20 else {
@@ -325,7 +324,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   // MARK: Containers
 
-  /// The number of elements of the array at this position.
+  /// Reads the head of an array and returns the number of elements.
   package mutating func readArrayCount() throws -> Int {
     let byte = try peekByte()
     guard byte >> 5 == CBOR.Major.array else { throw try mismatch("an array") }
@@ -333,8 +332,9 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return try readCount(byte)
   }
 
-  /// Reads a count and checks it against the limit and against the remaining bytes, because each element takes at least
-  /// one. The elements are counted as values that are about to be created.
+  /// Reads the number of elements of a collection. Checks it against the limit and, because each element takes at least
+  /// one byte, against the number of remaining bytes. The elements count towards the limit on values before they are
+  /// read.
   package mutating func readCount(_ initial: UInt8, bytesPerElement: Int = 1) throws -> Int {
     let count = try readArgument(initial)
     guard count <= UInt64(countLimit) else {
@@ -348,7 +348,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return Int(count)
   }
 
-  /// Enters a nested level. Each call needs its ``leave()``.
+  /// Enters a nested level. Each call must be balanced by a call to ``leave()``.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded`.
   @inline(__always)
@@ -360,7 +360,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @inline(__always)
   package mutating func leave() { depth &-= 1 }
 
-  /// The error for a value of another kind than expected. Reads the head of the value to determine its kind.
+  /// Returns the error for a value of an unexpected kind. Reads the head of the value to determine the kind.
   package mutating func mismatch(_ expected: String) throws -> ArchiveError {
     let start = position
     let found = try readKind()
@@ -368,7 +368,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   }
 }
 
-/// A position in the bytes, with the reader's state at that position.
+/// A position in the bytes, with the state of the reader at that position.
 @usableFromInline
 struct ReadingPlace {
   let position, stringCount, depth, sharedCount: Int

@@ -17,19 +17,19 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes a field that archives exclude. Only merging reads it.
+  /// Writes a field that is excluded from archives. It is written only for merging.
   @inlinable
   public mutating func excludedField<T: Archivable>(_ place: Int, _ value: T) throws {
     if writesExcludedFields { try field(place, value) }
   }
 
-  /// Writes a field that archives exclude and whose type is only `Codable`.
+  /// Writes a field that is excluded from archives and whose type is only `Codable`.
   @_disfavoredOverload
   public mutating func excludedField<T: Encodable>(_ place: Int, _ value: T) throws {
     if writesExcludedFields { try field(place, value) }
   }
 
-  /// Reports the remedy for a property of a type that archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a property whose type archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -38,7 +38,7 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ value: T) throws { fail(place) }
 
-  /// Reports the remedy for a property of a type that archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a property whose type archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -47,7 +47,7 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func excludedField<T>(_ place: Int, _ value: T) throws { fail(place) }
 
-  /// Reports the remedy for a dictionary with keys or values that archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a dictionary whose keys or values archives cannot contain.
   @available(
     *, unavailable,
     message:
@@ -56,7 +56,7 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func field<Key, Value>(_ place: Int, _ value: [Key: Value]) throws { fail(place) }
 
-  /// Reports the remedy for a dictionary with keys or values that archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a dictionary whose keys or values archives cannot contain.
   @available(
     *, unavailable,
     message:

@@ -1,7 +1,7 @@
 extension ArchiveWriter {
   /// Writes a value of any kind.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if it is nested too deeply.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the value is nested too deeply.
   public mutating func write(_ value: ArchiveValue) throws {
     switch value {
     case .null: writeNull()
@@ -39,7 +39,7 @@ extension ArchiveWriter {
     case .map(let entries): try writeMap(entries)
     case .object(let object):
       beginMap(count: object.count)
-      // Through a span, an entry is borrowed instead of copied.
+      // Uses a span, which borrows each entry instead of copying it.
       try object.entries.withUnsafeBufferPointer { buffer in
         let entries = buffer.span
         var index = 0
@@ -53,8 +53,8 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes elements in the order of sets, each encoding once. Elements can have equal encodings if sets inside them
-  /// differ only in their order.
+  /// Writes the elements of a set in canonical order. If several elements have the same encoding, only one of them is
+  /// written. This can happen if the elements contain sets that differ only in their order.
   private mutating func writeSet(_ elements: [ArchiveValue]) throws {
     let outer = orders
     defer { orders = outer }
@@ -71,7 +71,7 @@ extension ArchiveWriter {
       return item.bytes == last && !item.element.hasNaN
     }
     beginSet(count: sorted.count)
-    // An encoding that is only used for sorting shares nothing, so it need not be encoded again at each level.
+    // Without references, the bytes encoded for sorting are also the final bytes, so nothing is encoded twice.
     guard usesReferences else {
       orders.remember(elements, sorted.map(\.element))
       for item in sorted { append(encoded: item.bytes) }

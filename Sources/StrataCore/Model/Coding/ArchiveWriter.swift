@@ -1,76 +1,81 @@
 public import Foundation
 
-/// Writes the CBOR body of an archive: the argument of a model's `encodeFields(to:)`.
+/// Writes the CBOR body of an archive. A writer is the argument of a model's `encodeFields(to:)`.
 ///
-/// Values are written directly as bytes. Repeated strings become references, and only the first record of a kind contains its keys.
+/// Values are written directly as bytes. A repeated string is written as a reference, and only the first record of each
+/// shape contains the keys.
 public struct ArchiveWriter: ~Copyable {
   package var buffer: ByteBuffer
   private var strings = StringIndex()
-  /// Whether repeated strings and keys become references.
+  /// Whether repeated strings and keys are written as references.
   package let usesReferences: Bool
-  /// Whether repeated strings become references. Not in a row, where a reference would change with every string before
-  /// it and would not be shorter than the deflated string.
+  /// Whether repeated strings are written as references. False in a row: references would change with every string
+  /// before them, and would not be shorter than the deflated strings.
   private var refersToStrings: Bool
-  /// The first schema that was written, with the data for its records. It is found faster than by content.
+  /// The first schema that was written, with the data for its records. It is kept separately, because finding a schema
+  /// by identity is faster than finding its shape by content.
   private var firstSchema: KnownSchema?
-  /// The other schemas that were written.
+  /// All schemas written so far, except the first.
   private var schemas: [KnownSchema] = []
-  /// The numbers of the shapes whose definitions were written.
+  /// The numbers of the shapes whose definitions have been written.
   private var numbers = ShapeNumbers()
-  /// The shapes whose definitions were written, with their numbers.
+  /// The shapes whose definitions have been written, with their numbers.
   package var definedShapes: [(number: Int, shape: RecordShape)] { numbers.all }
-  /// The schemas of the shapes that were written, if requested.
+  /// The schemas written for each shape; `nil` unless requested.
   package private(set) var schemasOfShapes: [RecordShape: [ModelSchema]]?
-  /// The floors of the records that were written.
+  /// The version floors of the records written so far.
   private(set) var floors = StampFloors()
-  /// The only floors that the header will have, in a stream; `nil` if it will have all that are found.
+  /// In a stream, the only floors that the header will contain; `nil` if the header will contain all floors that are found.
   package var knownFloors: StampFloors?
   var depth = 0
-  /// Checks the class of each object that is written in place. Receives its class, the declared class, and whether the
-  /// object is a part of another value. `nil` for no check.
+  /// Checks the class of each object that is written in place. The arguments are the object's class, the declared
+  /// class, and whether the object is part of another value. `nil` if classes are not checked.
   package var classCheck: ((any VersionedModel.Type, any VersionedModel.Type, Bool) throws -> Void)?
   private var output: OutputLimit
-  /// The counts of a reader of this body.
+  /// The counts that a reader of this body would reach, for checking the limits.
   var counts: ReadingCounts
-  /// The value that is being written and contains others, unless a Codable type encoded it. `openValues` is its nesting.
+  /// The outermost container that is being written; `nil` if a `Codable` type encoded it. `openValues` is the number of
+  /// open containers.
   private var outermost: ArchiveValue?
   private var openValues = 0
-  /// The orders of the sets and keys inside the set or map that is being written.
+  /// The cached orders of the sets and map keys inside the set or map that is being written.
   var orders: CanonicalOrders?
-  /// The position of the count of an open array, which is set at its end.
+  /// The position of an open array's count, which is filled in when the array ends.
   var countPlace = 0
   package let depthLimit: Int
-  /// Whether excluded fields are written too, as merging needs.
+  /// Whether excluded fields are also written, for merging.
   package let includesExcluded: Bool
   package var failedField = -1
   package let limits: ArchiveLimits
-  /// The treatment of objects; `nil` if they are written in place, like values.
+  /// How objects are written; `nil` if they are written in place, like structs.
   package var objects: ObjectRole? {
     didSet { isPlain = objects == nil && placeOffset == 0 }
   }
-  /// Whether models are written as their fields only.
+  /// Whether the writer has no object role and is not writing the fields of a superclass. If so, models can be written
+  /// on the fast path.
   package private(set) var isPlain = true
-  /// The index of the first field of the superclass whose fields are being written.
+  /// The index of the first field of the superclass whose fields are currently being written.
   package var placeOffset = 0 {
     didSet { isPlain = objects == nil && placeOffset == 0 }
   }
-  /// The objects that are written in place; `nil` before the first.
+  /// The objects that are being written in place; `nil` until there is one.
   var objectsInPlace: ObjectsInPlace?
-  /// The number of bytes that were already counted for these objects.
+  /// The number of bytes already counted for the objects in `objectsInPlace`.
   var bytesInPlace = 0
-  /// Classes that may occur where one of their superclasses is declared, as for a decoder.
+  /// Classes that may occur in place of a superclass, as in a decoder.
   package var subclasses: [any VersionedModel.Type] = []
-  /// The classes found for the last root. A stream has a graph for each of its models.
+  /// The classes found for the most recent root, cached because a stream has a graph for each of its models.
   var knownObjectTypes: (root: ObjectIdentifier, types: Set<ObjectIdentifier>)?
-  /// The number of objects that the body already contains.
+  /// The number of objects already in the body.
   package var sharedCount = 0
-  /// For a graph without types that is being written: the number of the first object, of all and of the written objects.
+  /// For an untyped graph that is being written: the number of its first object, the total number of objects, and the
+  /// number of objects written so far.
   package var graphObjects: (first: Int, count: Int, written: Int)?
-  /// The data of a row outside its bytes; `nil` in an archive.
+  /// The shapes and long strings that belong to a row but are stored outside its bytes; `nil` in an archive.
   package var row: RowParts?
-  /// Longer strings are kept outside the row.
+  /// The maximum length of a string that is written into a row. Longer strings are stored outside.
   private var longestInPlace = Int.max
-  /// Whether sets and maps are written in the order that the value has, without sorting.
+  /// Whether sets and maps are written in the given order, without sorting.
   package var keepsOrder = false
 
   package init(
@@ -89,7 +94,7 @@ public struct ArchiveWriter: ~Copyable {
     beginBody()
   }
 
-  /// A writer of a row. Its records refer to the given shapes and to new shapes, which are added to these.
+  /// Creates a writer of a row. The row's records refer to the given shapes. New shapes are added after them.
   package init(rowWith shapes: [RecordShape], limits: ArchiveLimits) {
     self.init(limits: limits)
     buffer.removeAll()
@@ -102,12 +107,12 @@ public struct ArchiveWriter: ~Copyable {
     longestInPlace = RowParts.longestInPlace
   }
 
-  /// Whether values encoded by another writer have the same bytes here, with nothing else to record.
+  /// Whether bytes that another writer encoded can be appended unchanged, with nothing else to record.
   package var sharesNothing: Bool {
     !usesReferences && objects == nil && !includesExcluded && schemasOfShapes == nil
   }
 
-  /// Appends bytes encoded by another writer.
+  /// Appends bytes that another writer encoded.
   package mutating func append(encoded bytes: [UInt8]) {
     buffer.append(bytes.bytes)
     // The other writer has already counted these bytes.
@@ -118,7 +123,7 @@ public struct ArchiveWriter: ~Copyable {
     if usesReferences { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.stringNamespace) }
   }
 
-  /// Starts a body that shares nothing with the previous one, in the same memory.
+  /// Starts a new body, independent of the previous one, and reuses the memory.
   package mutating func reset() {
     buffer.removeAll()
     floors = StampFloors()
@@ -157,13 +162,13 @@ public struct ArchiveWriter: ~Copyable {
   /// Writes an integer in the fewest bytes.
   public mutating func write(_ value: UInt64) { buffer.appendHead(CBOR.Major.unsigned, value) }
 
-  /// Writes a floating-point number of 32 bits.
+  /// Writes a 32-bit floating-point number.
   public mutating func write(_ value: Float) { buffer.append(CBOR.floatByte, value.bitPattern) }
 
-  /// Writes a floating-point number of 64 bits.
+  /// Writes a 64-bit floating-point number.
   public mutating func write(_ value: Double) { buffer.append(CBOR.doubleByte, value.bitPattern) }
 
-  /// Writes a string, or a reference to it if it was written before.
+  /// Writes a string, or a reference to an equal string that was already written.
   public mutating func write(_ value: String) {
     let isWritten: Void? = value.utf8.withContiguousStorageIfAvailable { utf8 in
       writeUnique(UnsafeRawBufferPointer(utf8), major: CBOR.Major.text)
@@ -171,14 +176,14 @@ public struct ArchiveWriter: ~Copyable {
     if isWritten == nil { writeBridged(value) }
   }
 
-  /// Writes a string without contiguous storage, such as a bridged one.
+  /// Writes a string without contiguous storage, such as a string bridged from Objective-C.
   @inline(never)
   private mutating func writeBridged(_ value: String) {
     var value = value
     value.withUTF8 { writeUnique(UnsafeRawBufferPointer($0), major: CBOR.Major.text) }
   }
 
-  /// Writes bytes, or a reference to them if they were written before.
+  /// Writes data, or a reference to equal data that was already written.
   public mutating func write(_ value: Data) {
     value.withUnsafeBytes { writeUnique($0, major: CBOR.Major.bytes) }
   }
@@ -187,7 +192,7 @@ public struct ArchiveWriter: ~Copyable {
   private mutating func writeUnique(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
     if bytes.count > longestInPlace { return writeContent(bytes, major: major) }
     if refersToStrings {
-      // The head has at most nine bytes. The position of the content depends on its length.
+      // The position of the content depends on the length of the head, which is at most nine bytes.
       let start = buffer.count &+ ByteBuffer.headLength(bytes.count)
       if let number = strings.find(bytes, major: major, start: start, in: buffer) {
         buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.stringReference))
@@ -201,7 +206,7 @@ public struct ArchiveWriter: ~Copyable {
     buffer.append(contentsOf: bytes)
   }
 
-  /// Writes a reference to content that is kept outside a row.
+  /// Writes a reference to content that is stored outside the row.
   @inline(never)
   private mutating func writeContent(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
     counts.addText(bytes.count)
@@ -213,8 +218,8 @@ public struct ArchiveWriter: ~Copyable {
     buffer.append(digest.bytes)
   }
 
-  /// Writes a date without losing a bit: as whole or fractional seconds since 1970 if these are exact (tag 1),
-  /// otherwise as seconds since 2001.
+  /// Writes a date without loss: as whole or fractional seconds since 1970 if that is exact (tag 1), otherwise as
+  /// seconds since 2001.
   public mutating func write(_ value: Date) {
     let seconds = value.timeIntervalSinceReferenceDate
     let since1970 = seconds + Date.timeIntervalBetween1970AndReferenceDate
@@ -234,7 +239,7 @@ public struct ArchiveWriter: ~Copyable {
     write(seconds)
   }
 
-  /// Writes a URL as its absolute string (tag 32). A URL with a base keeps the base.
+  /// Writes a URL as its absolute string (tag 32). A URL with a base is written as its relative string and the base.
   public mutating func write(_ value: URL) {
     if let base = value.baseURL {
       writeGeneric(CBOR.Generic.url, count: 2)
@@ -246,13 +251,13 @@ public struct ArchiveWriter: ~Copyable {
     }
   }
 
-  /// Writes the 16 bytes of a UUID, or a reference to them if they were written before.
+  /// Writes the 16 bytes of a UUID, or a reference to an equal UUID that was already written.
   public mutating func write(_ value: UUID) {
     buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.uuid))
     withUnsafeBytes(of: value.uuid) { writeUnique($0, major: CBOR.Major.bytes) }
   }
 
-  /// Writes a decimal as mantissa and power of ten (tag 4).
+  /// Writes a decimal as a mantissa and a power of ten (tag 4).
   public mutating func write(_ value: Decimal) {
     guard let parts = DecimalParts(value) else {
       writeGeneric(CBOR.Generic.decimal, count: 0)
@@ -264,15 +269,15 @@ public struct ArchiveWriter: ~Copyable {
     write(WideInteger(isNegative: parts.isNegative, magnitude: parts.mantissa))
   }
 
-  /// Writes a number that only a text holds exactly.
+  /// Writes a number that can only be represented exactly as text.
   public mutating func write(_ value: NumberText) {
     writeGeneric(CBOR.Generic.number, count: 1)
     write(value.text)
   }
 
-  /// Writes an integer. Beyond 64 bits it is a bignum (tags 2 and 3).
+  /// Writes an integer. An integer of more than 64 bits is written as a bignum (tags 2 and 3).
   public mutating func write(_ value: WideInteger) {
-    // A negative CBOR integer stores -1 minus its value.
+    // CBOR encodes the negative integer n as -1 - n.
     let argument = value.isNegative ? value.magnitude.predecessor : value.magnitude
     if argument.high == 0 {
       buffer.appendHead(value.isNegative ? CBOR.Major.negative : CBOR.Major.unsigned, argument.low)
@@ -299,19 +304,19 @@ public struct ArchiveWriter: ~Copyable {
     buffer.appendHead(CBOR.Major.array, UInt64(truncatingIfNeeded: count))
   }
 
-  /// Starts a set; `count` elements must follow, in the order of their encodings.
+  /// Starts a set; `count` elements must follow, sorted by their encoded bytes.
   public mutating func beginSet(count: Int) {
     buffer.appendHead(CBOR.Major.tag, CBOR.Tag.set)
     beginArray(count: count)
   }
 
-  /// Starts a map; `count` pairs of key and value must follow, sorted by the encoded key.
+  /// Starts a map; `count` pairs of key and value must follow, sorted by the encoded bytes of the key.
   public mutating func beginMap(count: Int) {
     counts.addCollection(count, valuesPerElement: 2)
     buffer.appendHead(CBOR.Major.map, UInt64(truncatingIfNeeded: count))
   }
 
-  /// Enters a nested level. Each call needs its ``leave()``.
+  /// Enters a nested level. Each call must be balanced by a call to ``leave()``.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the model is nested too deeply.
   public mutating func enter() throws {
@@ -319,13 +324,13 @@ public struct ArchiveWriter: ~Copyable {
     if depth > depthLimit { throw ArchiveError.tooDeep(depthLimit) }
   }
 
-  /// Leaves the level that ``enter()`` began.
+  /// Leaves the level that ``enter()`` entered.
   public mutating func leave() { depth &-= 1 }
 
-  /// Begins a value that contains others. Each call needs its ``endValue()``.
+  /// Begins a value that contains other values. Each call must be balanced by a call to ``endValue()``.
   ///
-  /// - Parameter value: the value; `nil` if a Codable type encoded it. Its repetitions are not checked, because the type
-  ///   itself encoded each of them.
+  /// - Parameter value: the value; `nil` if a `Codable` type encoded it. Such a value is not checked for repeated
+  ///   parts, because the type encoded each repetition itself.
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if repeated parts make the output too large.
   mutating func begin(_ value: ArchiveValue?) throws {
     if openValues == 0 {
@@ -342,28 +347,28 @@ public struct ArchiveWriter: ~Copyable {
     if openValues == 0 { outermost = nil }
   }
 
-  /// Resets the open values after their output has been removed.
+  /// Resets the number of open values after their output has been discarded.
   mutating func closeValues() { openValues = 0 }
 
-  /// Checks that readers with the same limits can read the output.
+  /// Checks that a reader with the same limits can read the output.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded`.
   package borrowing func checkLimits() throws(ArchiveError) { try counts.check(bodySize: buffer.count) }
 
-  /// Checks that readers with the same limits can read the body alone, without a file around it.
+  /// Checks that a reader with the same limits can read the body by itself, without a file around it.
   package borrowing func checkLimitsAlone() throws(ArchiveError) { try counts.checkAlone(bodySize: buffer.count) }
 
-  /// Checks that readers with the same limits can read a row and its data outside the bytes.
+  /// Checks that a reader with the same limits can read a row together with the data stored outside its bytes.
   package borrowing func checkRowLimits() throws(ArchiveError) {
     try counts.checkAlone(bodySize: buffer.count + (row?.size ?? 0))
   }
 
-  /// The smallest file size that allows a reader to read the body.
+  /// The smallest file size at which a reader's limits allow the body.
   var leastFileSize: Int { counts.leastFileSize }
 
   // MARK: Records
 
-  /// Starts the record of a model. Its fields follow, in the order of the schema.
+  /// Starts the record of a model. The fields must follow in the order of the schema.
   package mutating func beginRecord(_ schema: ModelSchema) throws {
     let identity = ObjectIdentifier(schema)
     if let known = firstSchema {
@@ -393,7 +398,7 @@ public struct ArchiveWriter: ~Copyable {
     if firstSchema == nil { firstSchema = known } else { schemas.append(known) }
   }
 
-  /// Records the schema of a shape, if requested.
+  /// Records the schema of a shape if the writer collects the schemas of shapes.
   package mutating func note(_ schema: ModelSchema, of shape: RecordShape) {
     guard schemasOfShapes != nil else { return }
     schemasOfShapes?[shape, default: []].removeAll { $0.typeIdentity == schema.typeIdentity }
@@ -406,7 +411,7 @@ public struct ArchiveWriter: ~Copyable {
     try enter()
   }
 
-  /// Writes a record unchanged, whatever its type name.
+  /// Writes a record unchanged, whether or not its type is known.
   package mutating func write(_ record: ModelRecord) throws {
     try beginRecord(record.shape)
     for (place, value) in record.values.enumerated() {
@@ -415,10 +420,10 @@ public struct ArchiveWriter: ~Copyable {
     leave()
   }
 
-  /// Starts a record: with a reference to its definition, or with the definition if this is the first record.
+  /// Starts a record with its definition, or with a reference if the definition has already been written.
   ///
-  /// - Returns: the number of the definition, or `nil` if none is left: there are 256 record tags, and shapes beyond
-  ///   255 are defined again each time, under the last tag.
+  /// - Returns: the number of the definition, or `nil` if all numbers are in use. There are 256 record tags. Once 255
+  ///   shapes have been defined, each further shape is defined again for every record, under the last tag.
   private mutating func begin(_ shape: RecordShape, leading definition: LeadingDefinition? = nil) throws -> Int? {
     if shape.floors != nil { floors.add(shape) }
     if let definition, numbers.isEmpty, strings.isEmpty, refersToStrings {
@@ -456,7 +461,7 @@ public struct ArchiveWriter: ~Copyable {
     return number < 255 ? number : nil
   }
 
-  /// The strings and counts of this body. The positions of the strings are relative to `start`.
+  /// Returns the strings and counts of this body. The positions of the strings are relative to `start`.
   borrowing func counted(from start: Int) -> (strings: StringIndex.Contents, counts: ReadingCounts) {
     (strings.contents(from: start), counts)
   }
@@ -464,7 +469,7 @@ public struct ArchiveWriter: ~Copyable {
   @inline(__always)
   private mutating func beginReference(_ number: Int, count: Int, keyBytes: Int) {
     counts.addRecord(count, keyBytes: keyBytes)
-    // Only rows have that many definitions. The number follows a tag.
+    // Only rows have more than 256 definitions. The number then follows a tag.
     if number > 255 {
       buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.inlineRecord))
       buffer.appendHead(CBOR.Major.unsigned, UInt64(truncatingIfNeeded: number))
@@ -474,14 +479,14 @@ public struct ArchiveWriter: ~Copyable {
     buffer.appendHead(CBOR.Major.array, UInt64(truncatingIfNeeded: count))
   }
 
-  /// A schema whose definition was written.
+  /// A schema whose definition has been written.
   private struct KnownSchema {
     let schema: ObjectIdentifier
     /// The number of the definition.
     let number: Int
-    /// The number of fields in a record.
+    /// The number of fields in each record.
     let count: Int
-    /// The bytes of the keys, which each record expands to.
+    /// The total size of the keys in bytes, which a reader counts again for each record.
     let keyBytes: Int
   }
 }

@@ -1,13 +1,13 @@
-/// The order of sets and of keys: by the bytes of each element's own encoding (RFC 8949 §4.2.1).
+/// The canonical order of set elements and map keys: by the bytes of their separate encodings (RFC 8949 §4.2.1).
 package enum CanonicalOrder {
-  /// Returns the elements in order.
+  /// Returns the elements in canonical order.
   package static func sorted<T>(
     _ elements: some Collection<T>, by write: (inout ArchiveWriter, T) throws -> Void
   ) throws -> [T] {
     try encoded(elements, by: write).map(\.element)
   }
 
-  /// Throws if two sorted elements have the same encoding: a reader would see them as one.
+  /// Throws if two elements in canonical order have the same encoding, because a reader would decode them as equal.
   ///
   /// Elements that do not equal themselves, like NaN, are allowed.
   static func checkDifferent<T, Key: Equatable>(
@@ -23,7 +23,8 @@ package enum CanonicalOrder {
     }
   }
 
-  /// Throws if two elements of an ordered collection have the same encoding, unless their type excludes that.
+  /// Throws if two elements of an ordered collection have the same encoding. Types are not checked if only equal
+  /// elements can have the same encoding.
   ///
   /// - Complexity: O(n log n) for *n* elements; constant for texts and integers.
   package static func checkDifferent<T, Key: Archivable & Equatable>(
@@ -38,12 +39,12 @@ package enum CanonicalOrder {
     try checkDifferent(items, what, by: key)
   }
 
-  /// Returns the elements in order, each with the bytes that determine it.
+  /// Returns the elements in canonical order, each with the bytes by which it is sorted.
   ///
   /// - Parameters:
-  ///   - objects: the role of objects in the outer writer. Here they are ordered by their content, two levels deep.
+  ///   - objects: how the outer writer writes objects. For sorting, objects are written as their content, two levels deep.
   ///   - inPlace: the objects that are being written in place.
-  ///   - graph: the objects of a graph without types, which are ordered by number.
+  ///   - graph: the objects of an untyped graph, which are sorted by number.
   static func encoded<T>(
     _ elements: some Collection<T>, objects: ObjectRole? = nil, inPlace: ObjectsInPlace? = nil,
     of graph: (first: Int, count: Int, written: Int)? = nil, in orders: CanonicalOrders? = nil,
@@ -52,7 +53,8 @@ package enum CanonicalOrder {
     var writer = ArchiveWriter(usesReferences: false, minimumCapacity: 64)
     switch objects {
     case nil: break
-    // A set inside an element of another set: objects may refer back to the outer set.
+    // In a set inside an element of another set, the remaining levels are kept, because objects may refer back to the
+    // outer set.
     case .content(let levels)?: writer.objects = .content(levels: levels)
     default: writer.objects = .content(levels: 2)
     }
@@ -71,11 +73,11 @@ package enum CanonicalOrder {
   }
 }
 
-/// The orders of the sets and map keys inside the set or map that is being written. They are determined while the outer
-/// collection is ordered, and reused when the inner ones are written. Determining them anew at each level would take
-/// quadratic time in the depth.
+/// A cache of the sorted elements of sets and maps inside the set or map that is being written. It is filled while the
+/// outer collection is sorted, and used when the inner collections are written. Without the cache, each level would
+/// sort all levels inside it again, which would take quadratic time.
 package final class CanonicalOrders {
-  // The arrays are retained, so that their addresses stay valid.
+  // The source arrays are retained, so that the storage addresses used as keys stay valid.
   private var elements: [StorageIdentity: (source: [ArchiveValue], sorted: [ArchiveValue])] = [:]
   private var entries: [StorageIdentity: (source: [ArchiveValue.MapEntry], sorted: [ArchiveValue.MapEntry])] = [:]
 

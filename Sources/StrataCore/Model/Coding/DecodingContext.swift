@@ -1,42 +1,44 @@
 import Foundation
 
-/// The shared state of one decoding: limits, and the report of upgrades.
+/// The state shared by the readers of one decoding: options, limits, caches, and the report of upgrades.
 public final class DecodingContext {
-  // One reader at a time uses the context, and checking exclusivity would cost more than reading a small body.
+  // Exclusivity is not checked, because only one reader at a time uses the context, and the checks would cost more than
+  // reading a small body.
   package let limits: ArchiveLimits
-  /// The remaining work for all readers of the file.
+  /// The remaining work budget, shared by all readers of the file.
   package let budget: WorkBudget
-  /// Whether records contain excluded fields, as merging needs.
+  /// Whether records contain excluded fields, which merging needs.
   package let includesExcluded: Bool
-  /// The source of the values: JSON has dates, URLs and data as strings.
+  /// Where the values come from. In JSON, for example, dates, URLs and data are strings.
   package let source: DecodingSource
-  /// Whether each record has all keys of its version, as encoders write them. False if values can be partial.
+  /// Whether each record has all keys of its version, as encoders write them. False if records can be partial.
   @exclusivity(unchecked) package var readsCompleteRecords = false
-  /// The treatment of decoded models.
+  /// Whether decoded models run their hooks and are validated, and how failures are reported.
   let finishing: Finishing
-  /// The first invalid object, without the path to it.
+  /// The first validation failure, without the path to the invalid object.
   @exclusivity(unchecked) var firstFailure: ArchiveError?
-  /// Further options of the reader of a format; `nil` if there are none.
+  /// Additional options of a format's reader; `nil` if there are none.
   @exclusivity(unchecked) package var options: (any AnyObject & Sendable)?
-  /// Whether reading continues after an error, to find all errors.
+  /// Whether reading continues after an error, in order to find all errors.
   @exclusivity(unchecked) var collectsErrors = false
-  /// Whether an element that breaks a rule counts as invalid if invalid elements are skipped, in a context that checks no rules itself.
+  /// Whether an array that skips invalid elements also skips elements that break a rule, even if this context does not
+  /// check rules itself.
   @exclusivity(unchecked) var triesRules = true
   @exclusivity(unchecked) package var report = DecodingReport()
-  /// The floors of newer versions in the archive.
+  /// The version floors in the archive's header.
   @exclusivity(unchecked) package var floors = StampFloors()
-  /// The data of a row outside its bytes; `nil` for an archive.
+  /// The long strings and data that belong to a row but are stored outside its bytes; `nil` for an archive.
   @exclusivity(unchecked) package var row: RowContents?
-  /// The objects of the graph that is being read.
+  /// The objects of the graph that is currently being read.
   @exclusivity(unchecked) package var objects: ObjectTable?
   @exclusivity(unchecked) package var graph = GraphReading()
-  /// Classes that may occur where one of their superclasses is expected.
+  /// Classes that may occur in place of a superclass.
   @exclusivity(unchecked) package var subclasses: [any VersionedModel.Type] = []
-  /// Whether a decoded model has a merge base: the server's values.
+  /// Whether decoded models have the server's values as their merge base.
   @exclusivity(unchecked) var hasMergeBase = false
   @exclusivity(unchecked) private var ownCaches: DecodingCaches?
 
-  /// The caches, created when they are first needed. Most small bodies need none.
+  /// The caches, created on first use, because most small bodies do not need any.
   private var caches: DecodingCaches {
     if let known = ownCaches { return known }
     let caches = DecodingCaches(budget)
@@ -44,10 +46,10 @@ public final class DecodingContext {
     return caches
   }
 
-  /// Finds duplicates in sets and keys.
+  /// Detects duplicate elements in sets and duplicate keys in maps.
   var digests: ValueDigests { caches.digests }
 
-  /// URLs of a JSON text, each in one of a fixed number of slots.
+  /// A fixed-size cache of parsed URLs in a JSON text. Each slot holds one URL.
   var urls: [(text: String, url: URL)?] {
     get { caches.urls }
     _modify { yield &caches.urls }
@@ -64,7 +66,7 @@ public final class DecodingContext {
     self.finishing = finishing
   }
 
-  /// A context for decoding models only to test whether they can be decoded.
+  /// A context for decoding models on trial, to find out whether they can be decoded.
   var trying: DecodingContext { sharing(.gathering(validates: triesRules)) }
 
   private func sharing(_ finishing: Finishing) -> DecodingContext {
@@ -78,12 +80,12 @@ public final class DecodingContext {
     return context
   }
 
-  /// Clears the shared values before the next body, because a stream can have any number of bodies.
+  /// Clears the cache of shared values. Called before the next body, because a stream can have any number of bodies.
   func forgetShared() {
     if let ownCaches, !ownCaches.shared.isEmpty { ownCaches.shared.removeAll(keepingCapacity: true) }
   }
 
-  /// The value of an integer. Equal values share their memory.
+  /// Returns the value of an integer. Equal large integers share memory.
   func shared(_ integer: WideInteger) throws -> ArchiveValue {
     let value = ArchiveValue(integer)
     guard case .wideInteger = value else { return value }
@@ -93,10 +95,10 @@ public final class DecodingContext {
     }
   }
 
-  /// The value of a UUID. Equal values share their memory.
+  /// Returns the value of a UUID. Equal UUIDs share memory.
   func shared(_ uuid: UUID) -> ArchiveValue { shared(.uuid(uuid)) { .uuid(uuid) } }
 
-  /// A URL. Equal texts are parsed once.
+  /// Returns the URL for a text. Equal texts are parsed only once.
   func sharedURL(_ text: String, _ base: String? = nil, _ make: () throws -> URL) throws -> URL {
     guard case .url(let url) = try shared(.url(ExactKey(text), base: base.map { ExactKey($0) }), { .url(try make()) })
     else { return try make() }
@@ -104,7 +106,7 @@ public final class DecodingContext {
   }
 
   private func shared(_ key: DecodingCaches.SharedKey, _ make: () throws -> ArchiveValue) rethrows -> ArchiveValue {
-    // One context reads any number of rows, so the table would grow without bound.
+    // A row is not cached, because one context reads any number of rows and the cache would grow without bound.
     if row != nil { return try make() }
     let caches = caches
     if let known = caches.shared[key] { return known }
@@ -113,9 +115,9 @@ public final class DecodingContext {
     return value
   }
 
-  /// The classes that the objects of a graph may have, by type name.
+  /// Returns the classes that the objects of a graph may have, by type name.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidSchema` if two of them have the same name.
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` if two of the classes have the same name.
   package func objectTypes<T: Archivable>(of type: T.Type) throws -> [String: any VersionedModel.Type] {
     if let known = caches.objectTypes, known.root == ObjectIdentifier(T.self) { return known.types }
     let types = try SchemaCatalog.objectTypes(of: T.self, and: subclasses)
@@ -123,7 +125,8 @@ public final class DecodingContext {
     return types
   }
 
-  /// The schemas of a model, of the models inside it and of their subclasses, looked up once for many objects.
+  /// Returns the schemas of a model, of its nested models and of all their subclasses. The result is cached, because
+  /// many objects need it.
   func catalog(of type: any VersionedModel.Type) -> SchemaCatalog {
     if let known = caches.catalogs[ObjectIdentifier(type)] { return known }
     let catalog = SchemaCatalog(of: type, and: subclasses)
@@ -131,21 +134,22 @@ public final class DecodingContext {
     return catalog
   }
 
-  /// Counts the objects of a graph that was read, so that their numbers are not used again.
+  /// Advances the object count past a graph that has been read, so that its object numbers are not used again.
   ///
-  /// A method of the context, because the thread sanitizer's build rejects the addition within a reader.
+  /// This is a method of the context, because the thread sanitizer build does not compile the addition inside a reader.
   func passObjects(_ count: Int) { graph.sharedCount += count }
 
-  /// Counts an object of the graph that is being read. Tag 29 may refer to it from now on.
+  /// Counts an object of the graph that is being read. From now on, tag 29 may refer to the object.
   func passObject() { graph.passed? += 1 }
 
-  /// Whether values were written by hand: objects without a type, and arrays instead of sets.
+  /// Whether values may be written by hand, with objects that have no type and arrays instead of sets.
   package var takesPlainObjects: Bool { source == .dictionary || source == .update }
 
-  /// The indices of a schema's fields in records of a shape, computed once for many records; -1 for a field that they lack.
+  /// Returns, for each field of a schema, its index in records of the given shape; -1 if the records lack the field.
+  /// The result is cached for further records.
   ///
-  /// - Parameter reports: whether the records have an older version. If so, the report lists keys that no field takes,
-  ///   and fields that take their defaults.
+  /// - Parameter reports: whether the records have an older version. If so, the keys that no field uses and the fields
+  ///   that get their defaults are added to the report.
   package func places(of schema: ModelSchema, in shape: RecordShape, reports: Bool = false) -> [Int] {
     let caches = caches
     if let known = caches.placements.firstIndex(where: { $0.shape === shape && $0.schema === schema }) {
@@ -154,7 +158,7 @@ public final class DecodingContext {
     let places = schema.fields.map { field in
       shape.place(of: field.key) ?? field.formerly.lazy.compactMap { shape.place(of: $0) }.first ?? -1
     }
-    // Data can contain any number of shapes.
+    // The cache is bounded, because data can contain any number of shapes.
     guard caches.placements.count < 32 else { return places }
     caches.placements.append((schema, shape, places))
     if reports {
@@ -169,7 +173,7 @@ public final class DecodingContext {
   }
 }
 
-/// Cached results of one context that later values may need again.
+/// The caches of one decoding context.
 final class DecodingCaches {
   enum SharedKey: Hashable {
     case integer(WideInteger)
@@ -178,37 +182,37 @@ final class DecodingCaches {
   }
 
   let digests: ValueDigests
-  /// The values of a body that repeat without their own numbers, by content. Equal ones share memory.
+  /// Values without a reference number, by content. Equal values in a body share memory.
   @exclusivity(unchecked) var shared: [SharedKey: ArchiveValue] = [:]
-  /// The classes found for the last root. A stream has a graph for each of its models.
+  /// The classes found for the most recent root, cached because a stream has a graph for each of its models.
   @exclusivity(unchecked) var objectTypes: (root: ObjectIdentifier, types: [String: any VersionedModel.Type])?
   @exclusivity(unchecked) var catalogs: [ObjectIdentifier: SchemaCatalog] = [:]
-  /// The indices of the fields of schemas in shapes that were read.
+  /// For each pair of schema and shape that has been read, the index of each field in the shape.
   @exclusivity(unchecked) var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int])] = []
-  /// URLs of a JSON text, each in one of a fixed number of slots.
+  /// A fixed-size cache of parsed URLs in a JSON text. Each slot holds one URL.
   @exclusivity(unchecked) var urls: [(text: String, url: URL)?] = []
 
   init(_ budget: WorkBudget) { digests = ValueDigests(budget) }
 }
 
-/// The treatment of a model after all its fields are set.
+/// What happens to a model once all of its fields are set.
 package enum Finishing: Sendable {
-  /// Nothing, for a model that is an intermediate result, like those of a merge.
+  /// Nothing. For models that are intermediate results, for example of a merge.
   case never
-  /// Its hook runs and its rules are checked. The first failure is thrown at once.
+  /// The model's hook runs and its rules are checked. The first failure is thrown immediately.
   ///
-  /// - Parameter keepsReplacements: whether values replaced by rules stay replaced.
+  /// - Parameter keepsReplacements: whether the model keeps the values that rules substitute for invalid ones.
   case atOnce(keepsReplacements: Bool = true)
-  /// Its hook runs and its rules are checked, unless they are skipped. Decoding continues after a failure, so that all
-  /// are found, and ``DecodingContext/checkFailures(of:)`` must follow.
+  /// The model's hook runs and, if `validates` is true, its rules are checked. Decoding continues after a failure in
+  /// order to find all failures. The caller must then call ``DecodingContext/checkFailures(of:)``.
   case gathering(validates: Bool)
 }
 
 extension DecodingContext {
-  /// Whether objects are finished.
+  /// Whether hooks run on decoded models.
   package var finishesModels: Bool { if case .never = finishing { false } else { true } }
 
-  /// Whether finished objects are validated.
+  /// Whether the rules of decoded models are checked.
   package var validates: Bool {
     switch finishing {
     case .never: false
@@ -217,22 +221,22 @@ extension DecodingContext {
     }
   }
 
-  /// Whether values replaced by rules stay replaced.
+  /// Whether models keep the values that rules substitute for invalid ones.
   package var keepsReplacements: Bool { if case .atOnce(let keeps) = finishing { keeps } else { true } }
 
   /// Whether decoding continues after an invalid object.
   var collectsFailures: Bool { if case .gathering = finishing { true } else { false } }
 }
 
-/// The observations of a decoding: upgraded types, and assumptions about older data.
+/// A report of one decoding: the types that were upgraded, and the assumptions made about older data.
 public struct DecodingReport: Sendable, Hashable {
-  /// Objects of one type that were written by an older version.
+  /// The objects of one type that were upgraded from the same older version.
   public struct Upgrade: Sendable, Hashable {
     /// The registered name of the type.
     public let typeName: String
-    /// The version that wrote them.
+    /// The version that wrote the objects.
     public let fromVersion: Int
-    /// The version that they have now.
+    /// The version to which the objects were upgraded.
     public let toVersion: Int
     /// The number of objects.
     public var count: Int
@@ -240,21 +244,21 @@ public struct DecodingReport: Sendable, Hashable {
 
   /// The upgrades in the order in which they occurred.
   public private(set) var upgrades: [Upgrade] = []
-  /// Types whose objects had no model version. It counts as 0.
+  /// Types whose objects had no model version. Such objects count as version 0.
   public var typesWithoutVersion: [String] { details.first?.typesWithoutVersion ?? [] }
 
-  /// A key of a type that was read from an older version.
+  /// A key of a type whose objects were written by an older version.
   public struct Key: Sendable, Hashable, CustomStringConvertible {
     /// The registered name of the type.
     public let typeName: String
-    /// The key in the record, after the steps.
+    /// The key in the record, after the migration steps.
     public let key: String
 
     /// `Person.nick`
     public var description: String { "\(typeName).\(key)" }
   }
 
-  /// Parts that most reports do not have.
+  /// The parts of a report that are usually empty.
   private struct Details: Sendable, Hashable {
     var typesWithoutVersion: [String] = []
     var unusedKeys: [Key] = []
@@ -263,24 +267,24 @@ public struct DecodingReport: Sendable, Hashable {
     var typesWithOtherFields: [String] = []
   }
 
-  /// At most one element, so that a report without details is small.
+  /// The details, as an array of at most one element, so that a report without details is small.
   private var details: [Details] = []
 
-  /// Keys of older records that no field took after the steps, in the order in which they were first met. A model without
-  /// ``UnknownFields`` drops their values.
+  /// Keys of older records that no field used after the migration steps, in the order of their first occurrence. A
+  /// model without ``UnknownFields`` drops the values of these keys.
   public var unusedKeys: [Key] { details.first?.unusedKeys ?? [] }
-  /// Fields that older records lacked after the steps, so that they took their defaults.
+  /// Fields that were set to their defaults, because older records lacked them after the migration steps.
   public var defaultedKeys: [Key] { details.first?.defaultedKeys ?? [] }
-  /// Operations of steps that found nothing to change, such as `Person 1 → 2: rename fullName to name`.
+  /// Operations of migration steps that had nothing to change, such as `Person 1 → 2: rename fullName to name`.
   public var idleOperations: [String] { details.first?.idleOperations ?? [] }
-  /// The type of the root, if the archive has its current version with other fields, or with the fields in another
-  /// order. The version was probably not raised.
+  /// The type of the root, if the archive has the type's current version but different fields, or fields in a different
+  /// order. The most likely reason is that the version was not raised.
   public var typesWithOtherFields: [String] { details.first?.typesWithOtherFields ?? [] }
 
-  /// An empty report, for a decoder to fill.
+  /// Creates an empty report, to be passed to a decoder.
   public init() {}
 
-  /// Whether everything had the current versions.
+  /// Whether the report has nothing to list, because all objects had their current versions.
   public var isEmpty: Bool { upgrades.isEmpty && details.isEmpty }
 
   package mutating func addUpgrade(of typeName: String, from: Int, to: Int) {
@@ -297,7 +301,7 @@ public struct DecodingReport: Sendable, Hashable {
     }
   }
 
-  /// Adds the report of the next part of the same file.
+  /// Adds the report of another part of the same file.
   mutating func add(_ next: DecodingReport) {
     for upgrade in next.upgrades { add(upgrade) }
     for line in next.typesWithoutVersion { add(line, \.typesWithoutVersion) }
@@ -321,14 +325,15 @@ public struct DecodingReport: Sendable, Hashable {
     add("\(typeName) \(step.fromVersion) → \(step.toVersion): \(operation)", \.idleOperations)
   }
 
-  /// Adds an element that is not present yet. A report has a bounded number of lines, whatever the bytes contain.
+  /// Adds an element unless it is already present. The number of elements is bounded, so that hostile data cannot make
+  /// the report grow.
   private mutating func add<T: Equatable>(_ element: T, _ list: WritableKeyPath<Details, [T]>) {
     if details.isEmpty { details.append(Details()) }
     let known = details[0][keyPath: list]
     if known.count < 1000, !known.contains(element) { details[0][keyPath: list].append(element) }
   }
 
-  /// Lines for the log of a debug build: keys that were dropped, defaults, and types with other fields.
+  /// Lines for the log of a debug build: dropped keys, defaulted fields, and types with different fields.
   var noteworthy: [String] {
     unusedKeys.map { "no field takes \($0) of older data" }
       + defaultedKeys.map { "older data lacks \($0), which takes its default" }
@@ -346,7 +351,7 @@ extension DecodingReport.Upgrade: CustomStringConvertible {
 }
 
 extension DecodingReport: CustomStringConvertible {
-  /// One line: the upgrades, the types without a version, and the extra and missing keys of older records.
+  /// A single line with the upgrades, the types without a version, and the unused and missing keys of older records.
   public var description: String {
     guard !isEmpty else { return "nothing was upgraded" }
     let missing =

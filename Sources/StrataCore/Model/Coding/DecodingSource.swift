@@ -1,17 +1,17 @@
-/// The source of the values of a decoded model.
+/// Where the values of a decoded model come from.
 ///
-/// More sources may be added, so a `switch` over this needs a `default`.
+/// Further sources may be added, so a `switch` needs a `default` case.
 public enum DecodingSource: String, Sendable, Hashable {
-  /// An archive of the current version or of an older one.
+  /// An archive of the current version or of an older version.
   case archive
   /// A JSON document.
   case json
   /// A dictionary of field values.
   case dictionary
-  /// A merge: the combined values of target and source.
+  /// A merge, which combines the values of the target and the source.
   case merge
-  /// A copy with some values changed.
+  /// A copy of a model with some of its values changed.
   case update
-  /// A keyed archive of Foundation.
+  /// A keyed archive written by Foundation.
   case keyedArchive
 }

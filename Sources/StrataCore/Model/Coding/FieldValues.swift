@@ -1,13 +1,13 @@
-/// The values of a model's fields, by the indices of the fields in the schema.
+/// The values of a model's fields, by the index of the field in the schema.
 package enum FieldValues {
-  /// One value for each field; `nil` if it is absent.
+  /// One value for each field; `nil` if the field is absent.
   case slots([ArchiveValue?])
-  /// Like `slots`, with fields that are already decoded. Their values are absent.
+  /// Like `slots`, but some fields are already decoded and are given by index. Their slots are `nil`.
   case partlyMade([ArchiveValue?], [Int: Any])
-  /// The values of a record, and for each field the index of its value there; -1 if it is absent.
+  /// The values of a record, with the index of each field's value in the record; -1 if the field is absent.
   case record([ArchiveValue], indices: [Int])
 
-  /// The value of a field; `nil` if it is absent, and for an index beyond the fields.
+  /// The value of a field; `nil` if the field is absent or the index is out of range.
   @inline(__always)
   package subscript(field: Int) -> ArchiveValue? {
     switch self {
@@ -19,7 +19,7 @@ package enum FieldValues {
     }
   }
 
-  /// The field, if it is already decoded.
+  /// Returns the decoded field; `nil` if the field is not decoded yet.
   func made(_ field: Int) -> Any? {
     if case .partlyMade(_, let made) = self { made[field] } else { nil }
   }

@@ -1,9 +1,10 @@
-/// Counts the comparisons of a set or dictionary whose elements have equal hashes.
+/// Limits the number of comparisons caused by equal hashes when a set or dictionary is decoded.
 ///
-/// Each type has its own hash function, and some hash only a part of the value, like Foundation's data. An attack on
-/// such a function ends with an error, long before it would finish.
+/// Some types hash only a part of their value; Foundation's `Data` is an example. An attacker could exploit this with
+/// many elements that have equal hashes. Decoding then throws an error long before the comparisons would finish.
 struct HashLoad<T: Hashable> {
-  /// Up to this number, all elements may have the same hash: they cost as much as a larger collection.
+  /// The number of elements up to which hashes are not checked. Even if all hashes are equal, comparing this many
+  /// elements costs no more than reading a larger collection.
   private static var smallest: Int { 64 }
 
   private let budget: WorkBudget
@@ -11,7 +12,7 @@ struct HashLoad<T: Hashable> {
   private var hashes: [Int] = []
   private var nextCheck = Self.smallest
   private var counted = 0
-  /// The largest number of steps for comparing two of the elements.
+  /// The largest number of steps needed to compare two elements.
   private var weight = 1
 
   init(_ budget: WorkBudget) {
@@ -21,7 +22,7 @@ struct HashLoad<T: Hashable> {
 
   /// Counts an element that is about to be added.
   ///
-  /// - Parameter value: the value from which the element was created.
+  /// - Parameter value: the archive value from which the element was decoded.
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget of steps is used up.
   mutating func add(_ element: T, _ value: ArchiveValue) throws {
     if isHashedWhole { return }
@@ -29,18 +30,18 @@ struct HashLoad<T: Hashable> {
   }
 
   /// - Parameters:
-  ///   - weight: the number of steps for reading all of the element.
-  ///   - comparison: the number of additional steps for comparing it.
+  ///   - weight: the number of steps needed to read the whole element.
+  ///   - comparison: the number of additional steps needed to compare the element.
   mutating func add(_ element: T, weight: @autoclosure () -> Int, comparison: @autoclosure () -> Int = 0) throws {
     if isHashedWhole { return }
     let own = weight()
-    // In nested sets, the content is hashed at each level.
+    // The element's content is hashed again at each level of nested sets.
     try budget.spend(steps: own)
     self.weight = max(self.weight, own + comparison())
     hashes.append(element.hashValue)
     guard hashes.count == nextCheck else { return }
     nextCheck *= 2
-    // Sorting again is cheap enough: the next check happens at twice the number of elements.
+    // Sorting all hashes again is cheap, because the next check is only at twice the number of elements.
     hashes.sort()
     var pairs = 0
     var start = 0
@@ -49,7 +50,7 @@ struct HashLoad<T: Hashable> {
       pairs += count * other / 2
       start = place
     }
-    // Up to four times as many comparisons happen before the next check.
+    // Multiplied by four, because up to four times as many comparisons can happen before the next check.
     let (steps, overflows) = (4 * (pairs - counted)).multipliedReportingOverflow(by: self.weight)
     try budget.spend(steps: overflows ? .max / 2 : steps)
     counted = pairs
@@ -57,7 +58,7 @@ struct HashLoad<T: Hashable> {
 }
 
 extension ArchiveValue {
-  /// The number of steps for reading all of the value: values inside, and words of 16 bytes of text and data.
+  /// The number of steps needed to read the whole value: one per nested value, and one per 16 bytes of text or data.
   fileprivate var weight: Int {
     switch self {
     case .string(let text): return 1 + text.utf8.count / 16
@@ -70,7 +71,8 @@ extension ArchiveValue {
     }
   }
 
-  /// The number of additional steps for comparing the value: Foundation compares decimals and URLs slowly.
+  /// The number of additional steps needed to compare the value. Decimals and URLs are the costly kinds, because
+  /// Foundation compares them slowly.
   fileprivate var comparison: Int {
     switch self {
     case .decimal, .url: return 16

@@ -1,32 +1,34 @@
-/// The definition of a schema's records in its form at the start of a body, created once for each type.
+/// The record definition of a schema as it appears at the start of a body. It is encoded once for each type.
 ///
-/// Most bodies begin with it. A writer copies the bytes, and a reader that finds them has nothing to parse. If it is
-/// not the first one, its keys have the same bytes, or are references to earlier strings.
+/// Most bodies begin with this definition, so a writer can copy the bytes, and a reader that recognizes them does not
+/// have to parse anything. In a definition that is not the first of its body, the keys have the same bytes or are
+/// references to earlier strings.
 package final class LeadingDefinition: Sendable {
   let shape: RecordShape
   /// The bytes from the tag of the record to the end of the keys.
   private let bytes: [UInt8]
-  /// The offset of the low byte of the number.
+  /// The offset of the low byte of the definition's number.
   let numberPlace: Int
-  /// The end offsets of each key and of the mark after them. The first key begins at ``keysStart``.
+  /// The end offsets of each key and of the mark that follows the keys. The first key begins at ``keysStart``.
   let ends: [Int]
   let keysStart: Int
-  /// The keys and the mark.
+  /// The keys, followed by the mark.
   let texts: [String]
-  /// The texts that get a number if the definition is the first of a body.
+  /// The texts that get a reference number if the definition is the first in its body.
   let numbered: [String]
-  /// The strings that a writer can refer to after the definition.
+  /// The strings to which a writer can refer after the definition.
   let strings: StringIndex.Contents
-  /// The values and bytes that a reader counts for the definition.
+  /// The numbers of values and bytes that a reader counts for the definition.
   let counts: ReadingCounts
-  /// The definitions of a reader that has read only this one.
+  /// The list of definitions of a reader that has only read this definition.
   let definitions: [ArchiveReader.Definition]
 
-  /// Writes the definition of a shape; `nil` if a writer rejects it, or if its mark is also one of its keys.
+  /// Encodes the definition of a shape. Returns `nil` if a writer rejects the shape, or if the mark is equal to one of
+  /// the keys.
   init?(of shape: RecordShape, readBy schema: ObjectIdentifier) {
     var writer = ArchiveWriter(minimumCapacity: 256)
     let start = writer.buffer.count
-    // A schema whose shape cannot be written has a mistake, which check() throws.
+    // A shape that cannot be written is a mistake in the schema, which check() reports.
     guard (try? writer.beginRecord(shape)) != nil else { return nil }
     self.shape = shape
     bytes = writer.buffer.array(from: start)
@@ -42,13 +44,13 @@ package final class LeadingDefinition: Sendable {
     }
     (self.ends, self.numbered) = (ends, numbered)
     definitions = [ArchiveReader.Definition(number: 0, shape: shape, matching: schema)]
-    // A reference is shorter than the text.
+    // The bytes are shorter than the texts if the mark was written as a reference to a key.
     guard ends.last == bytes.count else { return nil }
   }
 
   func write(to buffer: inout ByteBuffer) { bytes.withUnsafeBytes { buffer.append(contentsOf: $0) } }
 
-  /// Whether a part of the bytes occurs at a position of a body.
+  /// Whether the given part of the definition's bytes occurs at a position of a body.
   @inline(__always)
   func matches(from start: Int = 0, to end: Int? = nil, at position: Int, of body: RawSpan) -> Bool {
     bytes.withUnsafeBytes { bytes in
@@ -61,12 +63,13 @@ package final class LeadingDefinition: Sendable {
 }
 
 extension ArchiveReader {
-  /// Skips the definition of a schema's records in the current form.
+  /// Skips a record definition if it has the bytes that the current schema's definition would have.
   ///
   /// - Parameter start: the position of the record's tag.
-  /// - Returns: whether it was skipped. Another definition, and the same one with longer heads, are not skipped.
+  /// - Returns: whether the definition was skipped. A definition of another shape, or one whose heads are longer than
+  ///   necessary, is not skipped.
   mutating func passDefinition(_ known: LeadingDefinition, at start: Int) throws -> Bool {
-    // Near a limit, the definition is read part by part to find the one that is too long.
+    // Close to a limit, the definition is not skipped but parsed, so that the error names the part that is too long.
     guard known.texts.count < countLimit, known.byteCount < lengthLimit else { return false }
     if strings.count == 0, definitions.isEmpty, known.matches(at: start, of: bytes) {
       position = start &+ known.byteCount
@@ -109,14 +112,14 @@ extension ArchiveReader {
     return true
   }
 
-  /// Counts a skipped definition as if its parts had been read.
+  /// Counts the parts of a skipped definition as if they had been read.
   private mutating func passed(_ known: LeadingDefinition, numbered: Int) throws {
     let keyCount = known.shape.keys.count
     try context.budget.spend(values: 2 &* keyCount &+ 5 &+ WorkBudget.values(ofDefinition: keyCount))
     try context.budget.spend(weight: 2 &* WorkBudget.ofCollection &+ numbered &* WorkBudget.ofText)
   }
 
-  /// The end of a reference to a text in its shortest form; `nil` for anything else.
+  /// Returns the end of a string reference to the given text, if the reference is in its shortest form; `nil` otherwise.
   private func endOfReference(to text: String, at start: Int) -> Int? {
     guard bytes.byteCount &- start >= 5, byte(start) == 0xD8, byte(start &+ 1) == UInt8(CBOR.Tag.stringReference) else {
       return nil

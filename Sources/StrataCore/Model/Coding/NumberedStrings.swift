@@ -1,48 +1,50 @@
 import Foundation
 
-/// The strings of a body by their reference numbers (Docs/Format.md, section 5).
+/// The strings of a body, indexed by their reference numbers (Docs/Format.md, section 5).
 package struct NumberedStrings {
-  /// The number of strings in a body without references, whose strings are not kept; -1 if they are kept.
+  /// The number of strings in a body without references; -1 in a body with references. Strings are kept only if there
+  /// are references to them.
   private var countAlone = -1
-  /// The last text of a body without references.
+  /// The last text in a body without references.
   private var lastAlone = ""
   private var texts: [String] = []
   private var others: Others?
 
-  /// Data and URLs, which few bodies contain. A class keeps the reader small.
+  /// The data and URLs of a body. They are in a class to keep the reader small, because few bodies contain any.
   private final class Others {
-    // Only the reader uses it, and checking exclusivity would cost more than the access.
+    // Exclusivity is not checked, because only the reader uses these properties and the checks would cost more than the
+    // access.
     @exclusivity(unchecked) var data: [Int: Data] = [:]
     @exclusivity(unchecked) var urls: [URL?] = []
   }
 
   init() {}
 
-  /// - Parameter areReferred: whether references may refer to the strings; otherwise they are only counted.
+  /// - Parameter areReferred: whether the body may contain references to the strings. If not, the strings are only counted.
   init(areReferred: Bool) { countAlone = areReferred ? -1 : 0 }
 
-  /// Whether references may refer to the strings.
+  /// Whether the strings are kept, because the body may contain references to them.
   var isKept: Bool { countAlone < 0 }
 
   var count: Int { countAlone < 0 ? texts.count : countAlone }
 
-  /// The text with a valid number; `nil` if the number belongs to data.
+  /// Returns the text with a valid number; `nil` if the number belongs to data.
   @inline(__always)
   func text(_ number: Int) -> String? { data(number) == nil ? texts[number] : nil }
 
   @inline(__always)
   func data(_ number: Int) -> Data? { others?.data[number] }
 
-  /// The URL that was parsed from the text with this number.
+  /// Returns the URL that was parsed from the text with this number; `nil` if there is none.
   func url(_ number: Int) -> URL? {
     guard let others, number < others.urls.count else { return nil }
     return others.urls[number]
   }
 
-  /// Assigns a text the next number.
+  /// Assigns the next number to a text.
   ///
-  /// - Returns: the text to use, and whether it takes its own memory. A text equal to the previous one shares its
-  ///   memory: an encoder whose index is full writes repeated texts in full.
+  /// - Returns: the text to use, and whether the text uses memory of its own. A text that is equal to the previous one
+  ///   shares the memory of that text, because an encoder whose index is full writes repeated texts in full.
   @inline(__always)
   mutating func append(_ text: String) -> (text: String, isNew: Bool) {
     guard isKept else { return appendAlone(text) }
@@ -61,14 +63,14 @@ package struct NumberedStrings {
     return (text, true)
   }
 
-  /// Assigns data the next number.
+  /// Assigns the next number to data.
   mutating func append(_ content: Data) {
     guard isKept else { return countAlone &+= 1 }
     kept.data[count] = content
     texts.append("")
   }
 
-  /// Assigns the first texts of a body their numbers.
+  /// Assigns the first numbers to the texts at the start of a body.
   mutating func begin(with first: [String]) {
     if isKept { texts = first } else { countAlone = first.count }
   }
@@ -90,7 +92,7 @@ package struct NumberedStrings {
     }
   }
 
-  /// Removes all strings from a number on.
+  /// Removes all strings with this number or a higher one.
   mutating func removeAll(from number: Int) {
     guard count > number else { return }
     guard isKept else { return countAlone = number }
@@ -102,7 +104,7 @@ package struct NumberedStrings {
 }
 
 extension RawSpan {
-  /// Whether a body may contain a reference to a string: its tag number, 25, as a byte after the head of a tag, in any
+  /// Whether a body may contain a string reference: the tag number 25 in a byte that follows the head of a tag, in any
   /// encoding. Most bytes are checked eight at a time.
   package var mayHoldReference: Bool {
     let tag = UInt8(truncatingIfNeeded: CBOR.Tag.stringReference)
@@ -111,7 +113,8 @@ extension RawSpan {
     while byteCount &- place >= 8 {
       let difference =
         UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self)) ^ pattern
-      // Has the highest bit of each byte that equals the tag, and possibly of bytes above one.
+      // Sets the highest bit of each byte that equals the tag. The bits of bytes above such a byte may also be set, so
+      // each hit is checked again.
       var hits = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
       while hits != 0 {
         if isReference(at: place &+ hits.trailingZeroBitCount / 8) { return true }
@@ -126,7 +129,8 @@ extension RawSpan {
     return false
   }
 
-  /// Whether the tag number is at this position, after the head of a tag or a zero byte of it.
+  /// Whether the byte at this position is the tag number 25, following the head of a tag or a zero byte of a longer tag
+  /// number.
   private func isReference(at place: Int) -> Bool {
     guard place > 0, unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) == CBOR.Tag.stringReference else {
       return false

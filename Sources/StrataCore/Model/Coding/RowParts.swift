@@ -1,29 +1,29 @@
 package import Foundation
 
-/// The parts of a store's row that are not in its bytes: the shapes of its records and its long strings. The store
-/// keeps each of these once (Docs/StoreFormat.md).
+/// The parts of a row that are stored outside its bytes: the shapes of its records and its long strings. The store
+/// contains each of them only once (Docs/StoreFormat.md).
 package struct RowParts: Sendable {
-  /// Longer strings and data are kept outside the row.
+  /// The maximum length, in bytes, of strings and data inside a row. Longer ones are stored outside.
   package static let longestInPlace = 512
 
-  /// The start of a reference to such content: the head of its tag.
+  /// The bytes at the start of each reference to content outside a row: the head of the tag.
   package static let contentTag: [UInt8] = {
     var buffer = ByteBuffer(minimumCapacity: 3)
     buffer.appendHead(CBOR.Major.tag, CBOR.Tag.rowContent)
     return buffer.array()
   }()
 
-  /// The shapes that records refer to by number, from 0.
+  /// The shapes to which records refer by their index in this array.
   package var shapes: [RecordShape]
-  /// The long strings and data by their digest.
+  /// The long strings and data, by their SHA-256 digest.
   package private(set) var contents: [[UInt8]: Data] = [:]
 
-  /// The total number of bytes in the contents.
+  /// The total size of the contents in bytes.
   private(set) var size = 0
 
   init(shapes: [RecordShape]) { self.shapes = shapes }
 
-  /// Adds content, and returns its digest.
+  /// Adds content and returns its SHA-256 digest.
   mutating func add(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
     let digest = SHA256.digest(of: bytes.bytes)
     if contents[digest] == nil {
@@ -34,34 +34,35 @@ package struct RowParts: Sendable {
   }
 }
 
-/// The long strings and data outside the row that is being read.
+/// The long strings and data stored outside the row that is being read.
 package struct RowContents: Sendable {
-  /// The contents by digest.
+  /// The contents by their SHA-256 digest.
   package let all: [[UInt8]: Data]
 
   package init(_ contents: [[UInt8]: Data]) { all = contents }
 
   subscript(digest: [UInt8]) -> Data? { all[digest] }
 
-  /// The total number of bytes.
+  /// The total size of the contents in bytes.
   package var size: Int { all.values.reduce(0) { $0 + $1.count } }
 }
 
 extension ArchiveReader {
-  /// The definitions for shapes, in order.
+  /// Returns definitions for the given shapes. Each definition's number is the index of its shape.
   package static func definitions(of shapes: [RecordShape]) -> [Definition] {
     shapes.enumerated().map { Definition(number: $0, shape: $1, matching: nil) }
   }
 
-  /// Begins a row. Its records refer to these definitions.
+  /// Begins a row whose records refer to the given definitions.
   package mutating func beginRow(_ definitions: [Definition]) {
     self.definitions = definitions
     context.graph = GraphReading()
   }
 
-  /// Reads a reference to content outside the row. Its tag was already read.
+  /// Reads a reference to content outside the row, whose tag was already read.
   ///
-  /// - Returns: the number of the resulting string. The caller counts its bytes, like those of a reference.
+  /// - Returns: the reference number of the resulting string. The caller counts the bytes of the string, as it does for
+  ///   a string reference.
   mutating func readContent(at start: Int) throws -> Int {
     let initial = try readByte()
     guard initial >> 5 == CBOR.Major.bytes, try readLength(initial) == SHA256.size + 1 else {

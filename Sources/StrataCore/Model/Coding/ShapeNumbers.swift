@@ -1,6 +1,6 @@
-/// The numbers of the shapes of a body, in the order in which their definitions were written.
+/// The shapes in a body and their numbers, assigned in the order in which the definitions are written.
 ///
-/// Equal shapes have one number. Most bodies have one shape, which needs no table.
+/// Equal shapes have the same number. The first shape is not in the dictionary, because most bodies have only one shape.
 struct ShapeNumbers {
   private var first: RecordShape?
   private var others: [RecordShape: Int] = [:]
@@ -8,7 +8,7 @@ struct ShapeNumbers {
   var isEmpty: Bool { first == nil }
   var count: Int { first == nil ? 0 : others.count + 1 }
 
-  /// All shapes with their numbers, in any order.
+  /// All shapes with their numbers, in no particular order.
   var all: [(number: Int, shape: RecordShape)] {
     (first.map { [(0, $0)] } ?? []) + others.map { ($0.value, $0.key) }
   }
@@ -18,7 +18,7 @@ struct ShapeNumbers {
     return first == shape ? 0 : others.isEmpty ? nil : others[shape]
   }
 
-  /// Assigns the next number to a new shape.
+  /// Assigns the next number to a new shape, and returns the number.
   mutating func add(_ shape: RecordShape) -> Int {
     let number = count
     if number == 0 { first = shape } else { others[shape] = number }

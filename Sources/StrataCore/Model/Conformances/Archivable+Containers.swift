@@ -9,7 +9,7 @@ extension Optional: Archivable where Wrapped: Archivable {
   @inlinable
   public static var _mayBeNull: Bool { true }
 
-  /// Throws if a value would be written like the nil of the optional around it.
+  /// Throws if the wrapped value is itself a nil optional, because it would be written like the nil of this optional.
   @usableFromInline
   static func checkNull(_ wrapped: Wrapped) throws {
     guard let optional = wrapped as? any OptionalType, optional.isNone else { return }
@@ -36,7 +36,8 @@ extension Array: Archivable where Element: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginArray(count: count)
-    // Through a span, an element is borrowed instead of copied with all its fields. Arrays have their own spans only from macOS 26.
+    // Uses a span, which borrows each element instead of copying it with all its fields. Arrays have spans of their own
+    // only from macOS 26.
     try withUnsafeBufferPointer { buffer in
       let elements = buffer.span
       var index = 0
@@ -56,7 +57,7 @@ extension Array: Archivable where Element: Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> [Element] {
     let count = try reader.beginArray()
     var elements: [Element] = []
-    // An element may take far more memory than the first byte of its encoding.
+    // The capacity is bounded, because the count can be wrong and an element may take far more memory than one byte.
     elements.reserveCapacity(Swift.min(count, 1024))
     do {
       while elements.count < count { elements.append(try Element.read(from: &reader)) }
@@ -89,7 +90,7 @@ extension Array: Archivable where Element: Archivable {
   public var _archivedCount: Int { count }
 }
 
-/// Archived like an array of the same elements.
+/// Archived like an array with the same elements.
 extension ContiguousArray: Archivable where Element: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { try Array(self).write(to: &writer) }
 
@@ -120,7 +121,7 @@ extension Set: Archivable where Element: Archivable {
       try CanonicalOrder.checkDifferent(items, "elements of a set") { $0 }
     }
     for item in items {
-      // An encoding that is only used for sorting shares nothing, so it need not be encoded again at each level.
+      // If nothing is shared, the bytes encoded for sorting are also the final bytes, so nothing is encoded twice.
       if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try item.element.write(to: &writer) }
     }
     writer.leave()
@@ -135,13 +136,13 @@ extension Set: Archivable where Element: Archivable {
     return set
   }
 
-  /// Creates the elements of a set of any kind, in the order of the value.
+  /// Decodes the elements of a set, and passes them to a closure in the order in which the value lists them.
   ///
   /// - Parameters:
-  ///   - takesArrays: whether an array is accepted as a set. It may contain an element twice.
-  ///   - add: adds an element. Returns false if the element was already present.
+  ///   - takesArrays: whether an array is accepted as a set. The array may contain duplicate elements.
+  ///   - add: adds an element to the set. Returns false if the element was already present.
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a value that is not a set, `damaged` for a duplicate
-  ///   element, and the errors of elements.
+  ///   element, and any error that decoding an element throws.
   package static func forEachMember(
     of value: ArchiveValue, takesArrays: Bool, in context: DecodingContext, _ add: (Element) -> Bool
   ) throws {
@@ -170,7 +171,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginMap(count: count)
-    // Sorts the pairs instead of the keys: a key that does not equal itself, like NaN, could not be looked up.
+    // Sorts the pairs rather than the keys, because a key that does not equal itself, like NaN, could not be looked up.
     let items = try CanonicalOrder.encoded(
       self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.key.write(to: &$0) })
     if !writer.includesExcluded, !(Key._rootSchema?.holdsObjects ?? false) {
@@ -179,7 +180,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     for item in items {
       let (key, value) = item.element
       if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try key.write(to: &writer) }
-      // Keys of a dictionary are data, but without them the position of the error would be unknown.
+      // Errors normally do not contain data, but a key is included here, because the value could not be located without it.
       do { try value.write(to: &writer) } catch { throw ArchiveError.at(.key(key as? String ?? "(key)"), error) }
     }
     writer.leave()
@@ -193,13 +194,13 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     return result
   }
 
-  /// Creates the keys and values of a dictionary of any kind, in the order of the value.
+  /// Decodes the keys and values of a dictionary, and passes them to a closure in the order in which the value lists them.
   ///
   /// - Parameters:
-  ///   - takesPairs: whether an array of pairs is accepted as a dictionary in archives, and not only in JSON.
-  ///   - add: adds a pair. Returns false if the key was already present.
+  ///   - takesPairs: whether an array of pairs is accepted as a dictionary not only in JSON but also in archives.
+  ///   - add: adds a pair to the dictionary. Returns false if the key was already present.
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a value that is not a dictionary, `damaged` or
-  ///   `invalidJSON` for a duplicate key, and the errors of keys and values.
+  ///   `invalidJSON` for a duplicate key, and any error that decoding a key or a value throws.
   package static func forEachPair(
     of value: ArchiveValue, takesPairs: Bool = false, in context: DecodingContext, _ add: (Key, Value) -> Bool
   ) throws {
@@ -226,13 +227,13 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     if let error = ArchiveError.combined(failures) { throw error }
   }
 
-  /// The keys and values in any of the forms of a dictionary.
+  /// Returns the keys and values of a dictionary in any of its forms.
   ///
   /// `Codable` writes a dictionary whose keys are neither strings nor integers as an array in which keys and values
-  /// alternate. Such an array is accepted, so that data stays readable if a type that was only `Codable` becomes a model.
+  /// alternate. This form is accepted, so that data stays readable if a type that was only `Codable` becomes a model.
   ///
-  /// - Parameter takesPairs: whether an array of pairs is accepted. In JSON, only strings are keys, so others are written as pairs.
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for any other value.
+  /// - Parameter takesPairs: whether an array of pairs is accepted. JSON uses this form if the keys are not strings.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the value has none of these forms.
   package static func pairs(of value: ArchiveValue, takesPairs: Bool) throws -> [(
     key: ArchiveValue, value: ArchiveValue
   )] {
@@ -257,7 +258,8 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     throw ArchiveError.mismatch(expected: "a dictionary", found: value.kind)
   }
 
-  /// In JSON every key is a string, even an integer. If the key cannot be created from the text, it is created from its number.
+  /// Decodes a key. In JSON, every key is a string, even an integer. If the key type cannot be decoded from the string,
+  /// it is decoded from the integer in the string.
   package static func makeKey(_ key: ArchiveValue, _ context: DecodingContext) throws -> Key {
     guard context.source == .json, !(Key.self is String.Type), case .string(let text) = key,
       let number = ArchiveValue(integerText: text)
@@ -276,7 +278,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
 }
 
 extension ArchiveValue {
-  /// Parses an integer in the form of JSON.
+  /// Parses an integer in JSON syntax.
   fileprivate init?(integerText text: String) {
     guard let integer = WideInteger(text) else { return nil }
     self.init(integer)
@@ -284,7 +286,7 @@ extension ArchiveValue {
 }
 
 extension ArchiveWriter {
-  /// The error with an index in front of its path.
+  /// Returns the error with an index prepended to its path.
   public func error(_ error: any Error, atIndex index: Int) -> any Error { ArchiveError.at(.index(index), error) }
 }
 
@@ -299,6 +301,6 @@ extension ArchiveReader {
   /// Ends reading an array.
   public mutating func endArray() { leave() }
 
-  /// The error with an index in front of its path.
+  /// Returns the error with an index prepended to its path.
   public func error(_ error: any Error, atIndex index: Int) -> any Error { ArchiveError.at(.index(index), error) }
 }

@@ -1,21 +1,21 @@
 import Foundation
 
-/// A duration is archived as a decimal number of seconds. In JSON it is a number of seconds.
+/// Archived as a decimal number of seconds, and written to JSON as a number of seconds.
 extension Duration: Archivable {
   public static var typeShape: TypeShape { TypeShape(.scalar(.decimal)) }
 
   public func write(to writer: inout ArchiveWriter) throws {
     let attoseconds = WideInteger(twosComplement: WideInteger.Magnitude(high: UInt64(bitPattern: _high), low: _low))
     let parts = DecimalParts(isNegative: attoseconds.isNegative, mantissa: attoseconds.magnitude, exponent: -18)
-    // A decimal has a mantissa of 128 bits.
+    // The mantissa of a decimal is limited to 128 bits.
     guard let seconds = parts.decimal else {
-      throw ArchiveError(.notEncodable, "a decimal cannot represent " + "the duration")
+      throw ArchiveError(.notEncodable, "a decimal cannot represent the duration")
     }
     writer.write(seconds)
   }
 
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a value that is neither a number nor the pair that
-  ///   `Codable` writes, and for seconds that no duration holds exactly.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a value that is neither a number nor the pair of
+  ///   integers that `Codable` writes, and for a number of seconds that a duration cannot represent exactly.
   public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Duration {
     if case .array(let words) = value, words.count == 2, let high = words[0].integer(as: Int64.self),
       let low = words[1].integer(as: UInt64.self)
@@ -35,7 +35,7 @@ extension Duration: Archivable {
 }
 
 extension DecimalParts {
-  /// The number times 10^18 in two's complement; `nil` if it is not an integer or has more than 127 bits.
+  /// The number times 10^18 in two's complement; `nil` if the product is not an integer or has more than 127 bits.
   fileprivate var attoseconds: WideInteger.Magnitude? {
     guard mantissa != .zero else { return .zero }
     guard exponent >= -18, exponent <= 38 else { return nil }

@@ -1,7 +1,7 @@
-// Keyed archives store equal numbers once, so that `true`, 1 and 1.0 may all appear as the one that was archived first.
+// Keyed archives store equal numbers only once, so `true`, 1 and 1.0 may all be stored as whichever was archived first.
 
 extension Bool {
-  /// The boolean for 0 or 1 in a keyed archive.
+  /// Creates a boolean from the number 0 or 1 in a keyed archive.
   package init?(inKeyed value: ArchiveValue, _ context: DecodingContext) {
     guard context.source == .keyedArchive else { return nil }
     switch value {
@@ -13,7 +13,7 @@ extension Bool {
 }
 
 extension FixedWidthInteger {
-  /// The integer for another number in a keyed archive.
+  /// Creates an integer from a boolean or a floating-point number in a keyed archive.
   package init?(inKeyed value: ArchiveValue, _ context: DecodingContext) {
     guard context.source == .keyedArchive else { return nil }
     switch value {
@@ -26,7 +26,7 @@ extension FixedWidthInteger {
 }
 
 extension Double {
-  /// The number for a boolean in a keyed archive.
+  /// Creates a number from a boolean in a keyed archive.
   package init?(inKeyed value: ArchiveValue, _ context: DecodingContext) {
     guard context.source == .keyedArchive, case .bool(let value) = value else { return nil }
     self = value ? 1 : 0

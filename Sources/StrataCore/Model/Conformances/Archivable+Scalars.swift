@@ -3,7 +3,7 @@ public import Foundation
 extension Archivable where Self: FixedWidthInteger {
   public static var typeShape: TypeShape { TypeShape(.scalar(.integer)) }
 
-  /// Writes the integer in the fewest bytes, whatever its width.
+  /// Writes the integer in the fewest bytes, regardless of its type's width.
   public func write(to writer: inout ArchiveWriter) throws {
     if let small = Int64(exactly: self) {
       writer.write(small)
@@ -20,7 +20,7 @@ extension Archivable where Self: FixedWidthInteger {
   public static func read(from reader: inout ArchiveReader) throws -> Self {
     if MemoryLayout<Self>.size > 8 { return try decode(from: reader.readValue(), in: reader.context) }
     let (isNegative, argument) = try reader.readInteger64()
-    // A negative CBOR integer stores -1 minus its value.
+    // CBOR encodes the negative integer n as -1 - n.
     let value = isNegative ? Int64(exactly: argument).flatMap { Self(exactly: ~$0) } : Self(exactly: argument)
     guard let value else { throw tooWide() }
     return value
@@ -91,7 +91,7 @@ extension Double: Archivable {
   public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Double {
     if let number = Double(exactlyAs: value) ?? Double(inKeyed: value, context) { return number }
     if context.source == .json, case .wideInteger = value, let number = Double(withoutLossOf: value) { return number }
-    // JSON has no decimals, so a number with more digits than a double holds is rounded to the nearest one.
+    // JSON has no decimal type, so a number with more digits than a double can hold is rounded to the nearest double.
     if context.source == .json, let number = Double(nearest: value) {
       guard number.isFinite else {
         throw ArchiveError.mismatch(expected: "a number in the range of a double", found: value.kind)
@@ -110,7 +110,7 @@ extension Float: Archivable {
   public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Float {
     if case .float(let value) = value { return value }
     let wide = try Double.decode(from: value, in: context)
-    // JSON has no single precision, so fractions are rounded to the nearest number. Integers are exact or rejected.
+    // JSON has no single-precision type, so fractions are rounded to the nearest float. Integers must be exact.
     if context.source == .json, !value.isInteger {
       return try rounded(wide) { value.exactNumberText ?? wide.description }
     }
@@ -120,9 +120,11 @@ extension Float: Archivable {
     return Float(wide)
   }
 
-  /// Rounds a decimal text to the nearest number. The nearest double is known.
+  /// Rounds a decimal number, given as text, to the nearest float.
   ///
-  /// - Parameter text: the digits. Called only if the double alone does not determine the nearest number.
+  /// - Parameters:
+  ///   - wide: the double nearest to the number.
+  ///   - text: returns the digits. Called only if the double alone does not determine the nearest float.
   static func rounded(_ wide: Double, _ text: () -> String) throws -> Float {
     var nearest = Float(wide)
     if !nearest.isFinite || wide.isMidway(besides: nearest) { nearest = Float(text()) ?? nearest }
@@ -134,12 +136,12 @@ extension Float: Archivable {
 }
 
 extension Double {
-  /// Whether the number is midway between two single-precision numbers, so that digits beyond the precision of a double
-  /// would decide between them.
+  /// Whether the number is midway between two floats. In this case, the digits beyond the precision of a double decide
+  /// which float is nearest.
   fileprivate func isMidway(besides nearest: Float) -> Bool {
     guard Double(nearest) != self else { return false }
     let other = Double(nearest) < self ? nearest.nextUp : nearest.nextDown
-    // A double has more than twice the precision, so both differences are exact.
+    // Both differences are exact, because a double has more than twice the precision of a float.
     return other.isFinite && abs(Double(other) - self) == abs(Double(nearest) - self)
   }
 }
@@ -185,9 +187,9 @@ extension Date: Archivable {
 }
 
 extension Data {
-  /// Decodes base64 with padding (RFC 4648, section 4); `nil` for any other text.
+  /// Decodes base64 with padding (RFC 4648, section 4); returns `nil` for any other text.
   ///
-  /// Foundation alone decodes `====` as a zero byte, and accepts `AAE==`.
+  /// The padding is checked here, because Foundation decodes `====` as a zero byte and accepts `AAE==`.
   fileprivate init?(exactlyBase64 text: String) {
     let padding = text.utf8.reversed().prefix { $0 == UInt8(ascii: "=") }.count
     guard padding < 3, text.utf8.count % 4 == 0, !text.utf8.dropLast(padding).contains(UInt8(ascii: "=")) else {
@@ -215,7 +217,7 @@ extension URL: Archivable {
 }
 
 extension ArchiveError {
-  /// The error for a text in JSON that is not a URL.
+  /// The error for a JSON string that is not a valid URL.
   static var invalidURL: ArchiveError {
     ArchiveError(
       .typeMismatch,
@@ -250,7 +252,8 @@ extension Decimal: Archivable {
     case .wideInteger(let value):
       let parts = DecimalParts(isNegative: value.isNegative, mantissa: value.magnitude, exponent: 0)
       if let decimal = parts.decimal { return decimal }
-    // The server wrote the shortest text of the double, and not its binary digits.
+    // The server wrote the shortest decimal text of the double, so the decimal is created from that text rather than
+    // from the binary digits.
     case .double(let value) where context.source == .json && value.isFinite:
       if let decimal = Decimal(ofJSON: value.description) { return decimal }
     case .number(let number) where context.source == .json:
@@ -269,7 +272,7 @@ extension ArchiveValue: Archivable {
     return try reader.context.objects?.withoutReferences(value) ?? value
   }
   public func write(to writer: inout ArchiveWriter) throws { try writer.write(self) }
-  /// The name in the stamps of files.
+  /// The type name in the stamps of files.
   public static var _archiveTypeName: String { "Value" }
   public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> ArchiveValue {
     try context.objects?.withoutReferences(value) ?? value
@@ -277,7 +280,7 @@ extension ArchiveValue: Archivable {
 }
 
 extension Decimal {
-  /// The decimal with exactly the digits of a number in text.
+  /// Creates a decimal with exactly the digits of a JSON number.
   fileprivate init?(ofJSON text: String) {
     guard let decimal = ByteBuffer.withUTF8(of: text, { JSONNumber($0.bytes).decimal }) else { return nil }
     self = decimal
@@ -285,7 +288,8 @@ extension Decimal {
 }
 
 extension Double {
-  /// The double nearest to a decimal or to the text of a number; infinite beyond the largest, and `nil` for other values.
+  /// Creates the double nearest to a decimal or to the text of a number. The result is infinite if the number is too
+  /// large, and `nil` if the value is of another kind.
   fileprivate init?(nearest value: ArchiveValue) {
     if case .decimal(let decimal) = value, let parts = DecimalParts(decimal), parts.mantissa.high == 0,
       let number = Double(isNegative: parts.isNegative, significand: parts.mantissa.low, power: parts.exponent)
@@ -306,7 +310,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The digits of a number that no integer and no double holds.
+  /// The digits of a number that neither an integer nor a double can hold.
   fileprivate var exactNumberText: String? {
     switch self {
     case .decimal(let decimal) where decimal.isFinite: decimal.description

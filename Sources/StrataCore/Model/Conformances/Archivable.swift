@@ -1,52 +1,54 @@
 /// A type whose values can be archived.
 ///
-/// The scalars of the standard library and Foundation conform, and so do collections and optionals of conforming types. A
-/// model conforms through ``VersionedModel``, an enum with raw values by naming this protocol:
+/// The scalar types of the standard library and Foundation conform, and so do collections and optionals of conforming
+/// types. A model conforms through ``VersionedModel``. An enum with raw values declares the conformance:
 ///
 ///     enum State: String, Archivable { case open, closed }
 ///
-/// A type that is only `Codable` needs no conformance: it is archived through its own coding.
+/// A type that is only `Codable` does not need to conform, because it is archived through its own coding.
 public protocol Archivable {
   /// Writes the value.
   ///
-  /// - Throws: ``ArchiveError``, or the errors of the type's own code.
+  /// - Throws: ``ArchiveError``, or any error that the type's own code throws.
   func write(to writer: inout ArchiveWriter) throws
 
-  /// Reads the next value in the bytes.
+  /// Reads the next value from the bytes.
   ///
-  /// - Throws: ``ArchiveError`` if the bytes are damaged or contain another kind of value.
+  /// - Throws: ``ArchiveError`` if the bytes are damaged or contain a value of a different kind.
   static func read(from reader: inout ArchiveReader) throws -> Self
 
-  /// Creates a value from an untyped one, as upgrades, merging and JSON do.
+  /// Creates a value from an untyped value. Used for upgrades, merging and JSON.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the value has another kind.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the untyped value is of a different kind.
   static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self
 
-  /// Creates a value from an element of a JSON text. No ``ArchiveValue`` is created if the type reads the text itself.
+  /// Creates a value from an element of a JSON text. A type that parses the text itself avoids creating an
+  /// ``ArchiveValue``, which is faster.
   ///
   /// The result must equal the result of `decode(from:in:)` for ``JSONElement/value(duplicateKeys:)``. The default
   /// implementation calls that function.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if JSON has another kind of value.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the element is a value of a different kind.
   static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self
 
-  /// Adds the schemas of the models inside, for tools that upgrade without building models. By default, those of the
-  /// types in ``typeShape``.
+  /// Adds the schemas of all models that a value can contain, for tools that upgrade archives without creating models.
+  /// The default implementation adds the schemas of the types in ``typeShape``.
   static func _collectSchemas(into catalog: inout SchemaCatalog)
 
-  /// The name of the type in stamps and inside a generic model's name.
+  /// The name of the type in stamps, and as an argument in the name of a generic model.
   static var _archiveTypeName: String { get }
 
-  /// The schema of a model, or of the models in a container; `nil` for any other type. The default implementation returns
-  /// the schema of the elements in ``typeShape``.
+  /// The schema of a model, or of the models in a container; `nil` for any other type. The default implementation
+  /// returns the schema of the elements in ``typeShape``.
   static var _rootSchema: ModelSchema? { get }
 
-  /// Whether a value can be written as null, like an optional. An optional of such a type could not distinguish it from nil.
+  /// Whether a value can be written as null, as an optional can. An optional of such a type could not tell that value
+  /// from its own nil.
   static var _mayBeNull: Bool { get }
 
-  /// The shape of the type, by which merging and columns distinguish types. It is ``TypeShape/opaque`` unless the
-  /// library knows the type. A container of models declares its own: ``ModelSchema/check()`` rejects an opaque type
-  /// whose `_rootSchema` is a model.
+  /// The shape of the type, which determines how values are merged and stored in columns. It is ``TypeShape/opaque``
+  /// unless the library knows the type. A container of models must declare a shape: ``ModelSchema/check()`` rejects an
+  /// opaque type whose `_rootSchema` is a model.
   static var typeShape: TypeShape { get }
 
   /// The number of models in the value, for stamps: the number of elements of an array, otherwise 1.
@@ -79,7 +81,7 @@ extension Archivable {
   @inlinable
   public static var _mayBeNull: Bool { false }
 
-  /// The value without its type.
+  /// Returns the value as an untyped value.
   package func archivedValue(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> ArchiveValue {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
     writer.objects = role
@@ -89,7 +91,7 @@ extension Archivable {
 }
 
 extension ArchiveWriter {
-  /// The written bytes, read again as a value.
+  /// Returns the written bytes as a value, by reading them back.
   package borrowing func value() throws -> ArchiveValue {
     try buffer.withBytes { bytes in
       var limits = ArchiveLimits()
@@ -102,40 +104,42 @@ extension ArchiveWriter {
   }
 }
 
-/// The schemas of a model and of all models that it contains, by type name.
+/// The schemas of a model and of all models inside it, by type name.
 ///
-/// Values contain only names, so functions that work on values reject a name that two of the types have.
+/// Archive values contain only the names of types. Functions that work on such values therefore reject a name that two
+/// types share.
 public struct SchemaCatalog: Sendable {
-  /// Every schema once, in the order in which they were found.
+  /// All schemas without duplicates, in the order in which they were found.
   package private(set) var schemas: [ModelSchema] = []
   private var schemasByName: [String: ModelSchema] = [:]
   private var types: Set<ObjectIdentifier> = []
-  /// Names that two types have.
+  /// The names that two types share.
   package private(set) var ambiguousNames: Set<String> = []
-  /// The classes among the models, by type name and former names.
+  /// The models that are classes, by type name and by former names.
   package private(set) var objectTypes: [String: any VersionedModel.Type] = [:]
 
   /// Whether one of the models has a field that equality ignores.
   private(set) var hasTransitoryFields = false
 
-  /// Whether archives may contain types, keys or cases under other names than the current ones.
+  /// Whether archives may contain types, keys or cases under names other than their current ones.
   private(set) var hasSubstitutes = false
 
-  /// A catalogue without models.
+  /// Creates an empty catalog.
   public init() {}
 
-  /// The schemas of a type, of the models inside it and of classes that may occur in it.
+  /// Creates a catalog of the schemas of a type, of the models inside it, and of the given subclasses.
   package init(of type: Any.Type, and subclasses: [any VersionedModel.Type] = []) {
     TypeShape.archivable(type)?._collectSchemas(into: &self)
     for subclass in subclasses { subclass._collectSchemas(into: &self) }
   }
 
-  /// Notes that archives may contain values of a type in another form than the type would write.
+  /// Records that archives may contain values in a form other than the one that their type writes.
   public mutating func addSubstitutes() { hasSubstitutes = true }
 
-  /// Adds a schema under its name and former names.
+  /// Adds a schema under its name and its former names.
   ///
-  /// - Returns: whether it was new, so that recursion over models that contain each other ends.
+  /// - Returns: whether the schema is new to the catalog. Callers use the result to end the recursion over models that
+  ///   contain each other.
   public mutating func add(_ schema: ModelSchema) -> Bool {
     guard types.insert(schema.typeIdentity).inserted else { return false }
     schemas.append(schema)
@@ -156,9 +160,9 @@ public struct SchemaCatalog: Sendable {
     for name in schema.formerNames where objectTypes[name] == nil { objectTypes[name] = type }
   }
 
-  /// The classes that the objects of a graph may have, by type name.
+  /// Returns the classes that the objects of a graph may have, by type name.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidSchema` if two of them have the same name.
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` if two of the classes have the same name.
   static func objectTypes(
     of root: any Archivable.Type, and subclasses: [any VersionedModel.Type]
   ) throws -> [String: any VersionedModel.Type] {
@@ -169,18 +173,18 @@ public struct SchemaCatalog: Sendable {
     return catalog.objectTypes
   }
 
-  /// The schema of a type name.
+  /// The schema of the type with this name or former name.
   public subscript(name: String) -> ModelSchema? { schemasByName[name] }
 
-  /// The schema of a type name.
+  /// Returns the schema of the type with this name or former name.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidSchema` if two types have the name.
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` if two types share the name.
   package func schema(named name: String) throws -> ModelSchema? {
     if let error = problem(ofName: name) { throw error }
     return schemasByName[name]
   }
 
-  /// The error for a name that two types have.
+  /// Returns the error for a name that two types share; `nil` if the name is unique.
   package func problem(ofName name: String) -> ArchiveError? {
     guard ambiguousNames.contains(name) else { return nil }
     return ArchiveError(

@@ -1,9 +1,11 @@
-/// An enum with payloads that describes itself by hand. `@Model(version:)` generates the same for ``VersionedModel``.
+/// An enum with associated values that is described by hand. `@Model(version:)` generates the same code for an enum
+/// that it makes a ``VersionedModel``.
 ///
-/// It is archived as a record: the case is the only key, the payload its value. Cases are archived by name, so their
-/// order does not matter. A step can rename a case like any key.
+/// A value is archived as a record with a single key, the name of the case, whose value contains the associated values.
+/// The order of the cases does not matter, because they are archived by name. A migration step can rename a case like
+/// any other key.
 public protocol EnumModel: VersionedModel {
-  /// Writes the case with ``ArchiveWriter/beginCase(_:_:count:)`` and the payload.
+  /// Writes the case with ``ArchiveWriter/beginCase(_:_:count:)``, then its associated values.
   func encodeCase(to writer: inout ArchiveWriter) throws
 }
 
@@ -16,23 +18,24 @@ extension EnumModel {
 public struct CasePayload {
   package let values: ArchiveObject
   package let context: DecodingContext
-  /// Whether JSON has an unlabeled associated value in place of the object of all values.
+  /// Whether the JSON value is the single unlabeled associated value itself, rather than an object of all associated
+  /// values.
   var isWhole = false
 
-  /// The associated value with this label. Values without a label are called `_0`, `_1` and so on by index.
+  /// Returns the associated value with this label. Values without a label are called `_0`, `_1` and so on by index.
   ///
-  /// - Throws: ``ArchiveError`` if it is absent or has another type.
+  /// - Throws: ``ArchiveError`` if the value is absent or has a different type.
   public func value<T: Archivable>(_ label: String, _ type: T.Type = T.self) throws -> T {
     try value(label) { try T.decode(from: $0, in: context) }
   }
 
-  /// The associated value with this label, of a type that is only `Codable`.
+  /// Returns the associated value with this label, if its type is only `Codable`.
   @_disfavoredOverload
   public func value<T: Decodable>(_ label: String, _ type: T.Type = T.self) throws -> T {
     try value(label) { try ValueCoding.decode(T.self, from: $0, in: context) }
   }
 
-  /// Reports the remedy for an associated value of a type that archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for an associated value whose type archives cannot contain.
   @available(
     *, unavailable,
     message: "archives hold no values of this type; make it @Model or Codable, or write a type of your own for the case"
@@ -57,14 +60,14 @@ extension VersionedModel {
     try make(case: name, payload: payload) != nil
   }
 
-  /// Creates an enum from the record of a case.
+  /// Creates an enum value from the record of a case.
   package static func makeCase(of value: ArchiveValue, in context: DecodingContext) throws -> Self {
     try schema.check()
     let objects = context.objects
     try objects?.enterRecord(in: context)
     defer { objects?.leaveRecord() }
     var record: ModelRecord
-    // The path of the associated values in JSON.
+    // The location of the associated values in JSON, for the paths of errors.
     var place: (path: [ArchiveError.PathComponent], isWhole: Bool)?
     switch value {
     case .record(let found): record = try schema.upgraded(found, in: context)
@@ -96,14 +99,16 @@ extension VersionedModel {
 }
 
 extension ArchiveReader {
-  /// The error of an enum's `init(fields:)`, which is never called: ``VersionedModel/make(case:payload:)`` creates enums.
+  /// Returns the error for an enum's `init(fields:)`, which is never called because
+  /// ``VersionedModel/make(case:payload:)`` creates enum values.
   public func enumHasNoFields() -> ArchiveError {
     ArchiveError(.invalidSchema, "an enum has cases instead of fields; declare the cases in its schema")
   }
 }
 
 extension ArchiveWriter {
-  /// Starts a case. Exactly `count` associated values must follow, each with a `payload` method, and then ``endCase()``.
+  /// Starts a case. The caller must then write exactly `count` associated values with the `payload` methods, and call
+  /// ``endCase()``.
   public mutating func beginCase(_ schema: ModelSchema, _ name: String, count: Int) throws {
     try schema.check()
     guard let shape = schema.caseShapes[name] else {
@@ -127,7 +132,7 @@ extension ArchiveWriter {
     do { try write(codable: value) } catch { throw ArchiveError.at(.key(label), error) }
   }
 
-  /// Reports the remedy for an associated value of a type that archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for an associated value whose type archives cannot contain.
   @available(
     *, unavailable,
     message: "archives hold no values of this type; make it @Model or Codable, or write a type of your own for the case"

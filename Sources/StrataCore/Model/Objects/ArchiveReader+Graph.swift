@@ -1,5 +1,5 @@
 extension ArchiveReader {
-  /// Reads the form of ``ArchiveWriter/writeRoot(_:)``.
+  /// Reads a value in the form that ``ArchiveWriter/writeRoot(_:)`` writes.
   package mutating func readRoot<T: Archivable>(_ type: T.Type) throws -> T {
     guard let count = try beginGraph() else { return try T.read(from: &self) }
     let table = ObjectTable(types: try context.objectTypes(of: T.self), first: context.graph.sharedCount, count: count)
@@ -21,7 +21,7 @@ extension ArchiveReader {
     return root
   }
 
-  /// Reads the elements of a stream's member, each of which may be a graph.
+  /// Reads the elements of a stream's member. Each of them may be a graph.
   package mutating func readRoots<T: Archivable>(_ type: T.Type) throws -> [T] {
     let count = try beginMember()
     var elements: [T] = []
@@ -33,7 +33,7 @@ extension ArchiveReader {
     return elements
   }
 
-  /// Reads the elements of a stream's member as values.
+  /// Reads the elements of a stream's member as untyped values.
   package mutating func readRootValues() throws -> [ArchiveValue] {
     let count = try beginMember()
     var elements: [ArchiveValue] = []
@@ -45,7 +45,7 @@ extension ArchiveReader {
     return elements
   }
 
-  /// Starts the array of a stream's member, whose count has four bytes (Docs/Format.md, section 11).
+  /// Starts the array of a stream's member. The count of such an array takes four bytes (Docs/Format.md, section 11).
   private mutating func beginMember() throws -> Int {
     guard try peekByte() == CBOR.countedArrayByte else {
       throw ArchiveError.damaged("the body of a stream's member is not an array with a four-byte count", at: position)
@@ -53,8 +53,8 @@ extension ArchiveReader {
     return try beginArray()
   }
 
-  /// Reads the head of a graph and returns the number of objects that follow; `nil`, at the same position, without a
-  /// graph.
+  /// Reads the head of a graph and returns the number of objects that follow. If the next value is not a graph, returns
+  /// `nil` without advancing.
   private mutating func beginGraph() throws -> Int? {
     guard bytes.byteCount &- position >= 4, isTag(CBOR.Tag.genericObject), byte(position &+ 2) == 0x83 else {
       return nil
@@ -105,7 +105,8 @@ extension ArchiveReader {
     return try M.read(start, schema, from: &self)
   }
 
-  /// Returns the object of the reference at this position; `nil`, at the same position, if there is no reference.
+  /// Reads a reference and returns the referenced object. If the next value is not a reference, returns `nil` without
+  /// advancing.
   package mutating func readReference<T: Archivable>(_ type: T.Type) throws -> T? {
     guard let objects = context.objects, isTag(CBOR.Tag.sharedReference) || isTag(CBOR.Tag.genericObject) else {
       return nil
@@ -116,14 +117,16 @@ extension ArchiveReader {
     return try objects.object(number, as: T.self, in: context)
   }
 
-  /// The number of an object within its own graph. Its tag was already read.
+  /// Reads the number of an object, whose tag was already read, and returns a reference by the object's number in its
+  /// graph.
   ///
-  /// - Parameter isLater: whether the object is being read or comes after this position; otherwise it comes before.
+  /// - Parameter isLater: whether the object must be the one that is being read or a later one. If false, it must be an
+  ///   earlier one.
   package mutating func readObjectNumber(isLater: Bool, at start: Int) throws -> ArchiveValue {
     guard case .int(let number)? = try readPlainNumber() else {
       throw ArchiveError.damaged("a reference to an object is not a number", at: start)
     }
-    // Tag 29 numbers the objects of the whole body.
+    // The numbers after tag 29 count all objects of the body.
     guard let objects = context.objects?.numbers ?? context.graph.untyped ?? context.graph.elsewhere else {
       throw ArchiveError.damaged("a reference to an object is outside of a graph", at: start)
     }
@@ -139,7 +142,7 @@ extension ArchiveReader {
     return .reference(Int(number) - objects.lowerBound)
   }
 
-  /// Reads a graph without types. Its tag and name were already read.
+  /// Reads a graph as untyped values. Its tag and name were already read.
   package mutating func readGraphContent(at start: Int) throws -> ObjectGraph {
     guard context.objects == nil, context.graph.untyped == nil else {
       throw ArchiveError.damaged("a graph is inside another graph", at: start)
@@ -166,7 +169,8 @@ extension ArchiveReader {
 
   // MARK: Fields that wait
 
-  /// Returns a placeholder for a field until the referenced object exists, or `nil` if the error has another cause.
+  /// Returns a placeholder for a field until the referenced object exists; returns `nil` if the error has a different
+  /// cause.
   @usableFromInline
   mutating func placeholder<T>(
     _ place: Int, _ error: any Error, _ makeDefault: () throws -> T
@@ -188,18 +192,19 @@ extension ArchiveReader {
     return try makeDefault()
   }
 
-  /// The error for a constant that refers to an object created later.
+  /// Returns the error for a constant property that refers to an object created later.
   public func constantInCycle(_ place: Int) -> ArchiveError {
     ArchiveError(.rejected, "a cycle passes through a constant; make it a variable")
   }
 
-  /// Starts reading the fields of the superclass, which follow those of the class.
+  /// Starts reading the fields of the superclass, which follow the class's own fields.
   public mutating func beginSuperclass(after count: Int) { placeOffset += UInt16(clamping: count) }
 
   /// Ends reading the fields of the superclass.
   public mutating func endSuperclass(after count: Int) { placeOffset -= UInt16(clamping: count) }
 
-  /// Reads the fields of the object once more, as values, up to the field that has to wait.
+  /// Reads the fields of the current object again as untyped values, up to and including the field that has to wait,
+  /// and returns its value.
   private mutating func readAgain(_ place: Int) throws -> ArchiveValue {
     guard let record = context.graph.record else {
       throw ArchiveError.damaged("a field waits for an object outside of a graph", at: position)
@@ -221,19 +226,19 @@ extension ArchiveReader {
 
 /// The state of reading the graphs in a body.
 package struct GraphReading {
-  /// The number of objects in the graphs before this position.
+  /// The number of objects in all graphs before the current position.
   var sharedCount = 0
-  /// The number of the object that is being read or comes next; `nil` outside graphs.
+  /// The number of the object that is being read, or of the next object; `nil` outside graphs.
   var passed: Int?
-  /// The numbers of the objects in the untyped graph that is being read; `nil` outside of one.
+  /// The numbers of the objects in the untyped graph that is being read; `nil` outside untyped graphs.
   var untyped: Range<Int>?
-  /// The numbers of objects outside the body, for example those that a decomposed object refers to.
+  /// The numbers of objects that are not in the body, for example the objects that a decomposed object refers to.
   var elsewhere: Range<Int>?
-  /// The object that is being read, and the position of its fields.
+  /// The schema of the object that is being read, and the position of its fields.
   var record: (schema: ModelSchema, place: ReadingPlace)?
 }
 
-/// The placeholder in a field until the objects that it refers to exist.
+/// A type with an empty value, which serves as a placeholder until the objects that a field refers to exist.
 private protocol EmptyMaking { static var emptyValue: Self { get } }
 extension Optional: EmptyMaking { fileprivate static var emptyValue: Wrapped? { nil } }
 extension Array: EmptyMaking { fileprivate static var emptyValue: [Element] { [] } }

@@ -1,17 +1,20 @@
-/// How a writer treats an object of a class.
+/// How a writer represents an object of a class.
 package enum ObjectRole {
-  /// The objects of an archive are written separately, and references refer to them.
+  /// Each object is written as a reference. The objects themselves are written separately, in the given order.
   case order(ObjectOrder)
-  /// The objects that a decomposed object refers to stay unchanged, and references refer to them.
+  /// Each object is written as a reference and added to the list. Used to decompose an object without changing the
+  /// objects that it refers to.
   case referenced(ReferencedObjects)
-  /// All models become references, even values, so that each of them can be visited in turn.
+  /// Each nested model, including structs and enums, is written as a reference and added to the list, so that all of
+  /// them can be visited.
   case models(ReferencedObjects)
-  /// The content of an object, down to a number of levels: for the order of sets, which cannot follow cycles.
+  /// Each object is written as its content, down to a number of levels. Used to sort sets, because sorting cannot
+  /// follow cycles.
   case content(levels: Int)
 }
 
 extension ArchiveWriter {
-  /// Writes the substitute for an object.
+  /// Writes an object in the form that the role requires.
   mutating func write(_ object: some VersionedModel, as role: ObjectRole) throws {
     switch role {
     case .order(let order): order.write(object, to: &self)
@@ -25,7 +28,7 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes a value that may refer to objects: unchanged if it refers to none, otherwise as a graph.
+  /// Writes a value. If the value refers to objects, it is written as a graph.
   package mutating func writeRoot<T: Archivable>(_ value: T) throws {
     guard objects == nil, T._rootSchema?.holdsObjects ?? false else { return try value.write(to: &self) }
     let order = try ObjectOrder(of: value, first: sharedCount, limits: limits)
@@ -42,9 +45,10 @@ extension ArchiveWriter {
     try value.write(to: &self)
   }
 
-  /// Checks that a decoder with the same `subclasses` knows the class of each object.
+  /// Checks that a decoder with the same `subclasses` would know the class of each object.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if it does not, and `invalidSchema` if two classes have the same name.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if a class would be unknown, and `invalidSchema` if two
+  ///   classes have the same name.
   private mutating func checkClasses<T: Archivable>(of objects: [any VersionedModel], in root: T) throws {
     let known = try objectTypes(of: T.self)
     for object in objects {
@@ -58,7 +62,7 @@ extension ArchiveWriter {
     }
   }
 
-  /// The classes that objects of a graph may have. They are looked up once for many roots of one type.
+  /// Returns the classes that the objects of a graph may have. The result is cached for further roots of the same type.
   private mutating func objectTypes<T: Archivable>(of type: T.Type) throws -> Set<ObjectIdentifier> {
     if let known = knownObjectTypes, known.root == ObjectIdentifier(T.self) { return known.types }
     let types = try SchemaCatalog.objectTypes(of: T.self, and: subclasses)
@@ -67,7 +71,7 @@ extension ArchiveWriter {
     return known
   }
 
-  /// Writes a graph without types. Each reference must name one of its objects.
+  /// Writes an untyped graph. Each reference must be the number of one of its objects.
   package mutating func write(_ graph: ObjectGraph) throws {
     guard graphObjects == nil else {
       throw ArchiveError(.notEncodable, "a graph is inside another; move its objects to the outer one")
@@ -91,7 +95,7 @@ extension ArchiveWriter {
     try write(graph.root)
   }
 
-  /// Writes a reference of a graph without types.
+  /// Writes a reference to an object of the current untyped graph.
   package mutating func writeReference(_ number: Int) throws {
     guard let graph = graphObjects, number >= 0, number < graph.count else {
       throw ArchiveError(
@@ -109,7 +113,7 @@ extension ArchiveWriter {
     write(UInt64(number))
   }
 
-  /// Starts writing the fields of the superclass, which follow those of the class.
+  /// Starts writing the fields of the superclass, which follow the class's own fields.
   public mutating func beginSuperclass(after count: Int) { placeOffset += count }
 
   /// Ends writing the fields of the superclass.
@@ -117,13 +121,13 @@ extension ArchiveWriter {
 
   mutating func beginShared() { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.shareable) }
 
-  /// Writes a reference that archives contain only if something else writes its object.
+  /// Writes a conditional reference. It is archived as nil unless another reference causes the object to be written.
   @inlinable
   public mutating func conditionalField<T: Archivable>(_ place: Int, _ value: T) throws {
     if skipsConditionalFields { writeNull() } else { try field(place, value) }
   }
 
-  /// Reports the remedy for a weak property whose objects archives cannot refer to.
+  /// Produces a compile-time error with a suggested fix for a weak property whose objects archives cannot refer to.
   @available(
     *, unavailable,
     message:
@@ -141,7 +145,7 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes an object in place, if its identity does not matter.
+  /// Writes an object in place. Used if the identity of objects does not matter.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if the object contains itself, and `limitExceeded` if
   ///   repeated objects make the output too large.
@@ -151,7 +155,7 @@ extension ArchiveWriter {
     try object.writeRecord(to: &self)
   }
 
-  /// Begins an object whose record is written next.
+  /// Begins an object in place. Its record must be written next.
   @discardableResult
   mutating func beginInPlace(_ object: some VersionedModel) throws(ArchiveError) -> ObjectsInPlace {
     let inPlace = objectsInPlace ?? ObjectsInPlace()
@@ -160,7 +164,7 @@ extension ArchiveWriter {
     return inPlace
   }
 
-  /// The number of bytes written since the last call.
+  /// Returns the number of bytes written since the last call.
   private mutating func passBytesInPlace() -> Int {
     defer { bytesInPlace = buffer.count }
     return max(0, buffer.count - bytesInPlace)

@@ -1,10 +1,11 @@
 extension VersionedModel {
-  /// The identity of an object. For a value it is meaningless.
+  /// The identity of an object. For a struct or an enum, the result has no meaning.
   var identity: ObjectIdentifier { _objectIdentity ?? ObjectIdentifier(Self.self) }
 
-  /// The object with its own class as its static type, if the current type is a superclass of it.
+  /// The object, with its own class as the static type, even if `Self` is a superclass.
   ///
-  /// Inside a method, `Self` is the static type of the caller. Opening the result makes `Self` the object's own class.
+  /// Inside a method, `Self` is the static type of the caller. If the caller opens the result, `Self` becomes the
+  /// object's own class.
   package var dynamicModel: any VersionedModel {
     guard Self.schema.isObject else { return self }
     func own<M: VersionedModel>(_ type: M.Type) -> (any VersionedModel)? { self as? M }
@@ -12,15 +13,15 @@ extension VersionedModel {
     return own(type) ?? self
   }
 
-  /// Whether the object is an instance of a subclass of the current type.
+  /// Whether the object is an instance of a subclass of `Self`.
   var isOfSubclass: Bool { Self.schema.isObject && Swift.type(of: self as any VersionedModel) != Self.self }
 
-  /// The values of the fields, with referenced objects by number.
+  /// Returns the values of the fields. Referenced objects are written as numbers and added to `referenced`.
   package func shallowRecord(_ referenced: ReferencedObjects) throws -> ModelRecord {
     try record(includingExcluded: true, role: .referenced(referenced))
   }
 
-  /// Creates the model from values whose references refer to the collected objects.
+  /// Creates the model from field values in which references are the numbers of the objects in `referenced`.
   static func decode(
     shallow record: ModelRecord, _ referenced: ReferencedObjects, in context: DecodingContext
   ) throws -> Self {

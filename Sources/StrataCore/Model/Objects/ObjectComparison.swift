@@ -1,10 +1,10 @@
 enum ObjectComparison {
   private struct Pair: Hashable { let left, right: ObjectIdentifier }
 
-  /// Compares two graphs of objects from two objects on. They are equal if their permanent fields are equal and if
-  /// references at the same position refer to equal objects.
+  /// Compares two graphs of objects, starting at the given objects. The graphs are equal if their permanent fields are
+  /// equal and if references at the same position refer to equal objects.
   ///
-  /// Pairs of objects are queued and compared once, so that cycles end and long lists need no recursion.
+  /// Each pair of objects is queued and compared once. As a result, cycles terminate, and long lists do not need recursion.
   static func areEqual(_ left: any VersionedModel, _ right: any VersionedModel) throws -> Bool {
     var seen = Set<Pair>()
     var waiting = [(left, right)]
@@ -29,8 +29,8 @@ enum ObjectComparison {
 }
 
 extension ArchiveValue {
-  /// Returns the value with every reference replaced by the same placeholder. A set, object or map that contains
-  /// references becomes an array, so that their order is compared.
+  /// Returns a copy in which all references are replaced by the same placeholder. A set, object or map that contains
+  /// references becomes an array, so that the order of its elements is compared, too.
   fileprivate var withoutObjectNumbers: ArchiveValue {
     guard hasReferences else { return self }
     return switch self {

@@ -1,29 +1,30 @@
-/// The objects of a graph in the order of an archive: each after the objects that it refers to, except in cycles. So a
-/// reader has created an object before anything needs it, and long lists need no recursion.
+/// The objects of a graph in the order in which they are archived. Each object comes after the objects that it refers
+/// to, except in cycles. A reader has therefore usually created an object before it is needed, and long lists do not
+/// need recursion.
 package final class ObjectOrder {
-  /// The objects, by number.
+  /// The objects; the index of each object is its number.
   package private(set) var objects: [any VersionedModel] = []
   private var numbers: [ObjectIdentifier: Int] = [:]
-  /// The objects that the last written value refers to.
+  /// The objects that the most recently written value refers to.
   private var found: [any VersionedModel] = []
   private(set) var isFinding = true
-  /// The number of objects that are already written.
+  /// The number of objects written so far.
   private var written = 0
-  /// The number of the first object, in a body that contains other graphs before this one.
+  /// The number of this graph's first object in the body. Greater than 0 if other graphs precede this one.
   private let first: Int
 
   private static let isOpen = -1
 
-  /// An object to visit, or one to number after all objects that it refers to.
+  /// A step of the depth-first search: visits an object or, after the objects that it refers to, assigns its number.
   private struct Step {
     let object: any VersionedModel
     var isLeaving = false
   }
 
-  /// Finds every object that a value refers to, directly or indirectly.
+  /// Finds all objects that a value refers to, directly or indirectly.
   ///
-  /// - Throws: the errors of encoding a value.
-  /// - Complexity: linear in the number of objects and references. Does not use recursion over the graph.
+  /// - Throws: any error that encoding the value or an object throws.
+  /// - Complexity: linear in the number of objects and references. Does not recurse over the graph.
   package init<T: Archivable>(of value: T, first: Int, limits: ArchiveLimits) throws {
     self.first = first
     var scratch = ArchiveWriter(limits: limits, usesReferences: false)
@@ -42,7 +43,7 @@ package final class ObjectOrder {
       found.removeAll(keepingCapacity: true)
       scratch.buffer.removeAll()
       do { try step.object.writeRecord(to: &scratch) } catch {
-        // Objects are not written where they are used, so the path to this one is searched.
+        // Searches for the path to the object, because objects are not written where they are referenced.
         throw ObjectPath.find(step.object, from: value).reversed().reduce(ArchiveError.wrap(error)) {
           ArchiveError.at($1, $0)
         }
@@ -55,7 +56,7 @@ package final class ObjectOrder {
     isFinding = false
   }
 
-  /// Writes a reference to an object: tag 29 if the object is already written, otherwise a forward reference.
+  /// Writes a reference to an object: with tag 29 if the object has already been written, otherwise as a forward reference.
   func write(_ object: some VersionedModel, to writer: inout ArchiveWriter) {
     if isFinding {
       found.append(object)
@@ -65,7 +66,7 @@ package final class ObjectOrder {
     writer.writeObjectReference(first + number, isWritten: number < written)
   }
 
-  /// Writes the objects.
+  /// Writes all objects in order.
   func writeAll(to writer: inout ArchiveWriter) throws {
     for object in objects {
       writer.beginShared()

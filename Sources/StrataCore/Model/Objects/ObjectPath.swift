@@ -1,6 +1,7 @@
-/// The path from a value to an object that it refers to, for errors: objects are not archived where they are used.
+/// Finds the path from a value to an object, for errors. The path has to be searched for, because objects are not
+/// archived where they are referenced.
 package struct ObjectPath {
-  /// The shortest path of keys and indices to an object; empty if none is found.
+  /// Returns the shortest path of keys and indices to an object; empty if no path is found.
   ///
   /// - Complexity: linear in the size of the graph.
   package static func find<T: Archivable>(_ target: any VersionedModel, from root: T) -> [ArchiveError.PathComponent] {
@@ -10,12 +11,13 @@ package struct ObjectPath {
     func add(_ value: ArchiveValue, _ referenced: ReferencedObjects, _ path: [ArchiveError.PathComponent]) {
       switch value {
       case .reference(let number): queue.append((referenced.objects[number], path))
-      // The references in a graph refer to its own objects.
+      // References inside an untyped graph refer to the objects of that graph.
       case .graph: break
       default: value.forEachStep { add($0, referenced, path + [$1].compactMap(\.self)) }
       }
     }
-    // The path is for an error that is thrown anyway. An object that cannot be encoded hides the objects after it.
+    // Encoding errors are ignored, because the path is only for another error, which is thrown anyway. Objects behind
+    // an object that cannot be encoded are not found.
     let referenced = ReferencedObjects()
     guard let value = try? root.archivedValue(includingExcluded: true, role: .referenced(referenced)) else { return [] }
     add(value, referenced, [])
@@ -27,7 +29,7 @@ package struct ObjectPath {
       guard seen.insert(identity).inserted else { continue }
       if identity == wanted { return path }
       let referenced = ReferencedObjects()
-      // The path is for an error. An object that cannot be encoded has no fields to search.
+      // Ignores the error for the same reason. An object that cannot be encoded has no fields to search.
       if let record = try? object.shallowRecord(referenced) { add(.record(record), referenced, path) }
     }
     return []

@@ -2,26 +2,27 @@
 package final class ObjectTable {
   package enum Entry {
     case object(any VersionedModel)
-    /// The value of an object that is not decoded as a class. It is decoded again at each reference.
+    /// The value of an object whose type is not a class. The value is decoded again for each reference.
     ///
-    /// If `isPlaced`, references to it are replaced by the value before models are decoded.
+    /// If `isPlaced` is true, the value replaces the references to it before models are decoded.
     case value(ArchiveValue, isPlaced: Bool)
   }
 
-  /// A field that refers to an object which did not exist when the field was read.
+  /// A field that refers to an object that did not exist yet when the field was read.
   private struct Unfinished {
     let object: any VersionedModel
     let place: Int
     let value: ArchiveValue
   }
 
-  // One decoding uses a table, and checking exclusivity at each reference would cost more than following it.
+  // Exclusivity is not checked, because only one decoding uses a table and the check would cost more than following a
+  // reference.
   @exclusivity(unchecked) private(set) var entries: [Entry] = []
-  /// The number of the first object, in a body that contains other graphs before this one.
+  /// The number of this graph's first object in the body. Greater than 0 if other graphs precede this one.
   let first: Int
-  /// The final number of objects.
+  /// The number of objects once the whole graph has been read.
   private(set) var count: Int
-  /// The numbers of the objects in the body.
+  /// The range of the objects' numbers in the body.
   var numbers: Range<Int> { first..<first + count }
   private let types: [String: any VersionedModel.Type]
   @exclusivity(unchecked) private var lastShape: RecordShape?
@@ -29,20 +30,21 @@ package final class ObjectTable {
   /// Fields of the current object that refer to objects not yet decoded.
   @exclusivity(unchecked) private var waiting: [(place: Int, value: ArchiveValue)] = []
   @exclusivity(unchecked) private var unfinished: [Unfinished] = []
-  /// The number of values in each entry that is not an object, and in all of them.
+  /// For each entry, the number of values in it; 0 for an object. `totalSize` is their sum.
   @exclusivity(unchecked) private var sizes: [Int] = []
   @exclusivity(unchecked) private var totalSize = 0
-  /// Extra substitute values for references. Set only if the code that fills the table knows the number of references.
+  /// An additional number of values that may be substituted for references. Set only if the code that fills the table
+  /// knows the number of references.
   @exclusivity(unchecked) package var extraSubstitutes = 0
-  /// The budget for substituted values, if values replace the references to them before models are decoded, so that steps
-  /// and hooks find records where an archive of this library has them.
+  /// The budget for substituted values. If it is set, values replace the references to them before models are decoded,
+  /// so that migration steps and hooks see records in the same places as in an archive of this library.
   @exclusivity(unchecked) package var placing: WorkBudget?
-  /// The number of values that were substituted for references.
+  /// The number of values substituted for references so far.
   @exclusivity(unchecked) private var expansions = 0
-  /// The nesting of values that are decoded at references.
+  /// The current depth of values that are being decoded at references.
   @exclusivity(unchecked) private var depth = 0
-  /// The nesting of the records that are being decoded, if ``placing`` is set. A value that replaces a reference counts when it
-  /// is decoded.
+  /// The current depth of records that are being decoded, if ``placing`` is set. A value that replaces a reference is
+  /// counted when it is decoded.
   @exclusivity(unchecked) private var openRecords = 0
 
   package init(types: [String: any VersionedModel.Type], first: Int, count: Int) {
@@ -51,9 +53,9 @@ package final class ObjectTable {
     self.count = count
   }
 
-  /// Creates a table of existing objects, for decomposing and composing them.
+  /// Creates a table of existing objects, for creating models from decomposed values.
   ///
-  /// - Parameter adding: the number of objects created later that fields may refer to before.
+  /// - Parameter adding: the number of objects that are created later but that fields may already refer to.
   package init(_ referenced: ReferencedObjects, adding: Int = 0) {
     types = [:]
     first = 0
@@ -62,7 +64,7 @@ package final class ObjectTable {
     sizes = [Int](repeating: 0, count: entries.count)
   }
 
-  /// Adds an existing object.
+  /// Adds an object that already exists.
   func adopt(_ object: any VersionedModel) {
     entries.append(.object(object))
     sizes.append(0)
@@ -70,19 +72,19 @@ package final class ObjectTable {
   }
 
   deinit {
-    // Removes entries from the last to the first. An object releases earlier objects, which are still retained here, so
-    // that releasing a long list does not recurse.
+    // Removes entries from last to first. Each object can only release earlier objects, which the table still retains,
+    // so releasing a long list does not recurse.
     while entries.popLast() != nil {}
   }
 
-  /// The class for records of a shape; `nil` if there is none.
+  /// Returns the class for records of a shape; `nil` if there is none.
   package func type(of shape: RecordShape) -> (any VersionedModel.Type)? {
-    // Objects of one class often follow each other.
+    // Cached, because consecutive objects often have the same class.
     if lastShape !== shape { (lastShape, lastType) = (shape, types[shape.typeName]) }
     return lastType
   }
 
-  /// Adds an object, and records which of its fields wait for other objects.
+  /// Adds an object, and records which of its fields refer to objects that are not decoded yet.
   package func append(_ object: any VersionedModel) {
     entries.append(.object(object))
     sizes.append(0)
@@ -90,7 +92,7 @@ package final class ObjectTable {
     waiting.removeAll(keepingCapacity: true)
   }
 
-  /// - Parameter isPlaced: returns whether the value replaces references to it, given its size.
+  /// - Parameter isPlaced: receives the size of the value and returns whether the value replaces references to it.
   package func append(_ value: ArchiveValue, isPlaced: (Int) -> Bool = { _ in false }) {
     let size = value.size
     sizes.append(size)
@@ -99,13 +101,13 @@ package final class ObjectTable {
     waiting.removeAll(keepingCapacity: true)
   }
 
-  /// Defers a field of the current object.
+  /// Defers a field of the current object until all objects are decoded.
   func wait(_ place: Int, _ value: ArchiveValue) { waiting.append((place, value)) }
 
-  /// The object under a number, as a model.
+  /// Returns the object with the given number as a model.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the object has another type, and `damaged` with
-  ///   ``Pending`` as its cause if it does not exist yet.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the object has a different type. If the object does not
+  ///   exist yet, the code is `damaged` and the underlying error is ``Pending``.
   package func object<T: Archivable>(_ number: Int, as type: T.Type, in context: DecodingContext) throws -> T {
     guard number >= 0, number < count else {
       throw ArchiveError(.damaged, "a reference names an object that does not exist")
@@ -124,10 +126,12 @@ package final class ObjectTable {
     }
   }
 
-  /// Counts a record that is about to be decoded. Each call that does not throw needs its ``leaveRecord()``.
+  /// Counts a record that is about to be decoded. Each call that does not throw must be balanced by a call to
+  /// ``leaveRecord()``.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if values replace references and records nest too deeply.
-  ///   Values in place come from many objects, so the reader of the file did not count their nesting.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if values replace references and the records are nested
+  ///   too deeply. The reader of the file did not check this depth, because the nested values come from separate
+  ///   objects.
   func enterRecord(in context: DecodingContext) throws {
     guard placing != nil else { return }
     guard openRecords < context.limits.depth else { throw ArchiveError.tooDeep(context.limits.depth) }
@@ -136,9 +140,10 @@ package final class ObjectTable {
 
   func leaveRecord() { if placing != nil { openRecords -= 1 } }
 
-  /// Calls `body` with a value in which placed entries replace the references to them.
+  /// Calls `body` with a copy of the value in which references to placed entries are replaced by the values of the entries.
   ///
-  /// - Parameter bound: the number of the value. A reference to this or a later number is part of a cycle, and stays.
+  /// - Parameter bound: the number of the value itself. A reference to this number or a later one is part of a cycle
+  ///   and is not replaced.
   package func place<R>(
     _ value: ArchiveValue, below bound: Int = .max, in context: DecodingContext, _ body: (ArchiveValue) throws -> R
   ) throws -> R {
@@ -150,7 +155,7 @@ package final class ObjectTable {
     return try body(placed(in: value, below: bound, room: deepest - openRecords - 1))
   }
 
-  /// - Parameter room: the maximum number of levels of values. References further inside stay.
+  /// - Parameter room: the maximum number of nested levels. References at a greater depth are not replaced.
   private func placed(in value: ArchiveValue, below bound: Int, room: Int) throws -> ArchiveValue {
     func element(_ value: ArchiveValue) throws -> ArchiveValue {
       guard case .reference(let number) = value else {
@@ -160,21 +165,22 @@ package final class ObjectTable {
         return value
       }
       try expand(sizes[number])
-      // Checked once for each entry and not at each level, which would take time in proportion to the depth.
+      // Looks for references only once per entry. Doing so at each level would take time proportional to the depth.
       return found.hasReferences ? try placed(in: found, below: number, room: room - 1) : found
     }
     guard room > 0 else { return value }
     switch value {
-    // Members of a set and keys of a map stay references, because two models may be equal.
+    // References in sets and in keys of maps are not replaced, because two of the resulting models may be equal.
     case .set, .graph: return value
     case .map(let entries): return .map(try entries.map { .init(key: $0.key, value: try element($0.value)) })
     default: return try value.mapInside(element)
     }
   }
 
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the object has another type.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the object has a different type.
   static func cast<M: VersionedModel, T>(_ object: M, to type: T.Type) throws -> T {
-    // Most objects have exactly this type. A cast tries everything else first, and needs the metadata of the optional.
+    // Checks for the exact type first, which most objects have. A dynamic cast would be slower and need generic
+    // metadata of the optional.
     if M.self == T.self { return unsafeBitCast(object, to: T.self) }
     guard let object = object as? T else {
       throw ArchiveError.mismatch(
@@ -184,10 +190,10 @@ package final class ObjectTable {
     return object
   }
 
-  /// Counts values that are substituted for a reference.
+  /// Counts the values that are about to be substituted for a reference.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if shared values expand to many times the size of the
-  ///   input. Each is substituted for every reference to it, which could grow exponentially.
+  ///   input. The size could grow exponentially, because each value is substituted for every reference to it.
   private func expand(_ size: Int) throws {
     if let placing { return try placing.spend(values: size) }
     expansions += size
@@ -198,11 +204,12 @@ package final class ObjectTable {
     }
   }
 
-  /// Returns a value with references replaced by their objects, for untyped properties.
+  /// Returns a copy of the value in which references are replaced by their objects, for untyped properties.
   ///
-  /// A reference back to a containing object becomes null, and so does a reference to an object that does not exist yet.
+  /// A reference back to an enclosing object becomes null, and so does a reference to an object that does not exist yet.
   ///
-  /// - Throws: the same errors as for a shared value that becomes a model.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if shared values expand too much, and any error that
+  ///   encoding an object throws.
   func withoutReferences(_ value: ArchiveValue) throws -> ArchiveValue { try withoutReferences(value, inside: []) }
 
   private func withoutReferences(_ value: ArchiveValue, inside open: [Int]) throws -> ArchiveValue {
@@ -218,10 +225,11 @@ package final class ObjectTable {
   }
 
   private static let deepest = 64
-  /// The maximum nesting of values in place, whatever the limits are, because each level needs a part of the stack.
+  /// The maximum depth of values that replace references, regardless of the configured limits. Bounded, because each
+  /// level uses stack space.
   private static let deepestInPlace = 512
 
-  /// The record of an object, with references replaced by the records of their objects.
+  /// Returns the record of an object. References are replaced by the records of their objects.
   private func record(of object: any VersionedModel, inside open: [ObjectIdentifier], _ depth: Int) throws
     -> ArchiveValue
   {
@@ -234,16 +242,16 @@ package final class ObjectTable {
     }
   }
 
-  /// The error for a reference to an object that is created after the current one.
+  /// The underlying error for a reference to an object that is created after the current one.
   struct Pending: Error {}
 
-  /// Sets the deferred fields.
+  /// Sets the fields that were deferred until all objects existed.
   package func setWaiting(in context: DecodingContext) throws {
     for field in unfinished { try Self.set(field.place, of: field.object, to: field.value, in: context) }
     unfinished.removeAll()
   }
 
-  /// Finishes the objects, each after the objects that it refers to.
+  /// Runs the hooks and validations of all objects. Each object comes after the objects that it refers to.
   ///
   /// - Parameter path: returns the path to an object, for errors.
   package func finish(in context: DecodingContext, path: (any VersionedModel) -> [ArchiveError.PathComponent]) throws {
@@ -275,7 +283,8 @@ package final class ObjectTable {
 }
 
 extension ArchiveValue {
-  /// Returns the value with references replaced. A set with references becomes an array, because the replacements may be equal.
+  /// Returns a copy in which references are replaced. A set that contains references becomes an array, because the
+  /// replacements may be equal.
   fileprivate func replacingReferences(_ replace: (Int) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .reference(let number): try replace(number)

@@ -1,25 +1,25 @@
-/// The objects that are written in place, as parts of the objects that refer to them. An object that refers to itself
-/// would never end, and if each object refers to the next one twice, the number of paths grows exponentially.
+/// Tracks the objects that are written in place, as parts of the objects that refer to them. Writing an object that
+/// refers to itself would never end. If each object refers to the next one twice, the output would grow exponentially.
 ///
-/// The writers that order the sets inside a value share the count with the writer of the value.
+/// The writers that sort the sets inside a value share this instance with the writer of the value.
 final class ObjectsInPlace {
-  /// Nothing is checked up to this number of bytes, and this many bytes may always be repeated.
+  /// The number of bytes below which nothing is checked. Up to this many repeated bytes are always allowed.
   private static let free = 1 << 18
-  /// The largest ratio of the bytes of repeated objects to all other bytes.
+  /// The maximum ratio of bytes of repeated objects to all other bytes.
   private static let ratio = 64
 
   /// The objects that are being written, outermost first.
   private var open: [ObjectIdentifier] = []
-  /// The index of the first open object that was written before.
+  /// The index of the outermost open object that is a repetition; `nil` if there is none.
   private var repeated: Int?
-  /// The objects seen since checking began. They are retained, so that their identities are not reused. `nil` while
-  /// little was written.
+  /// The objects seen since checking began; `nil` until enough bytes have been written. The objects are retained, so
+  /// that their identities are not reused.
   private var seen: [ObjectIdentifier: AnyObject]?
-  /// The bytes of repeated objects, and all other bytes, since checking began.
+  /// The number of bytes of repeated objects since checking began. `otherBytes` counts all other bytes.
   private var repeatedBytes = 0
   private var otherBytes = 0
 
-  /// Begins an object. Each call needs its ``end(after:)``.
+  /// Begins an object. Each call must be balanced by a call to ``end(after:)``.
   ///
   /// - Parameter bytes: the number of bytes written since the last call.
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if the object is already open, and `limitExceeded` if

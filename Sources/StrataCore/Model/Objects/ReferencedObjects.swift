@@ -1,14 +1,15 @@
-/// The objects that one object or value refers to directly, in the order in which they were found.
+/// The objects that an object or value refers to directly, in the order in which they were found.
 ///
-/// Decomposing an object for copying, merging or comparing must not decompose the objects that it refers to: a copy
-/// refers to the same objects.
+/// Copying, merging and comparing decompose an object but not the objects that it refers to. A copy, for example,
+/// refers to the same objects as the original.
 package final class ReferencedObjects {
   package private(set) var objects: [any VersionedModel] = []
   private var numbers: [ObjectIdentifier: Int] = [:]
 
   package init() {}
 
-  /// Adds a model, whether it is an object or a value.
+  /// Adds a model and returns its number. An object that is already in the list keeps its number. Structs and enums are
+  /// always added.
   func add(_ model: some VersionedModel) -> Int {
     if type(of: model).schema.isObject { return number(of: model) }
     objects.append(model)

@@ -1,4 +1,4 @@
-/// A model that describes itself with one line per field.
+/// A model that is described by hand, with one line per field.
 ///
 ///     extension Point: DescribedModel {
 ///       static let fields = Fields(
@@ -8,10 +8,10 @@
 ///         make: { Point(x: $0, y: $1) })
 ///     }
 public protocol DescribedModel: VersionedModel {
-  /// The type of the description: ``Fields``, which the compiler infers.
+  /// The type of the description, ``Fields``. The compiler infers it.
   associatedtype Description: FieldDescription where Description.Root == Self
 
-  /// The name, the version, the fields and a function that creates the object from them.
+  /// The name, version and fields of the model, and a closure that creates the model from the fields.
   static var fields: Description { get }
 }
 
@@ -25,21 +25,21 @@ extension DescribedModel {
   }
 }
 
-/// The interface of ``Fields`` for ``DescribedModel``.
+/// The interface of ``Fields`` that ``DescribedModel`` uses.
 public protocol FieldDescription<Root>: Sendable {
-  /// The model.
+  /// The type of the model.
   associatedtype Root
-  /// Name, version and fields of the model.
+  /// The schema, with the name, version and fields of the model.
   var schema: ModelSchema { get }
   /// Creates the object from its fields.
   func read(from reader: inout ArchiveReader) throws -> Root
-  /// Writes the fields of an object, in their order.
+  /// Writes the fields of an object in the order of the schema.
   func write(_ root: Root, to writer: inout ArchiveWriter) throws
-  /// Sets the fields of an object to those of another.
+  /// Copies the fields of another object into an object.
   func adopt(_ other: Root, into root: inout Root) throws
-  /// Decodes one field of an object again and sets it. Objects in a reference cycle need it.
+  /// Decodes one field of an object again and sets it. Used for objects in a reference cycle.
   func readField(_ place: Int, of root: Root, from reader: inout ArchiveReader) throws
-  /// The key of the field of a property; `nil` if the property is not a field.
+  /// Returns the key of the field that a property represents; `nil` if the property is not a field.
   func key(of property: PartialKeyPath<Root>) -> String?
 }
 
@@ -51,13 +51,13 @@ extension FieldDescription {
   public func key(of property: PartialKeyPath<Root>) -> String? { nil }
 }
 
-/// A field of a ``DescribedModel``: of any type that archives can hold, or that is `Codable`.
+/// A field of a ``DescribedModel``. Its type must be archivable or `Codable`.
 public struct Field<Root, Value>: Sendable {
   let info: FieldInfo
   let path: any KeyPath<Root, Value> & Sendable
   fileprivate let coding: FieldCoding<Value>
 
-  /// A required field, or an optional.
+  /// Creates a field without a default. The key is required unless the type is optional.
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
     archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
@@ -66,7 +66,7 @@ public struct Field<Root, Value>: Sendable {
     self.init(key, path, FieldCoding(archive), formerly, archive, storage, merge, json)
   }
 
-  /// A field that takes a default if its key is absent.
+  /// Creates a field with a default, which is used if the key is absent.
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
     archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
@@ -77,7 +77,7 @@ public struct Field<Root, Value>: Sendable {
     self.init(key, path, coding, formerly, archive, storage, merge, json, unknown, makeDefault)
   }
 
-  /// A field whose type is only `Codable`. It is required, or an optional.
+  /// Creates a field without a default whose type is only `Codable`. The key is required unless the type is optional.
   @_disfavoredOverload
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
@@ -87,7 +87,7 @@ public struct Field<Root, Value>: Sendable {
     self.init(key, path, FieldCoding(codable: archive), formerly, archive, storage, merge, json)
   }
 
-  /// A field whose type is only `Codable` and that takes a default if its key is absent.
+  /// Creates a field with a default, which is used if the key is absent. The field's type is only `Codable`.
   @_disfavoredOverload
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
@@ -113,7 +113,8 @@ public struct Field<Root, Value>: Sendable {
   }
 }
 
-/// The storage of a field in ``Fields``. Copying the reference takes one instruction, and no generic metadata at run time.
+/// A box that stores a field of ``Fields``. Copying the reference takes one instruction and needs no generic metadata
+/// at run time.
 private final class FieldBox<Root, Value>: Sendable {
   let field: Field<Root, Value>
 
@@ -125,7 +126,7 @@ private final class FieldBox<Root, Value>: Sendable {
     try field.coding.write(place, root[keyPath: field.path], &writer)
   }
 
-  /// Reads the field and sets it.
+  /// Decodes the field again and sets it.
   func readAgain(_ place: Int, _ reader: inout ArchiveReader, _ root: Root) throws {
     guard let path = field.path as? ReferenceWritableKeyPath<Root, Value> else { throw reader.constantInCycle(place) }
     root[keyPath: path] = try read(place, &reader)
@@ -137,23 +138,24 @@ private final class FieldBox<Root, Value>: Sendable {
   }
 }
 
-/// The fields of a ``DescribedModel``, in the order in which `make` takes them.
+/// The fields of a ``DescribedModel``, in the order of the parameters of `make`.
 public struct Fields<Root, each V>: FieldDescription {
-  /// Name, version and fields of the model.
+  /// The schema, with the name, version and fields of the model.
   public let schema: ModelSchema
-  /// A ``FieldBox`` for each type of the pack, in its order. A tuple of them would be laid out anew at each reading.
+  /// A ``FieldBox`` for each type of the pack, in order. This is an array, because the layout of a tuple would be
+  /// computed again for each reading.
   private let boxes: [any AnyObject & Sendable]
   private let make: @Sendable (repeat each V) throws -> Root
 
-  /// Describes a model.
+  /// Creates the description of a model.
   ///
   /// - Parameters:
-  ///   - type: the model.
-  ///   - name: the registered name; by default the name of the type. It must stay when the type is renamed.
+  ///   - type: the type of the model.
+  ///   - name: the registered name; by default the name of the type. It must not change when the type is renamed.
   ///   - formerNames: earlier names of the type. Archives with these names can be read.
-  ///   - version: the current version, which new archives are stamped with; 0 or more.
-  ///   - fields: the fields, in the order in which `make` takes them.
-  ///   - make: creates the object from the values of the fields, in their order.
+  ///   - version: the current version, 0 or greater, which is written to new archives.
+  ///   - fields: the fields, in the order of the parameters of `make`.
+  ///   - make: creates the object from the values of the fields.
   public init(
     _ type: Root.Type, name: String? = nil, formerNames: [String] = [], version: Int,
     _ fields: repeat Field<Root, each V>, make: @escaping @Sendable (repeat each V) throws -> Root
@@ -181,15 +183,15 @@ public struct Fields<Root, each V>: FieldDescription {
     return try box(place, type).read(place, &reader)
   }
 
-  /// Creates the object from its fields, with `make`.
+  /// Reads the fields and creates the object from them with `make`.
   ///
-  /// - Throws: the errors of reading a field and of `make`.
+  /// - Throws: any error that reading a field or calling `make` throws.
   public func read(from reader: inout ArchiveReader) throws -> Root {
     var place = 0
     return try make(repeat try readNext((each V).self, &place, &reader))
   }
 
-  /// Writes the fields of an object, in their order.
+  /// Writes the fields of an object in the order of the schema.
   public func write(_ root: Root, to writer: inout ArchiveWriter) throws {
     var place = 0
     for type in repeat (each V).self {
@@ -217,7 +219,7 @@ public struct Fields<Root, each V>: FieldDescription {
     }
   }
 
-  /// Sets the fields of an object to those of another. Only variables of a class are set.
+  /// Copies the fields of another object into an object. In a class, constant properties are not copied.
   public func adopt(_ other: Root, into root: inout Root) throws {
     guard Root.self is AnyClass else {
       root = other

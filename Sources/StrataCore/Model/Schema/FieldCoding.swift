@@ -1,4 +1,4 @@
-/// The coding of a field of a ``DescribedModel``: as an archivable value, or by its own `Codable` conformance.
+/// How a field of a ``DescribedModel`` is coded: as an archivable value, or through its own `Codable` conformance.
 struct FieldCoding<Value>: Sendable {
   let read: @Sendable (Int, inout ArchiveReader) throws -> Value
   let write: @Sendable (Int, Value, inout ArchiveWriter) throws -> Void
@@ -25,7 +25,8 @@ extension FieldCoding where Value: Archivable & SendableMetatype {
 }
 
 extension FieldCoding where Value: Codable & SendableMetatype {
-  /// - Parameter archive: `conditional` counts as `always`, because the value is not an object.
+  /// - Parameter archive: whether archives contain the field. `conditional` has the same effect as `always`, because
+  ///   the value is not an object.
   init(
     codable archive: ArchiveBehavior, unknown: UnknownCasePolicy = .fail, _ makeDefault: (@Sendable () -> Value)? = nil
   ) {

@@ -1,29 +1,31 @@
 /// Whether archives contain a field.
 public enum ArchiveBehavior: String, Sendable, Hashable {
-  /// Always written.
+  /// The field is always written.
   case always
-  /// A reference that is written only if the same archive also contains the object through another reference, before or
-  /// after; otherwise it is archived as nil. For optional references to class models, above all weak ones.
+  /// The field is a reference that is written only if another reference, before or after it, adds the same object to
+  /// the archive. Otherwise the field is archived as nil. Use it for optional references to class models, above all for
+  /// weak references.
   case conditional
-  /// Never written. Upgrade hooks are still called for it, and the key is read from an archive that has it.
+  /// The field is never written. It is still read from an archive that contains its key, and upgrade hooks are called
+  /// for it.
   case excluded
 }
 
-/// The treatment of the properties of a superclass that is not a model.
+/// How the properties of a superclass that is not a model are treated.
 public enum SuperclassBehavior: String, Sendable, Hashable {
-  /// Never written, and never changed by merging.
+  /// The properties are never written, and merging never changes them.
   case excluded
 }
 
-/// The part that a field plays in equality, hash and description.
+/// Whether equality, hashing and descriptions include a field.
 public enum StorageBehavior: String, Sendable, Hashable {
-  /// The field counts everywhere.
+  /// The field is included everywhere.
   case permanent
-  /// The property is not a field at all. Only for `@Field(storage:)` on a property that has an initial value or is an
-  /// optional variable. A list of fields omits such a property.
+  /// The property is not a field at all. Use it only in `@Field(storage:)`, for a property with an initial value or an
+  /// optional variable. In a list of fields, leave out the property instead.
   case none
-  /// The field is archived, copied, merged and validated, but equality, hash and description ignore it: for caches and
-  /// for references back to an owner.
+  /// The field is archived, copied, merged and validated, but equality, hashing and descriptions ignore it. Use it for
+  /// caches and for references back to an owner.
   case transitory
 }
 
@@ -31,36 +33,36 @@ public enum StorageBehavior: String, Sendable, Hashable {
 public struct FieldInfo: Sendable {
   /// The key in archives.
   public let key: String
-  /// Earlier keys of the field. If the key is absent, the first earlier key that is present is read.
+  /// Earlier keys of the field. If the current key is absent, the first earlier key that is present is read.
   public let formerly: [String]
   /// Whether archives contain the field.
   public let archive: ArchiveBehavior
-  /// Whether equality, hash and description include the field.
+  /// Whether equality, hashing and descriptions include the field.
   public let storage: StorageBehavior
   /// The merge policy of the field.
   public let merge: MergePolicy
-  /// The JSON form of the field: under its own key unless set.
+  /// The JSON form of the field. By default, the field is stored under its own key.
   public let json: JSONField
-  /// The treatment of an enum case that this program does not know.
+  /// How an enum case that this program does not know is read.
   public let unknown: UnknownCasePolicy
   /// The declared type.
   public let type: Any.Type
   /// The shape of the type.
   package let shape: TypeShape
-  /// Whether the library keeps its own data in the field.
+  /// Whether the field contains the library's own data.
   package let isLibraryField: Bool
-  /// Whether the field of an object cannot change after the object was created.
+  /// Whether the field is a constant property of a class, so that it cannot change once the object is created.
   public let isConstant: Bool
   package let makeDefault: (@Sendable () throws -> ArchiveValue)?
-  /// The default itself.
+  /// Creates the default as a value of the field's type.
   let makeInitial: (@Sendable () -> Any)?
 
-  /// A field of a model.
+  /// Creates a field of a model.
   ///
   /// - Parameters:
-  ///   - type: the declared type. Without it, the type of the default.
-  ///   - makeDefault: the value of the field in a new object whose key is absent. Without one, the key is required
-  ///     unless the field is optional.
+  ///   - type: the declared type; by default the type of the default value.
+  ///   - makeDefault: creates the value of the field in a new object if the key is absent. Without a default, the key
+  ///     is required unless the field is optional.
   public init<T>(
     _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
     storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
@@ -85,18 +87,19 @@ public struct FieldInfo: Sendable {
     self.makeDefault = { try ValueCoding.value(of: makeDefault()) }
   }
 
-  /// Creates a field with the default treatment. A call needs less code than a call of the initializer above.
+  /// Creates a field with default options. A call to this initializer compiles to less code than a call to the
+  /// initializer with all parameters.
   public init<T>(_ key: String, _ type: T.Type = T.self) { self.init(key, type, formerly: []) }
 
-  /// As above, with a default.
+  /// Creates a field with default options and a default value.
   public init<T>(_ key: String, _ type: T.Type = T.self, default makeDefault: @escaping @Sendable () -> T) {
     self.init(key, type, formerly: [], default: makeDefault)
   }
 
-  /// A field of a generic model, whose default may name generic parameters.
+  /// Creates a field of a generic model. The default may use generic parameters.
   ///
-  /// `initialValue` creates the initial value of a stored property. It captures only generic types. The compiler cannot
-  /// check that, so the closure is not `@Sendable`.
+  /// `initialValue` creates the initial value of a stored property. It must capture only generic types. The closure is
+  /// not `@Sendable`, because the compiler cannot check this.
   public init<T>(
     _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
     storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
@@ -108,20 +111,23 @@ public struct FieldInfo: Sendable {
       isConstant: isConstant, default: { value.make() })
   }
 
-  /// The path of keys to the field in JSON, up to the first index; the field's own key if it is not in JSON.
+  /// The path of keys to the field in JSON, up to the first array index. If JSON does not contain the field, this is
+  /// the field's own key.
   public var jsonPath: ValuePath { json.keys(of: key) }
 
-  /// Whether JSON or an archive may lack the field: it has a default or is an optional.
+  /// Whether JSON or an archive may lack the field, because it has a default or is optional.
   public var isOptional: Bool { makeDefault != nil || shape.isOptional }
 
-  /// Whether the field holds values of a type, or optionals of it.
+  /// Whether the type of the field is the given type or an optional of it.
   func holds<T>(_ type: T.Type) -> Bool { self.type is T.Type || self.type is T?.Type }
 
-  /// The value of the field in a new object whose key is absent: the default, or null for an optional. Returns `nil` if the key must be there.
+  /// Returns the value of the field in a new object if the key is absent: the default, or null for an optional field.
+  /// Returns `nil` if the key is required.
   package func absentValue() throws -> ArchiveValue? { try makeDefault?() ?? (shape.isOptional ? .null : nil) }
 }
 
-/// Unchecked, because the closure captures only types.
+/// A closure that creates an initial value. The `Sendable` conformance is unchecked, because the closure captures only
+/// types.
 private struct InitialValue<T>: @unchecked Sendable {
   let make: () -> T
 }

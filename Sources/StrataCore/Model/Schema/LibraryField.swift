@@ -1,11 +1,11 @@
-/// The type of a field in which the library keeps its own data in a model. Copies of the model include it. Equality,
-/// JSON and merging ignore it.
+/// The type of a field in which the library stores its own data about a model. Copying a model copies the field.
+/// Equality, JSON and merging ignore it.
 package protocol LibraryField: SendableMetatype {}
 
-/// A field of the library that is updated whenever a model has been decoded.
+/// A library field that is updated each time a model has been decoded.
 package protocol FinishingLibraryField: LibraryField {
-  /// Runs on each decoded model that has such a field, before the model's own hook.
+  /// Called for each decoded model that has this field, before the model's own hook.
   static func prepare<M: VersionedModel>(_ model: inout M, in context: DecodingContext) throws
-  /// Runs after the model's own hook.
+  /// Called after the model's own hook.
   static func complete<M: VersionedModel>(_ model: inout M, in context: DecodingContext) throws
 }

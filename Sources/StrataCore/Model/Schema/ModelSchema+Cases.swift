@@ -1,7 +1,8 @@
 extension ModelSchema {
-  /// The error for a case that could be archived but not decoded, because of its labels or its own code.
+  /// The error for an enum case that could be archived but not decoded, because of its labels or the model's own code;
+  /// `nil` if there is none.
   ///
-  /// In a method that returns an optional, `.none` is nil and not an enum case with that name.
+  /// A common mistake is a case named `none`: in a method that returns an optional, `.none` means nil rather than the case.
   var problemOfCases: ArchiveError? {
     for info in cases where Set(info.labels).count < info.labels.count {
       return ArchiveError(
@@ -14,7 +15,7 @@ extension ModelSchema {
       do {
         guard try !type.makes(case: info.name, CasePayload(values: ArchiveObject(), context: context)) else { continue }
       } catch {
-        // The case asks for associated values, so it is known.
+        // The method tried to read an associated value, so it knows the case.
         continue
       }
       return ArchiveError(
@@ -25,7 +26,7 @@ extension ModelSchema {
     return nil
   }
 
-  /// Whether archives may contain keys, cases or names that the model would write differently today.
+  /// Whether archives may contain keys, cases or type names that the model would write differently today.
   var hasSubstitutes: Bool {
     !formerNames.isEmpty || !formerCases.isEmpty || type is any UnknownCaseRepresentable.Type
       || fields.contains { !$0.formerly.isEmpty || $0.unknown == .useDefault }

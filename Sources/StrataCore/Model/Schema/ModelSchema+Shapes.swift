@@ -1,6 +1,6 @@
 extension ModelSchema {
-  /// The error for a field or associated value whose type contains models but has its own coding, so that a merge
-  /// cannot find them.
+  /// The error for a field or associated value whose type contains models but has its own coding, because a merge could
+  /// not find these models; `nil` if there is none.
   var problemOfShapes: ArchiveError? {
     for field in fields {
       if let type = Self.opaqueContainer(in: field.shape, field.type) { return problem(of: type, at: field.key) }
@@ -22,7 +22,7 @@ extension ModelSchema {
       typeName: name)
   }
 
-  /// The first opaque type in a type that contains models.
+  /// Returns the first type with its own coding, in this type or inside it, that contains models; `nil` if there is none.
   private static func opaqueContainer(in shape: TypeShape, _ type: Any.Type) -> (any Archivable.Type)? {
     switch shape.kind {
     case .opaque:

@@ -1,21 +1,21 @@
-/// The name, the version and the fields of a model, created once for each type.
+/// The name, version and fields of a model. There is one instance for each type.
 public final class ModelSchema: Sendable {
-  /// The registered name, which archives contain instead of the name of the Swift type.
+  /// The registered name. Archives contain this name instead of the name of the Swift type.
   public let name: String
   /// Earlier names of the type.
   public let formerNames: [String]
-  /// The current version, which new archives are stamped with.
+  /// The current version, which is written to new archives.
   public let modelVersion: Int
-  /// The oldest versions of the model that may read and write the records of this one; `nil` if no older version may. The steps from
-  /// these versions only set defaults.
+  /// The oldest versions of the model that may read and write records of the current version; `nil` if no older version
+  /// may. The steps that follow these versions only set defaults.
   package let floors: VersionFloors?
-  /// The fields, in their order; those of superclasses follow the class's own.
+  /// The fields in declaration order. The fields of superclasses follow the class's own fields.
   public let fields: [FieldInfo]
-  /// The superclasses that are models too, the nearest first.
+  /// The superclasses that are also models, nearest first.
   package let superclasses: [ModelSchema]
   /// Whether keys that the model does not declare are kept.
   public let keepsUnknownFields: Bool
-  /// The steps from older versions; `nil` if the model has none.
+  /// The migration steps from older versions; `nil` if the model has none.
   public let migration: MigrationPlan?
   /// The cases of an enum; empty for a model with fields.
   package let cases: [CaseInfo]
@@ -25,27 +25,27 @@ public final class ModelSchema: Sendable {
   package let allKeys: [String]
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
-  // These are set only at the end of the initializer, because they refer to the schema.
-  /// The definition of ``archivedShape``; `nil` if bodies do not begin with it.
+  // The following properties are set at the end of the initializer, because they refer to the schema itself.
+  /// The record definition of ``archivedShape``; `nil` if bodies cannot begin with it.
   private(set) nonisolated(unsafe) var archivedDefinition: LeadingDefinition?
-  /// The definition of ``fullShape``.
+  /// The record definition of ``fullShape``.
   private(set) nonisolated(unsafe) var fullDefinition: LeadingDefinition?
   package let caseShapes: [String: RecordShape]
-  /// Whether the model is a class, whose instances keep their identity.
+  /// Whether the model is a class. References to its instances are preserved.
   package let isObject: Bool
-  /// Whether reading the model is more than reading its fields.
+  /// Whether reading the model takes more than reading its fields, because it is a class or has a hook or rules.
   package let readsSpecially: Bool
-  /// Whether the model is a structure with fields and nothing else, as most models are.
+  /// Whether the model is a struct that does not keep unknown keys. Most models are, and are written on the fast path.
   package let isPlainStructure: Bool
-  /// Whether the model is an enum, whose records have the case as their only key.
+  /// Whether the model is an enum. A record of an enum has the case as its only key.
   package let isEnumeration: Bool
   package let hook: (@Sendable (String, Int, ModelRecord) throws -> ArchiveValue?)?
   /// The hook that runs on each created object.
   package let decodingHook: (any AnyModelHook)?
   package let validationHook: (any AnyModelHook)?
-  /// Whether there is a hook or rule to run on created objects.
+  /// Whether there is a hook or a validation rule to run on created objects.
   package let finishesModels: Bool
-  /// The type of the field for the library's own data; `nil` if the model has none.
+  /// The type of the field in which the library stores its own data; `nil` if the model has no such field.
   package let libraryField: (any FinishingLibraryField.Type)?
   let formerCases: [String: String]
   private let insideCache = Mutex<SchemaCatalog?>(nil)
@@ -54,22 +54,22 @@ public final class ModelSchema: Sendable {
   package let type: Any.Type
   package var typeIdentity: ObjectIdentifier { ObjectIdentifier(type) }
   private let objectsAnswer = AtomicWord()
-  /// Whether the declaration was found to be correct.
+  /// Whether the declaration has been checked and is correct.
   private let isChecked = AtomicWord()
 
-  /// One case of an enum with payloads.
+  /// A case of an enum with associated values.
   public struct CaseInfo: Sendable {
     /// The name of the case in archives.
     public let name: String
     /// Earlier names of the case.
     public let formerly: [String]
-    /// The types of the associated values, so that models among them are found.
+    /// The types of the associated values, used to find the models among them.
     public let payload: [Any.Type]
-    /// The keys of the associated values in archives, in the order of ``payload``: their labels, or `_0`, `_1` and so
-    /// on by index for values without a label. Empty if the declaration omits them.
+    /// The keys of the associated values in archives, in the order of ``payload``. The key is the label of a value, or
+    /// `_0`, `_1` and so on by index for values without a label. Empty if the declaration omits the keys.
     public let labels: [String]
 
-    /// A case, with the types of its associated values and their keys.
+    /// Creates the description of a case, with the types and keys of its associated values.
     public init(
       _ name: String, formerly: [String] = [], payload: [Any.Type] = [], labels: [String] = []
     ) {
@@ -82,23 +82,24 @@ public final class ModelSchema: Sendable {
 
   /// Creates the schema of a model.
   ///
-  /// Mistakes (a duplicate key, a chain with a gap, a policy for other types) are thrown by the first encoding,
-  /// decoding or merge, as errors with the code `invalidSchema` or `invalidMigration`: the first save of a development
-  /// build shows them.
+  /// A mistake in the declaration, such as a duplicate key, a gap between migration steps, or a merge policy for a
+  /// different type, is an error with the code `invalidSchema` or `invalidMigration`. The first encoding, decoding or
+  /// merge throws it, so it shows up the first time that a development build saves the model.
   ///
   /// - Parameters:
-  ///   - type: the model. If it conforms to ``Migratable`` or ``KeyMigrating``, its steps and hooks are used.
-  ///   - name: the registered name. It must stay when the type is renamed.
+  ///   - type: the type of the model. If it conforms to ``Migratable`` or ``KeyMigrating``, its steps and hooks are used.
+  ///   - name: the registered name. It must not change when the type is renamed.
   ///   - formerNames: earlier names of the type. Archives with these names can be read.
-  ///   - version: the current version, which new archives are stamped with; 0 or more.
-  ///   - superclass: the superclass of a class, if it is a model too. Its fields follow the fields given here.
+  ///   - version: the current version, 0 or greater, which is written to new archives.
+  ///   - superclass: the superclass of a class, if it is also a model. Its fields follow the fields given here.
   ///   - fields: the fields, in the order in which the model reads and writes them.
-  ///   - cases: the cases of an enum; a model with fields has none.
+  ///   - cases: the cases of an enum; empty for a model with fields.
   ///   - keepsUnknownFields: whether keys that the model does not declare are kept and written again.
-  ///   - oldestReader: the oldest version of the model that may open archives of this version. It must keep unknown fields, and the steps from
-  ///     it may only set defaults. By default, no older version may.
-  ///   - oldestWriter: the oldest version that may also save them again, with the fields that it does not know; by default, no older version
-  ///     may.
+  ///   - oldestReader: the oldest version of the model that may open archives of this version. That version must keep
+  ///     unknown fields, and the steps that follow it may only set defaults. By default, no older version may open
+  ///     them.
+  ///   - oldestWriter: the oldest version that may also save such archives again, including the fields that it does not
+  ///     know. By default, no older version may save them.
   public init<M>(
     _ type: M.Type, name: String, formerNames: [String] = [], version: Int,
     superclass: (any VersionedModel.Type)? = nil,
@@ -161,7 +162,7 @@ public final class ModelSchema: Sendable {
       archivedKeys == allKeys ? archivedDefinition : LeadingDefinition(of: fullShape, readBy: ObjectIdentifier(self))
   }
 
-  /// The error for floors that older versions could not keep.
+  /// Returns the error for floors that are invalid or that older versions could not respect; `nil` if there is none.
   private static func problem(
     of floors: VersionFloors, _ name: String, _ version: Int, _ migration: MigrationPlan?, keepsUnknownFields: Bool
   ) -> ArchiveError? {
@@ -188,9 +189,10 @@ public final class ModelSchema: Sendable {
     return nil
   }
 
-  /// The shape for records that a newer version wrote and this one changed.
+  /// Returns the shape for records that a newer version wrote and this version changed.
   ///
-  /// - Throws: ``ArchiveError`` with the code `newerModel` if the newer version does not allow this one to write them.
+  /// - Throws: ``ArchiveError`` with the code `newerModel` if the newer version does not allow this version to write
+  ///   its records.
   func shape(of newer: UnknownFields.NewerVersion) throws -> RecordShape {
     guard newer.floors.writer <= modelVersion else {
       throw ArchiveError(
@@ -218,7 +220,8 @@ public final class ModelSchema: Sendable {
     }
   }
 
-  /// The error for a superclass without its own schema, whose properties would be lost.
+  /// Returns the error for a superclass without a schema of its own, because its properties would be lost; `nil` if
+  /// there is none.
   private static func problem(ofSuperclass superclass: any VersionedModel.Type, typeName: String) -> ArchiveError? {
     guard superclass.schema.typeIdentity != ObjectIdentifier(superclass) else { return nil }
     return ArchiveError(
@@ -227,7 +230,7 @@ public final class ModelSchema: Sendable {
         + "@Model(version:superclass:), or write one", typeName: typeName)
   }
 
-  /// The error for an excluded field that has no value after decoding an archive.
+  /// Returns the error for an excluded field that would have no value after decoding an archive; `nil` if there is none.
   private static func problem(ofExcluded fields: [FieldInfo], typeName: String) -> ArchiveError? {
     guard let field = fields.first(where: { $0.archive == .excluded && !$0.isOptional }) else { return nil }
     return ArchiveError(
@@ -293,17 +296,18 @@ public final class ModelSchema: Sendable {
     isChecked.store(1)
   }
 
-  /// Whether the declaration is correct. If not, the code that uses it throws the error.
+  /// Whether the declaration is correct. If it is not, the error is thrown later by the code that uses the schema.
   private var isValid: Bool { isChecked.load() != 0 || (try? check()) != nil }
 
-  /// Whether records of a shape can be read field by field, without looking up keys.
+  /// Whether records of the given shape can be read field by field, without looking up keys.
   package func reads(_ shape: RecordShape, includingExcluded: Bool) -> Bool {
     let today = includingExcluded ? fullShape : archivedShape
     return hook == nil && cases.isEmpty && isValid && shape.modelVersion == modelVersion
       && shape.keys == today.keys && isNamed(shape.typeName) && hasCurrentSuperclasses(shape)
   }
 
-  /// The definition of records that can be read field by field; `nil` if there are none, or if the declaration is wrong.
+  /// Returns the definition of records that can be read field by field; `nil` if there is none, or if the declaration
+  /// is incorrect.
   func definition(includingExcluded: Bool) -> LeadingDefinition? {
     guard hook == nil, isValid else { return nil }
     return includingExcluded ? fullDefinition : archivedDefinition
@@ -316,7 +320,8 @@ public final class ModelSchema: Sendable {
       }
   }
 
-  /// The schemas of the models that fields or payloads contain, including this one if it contains itself. Computed once.
+  /// The schemas of all models in the fields or associated values, including this model's own schema if the model can
+  /// contain itself. The result is cached.
   package var inside: SchemaCatalog {
     if let known = insideCache.withLock({ $0 }) { return known }
     var catalog = SchemaCatalog()
@@ -327,22 +332,23 @@ public final class ModelSchema: Sendable {
     return catalog
   }
 
-  /// Whether a model inside has rules, or may be of a subclass that has some.
+  /// Whether a nested model has validation rules, or is of a class whose subclasses may have some.
   package var holdsValidation: Bool { inside.schemas.contains { $0.validationHook != nil || $0.isObject } }
 
   package func isNamed(_ name: String) -> Bool { name == self.name || formerNames.contains(name) }
 
   package func caseName(_ key: String) -> String? { caseShapes[key] != nil ? key : formerCases[key] }
 
-  /// Whether the model is a class or may hold instances of one, at any depth.
+  /// Whether the model is a class or can contain instances of a class, at any depth.
   ///
-  /// Computed at the first call and not in the initializer, because models that contain each other are created in any order.
+  /// Computed on first use rather than in the initializer, because the schemas of models that contain each other are
+  /// created in any order.
   package var holdsObjects: Bool {
     if objectsAnswer.load() == 0 { objectsAnswer.store(SchemaCatalog(of: type).objectTypes.isEmpty ? 1 : 2) }
     return objectsAnswer.load() == 2
   }
 
-  /// A number that changes with the name, the version or the keys: a 64-bit FNV-1a hash of their text, which is the same on all platforms.
+  /// A 64-bit FNV-1a hash of the name, the version, and the keys or cases, which is the same on all platforms.
   public let fingerprint: UInt64
 
   package static func fingerprint(of shape: RecordShape) -> UInt64 { fingerprint([shape.mark] + shape.keys) }
@@ -355,10 +361,11 @@ public final class ModelSchema: Sendable {
     return hash
   }
 
-  /// Creates the default of a field. Code that `@Model` generates uses it if the declaration's own expression would have another meaning.
+  /// Returns the default of a field. `@Model` generates calls to this function where the default's own expression would
+  /// not have the same meaning as in the declaration.
   ///
-  /// - Throws: ``ArchiveError`` with the code `missingValue` if the field has no default of this type. For an optional,
-  ///   the result is nil instead.
+  /// - Throws: ``ArchiveError`` with the code `missingValue` if the field has no default of this type. If the type is
+  ///   optional, the function returns nil instead of throwing.
   public func initialValue<T>(_ place: Int, _ type: T.Type = T.self) throws -> T {
     guard fields.indices.contains(place), let value = fields[place].makeInitial?() as? T else {
       return try ArchiveReader.absent()
@@ -366,10 +373,10 @@ public final class ModelSchema: Sendable {
     return value
   }
 
-  /// Returns the schema of a model that is generic, or that is in an extension of a type that may be generic. The
+  /// Returns the schema of a model that is generic or is declared in an extension of a type that may be generic. The
   /// schema is created once for each set of generic arguments.
   ///
-  /// Generic types have no stored static properties, so their schemas are kept here.
+  /// The schemas are kept in a cache, because generic types cannot have stored static properties.
   @inlinable
   public static func cached<M>(_ type: M.Type, _ make: () -> ModelSchema) -> ModelSchema {
     let identity = ObjectIdentifier(type)

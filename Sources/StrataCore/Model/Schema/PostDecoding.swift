@@ -1,4 +1,5 @@
-/// A model with a hook that runs after its fields are set, for properties that depend on other fields or on the decoding.
+/// A model with a hook that runs once its fields are set, for properties that depend on other fields or on the data's
+/// source.
 ///
 ///     extension Issue: PostDecoding {
 ///       mutating func didDecode(from source: DecodingSource) throws {
@@ -6,13 +7,13 @@
 ///       }
 ///     }
 public protocol PostDecoding: VersionedModel {
-  /// Called once for each object and each decoding, after every field is set and before validation. It is called on
-  /// objects inside before the object that contains them.
+  /// Called once for each object that is decoded, after all its fields are set and before it is validated. Nested
+  /// objects are called before the object that contains them.
   ///
-  /// Called for archives (also by ``ArchiveUpgrader``), JSON, dictionaries, the result of a merge and copies with
-  /// changes. Not called for a plain copy.
+  /// The hook is called for archives (including those upgraded by ``ArchiveUpgrader``), JSON, dictionaries, the result
+  /// of a merge, and copies with changes. It is not called for a plain copy.
   ///
-  /// - Throws: any error. Decoding then fails with an ``ArchiveError`` with the code `rejected` that has this error as
-  ///   its cause (`mergeFailed` in a merge). An `ArchiveError` is passed on unchanged.
+  /// - Throws: any error. Decoding then throws an ``ArchiveError`` with the code `rejected` (`mergeFailed` in a merge)
+  ///   and this error as the underlying error. If the hook throws an `ArchiveError`, it is passed on unchanged.
   mutating func didDecode(from source: DecodingSource) throws
 }

@@ -1,19 +1,20 @@
-/// Data that a higher folder computes about a model once and keeps with its schema. The schema itself does not depend
-/// on any format or on merging.
+/// Data about a model that a higher layer computes once and stores with the schema. This way, the schema does not
+/// depend on JSON or merging.
 package protocol SchemaNotes: AnyObject, Sendable {
-  /// The slot in which it is kept.
+  /// The slot in which the data is stored.
   static var slot: SchemaNotesSlot { get }
   init(_ schema: ModelSchema)
 }
 
-/// The slots for notes, one for each folder that computes some.
+/// The slots for notes, one for each layer that computes notes.
 package enum SchemaNotesSlot: Sendable { case json, merging }
 
-/// The notes of one schema.
+/// Storage for the notes of one schema.
 ///
-/// Unchecked, because a reference to any object is not known to be `Sendable`. Only notes are kept, which are.
+/// The `Sendable` conformance is unchecked, because the notes are stored as references of unknown type. Only notes are
+/// stored, and these are `Sendable`.
 struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
-  /// The addresses of the notes, which this store retains; zero before they are created.
+  /// The addresses of the notes, which this store retains; zero until the notes are created.
   private let json = AtomicWord()
   private let merging = AtomicWord()
 
@@ -39,12 +40,13 @@ struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
     _ type: Notes.Type, of schema: ModelSchema, in slot: borrowing AtomicWord
   ) -> Notes {
     let known = reference(slot.load()) ?? createNotes(Notes.self, of: schema, in: slot)
-    // A slot has notes of one type, and a checked cast would cost more than most uses of the notes.
+    // Unchecked, because a slot contains notes of only one type, and a checked cast would cost more than most uses of
+    // the notes.
     return unsafeDowncast(known.takeUnretainedValue(), to: type)
   }
 
-  /// Creates the notes without holding a lock, because a model's own declaration may ask for its schema. If two threads
-  /// create notes at once, only one of them is kept.
+  /// Creates the notes without holding a lock, because a model's declaration may access its own schema. If two threads
+  /// create notes at the same time, only one result is kept.
   private static func createNotes<Notes: SchemaNotes>(
     _ type: Notes.Type, of schema: ModelSchema, in slot: borrowing AtomicWord
   ) -> Unmanaged<AnyObject> {
@@ -57,6 +59,6 @@ struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
 }
 
 extension ModelSchema {
-  /// The data that a higher folder keeps about the model, created at the first call.
+  /// Returns the data that a higher layer stores about the model. It is created on first use.
   package func notes<Notes: SchemaNotes>(_ type: Notes.Type) -> Notes { noteStore.notes(type, of: self) }
 }

@@ -1,19 +1,21 @@
 extension ModelSchema {
-  /// The name of a generic argument in the name of a generic model: the registered name of a model or of a collection,
-  /// or else the type's own name after the names of its enclosing types (`Space.Item`).
+  /// Returns the name of a generic argument, for the name of a generic model. For a model or a collection, this is the
+  /// registered name. For any other type, it is the type's own name, qualified by its enclosing types (`Space.Item`).
   ///
-  /// The module is omitted, as in the names of models. So is an enclosing function, because it has no stable name.
+  /// The module is omitted, as in the names of models. An enclosing function is also omitted, because it has no stable
+  /// name.
   public static func argumentName<T>(_ type: T.Type) -> String {
     let plain = String(describing: type)
     if let type = TypeShape.archivable(type), type._archiveTypeName != plain { return type._archiveTypeName }
     var reader = QualifiedName(String(reflecting: type))
     let qualified = reader.withoutModules()
-    // A type that is not nested has its plain name.
+    // The name of a type that is not nested needs no qualification.
     return qualified.prefix { $0 != "<" }.contains(".") || qualified.contains("<") ? qualified : plain
   }
 
-  /// The name of a model in an extension. The extension does not show whether the extended type is generic. If it is,
-  /// the arguments are part of the name, `Box<Int>.Item`, or follow the name that the model was given.
+  /// Returns the name of a model that is declared in an extension, because the declaration does not show whether the
+  /// extended type is generic. If the type is generic, the arguments are part of the name, as in `Box<Int>.Item`, or
+  /// are appended to an explicitly given name.
   public static func name<T>(_ type: T.Type, _ name: String, isGiven: Bool) -> String {
     var reader = QualifiedName(String(reflecting: type))
     let qualified = reader.withoutModules()
@@ -22,8 +24,8 @@ extension ModelSchema {
   }
 }
 
-/// A name in the form of `String(reflecting:)`: `Module.Space.Box<Module.Space.Item>`, `Module.(Item in _0123)` for a
-/// private type, and `Module.(unknown context at $0123).Item` for a type in a function.
+/// Parses a name in the form that `String(reflecting:)` returns: `Module.Space.Box<Module.Space.Item>`, `Module.(Item
+/// in _0123)` for a private type, and `Module.(unknown context at $0123).Item` for a type in a function.
 private struct QualifiedName {
   private let text: [Character]
   private var place = 0
@@ -34,7 +36,7 @@ private struct QualifiedName {
     var name = ""
     var parts: [String] = []
     func flush() {
-      // A name after generic arguments is nested in the type with these arguments.
+      // A name that follows generic arguments is nested in a type and has no module.
       let isFirst = !name.hasSuffix(">.")
       name += (isFirst && parts.count > 1 ? parts.dropFirst() : parts[...]).joined(separator: ".")
       parts = []
@@ -70,7 +72,7 @@ private struct QualifiedName {
     return String(text[start..<place])
   }
 
-  /// The name in `(Item in _0123)`; `nil` for `(unknown context at $0123)`.
+  /// Parses the name in `(Item in _0123)`; returns `nil` for `(unknown context at $0123)`.
   private mutating func context() -> String? {
     let start = place + 1
     while place < text.count, text[place] != ")" { place += 1 }

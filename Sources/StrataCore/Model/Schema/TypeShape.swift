@@ -1,29 +1,29 @@
 import Foundation
 
-/// The shape of a type, one level deep: everything that the library needs to traverse its values.
+/// The shape of a type, one level deep. It contains all that the library needs to traverse values of the type.
 ///
-/// ``Archivable/typeShape`` is the shape of an archivable type.
+/// An archivable type declares its shape as ``Archivable/typeShape``.
 public struct TypeShape: Sendable {
-  /// A value without parts.
+  /// A value that does not contain other values.
   package enum Scalar: Sendable {
     case bool, integer, float, double, decimal, string, data, date, url, uuid
     /// A floating-point type other than `Float` and `Double`.
     case otherFloat
   }
 
-  /// Children are types, and a traversal asks for their shapes when it reaches them. A `switch` over it has no
-  /// `default`, so that a new case does not compile until each of them handles it.
+  /// The kind of a type. Nested types are given as types; a traversal asks for their shapes when it reaches them. No
+  /// `switch` over a kind has a `default`, so that the compiler finds all of them when a case is added.
   package enum Kind: Sendable {
     case scalar(Scalar)
-    /// ``ArchiveValue``: any value.
+    /// ``ArchiveValue``, which can be any value.
     case untyped
     case optional(Any.Type)
-    /// An array, or a type that is archived as one.
+    /// An array, or a type that is archived as an array.
     case array(Any.Type)
     case set(Any.Type)
     case dictionary(keys: Any.Type, values: Any.Type)
     case model(any VersionedModel.Type)
-    /// A type with a raw value. If the raw value is archivable, it is archived instead.
+    /// A type with a raw value. If the raw value is archivable, values are archived as their raw value.
     case rawValue(Any.Type, isArchivable: Bool)
     /// A type with its own coding.
     case opaque
@@ -36,13 +36,13 @@ public struct TypeShape: Sendable {
   /// The shape of a type with its own coding.
   public static var opaque: TypeShape { TypeShape(.opaque) }
 
-  /// The shape of a type that is archived as an array. A merge reads and creates its elements.
+  /// The shape of a type that is archived as an array. A merge accesses its elements.
   public static func array(of element: any Archivable.Type) -> TypeShape { TypeShape(.array(element)) }
 
-  /// The shape of a type that is archived as a set and is an array in JSON.
+  /// The shape of a type that is archived as a set. In JSON, it is an array.
   public static func set(of element: any Archivable.Type) -> TypeShape { TypeShape(.set(element)) }
 
-  /// The shape of any type. A type that is only Codable does not declare one.
+  /// Determines the shape of any type. A type that is only `Codable` does not declare one.
   package init(of type: Any.Type) {
     if let type = Self.archivable(type) {
       self = type.typeShape
@@ -57,12 +57,12 @@ public struct TypeShape: Sendable {
     }
   }
 
-  /// The shape of the type in an optional; the shape itself if it is not optional.
+  /// The shape of the wrapped type, for an optional; otherwise the shape itself.
   package var unwrapped: TypeShape {
     if case .optional(let type) = kind { TypeShape(of: type).unwrapped } else { self }
   }
 
-  /// The types of the elements of a container; keys before values.
+  /// The element types of a container; for a dictionary, the types of the keys and of the values.
   package var parts: [Any.Type] {
     switch kind {
     case .optional(let type), .array(let type), .set(let type): [type]
@@ -71,39 +71,40 @@ public struct TypeShape: Sendable {
     }
   }
 
-  /// The shape of the values of a dictionary, without optionals; `nil` for any other type.
+  /// The shape of a dictionary's values, unwrapped if they are optional; `nil` for any other type.
   var dictionaryValues: TypeShape? {
     if case .dictionary(_, let values) = kind { TypeShape(of: values).unwrapped } else { nil }
   }
 
   var isDictionary: Bool { if case .dictionary = kind { true } else { false } }
 
-  /// Whether the type is a dictionary, or a container of some.
+  /// Whether the type is a dictionary or a container of dictionaries.
   var holdsDictionary: Bool { isDictionary || parts.contains { TypeShape(of: $0).holdsDictionary } }
 
   private static func rawType<T: RawRepresentable>(_ type: T.Type) -> Any.Type { T.RawValue.self }
 
-  /// The type as an archivable one; `nil` for any other type. This is the only cast to `Archivable.Type`.
+  /// Returns the type as an archivable type; `nil` for any other type. All casts to `Archivable.Type` go through this
+  /// function.
   package static func archivable(_ type: Any.Type) -> (any Archivable.Type)? { type as? any Archivable.Type }
 
-  /// The type as an archivable one that can be stored and used by any task; `nil` also for a conformance that is isolated
-  /// to an actor.
+  /// Returns the type as an archivable type that can be shared between tasks; `nil` for any other type, and for a
+  /// conformance that is isolated to an actor.
   static func sharedArchivable(_ type: Any.Type) -> (any (Archivable & SendableMetatype).Type)? {
     type as? any (Archivable & SendableMetatype).Type
   }
 
-  /// The type as a model; `nil` for any other type.
+  /// Returns the type as a model; `nil` for any other type.
   package static func model(_ type: Any.Type) -> (any VersionedModel.Type)? {
     if case .model(let model) = TypeShape(of: type).kind { model } else { nil }
   }
 
   package var isOptional: Bool { if case .optional = kind { true } else { false } }
 
-  /// The type in an optional; the type itself if it is not optional.
+  /// Returns the wrapped type of an optional; for any other type, the type itself.
   package static func unwrapped(_ type: Any.Type) -> Any.Type { (type as? any OptionalType.Type)?.wrappedType ?? type }
 }
 
-/// A container of any elements, archivable or not.
+/// A container, whether or not its elements are archivable.
 package protocol ContainerType { static var containerShape: TypeShape { get } }
 
 package protocol OptionalType: ContainerType {
@@ -118,10 +119,10 @@ extension Optional: OptionalType {
   package var isNone: Bool { self == nil }
 }
 
-/// An array, or a type that is archived as one.
+/// An array, or a type that is archived as an array.
 package protocol ArrayType<Element>: ContainerType {
   associatedtype Element
-  /// A value of the type with these elements.
+  /// Returns a value of the type with these elements.
   static func made(of elements: [Element]) -> Any
 }
 extension ArrayType {

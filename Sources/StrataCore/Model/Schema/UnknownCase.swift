@@ -1,17 +1,17 @@
-/// The treatment of an enum case that this program does not know, in the value of a field.
+/// How a field treats an enum case in its value that this program does not know.
 public enum UnknownCasePolicy: String, Sendable, Hashable {
   /// Decoding throws `unknownCase`.
   case fail
-  /// The field takes its default when a model is read, and stays unchanged when a model is merged: the meaning of the
-  /// case is unknown, so it replaces nothing.
+  /// If a model is read, the field gets its default. If a model is merged, the field keeps its value, because the
+  /// meaning of the incoming case is unknown.
   ///
-  /// A list, a set or a dictionary is read without the elements and entries that have such a case. If the incoming
-  /// value of a dictionary's key has such a case, a merge keeps the local entry.
+  /// In an array, set or dictionary, only the elements or entries with such a case are skipped. If the incoming value
+  /// for a key of a dictionary has such a case, a merge keeps the local entry.
   case useDefault
 }
 
 extension TypeShape {
-  /// The number of containers around the innermost elements of the type: 2 for `[String: [Colour]?]`.
+  /// The number of containers around the type's innermost elements: 2 for `[String: [Colour]?]`.
   @usableFromInline
   var containerDepth: Int {
     switch kind {
@@ -21,9 +21,9 @@ extension TypeShape {
     }
   }
 
-  /// Returns a value without the elements and entries of containers that have an unknown case.
+  /// Returns a copy of the value in which containers lack the elements and entries with an unknown case.
   ///
-  /// - Parameter check: throws the error of decoding a value as a type.
+  /// - Parameter check: tries to decode a value as a type and throws the resulting error.
   static func withoutUnknownCases(
     _ value: ArchiveValue, _ type: Any.Type, _ check: (Any.Type, ArchiveValue) throws -> Void
   ) throws -> ArchiveValue {
@@ -45,8 +45,8 @@ extension TypeShape {
 }
 
 extension ArchiveError {
-  /// Whether the value of a field, or an element in its containers, has a case that this program does not know. A model
-  /// in the value has its own fields, which have their own policies.
+  /// Whether the error is caused by an unknown enum case that is the value of the field itself or an element of its
+  /// containers. Fields of nested models are not included, because they have policies of their own.
   ///
   /// - Parameter depth: the number of containers around the elements.
   @usableFromInline
@@ -56,16 +56,17 @@ extension ArchiveError {
 }
 
 extension FieldInfo {
-  /// Whether the field takes its default, or skips elements, if reading its value throws this error.
+  /// Whether the field uses its default, or skips elements, if reading the value throws this error.
   package func acceptsUnknownCase(_ error: ArchiveError) -> Bool {
     unknown == .useDefault && error.isUnknownCase(within: shape.containerDepth)
   }
 }
 
 extension ArchiveValue {
-  /// Returns the array, set or dictionary with elements or entries removed or replaced.
+  /// Returns a copy of an array, set or dictionary in which elements or entries are removed or replaced.
   ///
-  /// - Parameter body: receives the element, and a container with only that element.
+  /// - Parameter body: receives an element, and a container with only that element. Returns the new element, or `nil`
+  ///   to remove it.
   fileprivate func filterInside(_ body: (ArchiveValue, ArchiveValue) throws -> ArchiveValue?) rethrows -> ArchiveValue {
     switch self {
     case .array(let elements): .array(try elements.compactMap { try body($0, .array([$0])) })
@@ -88,17 +89,17 @@ extension ArchiveValue {
   }
 }
 
-/// An enum with a case for unknown raw values.
+/// An enum that maps unknown raw values to one of its cases.
 ///
-/// Without a conformance to this protocol an unknown raw value is an error, or the default of a field that asks for
-/// it with `unknown: .useDefault`.
+/// If an enum does not conform to this protocol, an unknown raw value is an error, unless the field declares `unknown:
+/// .useDefault`.
 public protocol UnknownCaseRepresentable {
-  /// The case for every raw value that no case has.
+  /// The case that represents all unknown raw values.
   static var unknownCase: Self { get }
 }
 
-/// An enum whose cases had other raw values before.
+/// An enum whose cases formerly had other raw values.
 public protocol CaseAliasing: RawRepresentable where RawValue: Hashable {
-  /// Former raw values and their current cases.
+  /// The current case for each former raw value.
   static var formerRawValues: [RawValue: Self] { get }
 }

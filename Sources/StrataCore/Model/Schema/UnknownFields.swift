@@ -1,24 +1,24 @@
-/// The keys of an archive that a model does not declare, kept so that writing it again does not lose them.
+/// The keys of an archive that a model does not declare. They are kept, so that writing the model again does not lose them.
 ///
-/// A model asks for it with a stored property of this type:
+/// A model keeps unknown fields if it has a stored property of this type:
 ///
 ///     var unknownFields = UnknownFields()
 public struct UnknownFields: Sendable, Hashable {
   /// The keys and values in the order in which they were archived.
   public var object: ArchiveObject
-  /// The version that wrote the record, with its floors, if it is newer than the program's. Encoding writes it again.
+  /// The version and floors of the record, if the version is newer than this program's. Encoding writes them again.
   package private(set) var newer: NewerVersion?
 
-  /// A version that is newer than the program's, and may be read by it.
+  /// A version that is newer than this program's but allows this program to read its records.
   package struct NewerVersion: Sendable, Hashable {
     package let version: Int
     package let floors: VersionFloors
   }
 
-  /// No unknown keys.
+  /// Creates an instance without unknown keys.
   public init() { object = ArchiveObject() }
 
-  /// These keys and values.
+  /// Creates an instance with the given keys and values.
   public init(_ object: ArchiveObject) { self.object = object }
 
   package init(_ object: ArchiveObject, newer: NewerVersion?) { (self.object, self.newer) = (object, newer) }
@@ -26,18 +26,19 @@ public struct UnknownFields: Sendable, Hashable {
   /// Whether there are no unknown keys.
   public var isEmpty: Bool { object.isEmpty }
 
-  /// The prefix in archives of an unknown key that is also one of the model's: U+E000, of Unicode's private use area.
+  /// A prefix that archives add to an unknown key if the model declares the same key: U+E000, from Unicode's private
+  /// use area.
   private static let mark: Unicode.Scalar = "\u{E000}"
 
-  /// The key of an unknown field in a record, where it cannot be confused with one of the model's keys.
+  /// Returns the key of an unknown field in a record, with a prefix if the model declares the same key.
   ///
-  /// - Parameter taken: the keys of the model, including former ones.
+  /// - Parameter taken: the keys of the model, including former keys.
   package static func archivedKey(_ key: String, besides taken: Set<ExactKey>) -> String {
     guard taken.contains(ExactKey(key)) || key.unicodeScalars.first == mark else { return key }
     return String(mark) + key
   }
 
-  /// The key of an unknown field in JSON.
+  /// Returns the key of an unknown field without the prefix that archives add.
   package static func key(ofArchived key: String) -> String {
     guard key.unicodeScalars.first == mark else { return key }
     return String(key.unicodeScalars.dropFirst())

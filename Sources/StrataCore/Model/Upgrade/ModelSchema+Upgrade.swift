@@ -1,5 +1,5 @@
 extension ModelSchema {
-  /// Returns a record at the current version.
+  /// Upgrades a record to the current version.
   ///
   /// - Throws: ``ArchiveError`` with the code `unknownType`, `newerModel`, `unsupportedVersion` or `migrationFailed`.
   package func upgraded(_ record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
@@ -26,7 +26,7 @@ extension ModelSchema {
     return upgraded
   }
 
-  /// Throws `newerModel` for a newer version, unless its floors allow this one to read it.
+  /// Throws `newerModel` if the version is newer, unless its floors allow this version to read it.
   func checkVersion(_ version: Int, _ floors: VersionFloors?) throws {
     guard version > modelVersion else { return }
     guard let floors, floors.reader <= modelVersion else { throw ArchiveError.newer(version, self) }
@@ -38,11 +38,11 @@ extension ModelSchema {
     }
   }
 
-  /// Upgrades the fields of a record's superclasses to the current versions, the farthest superclass first, each by its
-  /// own steps.
+  /// Upgrades the inherited fields of a record to the superclasses' current versions, using the steps of each
+  /// superclass. The farthest superclass comes first.
   ///
-  /// If a record does not name a superclass, its class had none when the record was written. The steps of the class
-  /// itself then produce the current fields.
+  /// If a record does not name a superclass, the class did not have this superclass when the record was written. In
+  /// this case, the steps of the class itself produce the fields.
   private func upgradedLevels(of record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
     var upgraded = record
     for schema in superclasses.reversed() {
@@ -52,7 +52,7 @@ extension ModelSchema {
       guard level.modelVersion < schema.modelVersion else { continue }
       context.report.addUpgrade(of: schema.name, from: level.modelVersion, to: schema.modelVersion)
       guard let migration = schema.migration else { continue }
-      // The steps read the version of the record, so it is temporarily set to the superclass's version.
+      // The steps use the version of the record, so the record temporarily gets the version of the superclass.
       upgraded.modelVersion = level.modelVersion
       upgraded = try upgrade(upgraded, by: migration, of: schema, in: context)
       upgraded.modelVersion = record.modelVersion
@@ -60,7 +60,8 @@ extension ModelSchema {
     return upgraded
   }
 
-  /// Applies the steps of a class to a record. A case of an enum has only the key of that case.
+  /// Applies the steps of a class to a record. In an enum, operations that find nothing to change are not reported,
+  /// because a record has only the key of its case.
   private func upgrade(
     _ record: ModelRecord, by migration: MigrationPlan, of schema: ModelSchema, in context: DecodingContext
   ) throws -> ModelRecord {
@@ -69,23 +70,23 @@ extension ModelSchema {
     }
   }
 
-  /// The version of a record for a field: the version of the class that declares the field.
+  /// Returns the version that applies to a field of a record, which is the version of the class that declares the field.
   private func version(of place: Int, in record: ModelRecord) -> Int {
-    // The fields of a superclass include those of the classes above it, so the farthest one is first.
+    // Starts with the farthest superclass, because the fields of a superclass include those of its own superclasses.
     for schema in superclasses.reversed() where place >= fields.count - schema.fields.count {
       if let level = record.shape.levels.first(where: { schema.isNamed($0.typeName) }) { return level.modelVersion }
     }
     return record.modelVersion ?? 0
   }
 
-  /// The values of the current fields, and the unknown fields.
+  /// Upgrades a record and returns the values of the current fields and the unknown fields.
   package func upgradedFields(
     of record: ModelRecord, in context: DecodingContext
   ) throws -> (values: FieldValues, unknown: UnknownFields) {
     try fields(of: upgraded(record, in: context), from: record, in: context)
   }
 
-  /// The values of the current fields, and the unknown fields, of a record after the steps.
+  /// Returns the values of the current fields and the unknown fields of a record to which the steps have been applied.
   ///
   /// - Parameter record: the record before the steps.
   package func fields(
@@ -112,14 +113,14 @@ extension ModelSchema {
     return (.slots(slots), unknown)
   }
 
-  /// The value under a former key, unless the current key is present: then a hook has returned nil to select the
-  /// default.
+  /// Returns the value under a former key. Returns `nil` if the current key is present, because a hook has then
+  /// returned nil to select the default.
   private func value(ofFormerKeys field: FieldInfo, in record: ModelRecord) -> ArchiveValue? {
     guard !field.formerly.isEmpty, record[field.key] == nil else { return nil }
     return field.formerly.lazy.compactMap { record[$0] }.first
   }
 
-  /// The fields that the model does not declare, with references replaced by their objects.
+  /// Returns the fields that the model does not declare. References in them are replaced by their objects.
   private func unknownFields(of record: ModelRecord, in context: DecodingContext) throws -> UnknownFields {
     let unknown = unknownFields(of: record)
     guard let objects = context.objects, !unknown.isEmpty else { return unknown }

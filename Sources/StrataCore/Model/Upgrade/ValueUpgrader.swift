@@ -1,5 +1,6 @@
-/// Upgrades the records in a value to the current versions of their models, for merging values without models. Records
-/// of types that the catalog lacks stay unchanged. An absent key stays absent, because a merge distinguishes it from a value.
+/// Upgrades all records in a value to the current versions of their models, in order to merge values without creating
+/// models. Records of types that are not in the catalog are not changed. A key that is absent stays absent, because a
+/// merge treats an absent key differently from any value.
 struct ValueUpgrader {
   let catalog: SchemaCatalog
 
@@ -21,13 +22,13 @@ struct ValueUpgrader {
     var found: [ArchiveValue] = []
     for (index, field) in schema.fields.enumerated() where field.archive != .excluded {
       guard var value = values[index] else { continue }
-      // A hook may return any form that the field can read.
+      // Converts the value to its exact form, because a hook may return any form that the field can read.
       if schema.hook != nil, TypeShape.archivable(field.type)?._rootSchema == nil {
         do {
           value = try ValueCoding.typed(
             value, as: field.type, ReferencedObjects(), in: context, includingExcluded: false)
         } catch let error as ArchiveError where field.acceptsUnknownCase(error) {
-          // Reading the merged value leaves the case out.
+          // Ignored, because reading the merged value skips the unknown case.
         } catch {
           throw ArchiveError.at(.key(field.key), error).inType(schema.name)
         }

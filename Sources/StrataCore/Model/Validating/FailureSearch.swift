@@ -1,24 +1,24 @@
-/// Finds every rule that fails in a value, with the path to each. Used if decoding found that something is invalid, and
-/// for objects that were created in code.
+/// Finds all validation failures in a value, with their paths. Used if decoding has found an invalid object, and to
+/// validate objects that were created in code.
 ///
-/// Models are queued, so that cycles and long lists of objects need no recursion.
+/// Models are queued, so that cycles terminate and long lists of objects do not need recursion.
 struct FailureSearch {
   private(set) var failures: [ValidationFailure] = []
   private var known: Set<ObjectIdentifier> = []
   private var waiting: [(model: any VersionedModel, step: Int)] = []
-  /// The paths to the models, as a tree: each step has its predecessor.
+  /// The paths to the models, stored as a tree: each step refers to its predecessor.
   private var steps: [(before: Int, component: ArchiveError.PathComponent)] = []
 
   private static let start = -1
 
-  /// Visits the models that a value is or contains.
+  /// Visits the value, if it is a model, and all models inside it.
   mutating func visit(_ value: some Archivable) throws {
     let models = ReferencedObjects()
     add([(try value.archivedValue(includingExcluded: true, role: .models(models)), Self.start)], models)
     try visitWaiting()
   }
 
-  /// Visits the models inside a model.
+  /// Visits all models inside a model, but not the model itself.
   mutating func visitInside<M: VersionedModel>(_ model: M) throws {
     if M.schema.isObject { known.insert(model.identity) }
     try addModels(inside: model, Self.start)
@@ -45,7 +45,7 @@ struct FailureSearch {
     add(record.fields.map { ($0.value, adding(.key($0.key), to: step)) }, models)
   }
 
-  /// Queues the models that values refer to, so that the first of them is visited next.
+  /// Adds the models that the values refer to, in such an order that the first of them is visited next.
   private mutating func add(_ values: [(value: ArchiveValue, step: Int)], _ models: ReferencedObjects) {
     var found: [(any VersionedModel, Int)] = []
     for (value, step) in values { collect(value, step, models, &found) }
@@ -57,10 +57,10 @@ struct FailureSearch {
   ) {
     switch value {
     case .reference(let number): found.append((models.objects[number].dynamicModel, step))
-    // The references in a graph refer to its own objects.
+    // References inside an untyped graph refer to the objects of that graph.
     case .graph: break
     case .map(let entries):
-      // Rules refer to the entries of a dictionary by index, whatever its keys are.
+      // Rules identify the entries of a dictionary by index, regardless of the kind of its keys.
       for (index, entry) in entries.enumerated() {
         let step = adding(.index(index), to: step)
         collect(entry.key, step, models, &found)
@@ -90,18 +90,19 @@ struct FailureSearch {
 }
 
 extension DecodingContext {
-  /// Returns the result of `make` if it breaks no rule. Failures are not carried over to the next value.
+  /// Returns the result of `make` if it is valid.
   ///
-  /// - Throws: the errors of `make`, and ``ArchiveError`` with the code `invalid` and every failure.
+  /// - Throws: any error that `make` throws, and ``ArchiveError`` with the code `invalid` and all failures if the
+  ///   result is invalid.
   package func checked<T: Archivable>(_ make: () throws -> T) throws -> T {
-    // If `make` throws, its recorded failure must not remain.
+    // Clears the recorded failure even if `make` throws, so that it does not affect the next value.
     defer { firstFailure = nil }
     let value = try make()
     try checkFailures(of: value)
     return value
   }
 
-  /// Throws if a failure was recorded while a value was created, with every failure in the value.
+  /// Throws an error with all failures in the value, if a failure was recorded while the value was created.
   package func checkFailures(of value: some Archivable) throws {
     guard let firstFailure else { return }
     self.firstFailure = nil

@@ -1,4 +1,4 @@
-/// A model with rules for its values.
+/// A model with validation rules.
 ///
 ///     extension Issue: Validating {
 ///       static let validation = Validation<Issue>(
@@ -9,10 +9,11 @@
 ///         .model("it was closed before it was opened", at: "closedAt") { ($0.closedAt ?? .distantFuture) >= $0.openedAt })
 ///     }
 ///
-/// Archives, JSON, dictionaries, merges and copies with changes all validate, once for each object, after its fields
-/// are set and ``PostDecoding/didDecode(from:)`` has run. Objects inside are validated before the object that contains them.
+/// Decoded archives, JSON and dictionaries, merge results and copies with changes are all validated. Each object is
+/// validated once, after its fields are set and ``PostDecoding/didDecode(from:)`` has run. Nested objects are validated
+/// before the object that contains them.
 ///
-/// Subclasses keep the rules of their superclass. A subclass with its own rules adds them:
+/// Subclasses inherit the rules of their superclass. A subclass with rules of its own adds them to the inherited rules:
 ///
 ///     class Shape: Validating {
 ///       class var validation: Validation<Shape> { Validation(.check("name", \.name, .nonEmpty)) }
@@ -24,21 +25,21 @@
 ///       }
 ///     }
 public protocol Validating: VersionedModel {
-  /// The type that declares the rules: the model itself, or the superclass that conforms.
+  /// The type to which the rules apply: the model itself, or the superclass that declares the conformance.
   associatedtype Validated: VersionedModel = Self
 
-  /// The rules. Read once for each model.
+  /// The validation rules. They are read once for each model.
   static var validation: Validation<Validated> { get }
 }
 
-/// The rules of a ``Validating`` model.
+/// The validation rules of a ``Validating`` model.
 ///
-/// They run in the order of the fields in the schema. The rules of one field run in the given order, and rules of the
-/// whole model at the end. All of them run, and every failure is reported.
+/// The rules run in the order of the schema's fields. Several rules of the same field run in the given order. Rules of
+/// the whole model run last. A failure does not stop the remaining rules, so every failure is reported.
 public struct Validation<Root: VersionedModel>: Sendable {
   let rules: [Rule]
 
-  /// Creates rules. The rules of one field run in the given order.
+  /// Creates a list of rules. Several rules of the same field run in the given order.
   public init(_ rules: Rule...) { self.rules = rules }
 
   private init(_ rules: [Rule]) { self.rules = rules }
@@ -50,9 +51,9 @@ public struct Validation<Root: VersionedModel>: Sendable {
     Validation(rules + other.rules.map { $0.converted(to: Root.self) })
   }
 
-  /// One rule of a model.
+  /// A validation rule of a model.
   public struct Rule: Sendable {
-    /// The field that the rule is about; `nil` for the whole model.
+    /// The key of the field that the rule applies to; `nil` for the whole model.
     let key: String?
     let run: @Sendable (inout Root, inout Undo<Root>) throws -> Void
 
@@ -64,7 +65,7 @@ public struct Validation<Root: VersionedModel>: Sendable {
   }
 }
 
-/// Restores the values that rules replaced.
+/// Restores the original values of fields that rules replaced.
 @usableFromInline
 struct Undo<Root> {
   private var steps: [(inout Root) -> Void] = []
@@ -73,13 +74,13 @@ struct Undo<Root> {
   mutating func set<V>(_ path: any WritableKeyPath<Root, V> & Sendable, of root: inout Root, to value: V) {
     let old = root[keyPath: path]
     root[keyPath: path] = value
-    // An invalid value is discarded as a whole, but other code may hold a reference to an object.
+    // Needed only for objects, to which other code may hold a reference. An invalid struct or enum is discarded as a whole.
     if Root.self is AnyClass { steps.append { $0[keyPath: path] = old } }
   }
 
   func run(_ root: inout Root) { for step in steps.reversed() { step(&root) } }
 
-  /// Adds the replacements in the same object that the rules of another class made.
+  /// Adds the replacements that the rules of a superclass or subclass made in the same object.
   fileprivate mutating func add<Other>(_ undo: Undo<Other>) {
     guard !undo.steps.isEmpty else { return }
     steps.append { root in if var other = root as? Other { undo.run(&other) } }
@@ -87,7 +88,7 @@ struct Undo<Root> {
 }
 
 extension Validation.Rule {
-  /// The rule for objects of a superclass or a subclass.
+  /// Converts the rule to a rule for objects of a superclass or a subclass.
   func converted<Other: VersionedModel>(to type: Other.Type) -> Validation<Other>.Rule {
     if let same = self as? Validation<Other>.Rule { return same }
     return Validation<Other>.Rule(key: key) { other, undo in
@@ -104,7 +105,7 @@ extension Validation.Rule {
 }
 
 extension Validation.Rule {
-  /// Checks a field. Only the first check that fails is reported.
+  /// Checks a field. The checks run in order, and only the first failure is reported.
   @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V> & Sendable, _ checks: ValidationCheck<V>...
@@ -126,7 +127,7 @@ extension Validation.Rule {
     }
   }
 
-  /// Checks a field with code that throws an ``InvalidValue`` or any other error if the value is invalid.
+  /// Checks a field with a closure, which throws an ``InvalidValue`` or any other error if the value is invalid.
   @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V> & Sendable, _ check: @escaping @Sendable (V) throws -> Void
@@ -134,9 +135,10 @@ extension Validation.Rule {
     Self(key: key) { root, _ in try check(root[keyPath: path]) }
   }
 
-  /// Replaces the value of a field by the result of the code, which throws if the value is invalid.
+  /// Replaces the value of a field by the result of a closure, which throws if the value is invalid.
   ///
-  /// Rules run again whenever the model is validated, so the result should pass them unchanged.
+  /// The rule runs again each time the model is validated. Applying the closure to its own result should therefore
+  /// return the same value.
   @inlinable
   public static func replace<V>(
     _ key: String, _ path: any WritableKeyPath<Root, V> & Sendable,
@@ -153,12 +155,12 @@ extension Validation.Rule {
     }
   }
 
-  /// Checks the whole model, after the rules of its fields: conditions that involve several fields.
+  /// Checks a condition on the whole model that involves several fields. It runs after the rules of the fields.
   ///
   /// - Parameters:
-  ///   - reason: the problem if the condition does not hold.
-  ///   - key: the field to blame; the whole model unless given.
-  ///   - holds: whether the model is valid.
+  ///   - reason: describes the problem if the condition does not hold.
+  ///   - key: the key of the field to which the failure is attributed; by default the whole model.
+  ///   - holds: returns whether the model is valid.
   @inlinable
   public static func model(
     _ reason: String, at key: String? = nil, _ holds: @escaping @Sendable (Root) throws -> Bool
@@ -166,7 +168,7 @@ extension Validation.Rule {
     Self(key: nil) { root, _ in if try !holds(root) { throw InvalidValue(reason, at: key) } }
   }
 
-  /// Checks the whole model with code that throws an ``InvalidValue`` or any other error if the model is invalid.
+  /// Checks the whole model with a closure, which throws an ``InvalidValue`` or any other error if the model is invalid.
   @inlinable
   public static func model(_ check: @escaping @Sendable (Root) throws -> Void) -> Self {
     Self(key: nil) { root, _ in try check(root) }

@@ -1,12 +1,12 @@
-/// The rules of a model in the order in which they run, determined with the first object.
+/// The rules of a model, sorted into the order in which they run. They are sorted when the first object is validated.
 ///
-/// The order is not determined with the schema, because a rule may refer to the schema.
+/// The rules are not part of the schema, because a rule may refer to the schema.
 final class ValidationPlan<M: Validating>: Sendable {
   private let rules = Mutex<[Validation<M>.Rule]?>(nil)
 
-  /// Runs every rule. If one fails, replaced values are restored.
+  /// Runs all rules. If a rule fails, the original values of replaced fields are restored.
   ///
-  /// - Parameter keepsReplacements: whether replaced values are kept if nothing fails.
+  /// - Parameter keepsReplacements: whether replaced values are kept if no rule fails.
   func run(on model: inout M, keepsReplacements: Bool) throws {
     var undo = Undo<M>()
     var failures: [ValidationFailure] = []
@@ -18,9 +18,10 @@ final class ValidationPlan<M: Validating>: Sendable {
     if !failures.isEmpty { throw ArchiveError.invalid(failures) }
   }
 
-  /// Adds the rejected values to the failures. Models inside are skipped, because they report their own failures.
+  /// Adds the rejected values to the failures, except values that contain models, because nested models report their
+  /// own failures.
   private static func adding(_ model: M, to failures: [ValidationFailure]) -> [ValidationFailure] {
-    // A model that cannot be encoded has no values to add.
+    // If the model cannot be encoded, the failures are reported without values.
     guard let record = try? model.record(includingExcluded: true, role: .models(ReferencedObjects())) else {
       return failures
     }
@@ -32,8 +33,8 @@ final class ValidationPlan<M: Validating>: Sendable {
     }
   }
 
-  /// The failures of an error that a rule threw. If the rule validates an object inside, these are the object's
-  /// failures, with the key in front.
+  /// Converts an error that a rule threw to failures. If the rule validated a nested object, the result is the failures
+  /// of that object, with the key prepended to their paths.
   private static func failures(_ error: any Error, _ key: String?) -> [ValidationFailure] {
     if let error = error as? ArchiveError, !error.failures.isEmpty {
       return error.failures.map { failure in failure.prefixed(by: key.map { [.key($0)] } ?? []) }
@@ -45,7 +46,7 @@ final class ValidationPlan<M: Validating>: Sendable {
   private func ordered() throws -> [Validation<M>.Rule] {
     if let known = rules.withLock({ $0 }) { return known }
     let schema = M.schema
-    // Throws if a key is declared twice, because its position would be ambiguous.
+    // Throws if a key is declared twice, because the position of its field would be ambiguous.
     try schema.check()
     let places = Dictionary(uniqueKeysWithValues: schema.allKeys.enumerated().map { ($1, $0) })
     let given = M.validation.rules.map { $0.converted(to: M.self) }
@@ -55,7 +56,7 @@ final class ValidationPlan<M: Validating>: Sendable {
         "a rule names the key \(key), which the model does not declare; its keys are "
           + schema.allKeys.joined(separator: ", "), typeName: schema.name)
     }
-    // The sort is not stable, so the indices break ties.
+    // Ties are broken by index, because the sort is not stable.
     let sorted = given.enumerated().map { (rule: $1, place: $1.key.flatMap { places[$0] } ?? .max, number: $0) }
       .sorted { ($0.place, $0.number) < ($1.place, $1.number) }.map(\.rule)
     rules.withLock { $0 = sorted }

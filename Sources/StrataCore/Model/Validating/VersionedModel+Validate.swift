@@ -1,11 +1,14 @@
 extension VersionedModel {
-  /// Runs the rules of this object, which may replace values, and checks the rules of the objects inside without changing them.
+  /// Runs the rules of this object, which may replace values, and checks the rules of nested objects without replacing
+  /// values.
   ///
-  /// Needed only for objects that were created or changed in code: decoded and merged objects are valid.
+  /// Call this only for objects that were created or changed in code, because decoded and merged objects have already
+  /// been validated.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalid`; ``ArchiveError/failures`` lists each rule that failed. The
-  ///   object is then unchanged. `invalidSchema` if a rule names a key that the model does not declare.
-  /// - Complexity: linear in the size of the object if objects inside have rules.
+  /// - Throws: ``ArchiveError`` with the code `invalid`, in which case the object is unchanged and
+  ///   ``ArchiveError/failures`` lists each rule that failed. The code is `invalidSchema` if a rule names a key that
+  ///   the model does not declare.
+  /// - Complexity: linear in the size of the object if nested objects have rules.
   public mutating func validate() throws {
     if isOfSubclass {
       var object = dynamicModel
@@ -23,7 +26,8 @@ extension VersionedModel {
     self = result
   }
 
-  /// Returns the object with the values that its rules replaced; for a class model a copy.
+  /// Returns a validated copy, in which rules may have replaced values. For a struct or an enum, the copy is the value
+  /// itself.
   ///
   /// - Throws: the same errors as ``validate()``.
   public func validated() throws -> Self {
@@ -32,10 +36,10 @@ extension VersionedModel {
     return result
   }
 
-  /// Whether no rule fails in this object and the objects inside. Nothing is replaced.
+  /// Whether this object and all nested objects satisfy their rules. No value is replaced.
   ///
-  /// Also false if the rules cannot run: objects are nested deeper than the limit of archives, or a value cannot be
-  /// encoded. ``validated()`` throws the reason.
+  /// The result is also false if the rules cannot run, because objects are nested more deeply than archives allow or
+  /// because a value cannot be encoded. To get the reason, call ``validated()``, which throws it.
   public var isValid: Bool {
     if isOfSubclass { return dynamicModel.isValid }
     var search = FailureSearch()
