@@ -115,7 +115,7 @@ extension EntityWriter {
   func checkBases() throws {
     guard !nodes.merges, !bases.overwrites else { return }
     for row in rows.indices where !rows[row].isNew {
-      // An existing row without an object and an owner changes only its position in a list, which needs no check.
+      // A row with neither an object nor an owner changes only its position in a list, which needs no check.
       guard rows[row].isDeleted || rows[row].node != nil || rows[row].owner != nil else { continue }
       // A row of a table of pairs is treated like the owner of the list from which it is removed.
       let table = rows[row].type == nil ? rows[row].owner.map { rows[$0].table } : rows[row].table
