@@ -79,7 +79,7 @@ final class StoreJournal: Sendable {
       guard let table = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return nil }
       var found: Set<Int> = []
       for line in table.split(separator: "\n") {
-        // 12: POSIX  ADVISORY  READ 4711 fd:01:393230 124 124
+        // A line looks like this: 12: POSIX  ADVISORY  READ 4711 fd:01:393230 124 124
         let words = line.split(separator: " ").filter { $0 != "->" }
         guard words.count >= 8, let process = Int(words[4]), let first = Int(words[6]), let last = Int(words[7]),
           words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == index.inode, process > 0

@@ -25,8 +25,7 @@ public struct StorePruneReport: Sendable {
   public internal(set) var removed: [String: [Int]] = [:]
   /// The number of remaining revisions of the keys with the prefix; in a dry run, the number that would remain.
   public internal(set) var kept = 0
-  /// A finding for each key that was skipped, because one of its revisions is damaged. In a dry run, only some kinds of damage
-  /// are found.
+  /// A finding for each key that was skipped because it is damaged. No revisions of such a key were removed.
   public internal(set) var skipped: [StoreFinding] = []
   /// The number of bytes by which the file was shortened. Always 0 in a dry run, and in the app's own database unless it uses
   /// incremental `auto_vacuum`.

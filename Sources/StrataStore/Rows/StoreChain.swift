@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// The revisions of a key that are kept by a prune or copied, and the cost of reading each. The bases of later deltas are
-/// chosen from them.
+/// The revisions of a key that a prune keeps, with the cost of reading each. The bases of later deltas are chosen from these
+/// revisions.
 ///
 /// If revisions are numbered from 0, reading revision i needs at most as many deltas as the sum of the hexadecimal digits of i.
 /// If all previous revisions satisfy this limit, the base that a save chooses keeps it. If no revision is missing, the chain
