@@ -54,7 +54,7 @@ public final class SnapshotStore: Sendable {
     do { self.init(try StoreOpening(options).open(url.path)) } catch { throw StoreError.ofFile(error) }
   }
 
-  /// Creates a store in memory, for tests and previews. It is lost when this object is deallocated.
+  /// Creates a store in memory, for tests and previews. The content is lost when the store is deallocated.
   ///
   /// - Throws: ``StoreError`` with the code `fileSystem` if SQLite fails.
   public convenience init(inMemory options: StoreOptions) throws {
@@ -82,14 +82,14 @@ public final class SnapshotStore: Sendable {
 
   /// Closes the store, after which all calls throw. Does nothing if the store is in the app's own database.
   ///
-  /// A store also closes when it is deallocated.
+  /// A store is also closed when it is deallocated.
   ///
   /// - Throws: ``StoreError`` if a transaction is still running, in which case the store stays open.
   public func close() throws {
     guard tables.prefix.isEmpty else { return }
     do {
-      // A pool closes its writing connection first, but only the last connection can checkpoint and remove the write-ahead log,
-      // and a reading connection cannot. So the reading connections are closed beforehand.
+      // Closes the reading connections first. The write-ahead log is checkpointed and removed by the last connection to close,
+      // which must therefore be the writing one.
       (writer as? DatabasePool)?.invalidateReadOnlyConnections()
       try writer.close()
     } catch { throw StoreError.ofDatabase(error) }

@@ -4,7 +4,7 @@ public import StrataCore
 
 /// A value and the revision that it was read from.
 public struct StoreEntry<Value> {
-  /// The metadata of the save.
+  /// The metadata of the revision.
   public let revision: StoreRevision
   /// The value, upgraded to the current version of its type.
   public let value: Value
@@ -35,7 +35,7 @@ extension SnapshotStore {
   }
 }
 
-/// The current values of a type, see ``SnapshotStore/entries(_:prefix:after:)``.
+/// A sequence of the current values of a type, see ``SnapshotStore/entries(_:prefix:after:)``.
 public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
   public typealias Element = StoreEntry<Value>
 

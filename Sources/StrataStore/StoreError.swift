@@ -12,7 +12,7 @@ public struct StoreError: Error, Sendable {
     // Opening
     /// The file is not a store: it is not an SQLite database, or does not have the tables of a store.
     case notAStore
-    /// A newer program wrote the store in a format that this one cannot read.
+    /// The store was written by a newer program, in a format that this program cannot read.
     case newerStore
     /// The store cannot be changed, because it was opened read-only, or because its format is newer than this program can
     /// write.

@@ -255,8 +255,8 @@ extension StoreTransaction {
 }
 
 extension EncodedRow {
-  /// Whether the shapes contain two versions of a type. This occurs if another version of the program wrote the definition
-  /// whose shapes were reused; the row is then encoded again with its own shapes only.
+  /// Whether the shapes contain two versions of a type. This occurs if a different version of the program wrote the definition
+  /// whose shapes were reused. The row is then encoded again with only its own shapes.
   var mixesVersions: Bool {
     var versions: [String: Int?] = [:]
     return parts.shapes.contains { shape in

@@ -40,8 +40,8 @@ extension StoreTransaction {
   }
 }
 
-/// The history of a key as a sequence of states. A revision that an undo or redo added stands for the earlier revision whose
-/// state it repeats.
+/// The history of a key as a sequence of states. A revision that was added by an undo or redo is treated as the earlier
+/// revision whose state it repeats.
 struct StoreTimeline {
   private let rows: [StoredRow]
   private let places: [Int64: Int]
@@ -60,8 +60,9 @@ struct StoreTimeline {
     isUndoOrRedo(place) ? rows[place].origin.flatMap { places[$0] } ?? place : place
   }
 
-  /// Returns the index of the state that preceded the revision at index `place`. Returns `nil` for an undo or redo (whose
-  /// original was pruned), because the revision before it is not an earlier state, but the one that was undone.
+  /// Returns the index of the state that the revision at index `place` replaced. Returns `nil` for the first revision. Also
+  /// returns `nil` for an undo or redo whose original was pruned: the revision before an undo is not its earlier state, but the
+  /// one that was undone.
   private func stateSavedOver(_ place: Int) -> Int? { place == 0 || isUndoOrRedo(place) ? nil : state(place - 1) }
 
   /// The state before the current one, which an undo restores; `nil` if there is none.

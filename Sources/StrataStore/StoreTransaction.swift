@@ -53,7 +53,8 @@ public final class StoreTransaction {
   /// The prepared statements, indexed by ``StoreTables/Query``; `nil` for those not used yet.
   private var known: [Statement?] = Array(repeating: nil, count: StoreTables.Query.allCases.count)
 
-  /// Returns the prepared statement of a frequent query, with its arguments bound. Avoids GRDB's lookup by SQL text.
+  /// Returns the prepared statement of a frequent query, with its arguments bound. This is faster than GRDB's cache, which
+  /// looks up statements by their SQL text.
   private func statement(_ query: StoreTables.Query, _ bind: (inout StatementBinder) -> Void) throws -> Statement {
     try checkOpen()
     let statement: Statement

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// Tracks whether a store is open, and which threads are running its transactions. A synchronous transaction that is nested in
-/// another one on the same thread would deadlock, for which GRDB terminates the program. The store throws an error instead.
+/// Tracks whether a store is open, and which threads are running its transactions. If a thread that is running a transaction
+/// waited for a second one, it would deadlock, so GRDB terminates the program in this case. The store throws an error instead.
 final class StoreUse: Sendable {
   enum Access: CaseIterable { case read, write }
 

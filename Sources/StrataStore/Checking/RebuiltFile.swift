@@ -5,8 +5,8 @@ internal import StrataCore
 /// A copy of a store that SQLite cannot open, with a repaired or replaced first page. The first page contains the size of the
 /// file and the root pages of the tables, without which no other page can be found.
 ///
-/// The first page of a new store can replace it: all stores in files of their own are created by the same statements, so their
-/// tables have the same root pages.
+/// The first page of a new store can replace the damaged one: all stores in separate files are created by the same statements,
+/// so their tables have the same root pages.
 struct RebuiltFile {
   /// The page size of all stores in bytes.
   private static let pageSize = 4096

@@ -26,7 +26,7 @@ struct RevisionWalk {
 
   /// Returns the next revision or loss; `nil` at the end of the table. An unreadable part does not end the iteration.
   ///
-  /// - Throws: `CancellationError`, and errors other than damage.
+  /// - Throws: `CancellationError`, and errors that are not caused by damage.
   mutating func next() throws -> Step? {
     try work.check()
     guard let start else { return nil }
@@ -119,7 +119,7 @@ struct RevisionWalk {
 
 /// A loss: either a damaged row, or a range of identifiers in which no revisions can be read.
 struct RevisionLoss {
-  /// `revision` for a damaged row, `file` for a range.
+  /// The kind of loss: `revision` for a damaged row, `file` for a range of identifiers.
   var kind: StoreFinding.Kind
   /// The identifier of the row, or the first identifier of the range.
   var id: Int64

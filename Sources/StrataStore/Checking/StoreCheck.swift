@@ -14,7 +14,7 @@ public enum StoreCheckLevel: Sendable, Hashable {
   case full
 }
 
-/// The result of a check.
+/// The result of checking a store.
 public struct StoreCheckReport: Sendable {
   /// The level of the check.
   public let level: StoreCheckLevel

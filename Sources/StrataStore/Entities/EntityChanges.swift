@@ -3,8 +3,8 @@ internal import StrataCore
 
 /// Writes the changed rows.
 ///
-/// The order of the writes is found by trial: an operation that violates a foreign key or a unique index is retried after the
-/// others.
+/// The order of the writes is found by trial. An operation that violates a constraint, such as a foreign key or a unique index,
+/// is retried after the others.
 struct EntityChanges {
   private let writer: EntityWriter
   private var db: Database { writer.db }

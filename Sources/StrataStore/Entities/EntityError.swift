@@ -14,7 +14,7 @@ public struct EntityError: Error, Sendable {
     case invalidSource
     /// A required column has no value: the object does not provide it, and the column has no default.
     case missingValue
-    /// A column cannot store the value so that it is unchanged when it is read.
+    /// A column cannot store the value without changing it.
     case notStorable
     /// A column has a value that its property cannot represent.
     case notReadable
@@ -58,7 +58,7 @@ public struct EntityError: Error, Sendable {
   public let table: String?
   /// The names of the columns that the error concerns.
   public let columns: [String]
-  /// The primary key of the row that cannot be migrated. Empty for errors that are not errors of a migration.
+  /// The primary key of the row that cannot be migrated. Empty for errors outside of a migration.
   public let primaryKey: [DatabaseValue]
   /// The cause: an `ArchiveError` or a `DatabaseError` of GRDB.
   public let underlyingError: (any Error)?

@@ -12,7 +12,7 @@ package struct EntityGraph: Sendable, Equatable {
 
   /// The objects in postorder: each object comes after those that it refers to, except in cycles.
   let objects: [Object]
-  /// The indices of the requested objects.
+  /// The indices of the requested objects in `objects`.
   let roots: [Int]
   /// The number of values in referenced structures, counted once per reference. It raises the limit of the object table,
   /// because each reference to a structure decodes it again.

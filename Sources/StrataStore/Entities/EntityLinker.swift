@@ -3,8 +3,8 @@ internal import StrataCore
 
 /// Sets the foreign keys of relations, and finds the rows that are removed from lists.
 ///
-/// Both directions of a relation share one foreign key column, so a list and a back reference must agree. A null back reference
-/// does not override a list.
+/// Both directions of a relation share one foreign key column, so a list and its elements' references to the owner must agree.
+/// A null reference does not override a list.
 struct EntityLinker {
   private let writer: EntityWriter
   private let targets: EntityTargets
@@ -62,7 +62,7 @@ struct EntityLinker {
       guard let row = writer.rowOfNode[number] else { continue }
       for (place, relation) in catalog.types[node.type].relations.enumerated() {
         guard case .nodes(let found) = node.links[place] else { continue }
-        // The field's policy keeps the existing relation.
+        // The merge policy of the field keeps the existing relation.
         if writer.nodes.merges, relation.keepsLocal, !writer.rows[row].isNew { continue }
         try checkDeleted(number, row, place, found)
         let elements = found.compactMap { writer.rowOfNode[$0] }
@@ -215,7 +215,7 @@ struct EntityLinker {
     set(row, slot, target, referenced)
   }
 
-  /// Sets a foreign key to reference a row; to null if `target` is `nil`.
+  /// Sets a foreign key so that it references the row `target`, or to null if `target` is `nil`.
   private func set(_ row: Int, _ slot: Int, _ target: Int?, _ referenced: Int) {
     guard let target else {
       writer.rows[row].references[slot] = nil

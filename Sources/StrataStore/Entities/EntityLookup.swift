@@ -76,7 +76,7 @@ extension EntityTable {
 }
 
 extension EntityCatalog {
-  /// Calls `body` with each row that a relation refers to.
+  /// Calls `body` with each row that a relation of the given rows refers to.
   ///
   /// - Parameters:
   ///   - keys: the values of ``EntityType/Relation/slot`` in the rows that have the relation.

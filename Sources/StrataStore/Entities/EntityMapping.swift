@@ -74,7 +74,7 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
     case transform(FieldTransform, input: Any.Type)
   }
 
-  /// `nil` if the field has no column.
+  /// The name of the column; `nil` if the field has no column.
   let name: String?
   let form: Form
   let isWritten: Bool
@@ -187,7 +187,8 @@ public struct EntityRelation: Sendable {
   ///     default or be nullable.
   ///   - from: the column of the table of pairs that references this entity.
   ///   - to: the column of the table of pairs that references the other entities.
-  ///   - order: the order of an array. ``Order/column(_:)`` is a column of the table of pairs; the other cases are columns of the entities.
+  ///   - order: the order of an array. ``Order/column(_:)`` refers to a column of the table of pairs; the other cases refer to
+  ///     a column of the other entity's table.
   ///   - removed: the rule for pairs that are removed from the list. ``Removal/keep`` keeps them; the other cases delete them.
   ///     Only ``Removal/delete`` also deletes the entities.
   public static func through(

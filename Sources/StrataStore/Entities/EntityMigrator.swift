@@ -9,8 +9,8 @@ internal import StrataCore
 ///     try rows.migrate(pool, backup: backupURL)
 ///     let entities = try EntityStore(pool, Person.self)
 ///
-/// Before that, the app changes its tables with a `DatabaseMigrator` of GRDB. A migrator is a value and contains no rows. See
-/// the guide in Docs/Entities.md.
+/// The tables themselves are changed first, by the app's `DatabaseMigrator` of GRDB. An `EntityMigrator` is a value and
+/// contains no rows. See the guide in Docs/Entities.md.
 public struct EntityMigrator: Sendable {
   struct Registration: Sendable {
     let unrecorded: Int?
@@ -128,7 +128,7 @@ public struct EntityMigrator: Sendable {
       try !tables.contains(where: \.isInterrupted) || FileStatus(ofPath: backup.path) == nil
     {
       try writer.read { db in
-        // The first query starts the read transaction, so that all steps of the copy see the same snapshot.
+        // This query starts the read transaction, so that all steps of the copy see the same snapshot.
         _ = try EntityVersions.exist(db)
         let path = try String.fetchOne(db, sql: "SELECT nullif(file, '') FROM pragma_database_list WHERE name = 'main'")
         _ = try DatabaseFile.backup(to: backup, of: path) { try DatabaseFile.copy(db, to: $0, StoreWork()) }

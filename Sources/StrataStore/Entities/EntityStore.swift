@@ -10,7 +10,7 @@ public import StrataCore
 /// An `EntityStore` contains only the checked mappings, not rows. Any number of tasks can use it at once. See the guide in
 /// Docs/Entities.md.
 public struct EntityStore: Sendable {
-  /// The database.
+  /// The database that the store was created with.
   ///
   /// - Precondition: the store was not created by ``init(in:_:)``.
   public var writer: any DatabaseWriter {
@@ -82,7 +82,7 @@ public struct EntityStore: Sendable {
     return try await write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting))
   }
 
-  /// Saves objects and all objects that they refer to in one transaction.
+  /// Saves several objects, and all objects that they refer to, in one transaction.
   @discardableResult
   public func save<E: Entity>(
     _ models: [E], matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -271,7 +271,7 @@ public struct EntityStore: Sendable {
     }
   }
 
-  /// Calls `body` with the entities of a request in batches. Memory is bounded by one batch and the objects it references.
+  /// Calls `body` with the entities of a request in batches. Memory is bounded by one batch and the objects that it references.
   ///
   /// An object that is referenced from two batches is decoded twice, as two separate objects.
   ///

@@ -59,7 +59,7 @@ package struct EntityTable: Sendable {
     var known: [String: Column] = [:]
     let sql = "SELECT name, type, \"notnull\", dflt_value, hidden FROM pragma_table_xinfo(?)"
     for column in try Row.fetchAll(db, sql: sql, arguments: [name]) {
-      // `hidden` is 2 or 3 for generated columns.
+      // In SQLite's table information, `hidden` is 2 or 3 for a generated column.
       known[(column["name"] as String).lowercased()] = Column(
         name: column["name"], affinity: ColumnAffinity(declared: column["type"] ?? "", isStrict: isStrict),
         isNotNull: column["notnull"],

@@ -2,8 +2,8 @@ internal import Foundation
 public import GRDB
 internal import StrataCore
 
-/// A sequence of the current entities of a request: first their present state, then a new array after each change of their rows
-/// or of related rows.
+/// A sequence of the entities of a request: first their current state, then a new array after each change of their rows or of
+/// related rows.
 ///
 /// Only changes made through the same GRDB database object are observed, not those of other processes. A slow reader may skip
 /// intermediate values, but always receives the latest one.
@@ -32,7 +32,7 @@ public struct EntityValues<E: Entity>: AsyncSequence {
 }
 
 extension EntityStore {
-  /// Observes the entities of a request. The sequence yields their present state, then a new array after each change of their
+  /// Observes the entities of a request. The sequence yields their current state, then a new array after each change of their
   /// rows or of related rows.
   ///
   ///     for try await blogs in entities.values(of: Blog.order(Column("pubDate"))) { … }

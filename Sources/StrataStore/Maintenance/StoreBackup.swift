@@ -48,8 +48,8 @@ extension StoreBackup {
   static func create(_ store: SnapshotStore, _ url: URL, _ work: StoreWork) throws -> StoreBackup {
     let (sequence, size) = try DatabaseFile.backup(to: url, of: store.journal?.path) { copy in
       try store.read { transaction in
-        // The first query starts the read transaction, so that all steps of the copy see the same snapshot, and saves by others
-        // do not restart the backup.
+        // This query starts the read transaction. All steps of the copy then see the same snapshot, and saves by others do not
+        // restart the backup.
         _ = try store.lastSequence(in: transaction.db)
         try DatabaseFile.copy(transaction.db, to: copy, work)
       }

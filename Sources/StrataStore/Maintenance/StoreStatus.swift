@@ -8,7 +8,7 @@ public struct StoreStatus: Sendable {
   public struct TypeCount: Sendable, Hashable {
     /// The registered name of the type.
     public let typeName: String
-    /// The version of the model; `nil` if the type is not a model.
+    /// The model version of the revisions; `nil` if the type is not a model.
     public let modelVersion: Int?
     /// The number of revisions.
     public let revisions: Int

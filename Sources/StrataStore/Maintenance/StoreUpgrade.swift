@@ -20,7 +20,7 @@ public struct StoreUpgradePlan: Sendable {
   public struct Part: Sendable, Hashable {
     /// The registered name of the type.
     public let typeName: String
-    /// The version of the model; `nil` if the type is not a model.
+    /// The model version of the revisions; `nil` if the type is not a model.
     public let modelVersion: Int?
     /// The effect of an upgrade on these revisions.
     public let state: State
@@ -79,8 +79,8 @@ extension StoreUpgradeReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Returns the number of revisions that `upgrade(_:retryFailed:progress:)` would rewrite. Reads only the store's counts, not
-  /// the revisions.
+  /// Returns a summary of the revisions that `upgrade(_:retryFailed:progress:)` would rewrite. Reads only the store's counts,
+  /// not the revisions.
   ///
   /// - Parameter types: the types of the current program. Each model also stands for its optional type, and for arrays, sets
   ///   and dictionaries of the model.

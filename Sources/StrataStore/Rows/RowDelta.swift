@@ -130,7 +130,7 @@ package enum RowDelta {
 
   /// Returns the parts of the target that also occur in the base. Finds them by comparing words of eight bytes.
   ///
-  /// - Complexity: linear in the size of both.
+  /// - Complexity: linear in the sizes of both arrays.
   private static func copies(of target: [UInt8], from base: [UInt8]) -> [Copy] {
     let words = BaseWords(base)
     var copies: [Copy] = []

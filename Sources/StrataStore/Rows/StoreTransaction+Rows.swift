@@ -4,7 +4,7 @@ internal import StrataCore
 
 /// The complete content of a revision, which can be decoded without access to the database.
 struct StoredContent: Sendable {
-  /// The key and the revision number, for error messages.
+  /// The key and the number of the revision, for error messages.
   var key = ""
   var revision = 0
   let definition: Definition
@@ -18,7 +18,7 @@ extension StoreTransaction {
 
   private var selectRow: String { "SELECT \(StoredRow.columns) FROM \(tables.revisions)" }
 
-  /// Returns the identifier of a key and its last revision; `nil` if the key does not exist.
+  /// Returns the identifier and the last revision of a key; `nil` if the key does not exist.
   func head(of key: String) throws -> (key: Int64, row: StoredRow)? {
     try Self.checkText(key, "a key")
     return try first(of: .head, { $0.bind(key) }) { row in
@@ -56,7 +56,7 @@ extension StoreTransaction {
     try StatementRow.all(of: statement("\(selectRow) WHERE key = ? ORDER BY seq"), [key]) { try StoredRow($0) }
   }
 
-  /// Returns the revision at a point; `nil` if the key does not exist, or did not exist at that time.
+  /// Returns the revision at a point of the key's history; `nil` if the key does not exist, or did not exist at that time.
   ///
   /// - Throws: ``StoreError`` with the code `notFound` for a number or a label that does not exist.
   func row(of key: String, at point: StorePoint) throws -> StoredRow? {

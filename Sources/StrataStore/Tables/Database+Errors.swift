@@ -38,13 +38,13 @@ extension Database {
     return lines.isEmpty ? ["\(check) says nothing"] : lines.filter { $0 != "ok" }
   }
 
-  /// The open file and its open journal.
+  /// The open files of the connection: the database and its journal.
   private var files: [UnsafeMutablePointer<sqlite3_file>] {
     // Returns no files if the connection is closed.
     guard let sqliteConnection else { return [] }
     return [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER].compactMap { operation in
       var file: UnsafeMutablePointer<sqlite3_file>?
-      // A database in memory has no files.
+      // Skips files that do not exist, for instance of a database in memory.
       guard sqlite3_file_control(sqliteConnection, nil, operation, &file) == SQLITE_OK, file?.pointee.pMethods != nil
       else { return nil }
       return file
