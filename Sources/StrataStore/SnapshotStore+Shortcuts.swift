@@ -27,7 +27,7 @@ extension SnapshotStore {
     try await read { try $0.content(for: key, at: point) }?.decode(T.self, options)
   }
 
-  /// Returns a value as an archive, like one that `ArchiveEncoder` creates.
+  /// Returns the value of a key as an archive, in the format of `ArchiveEncoder`.
   ///
   /// - Throws: the same errors as ``StoreTransaction/archive(of:at:compression:)``.
   public func archive(

@@ -19,7 +19,8 @@ public final class SnapshotStore: Sendable {
   public let isReadOnly: Bool
   let definitions = DefinitionCache()
   let signal = StoreSignal()
-  /// Shortens the write-ahead log of the store's file; `nil` if the store is in memory or in the app's database.
+  /// The object that truncates the write-ahead log of the store's file; `nil` if the store is in memory or in the app's
+  /// database.
   let journal: StoreJournal?
   private let use = StoreUse()
 
@@ -123,8 +124,8 @@ public final class SnapshotStore: Sendable {
   /// - Throws: the errors of `body`; ``StoreError`` with the code `readOnly` or `newerStore` if the store is read-only, `busy`
   ///   if other connections kept it locked for longer than ``StoreOptions/busyTimeout``, `full`, `fileSystem`;
   ///   `CancellationError` if the task was cancelled before the transaction began. If this method throws, nothing has been
-  ///   saved. The only exception is a disk that fails during the commit and until the process ends: the changes may then be
-  ///   present when the store is next opened.
+  ///   saved. The only exception is a disk that fails during the commit and keeps failing until the process ends, in which case
+  ///   the changes may be present when the store is next opened.
   /// - Complexity: one wait for the disk, regardless of how much is saved. If the write-ahead log is larger than 8 MiB,
   ///   truncating it takes up to a tenth of a second more.
   public func write<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {

@@ -4,8 +4,8 @@ public import StrataCore
 /// The options for opening a store. An open store keeps the options that it was opened with.
 public struct StoreOptions: Sendable {
   /// The time in seconds that a transaction waits for a lock of another connection or process before it fails with
-  /// ``StoreError/Code/busy``; 5 by default, 0 to fail at once. Ignored for a store in the app's own database, whose own
-  /// settings apply.
+  /// ``StoreError/Code/busy``; 5 by default, 0 to fail at once. Ignored for a store in the app's own database, to which the
+  /// settings of that database apply.
   public var busyTimeout: TimeInterval = 5
   /// The interval in seconds at which an observed store checks for saves by other processes; 0.25 by default.
   public var pollInterval: TimeInterval = 0.25

@@ -23,7 +23,8 @@ extension StoreTransaction {
     try content(for: key, at: point)?.value(store.options)
   }
 
-  /// Returns a value as an archive, like one that `ArchiveEncoder` creates, in the model version that it was saved with.
+  /// Returns the value of a key as an archive, in the format of `ArchiveEncoder`. The value has the model version that it was
+  /// saved with.
   ///
   /// - Throws: the same errors as `value(_:for:at:)`; ``StoreError/Code/notFound`` if the key has no value.
   public func archive(
@@ -59,8 +60,8 @@ extension StoreTransaction {
   ///
   /// - Parameters:
   ///   - key: the key of the value.
-  ///   - old: the revision that is the old side.
-  ///   - new: the revision that is the new side; by default the last one.
+  ///   - old: the revision to compare from.
+  ///   - new: the revision to compare to; by default the last one.
   ///   - elements: the field that identifies the elements of arrays.
   /// - Throws: ``StoreError`` with the code `notFound`, `damaged`, `notDecodable`.
   /// - Complexity: the cost of reading both revisions, plus that of `ValueDifference`.
@@ -73,13 +74,13 @@ extension StoreTransaction {
   }
 
   /// Returns the differences between two revisions of a key, after upgrading both to the current version of their type. Changes
-  /// that only migration steps and hooks make are therefore not reported.
+  /// that result only from migration steps and hooks are therefore not reported.
   ///
   /// - Parameters:
   ///   - key: the key of the value.
   ///   - type: the type that both revisions are decoded as.
-  ///   - old: the revision that is the old side.
-  ///   - new: the revision that is the new side; by default the last one.
+  ///   - old: the revision to compare from.
+  ///   - new: the revision to compare to; by default the last one.
   ///   - elements: the field that identifies the elements of arrays.
   /// - Throws: the same errors as `value(_:for:at:)`; `notEncodable` if an upgraded value cannot be encoded.
   /// - Complexity: the cost of reading, decoding and encoding both revisions, plus that of `ValueDifference`.

@@ -234,8 +234,8 @@ struct EntityChanges {
     writer.rows[row].isWritten = true
   }
 
-  /// Makes it possible that rows exchange unique values. Temporarily sets the unique columns of one row to null, or to a number
-  /// that no other row has.
+  /// Allows rows to exchange unique values. Temporarily sets the unique columns of one row to null, or to a number that no
+  /// other row has.
   ///
   /// - Returns: whether any column was set.
   private func park(_ parked: inout Set<Int>) throws -> Bool {

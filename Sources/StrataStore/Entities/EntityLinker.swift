@@ -332,7 +332,7 @@ struct EntityLinker {
   private func setPositions(
     _ rows: [Int], _ slot: Int, existing: [Int], _ removed: EntityRelation.Removal, _ stood: (Int) -> Bool
   ) {
-    // Very high positions are ignored, because the integers after them could run out.
+    // Positions in the upper half of the integer range are ignored, so that later positions cannot overflow.
     func position(_ row: Int) -> Int64? {
       guard stood(row), let original = writer.rows[row].original, let known = original[slot].integer, known < .max / 2
       else { return nil }
@@ -413,7 +413,7 @@ struct EntityLinker {
     }
     for (list, row, _, order) in coming {
       let last = ends[list] ?? -1
-      // Very high positions are ignored, because the integers after them could run out.
+      // Positions in the upper half of the integer range are ignored, so that later positions cannot overflow.
       ends[list] = last < .max / 2 ? last + 1 : 0
       writer.rows[row].values[order] = (ends[list] ?? 0).databaseValue
     }

@@ -58,7 +58,7 @@ extension EntityTable {
   }
 
   /// Calls `body` with an SQL table expression that contains the tuples, after a first column with the index of each tuple. If
-  /// the tuples exceed SQLite's limit on the number of arguments, `body` is called for one part of them after the other.
+  /// the tuples exceed SQLite's limit on the number of arguments, they are split, and `body` is called for each part.
   func forEachTuple(
     _ tuples: [[DatabaseValue]], _ db: Database, _ body: (String, StatementArguments) throws -> Void
   ) throws {

@@ -125,8 +125,8 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
 public struct EntityRelation: Sendable {
   /// The order of the elements of a list.
   public enum Order: Sendable, Hashable {
-    /// An integer column with the positions of the elements, which a save writes. It belongs to the table that contains the
-    /// foreign key.
+    /// An integer column with the positions of the elements, which a save writes. The column belongs to the table that contains
+    /// the foreign key.
     case column(String)
     /// A column by which the list is sorted, in ascending order, when it is read. Rows with equal values are sorted by primary
     /// key.

@@ -117,8 +117,8 @@ package struct EntityNodes: Sendable {
     return path
   }
 
-  /// Returns the nodes that satisfy `kept` and are reachable from such roots through such nodes. References to all other nodes
-  /// are removed. A relation that loses all its nodes becomes absent.
+  /// Returns the roots that satisfy `kept`, with all nodes that are reachable from them through nodes that satisfy `kept`.
+  /// References to other nodes are removed. A relation that loses all its nodes becomes absent.
   package func reduced(to kept: (Int) -> Bool) -> EntityNodes {
     var numbers: [Int: Int] = [:]
     var waiting = roots.filter(kept).reversed() as [Int]

@@ -221,8 +221,8 @@ final class EntityReader {
     }
     var numbers = [Int](repeating: 0, count: nodes.count)
     for (place, number) in order.enumerated() { numbers[number] = place }
-    // If several foreign keys refer to the same structure, it is copied for each, so more values are substituted than were
-    // read.
+    // A structure is decoded once for each foreign key that refers to it. These additional values are counted for the limit of
+    // the object table.
     let sizes = catalog.types.map { $0.schema.isObject ? 0 : $0.schema.fields.count + 1 }
     var extraSubstitutes = 0
     for number in order {

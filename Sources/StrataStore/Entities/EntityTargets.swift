@@ -6,7 +6,7 @@ final class EntityTargets {
   /// A relation of a row.
   struct RowRelation: Hashable {
     let row: Int
-    /// The entity that declares the relation.
+    /// The index of the entity that declares the relation.
     let type: Int
     /// The index of the relation in that entity.
     let relation: Int

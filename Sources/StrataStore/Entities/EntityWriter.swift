@@ -22,7 +22,7 @@ package final class EntityWriter {
   var deletedNodes: [Int: PlainKey] = [:]
   /// The rows that own a changed list.
   var touched = Set<Int>()
-  /// For each row to delete, the rows that must be removed from its lists before.
+  /// For each row to delete, the rows that must be removed from its lists first.
   var rowsLeavingLists: [Int: [Int]] = [:]
   private var rowsByKey: [PlainKey: Int] = [:]
 
@@ -136,7 +136,7 @@ package final class EntityWriter {
     return rows.count - 1
   }
 
-  /// Returns the error with the location of a row added.
+  /// Returns a copy of the error with the location of a row.
   func located(_ error: EntityError, _ row: Int, key: String? = nil) -> EntityError {
     let path = (rows[row].node.map { nodes.path(of: $0) } ?? []) + (key.map { [.key($0)] } ?? [])
     return error.located(

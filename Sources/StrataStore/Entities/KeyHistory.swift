@@ -12,7 +12,7 @@ struct KeyHistory {
   }
 
   private var changes: [Change] = []
-  /// Whether any step has a closure, whose effects are unknown.
+  /// Whether any step has a closure. The effects of closures are unknown.
   private var hasClosures = false
 
   /// Creates the history of a row's class and superclasses. Former keys that are declared in fields count as renamed after all

@@ -63,7 +63,7 @@ struct RowUpgrader {
           source.coding = try ColumnCoding(field.type, form, source.coding.affinity)
           source.isCurrent = true
         }
-        // An error means that the property cannot be nil, so `null` is `nil` then.
+        // If decoding null fails, the property cannot be nil.
         let null = try? ValueCoding.typed(.null, as: field.type, ReferencedObjects(), in: DecodingContext())
         source.nullIsAbsent = null == nil && !history.mentions(key)
       }

@@ -17,7 +17,7 @@ struct TableMigration {
   private let unused: [EntityTable.Column]
   /// The parts of the table when this value was created.
   private var parts: [Part] = []
-  /// Whether the current versions are recorded for all rows.
+  /// Whether the database has a record that all rows have the current versions.
   private(set) var isRecorded = false
   /// The upgraders by entity, for the versions of the part that was prepared last.
   private var upgraders: [Int: RowUpgrader] = [:]

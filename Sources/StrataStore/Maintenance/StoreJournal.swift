@@ -11,7 +11,7 @@ internal import StrataCore
 final class StoreJournal: Sendable {
   /// The size in bytes above which the log is checkpointed and truncated.
   static let limit = 8 << 20
-  /// The maximum time in milliseconds to wait for readers. Commits are delayed by this time.
+  /// The maximum time in milliseconds to wait for readers. A commit is delayed by at most this time.
   private static let patience = 100
 
   let path: String

@@ -48,9 +48,9 @@ extension StoreTransaction {
     return outline.last?.seq
   }
 
-  /// Removes revisions of a key. They must be given in descending order, so that a delta is removed before its base. If a kept
-  /// delta of a removed revision was saved after ``rewriteKept(_:without:after:_:limit:bytes:)``, it is rewritten as a whole
-  /// row.
+  /// Removes revisions of a key. The identifiers must be given in descending order, so that a delta is removed before its base.
+  /// If a kept delta of a removed revision was saved after ``rewriteKept(_:without:after:_:limit:bytes:)``, it is rewritten as
+  /// a whole row.
   ///
   /// - Returns: the approximate number of bytes removed.
   func remove(_ removed: [Int64]) throws -> Int {

@@ -82,8 +82,8 @@ extension SnapshotStore {
   /// Returns a summary of the revisions that `upgrade(_:retryFailed:progress:)` would rewrite. Reads only the store's counts,
   /// not the revisions.
   ///
-  /// - Parameter types: the types of the current program. Each model also stands for its optional type, and for arrays, sets
-  ///   and dictionaries of the model.
+  /// - Parameter types: the types of the current program. Each model includes its optional type, and arrays, sets and
+  ///   dictionaries of the model.
   /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `busy`, `fileSystem`.
   /// - Complexity: linear in the number of definitions and of revisions that an earlier upgrade set aside.
   public func upgradePlan(_ types: [any (Archivable & SendableMetatype).Type]) async throws -> StoreUpgradePlan {
@@ -109,8 +109,8 @@ extension SnapshotStore {
   ///   - progress: a closure that is called after each transaction, on any thread.
   /// - Throws: ``StoreError`` with the code `readOnly`, `busy`, `full`, `damaged`; `CancellationError` if the task was
   ///   cancelled. Finished transactions are kept.
-  /// - Complexity: linear in the number of revisions. Memory is bounded by the old and new bytes of one batch, whose revisions
-  ///   have at most 8 MiB plus one revision, and by one decoded value per core.
+  /// - Complexity: linear in the number of revisions. Memory is bounded by the old and new bytes of one batch (8 MiB of
+  ///   revisions, plus one revision) and by one decoded value per core.
   @discardableResult
   public func upgrade(
     _ types: [any (Archivable & SendableMetatype).Type], retryFailed: Bool = false,

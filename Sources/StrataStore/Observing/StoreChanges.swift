@@ -2,7 +2,8 @@ internal import Foundation
 internal import GRDB
 
 extension SnapshotStore {
-  /// Returns a sequence of the revisions that are saved from now on, by this program or other processes.
+  /// Returns a sequence of the revisions that are saved from now on, or after a given sequence, by this program or other
+  /// processes.
   ///
   ///     for try await revision in store.changes() { print(revision.key, revision.number) }
   ///

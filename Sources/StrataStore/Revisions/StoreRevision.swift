@@ -76,13 +76,13 @@ public enum StorePoint: Sendable, Hashable {
   case label(String)
 }
 
-/// A condition on the last revision of a key, without which a save throws `conflict`.
+/// A condition on the last revision of a key. If the condition is not met, a save throws `conflict`.
 public enum SaveCondition: Sendable, Hashable {
   /// No condition.
   case always
   /// The key has no value: it does not exist, or its last revision is a deletion.
   case isAbsent
-  /// The last revision has this number. It is the number of the revision that was read, so the condition fails if anyone has
+  /// The last revision still has this number. Pass the number of the revision that was read, and the save fails if the key was
   /// saved since.
   case isStill(Int)
 }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// The data that is shared by all rows of the same type and shape: the stamp of their archives and the shapes of their records.
+/// The data that rows of the same type and shape share: the stamp of their archives and the shapes of their records.
 /// Definitions are immutable, so a cached definition stays valid.
 struct Definition: Sendable {
   let id: Int64

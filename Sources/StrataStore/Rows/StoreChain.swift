@@ -74,7 +74,7 @@ extension StoreTransaction {
 
   /// Stores the content of a revision again. It becomes a delta of `base` if that saves space.
   ///
-  /// - Parameter most: the maximum number of inflations for reading the row, in addition to the revision's own limit.
+  /// - Parameter most: the maximum number of inflations for reading the row. The revision's own limit applies too.
   func storing(
     _ bytes: [UInt8], in row: StoredRow, from base: StoredRow?, inflations most: Int = .max
   ) throws -> StoredRow {

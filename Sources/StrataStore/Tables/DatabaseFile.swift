@@ -16,7 +16,7 @@ enum DatabaseFile {
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  /// Returns the error to throw for a failed connection that is not available any more. If SQLite has reported damage, a new
+  /// Returns the error to throw if a connection has failed and is not available any more. If SQLite has reported damage, a new
   /// connection checks the file. If that check finds no damage, the cause was a failure of the system.
   static func failure(_ error: any Error, ofFile path: String) -> any Error {
     guard let cause = error as? DatabaseError, cause.resultCode == .SQLITE_CORRUPT else { return error }

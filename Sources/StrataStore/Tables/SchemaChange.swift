@@ -55,8 +55,8 @@ struct SchemaChange {
   }
 
   private func change(_ writer: any DatabaseWriter, _ db: Database) throws {
-    // Steps may replace tables by new ones with the same names, which must not affect the rows that refer to them. The setting
-    // can only be changed outside of a transaction.
+    // Turns off foreign keys, because a step may replace a table with a new one of the same name, without affecting the rows
+    // that refer to it. The setting can only be changed outside of a transaction.
     let hadKeys = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? true
     try db.execute(sql: "PRAGMA foreign_keys = OFF")
     defer {

@@ -13,7 +13,7 @@ struct StoreTables: Sendable {
   let prefix: String
   let meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures: String
 
-  /// The frequent queries, which almost every save or read runs.
+  /// The queries that almost every save or read runs. Each transaction keeps their prepared statements.
   enum Query: Int, CaseIterable { case head, insert, insertKey, setHead }
 
   /// The SQL of the queries, indexed by the raw values of ``Query``.
