@@ -2,9 +2,9 @@ public import Foundation
 internal import GRDB
 public import StrataCore
 
-// Each of these is one transaction. Use `write` or `read` to combine several.
+// Each of these methods runs in its own transaction. Use `write` or `read` to combine several in one.
 extension SnapshotStore {
-  /// Saves a value under a key, as a new revision. It is on the disk when this returns.
+  /// Saves a value under a key, as a new revision. When this method returns, the revision has been written to disk.
   ///
   /// - Throws: the same errors as ``StoreTransaction/save(_:as:author:note:if:overNewer:)``.
   @discardableResult
@@ -17,7 +17,8 @@ extension SnapshotStore {
     }
   }
 
-  /// The value of a key, upgraded in memory if an older version saved it; `nil` if there is none.
+  /// Returns the value of a key, upgraded in memory if it was saved by an older version of its type; `nil` if the key has no
+  /// value.
   ///
   /// - Throws: the same errors as `StoreTransaction.value(_:for:at:)`.
   public func value<T: Archivable>(
@@ -26,7 +27,7 @@ extension SnapshotStore {
     try await read { try $0.content(for: key, at: point) }?.decode(T.self, options)
   }
 
-  /// The archive of a value, as `ArchiveEncoder` encodes it.
+  /// Returns the value of a key as an archive, in the format of `ArchiveEncoder`.
   ///
   /// - Throws: the same errors as ``StoreTransaction/archive(of:at:compression:)``.
   public func archive(
@@ -38,12 +39,12 @@ extension SnapshotStore {
     return try content.archive(options, compression)
   }
 
-  /// All revisions of a key, the first one first; empty if there is no such key.
+  /// Returns all revisions of a key, oldest first; empty if the key does not exist.
   ///
   /// - Throws: the same errors as ``StoreTransaction/history(of:)``.
   public func history(of key: String) async throws -> [StoreRevision] { try await read { try $0.history(of: key) } }
 
-  /// The difference between two revisions of a key, by key path.
+  /// Returns the differences between two revisions of a key, by key path.
   ///
   /// - Throws: the same errors as ``StoreTransaction/difference(of:from:to:elementsBy:)``.
   public func difference(
@@ -52,7 +53,7 @@ extension SnapshotStore {
     try await read { try $0.difference(of: key, from: old, to: new, elementsBy: elements) }
   }
 
-  /// The difference between two revisions of a key, both upgraded to the current version of their type.
+  /// Returns the differences between two revisions of a key, after upgrading both to the current version of their type.
   ///
   /// - Throws: the same errors as ``StoreTransaction/difference(of:as:from:to:elementsBy:)``.
   public func difference<T: Archivable & SendableMetatype>(
@@ -62,7 +63,7 @@ extension SnapshotStore {
     try await read { try $0.difference(of: key, as: type, from: old, to: new, elementsBy: elements) }
   }
 
-  /// Saves an earlier state again, as a new revision.
+  /// Restores an earlier state of a key by saving it as a new revision.
   ///
   /// - Throws: the same errors as ``StoreTransaction/restore(_:to:author:note:)``.
   @discardableResult
@@ -72,7 +73,7 @@ extension SnapshotStore {
     try await write { try $0.restore(key, to: point, author: author, note: note) }
   }
 
-  /// Saves the state before the last change of a key again, as a new revision.
+  /// Undoes the last change of a key by saving the previous state as a new revision.
   ///
   /// - Throws: the same errors as ``StoreTransaction/undo(_:author:note:)``.
   @discardableResult
@@ -80,7 +81,7 @@ extension SnapshotStore {
     try await write { try $0.undo(key, author: author, note: note) }
   }
 
-  /// Redoes the last undone change of a key, as a new revision.
+  /// Redoes the last undone change of a key by saving the undone state as a new revision.
   ///
   /// - Throws: the same errors as ``StoreTransaction/redo(_:author:note:)``.
   @discardableResult
@@ -88,7 +89,7 @@ extension SnapshotStore {
     try await write { try $0.redo(key, author: author, note: note) }
   }
 
-  /// Deletes a key, as a new revision without a value.
+  /// Deletes the value of a key by adding a revision without a value.
   ///
   /// - Throws: the same errors as ``StoreTransaction/delete(_:author:note:if:)``.
   @discardableResult

@@ -1,34 +1,36 @@
 public import Foundation
 public import GRDB
 
-/// A store that keeps every save of a model as a revision, to which a program can return.
+/// A store that keeps every saved state of a model as a revision, which a program can read, compare and restore later.
 ///
 ///     let store = try SnapshotStore(url: url)
 ///     try await store.save(issue, as: "issue/7", author: "ann", note: "closed")
 ///     let issue = try await store.value(Issue.self, for: "issue/7")
 ///     let before = try await store.value(Issue.self, for: "issue/7", at: .revision(1))
 ///
-/// A save that has returned is on the disk: it survives a crash or a power failure. Any number of tasks and processes can
-/// use a store at once; readers and the one writer do not wait for each other. Docs/Store.md is the guide.
+/// When a save returns, it has been written to disk and survives a crash or a power failure. Any number of tasks and processes
+/// can use a store at once; readers and the single writer do not block each other. See the guide in Docs/Store.md.
 public final class SnapshotStore: Sendable {
   let writer: any DatabaseWriter
   let tables: StoreTables
   let options: StoreOptions
-  /// Whether the store can only be read, because it was opened read-only or a newer program requires it.
+  /// Whether saves are refused, because the store was opened read-only, or because its format was changed by a newer program
+  /// and this program may only read it.
   public let isReadOnly: Bool
   let definitions = DefinitionCache()
   let signal = StoreSignal()
-  /// The journal of the store's own file; `nil` if it has none.
+  /// The object that truncates the write-ahead log of the store's file; `nil` if the store is in memory or in the app's
+  /// database.
   let journal: StoreJournal?
   private let use = StoreUse()
 
-  /// An opened database with the tables of a store.
+  /// An open database that contains the tables of a store.
   struct Parts {
     var writer: any DatabaseWriter
     var tables: StoreTables
     var options: StoreOptions
     var isReadOnly = false
-    /// The store's own file; `nil` if it has none.
+    /// The path of the store's file; `nil` if the store is in memory or in the app's database.
     var path: String?
   }
 
@@ -37,14 +39,15 @@ public final class SnapshotStore: Sendable {
     journal = parts.path.map { StoreJournal(of: $0) }
   }
 
-  /// Opens the store in a file, which is created if needed.
+  /// Opens the store in a file, and creates the file if it does not exist.
   ///
-  /// While it is open, two files beside it with the suffixes `-wal` and `-shm` belong to it.
+  /// While the store is open, it also consists of two files in the same folder, with the suffixes `-wal` and `-shm`.
   ///
-  /// - Throws: ``StoreError`` with the code `notAStore` if the file is something else, `newerStore`, `readOnly` if there is no
-  ///   file and none may be created, `damaged`, `busy`, `fileSystem`. A store of a newer program that this one may read is
-  ///   opened for reading, see ``isReadOnly``. All of this is decided before anything is written.
-  /// - Complexity: constant, whatever the store contains; linear in the size of the file if the store has an older format.
+  /// - Throws: ``StoreError`` with the code `notAStore` if the file is not a store, `newerStore`, `readOnly` if the file does
+  ///   not exist and the options forbid creating it, `damaged`, `busy`, `fileSystem`. If a newer program changed the format but
+  ///   this program can still read it, the store is opened read-only, see ``isReadOnly``. All checks precede the first write.
+  /// - Complexity: constant, regardless of the store's content; linear in the size of the file if the store has an older
+  ///   format.
   public convenience init(url: URL, options: StoreOptions = StoreOptions()) throws {
     guard url.isFileURL else {
       throw StoreError(.fileSystem, "“\(url.absoluteString)” is not the URL of a file; make one with URL(filePath:)")
@@ -52,23 +55,24 @@ public final class SnapshotStore: Sendable {
     do { self.init(try StoreOpening(options).open(url.path)) } catch { throw StoreError.ofFile(error) }
   }
 
-  /// Creates a store in memory, for tests and previews. It is lost when this object is deallocated.
+  /// Creates a store in memory, for tests and previews. The content is lost when the store is deallocated.
   ///
   /// - Throws: ``StoreError`` with the code `fileSystem` if SQLite fails.
   public convenience init(inMemory options: StoreOptions) throws {
     do { self.init(try StoreOpening(options).openInMemory()) } catch { throw StoreError.ofDatabase(error) }
   }
 
-  /// Opens the store in the app's own database, beside the app's tables.
+  /// Opens the store in the app's own database, next to the app's tables.
   ///
-  /// The settings of that database determine how durable a save is, and how long it waits for others. `synchronous` is
-  /// `NORMAL` in a `DatabasePool` unless the app sets it, which survives a crash of the process but not a power failure.
+  /// The settings of that database determine how durable a save is, and how long a save waits for other connections. Unless the
+  /// app changes it, a `DatabasePool` sets `synchronous` to `NORMAL`: saves then survive a crash of the process, but the last
+  /// ones can be lost in a power failure.
   ///
   /// - Parameters:
   ///   - writer: the database.
   ///   - prefix: the prefix of the names of the store's tables.
   ///   - options: the options for encoding and decoding, and the clock.
-  /// - Throws: the same errors as ``init(url:options:)``; `invalid` for a prefix that table names cannot have.
+  /// - Throws: the same errors as ``init(url:options:)``; `invalid` if `prefix` cannot begin a table name.
   public convenience init(
     in writer: any DatabaseWriter, prefix: String = "strata_", options: StoreOptions = StoreOptions()
   ) throws {
@@ -77,15 +81,16 @@ public final class SnapshotStore: Sendable {
     }
   }
 
-  /// Closes the store if it is not in the app's own database. All later calls throw.
+  /// Closes the store, after which all calls throw. Does nothing if the store is in the app's own database.
   ///
-  /// A store also closes when it is deallocated.
+  /// A store is also closed when it is deallocated.
   ///
-  /// - Throws: ``StoreError`` if a transaction still runs. The store is then still open.
+  /// - Throws: ``StoreError`` if a transaction is still running, in which case the store stays open.
   public func close() throws {
     guard tables.prefix.isEmpty else { return }
     do {
-      // A pool closes its writing connection first. Only that one can checkpoint and remove the journal, and only as the last one.
+      // Closes the reading connections first. The write-ahead log is checkpointed and removed by the last connection to close,
+      // which must therefore be the writing one.
       (writer as? DatabasePool)?.invalidateReadOnlyConnections()
       try writer.close()
     } catch { throw StoreError.ofDatabase(error) }
@@ -94,11 +99,11 @@ public final class SnapshotStore: Sendable {
 
   // MARK: Transactions
 
-  /// Reads one snapshot of the store in one transaction. No other reader or writer waits for it, but the journal cannot be
-  /// shortened while it runs.
+  /// Runs `body` in a read transaction, which sees one snapshot of the store. Other readers and writers do not wait for the
+  /// transaction, but the write-ahead log cannot be truncated while it runs.
   ///
   /// - Throws: the errors of `body`; ``StoreError`` with the code `newerStore` if a newer program changed the format since the
-  ///   store was opened, `damaged`, `fileSystem`; `CancellationError` if the task was cancelled before.
+  ///   store was opened, `damaged`, `fileSystem`; `CancellationError` if the task was cancelled before the transaction began.
   public func read<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
     try use.checkOpen()
     do { return try await writer.read { db in try self.read(db, body) } } catch { throw readingFailure(error) }
@@ -106,20 +111,23 @@ public final class SnapshotStore: Sendable {
 
   /// Like ``read(_:)``, for synchronous code.
   ///
-  /// - Throws: also ``StoreError`` with the code `invalid` within another read of the store, or within any transaction of a store that
-  ///   has a single connection.
+  /// - Throws: the errors of the asynchronous method, except `CancellationError`; ``StoreError`` with the code `invalid` if
+  ///   called within another read of the store, or, if the store has a single connection, within any of its transactions.
   public func read<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try use.check(.read, sharesConnection: writer is DatabaseQueue)
     do { return try writer.read { db in try read(db, body) } } catch { throw readingFailure(error) }
   }
 
-  /// Saves in one transaction. If `body` throws, none of its changes are kept. They are on the disk when this returns.
+  /// Runs `body` in a write transaction. If `body` throws, all of its changes are rolled back. When this method returns, the
+  /// changes have been written to disk.
   ///
-  /// - Throws: the errors of `body`; ``StoreError`` with the code `readOnly` or `newerStore` if the store may not be written,
-  ///   `busy` if others saved for longer than ``StoreOptions/busyTimeout``, `full`, `fileSystem`; `CancellationError` if the task
-  ///   was cancelled before. Nothing is then saved. Only if the disk fails from the commit until the process ends, the next opening
-  ///   may find the changes.
-  /// - Complexity: one wait for the disk, however much is saved. With more than 8 MiB of journal, up to a tenth of a second more.
+  /// - Throws: the errors of `body`; ``StoreError`` with the code `readOnly` or `newerStore` if the store is read-only, `busy`
+  ///   if other connections kept it locked for longer than ``StoreOptions/busyTimeout``, `full`, `fileSystem`;
+  ///   `CancellationError` if the task was cancelled before the transaction began. If this method throws, nothing has been
+  ///   saved. The only exception is a disk that fails during the commit and keeps failing until the process ends, in which case
+  ///   the changes may be present when the store is next opened.
+  /// - Complexity: one wait for the disk, regardless of how much is saved. If the write-ahead log is larger than 8 MiB,
+  ///   truncating it takes up to a tenth of a second more.
   public func write<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
     try checkCanWrite()
     do {
@@ -131,8 +139,8 @@ public final class SnapshotStore: Sendable {
 
   /// Like ``write(_:)``, for synchronous code.
   ///
-  /// - Throws: also ``StoreError`` with the code `invalid` within another transaction of the store that saves, or within any transaction of
-  ///   a store that has a single connection.
+  /// - Throws: the errors of the asynchronous method, except `CancellationError`; ``StoreError`` with the code `invalid` if
+  ///   called within another write of the store, or, if the store has a single connection, within any of its transactions.
   public func write<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try checkCanWrite()
     try use.check(.write, sharesConnection: writer is DatabaseQueue)
@@ -143,7 +151,8 @@ public final class SnapshotStore: Sendable {
     } catch { throw failure(error) }
   }
 
-  /// Saves within a transaction of the app, together with its changes in other tables.
+  /// Saves as part of the app's own transaction, so that the saves and the app's changes to other tables are committed
+  /// together.
   ///
   ///     try await pool.write { db in
   ///       try order.insert(db)
@@ -152,8 +161,8 @@ public final class SnapshotStore: Sendable {
   ///
   /// - Parameters:
   ///   - db: a connection to the database that the store was opened in.
-  ///   - body: the closure that saves; it must not keep the transaction.
-  /// - Throws: the errors of `body`, after which none of its changes are kept, and ``StoreError``.
+  ///   - body: the closure that saves. It must not use the transaction after it has returned.
+  /// - Throws: the errors of `body`, in which case the changes of `body` are rolled back; ``StoreError``.
   public func write<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
     try checkCanWrite()
     do {
@@ -167,12 +176,12 @@ public final class SnapshotStore: Sendable {
     } catch { throw StoreError.ofDatabase(error) }
   }
 
-  /// Reads within a transaction of the app.
+  /// Reads the store as part of the app's own transaction.
   ///
   /// - Parameters:
   ///   - db: a connection to the database that the store was opened in.
-  ///   - body: the closure that reads; it must not keep the transaction.
-  /// - Throws: the errors of `body`, and ``StoreError`` as `read(_:)`.
+  ///   - body: the closure that reads. It must not use the transaction after it has returned.
+  /// - Throws: the errors of `body`, and the same ``StoreError`` as `read(_:)`.
   public func read<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
     do {
       return try read(db, isWhole: false, body)
@@ -181,7 +190,7 @@ public final class SnapshotStore: Sendable {
 }
 
 extension SnapshotStore {
-  /// The ``StoreRevision/sequence`` of the last revision of the store; 0 if there is none.
+  /// Returns the ``StoreRevision/sequence`` of the store's last revision; 0 if the store has never had a revision.
   func lastSequence(in db: Database) throws -> Int64 {
     let statement = try db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = ?")
     return try Int64.fetchOne(statement, arguments: [tables.revisions]) ?? 0
@@ -196,14 +205,14 @@ extension SnapshotStore {
     }
   }
 
-  /// Reads in one transaction, even if pages are damaged. It is rolled back, because SQLite refuses to commit after
-  /// damage, even if the transaction only reads.
+  /// Runs `body` in one read transaction that tolerates damaged pages. The transaction is rolled back, because SQLite refuses
+  /// to commit after it has found damage, even in a transaction that only reads.
   func readDamaged<R>(_ body: (Database) throws -> R) throws -> R {
     do {
       return try writer.unsafeRead { db in
         try db.beginTransaction(.deferred)
         defer {
-          // If the rollback fails, the connection cannot be used any more either.
+          // The error is ignored: after a failed rollback, every later use of the connection fails anyway.
           try? db.rollback()
         }
         return try db.withStoreErrors { try body(db) }
@@ -211,13 +220,13 @@ extension SnapshotStore {
     } catch { throw readingFailure(error) }
   }
 
-  /// Converts the error of a read, which may have failed before its transaction.
+  /// Converts an error of a read to a ``StoreError``. The read may have failed before its transaction began.
   private func readingFailure(_ error: any Error) -> any Error {
     let path = (writer as? DatabasePool)?.path ?? (writer as? DatabaseQueue)?.path
     return StoreError.ofDatabase(path.map { DatabaseFile.failure(error, ofFile: $0) } ?? error)
   }
 
-  /// Checks that no newer program has changed the format since the store was opened. Costs one query of a small table.
+  /// Throws if a newer program has changed the format since the store was opened. This costs one query of a small table.
   func checkReadable(_ db: Database) throws {
     let statement = try db.cachedStatement(sql: "SELECT value FROM \(tables.meta) WHERE name = 'minimumReader'")
     guard let least = try Int.fetchOne(statement), least <= tables.schema.format else {
@@ -228,7 +237,7 @@ extension SnapshotStore {
     }
   }
 
-  /// Runs a save within a transaction. Checks the format first, because another process may have changed it.
+  /// Runs `body` within an open transaction. Checks the format first, because another process may have changed it.
   func write<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {
     try db.withStoreErrors { try use.run(.write) { try writeNow(db, isWhole: isWhole, body) } }
   }
@@ -246,7 +255,7 @@ extension SnapshotStore {
     return result
   }
 
-  /// Converts the error of a failed transaction, which may come from its begin or its commit.
+  /// Converts an error of a write transaction, including one of its `BEGIN` or `COMMIT`, to a ``StoreError``.
   func failure(_ error: any Error) -> any Error {
     guard error is DatabaseError else { return error }
     return writer.writeWithoutTransaction { StoreError.ofDatabase(error, $0.systemErrors) }
@@ -259,12 +268,12 @@ extension SnapshotStore {
 }
 
 extension SnapshotStore {
-  /// Opens the store in a file like a program that knows other formats, for tests of format changes.
+  /// Opens the store in a file with the given schema instead of the current one, for tests of format changes.
   package convenience init(url: URL, options: StoreOptions = StoreOptions(), schema: StoreSchema) throws {
     do { self.init(try StoreOpening(options, schema).open(url.path)) } catch { throw StoreError.ofFile(error) }
   }
 
-  /// Like ``init(in:prefix:options:)``, with other formats.
+  /// Like ``init(in:prefix:options:)``, with the given schema instead of the current one.
   package convenience init(
     in writer: any DatabaseWriter, prefix: String, options: StoreOptions = StoreOptions(), schema: StoreSchema
   ) throws {
@@ -273,7 +282,7 @@ extension SnapshotStore {
     }
   }
 
-  /// The value of `PRAGMA synchronous` of the writing connection: 2 if each commit waits for the disk.
+  /// The writing connection's value of `PRAGMA synchronous`. 2 (`FULL`) means that each commit waits for the disk.
   package var synchronous: Int? {
     get throws { try writer.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") } }
   }

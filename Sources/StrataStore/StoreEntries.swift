@@ -2,11 +2,11 @@ internal import Foundation
 internal import GRDB
 public import StrataCore
 
-/// A value with the revision that holds it.
+/// A value and the revision that it was read from.
 public struct StoreEntry<Value> {
-  /// The metadata of the save.
+  /// The metadata of the revision.
   public let revision: StoreRevision
-  /// The value, upgraded to the current version.
+  /// The value, upgraded to the current version of its type.
   public let value: Value
 
   /// The key.
@@ -16,17 +16,18 @@ public struct StoreEntry<Value> {
 extension StoreEntry: Sendable where Value: Sendable {}
 
 extension SnapshotStore {
-  /// The current values of a type, in the order of the keys' bytes, in bounded memory.
+  /// Returns a sequence of the current values of a type, sorted by the bytes of their keys. Iterating needs bounded memory.
   ///
   ///     for try await entry in store.entries(Issue.self, prefix: "issue/") { print(entry.key, entry.value.title) }
   ///
-  /// The values are read page by page. Saves made meanwhile under later keys are included, and no read keeps the journal
-  /// from being shortened for longer than a page takes. ``StoreTransaction/forEach(_:prefix:_:)`` reads one snapshot of the store.
+  /// Each page of values is read in its own transaction. The sequence therefore includes concurrent saves under keys that it
+  /// has not reached yet, and it delays the truncation of the write-ahead log only while it reads a page. To iterate over one
+  /// snapshot of the store, use ``StoreTransaction/forEach(_:prefix:_:)``.
   ///
   /// - Parameters:
-  ///   - type: the type; values of other types are skipped.
-  ///   - prefix: the prefix of the keys; all keys if it is empty.
-  ///   - last: the key after which to begin.
+  ///   - type: the type of the values. Values of other types are skipped.
+  ///   - prefix: the prefix of the keys. If it is empty, all keys are included.
+  ///   - last: the key after which to begin; `nil` to begin at the first key.
   public func entries<T: Archivable>(
     _ type: T.Type = T.self, prefix: String = "", after last: String? = nil
   ) -> StoreEntries<T> {
@@ -34,7 +35,7 @@ extension SnapshotStore {
   }
 }
 
-/// The current values of a type, see ``SnapshotStore/entries(_:prefix:after:)``.
+/// A sequence of the current values of a type, see ``SnapshotStore/entries(_:prefix:after:)``.
 public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
   public typealias Element = StoreEntry<Value>
 
@@ -46,7 +47,7 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
     Iterator(store: store, prefix: prefix, last: after.map { Data($0.utf8) })
   }
 
-  /// Reads one value after the other.
+  /// The iterator of ``StoreEntries``, which reads the values page by page.
   public struct Iterator: AsyncIteratorProtocol {
     let store: SnapshotStore
     let prefix: String
@@ -60,9 +61,10 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
       self.last = last
     }
 
-    /// The next value, or `nil` at the end.
+    /// Returns the next value, or `nil` at the end.
     ///
-    /// - Throws: ``StoreError``, whose ``StoreError/key`` could not be read. The next call continues after that key.
+    /// - Throws: ``StoreError`` with the ``StoreError/key`` whose value could not be read. The next call continues after that
+    ///   key.
     public mutating func next() async throws -> StoreEntry<Value>? {
       while true {
         while let entry = page.popLast() {
@@ -86,13 +88,14 @@ extension StoreTransaction {
   /// A key with its revision and content, or the error of reading them.
   typealias PageEntry = (key: StoredKey, result: Result<(StoreRevision, StoredContent?), any Error>)
 
-  /// The number of values that are read at once.
+  /// The number of keys in a page.
   private static var page: Int { 128 }
 
-  /// Calls `body` with the current values of a type, in the order of the keys' bytes, from one snapshot.
+  /// Calls `body` with each current value of a type, sorted by the bytes of the keys. All values come from one snapshot of the
+  /// store.
   ///
   /// - Throws: the errors of `body`, and ``StoreError``.
-  /// - Complexity: memory holds 128 rows at a time.
+  /// - Complexity: linear in the number of keys. At most 128 rows are in memory at a time.
   public func forEach<T: Archivable>(
     _ type: T.Type = T.self, prefix: String = "", _ body: (StoreEntry<T>) throws -> Void
   ) throws {

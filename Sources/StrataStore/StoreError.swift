@@ -2,39 +2,40 @@ public import Foundation
 package import GRDB
 internal import StrataCore
 
-/// An error of a store, with its location.
+/// An error thrown by a store, with the key, revision and type that it concerns.
 ///
-/// Every error of a store is of this type. Its ``underlyingError`` is the cause, an `ArchiveError` or an error of
-/// SQLite. Messages name keys, types and versions, and never values.
+/// Stores throw only errors of this type. The cause, such as an `ArchiveError` or an error of SQLite, is in
+/// ``underlyingError``. Messages contain keys, types and versions, but never values.
 public struct StoreError: Error, Sendable {
-  /// The kind of failure. Only the code is part of the interface; the wording of ``description`` is not.
+  /// The kind of failure. Test for the code: it is part of the interface, while the wording of ``description`` is not.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     // Opening
-    /// The file is not a store, or is a database with other tables.
+    /// The file is not a store: it is not an SQLite database, or does not have the tables of a store.
     case notAStore
-    /// A newer program wrote the store in a format that this one cannot read.
+    /// The store was written by a newer program, in a format that this program cannot read.
     case newerStore
-    /// The store can only be read: it was opened read-only, or a newer program set a format that this one cannot write.
+    /// The store cannot be changed, because it was opened read-only, or because its format is newer than this program can
+    /// write.
     case readOnly
-    /// The store's own tables could not be changed to the format of this program. The store is unchanged.
+    /// The store's tables could not be upgraded to the format of this program. The store is unchanged.
     case schemaChangeFailed
     // Reading
-    /// There is no such key, revision or label.
+    /// The key, revision or label does not exist.
     case notFound
-    /// A newer program saved the row, with a version of a model that this one does not know.
+    /// A newer program saved the row with a model version that this program does not know.
     case newerModel
-    /// Bytes of the store are not those that were written.
+    /// Data of the store is corrupt: it differs from what was written.
     case damaged
     /// The row is intact, but its archive cannot be decoded as the requested type; see ``StoreError/underlyingError``.
     case notDecodable
     // Saving
-    /// The last revision of the key does not meet the condition of the save.
+    /// The key's last revision does not meet the ``SaveCondition`` of the save.
     case conflict
     /// The value cannot be archived; see ``StoreError/underlyingError``.
     case notEncodable
-    /// There is nothing to undo or to redo.
+    /// The key has no change to undo or redo.
     case nothingToUndo
-    /// A name, key or setting that cannot be used, or a store that was closed.
+    /// A name, key or setting is invalid, or the store was closed.
     case invalid
     // Files
     /// Another connection kept the store locked for longer than ``StoreOptions/busyTimeout``.
@@ -47,19 +48,20 @@ public struct StoreError: Error, Sendable {
 
   /// The kind of failure.
   public let code: Code
-  /// The problem and its remedy, without key, revision, type and cause, which ``description`` adds.
+  /// The problem and its remedy. The key, revision, type and cause are not included; ``description`` adds them.
   public let reason: String
-  /// The key that was read or saved; `nil` if the error concerns no single key.
+  /// The key that was read or saved; `nil` if the error does not concern a single key.
   public let key: String?
-  /// The number of the revision within the history of its key; for a `conflict` the last one. `nil` if the error concerns none.
+  /// The number of the revision within the history of its key; for a `conflict`, the number of the last revision. `nil` if the
+  /// error does not concern a revision.
   public let revision: Int?
-  /// The registered name of the type; `nil` if the error concerns none.
+  /// The registered name of the type; `nil` if the error does not concern a type.
   public let typeName: String?
-  /// The version of the model (`newerModel`), or the format (`newerStore`, `readOnly`), that was found.
+  /// The model version (for `newerModel`) or the store's format (for `newerStore` and `readOnly`) that was found.
   public let foundVersion: Int?
-  /// The highest version of that model, or the highest format, that this program knows.
+  /// The highest model version, or the highest format, that this program supports.
   public let supportedVersion: Int?
-  /// The `ArchiveError`, the `DatabaseError` of GRDB or the error of the system that caused it.
+  /// The cause: an `ArchiveError`, a `DatabaseError` of GRDB or an error of the operating system.
   public let underlyingError: (any Error)?
 
   init(
@@ -89,7 +91,8 @@ extension StoreError: CustomStringConvertible, LocalizedError {
 
   public var errorDescription: String? { description }
 
-  /// The text of a cause, without values. For an error of SQLite it is the message, without the statement and its arguments.
+  /// Returns the text of a cause, without values. For an error of SQLite, this is only the message, because the statement and
+  /// its arguments could contain values.
   package static func wording(of error: any Error) -> String {
     guard let error = error as? DatabaseError else { return ArchiveError.wording(of: error) }
     return "SQLite \(error.extendedResultCode.rawValue): \(error.message ?? "no message")"
@@ -97,7 +100,7 @@ extension StoreError: CustomStringConvertible, LocalizedError {
 }
 
 extension StoreError {
-  /// Converts an error of reading a row, and adds the key and the revision.
+  /// Converts an error of reading a row to a ``StoreError`` with the key and the revision.
   static func ofRow(_ error: any Error, key: String?, revision: Int?, _ db: Database? = nil) -> any Error {
     guard let error = error as? ArchiveError else {
       let error = ofDatabase(error, db?.systemErrors ?? [])
@@ -117,7 +120,7 @@ extension StoreError {
       supportedVersion: error.supportedVersion, underlying: error)
   }
 
-  /// Converts an `ArchiveError` of encoding. Returns any other error unchanged.
+  /// Converts an `ArchiveError` of encoding to a ``StoreError``. Returns any other error unchanged.
   static func ofSaving(_ error: any Error, key: String) -> any Error {
     guard let error = error as? ArchiveError else { return error }
     return StoreError(
@@ -126,16 +129,16 @@ extension StoreError {
 
   /// Converts an error of SQLite to a ``StoreError``. Returns any other error unchanged.
   ///
-  /// - Parameter systemErrors: the system's errors for the files of the connection, if known.
+  /// - Parameter systemErrors: the `errno` values that the system reported for the connection's files, if known.
   static func ofDatabase(_ error: any Error, _ systemErrors: [Int32] = []) -> any Error {
     guard let error = error as? DatabaseError else { return error }
     let (code, reason) = meaning(of: error.extendedResultCode, systemErrors)
     return StoreError(code, reason, underlying: error)
   }
 
-  /// Converts an error of a file, or of the database, to a ``StoreError``. Returns any other error unchanged.
+  /// Converts an error of a file operation or of SQLite to a ``StoreError``. Returns any other error unchanged.
   ///
-  /// - Parameter reason: the operation that failed.
+  /// - Parameter reason: the text that names the failed operation.
   static func ofFile(_ error: any Error, _ reason: String = "the system refused an operation on a file") -> any Error {
     let known = error as? ArchiveError
     guard known?.code == .fileSystem || error is CocoaError || error is POSIXError else { return ofDatabase(error) }
@@ -145,19 +148,19 @@ extension StoreError {
     return StoreError(isFull ? .full : .fileSystem, isFull ? reason + "; make room" : reason, underlying: error)
   }
 
-  /// Maps a result code of SQLite to a code and a reason. All classification of errors uses this.
+  /// Maps a result code of SQLite to a code and a reason. All errors of SQLite are classified by this method.
   ///
-  /// - Parameter systemErrors: the system's errors for the files of the connection.
+  /// - Parameter systemErrors: the `errno` values that the system reported for the connection's files.
   package static func meaning(of code: ResultCode, _ systemErrors: [Int32] = []) -> (code: Code, reason: String) {
     switch code.primaryResultCode {
-    // The index of the journal could not be extended, which fails only if there is no space.
+    // SQLite could not extend the index of the write-ahead log. This fails only if the disk is full.
     case .SQLITE_IOERR where code == .SQLITE_IOERR_SHMSIZE || systemErrors.contains { noRoom.contains($0) },
       .SQLITE_FULL:
       (.full, "there is no room for what is saved; nothing of this transaction was saved; make room")
-    // SQLite reports a page that the system fails to read as damaged.
+    // If the system fails to read a page, SQLite reports the page as corrupt.
     case .SQLITE_CORRUPT where !systemErrors.isEmpty, .SQLITE_IOERR: (.fileSystem, unreadable)
     case .SQLITE_CORRUPT: (.damaged, "the file of the store is damaged; check it, then salvage it")
-    // Only a damaged row claims to be so large.
+    // Only a damaged row can declare a size above SQLite's limit.
     case .SQLITE_TOOBIG: (.damaged, "a row is larger than SQLite allows; check the store, then salvage it")
     case .SQLITE_NOTADB: (.notAStore, "the file is no database of SQLite")
     case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
@@ -165,27 +168,27 @@ extension StoreError {
     case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
       (.fileSystem, "the file cannot be opened; its folder must be there, and may have to be written to")
     case .SQLITE_READONLY: (.readOnly, "the store can only be read")
-    // SQLite's message for a closed connection describes another error.
+    // A closed connection causes this code, for which SQLite's own message would be misleading.
     case .SQLITE_MISUSE: (.invalid, "the store was closed; open it again")
     case .SQLITE_NOMEM: (.fileSystem, "there is no memory for the operation; try again when there is")
     default: (.fileSystem, "the database refused the operation")
     }
   }
 
-  /// The error numbers of a full disk, and of limits of the user and of the process.
+  /// The `errno` values of a full disk, of an exceeded file size limit and of an exceeded disk quota.
   private static let noRoom = [ENOSPC, EFBIG, EDQUOT]
 
   private static let unreadable =
     "the system failed to read or write the file, which need not be damaged; try again, and if it fails again, copy the "
     + "file to another disk and check the copy"
 
-  /// The error of a file that the system fails to read.
+  /// Returns the error for a file that the system fails to read.
   static func unreadable(_ cause: (any Error)?) -> StoreError { StoreError(.fileSystem, unreadable, underlying: cause) }
 
-  /// Whether an error means that data is damaged or unknown to this program, rather than not accessible now. After damage, the
-  /// caller can continue with other data.
+  /// Returns whether an error means that data is damaged or not known to this program, rather than temporarily inaccessible. If
+  /// so, the caller can skip this data and continue.
   ///
-  /// - Parameter db: the connection of the error, if it is available.
+  /// - Parameter db: the connection that threw the error, if available.
   static func isDamage(_ error: any Error, _ db: Database? = nil) -> Bool {
     switch error {
     case let error as StoreError: [.damaged, .notDecodable, .newerModel].contains(error.code)

@@ -2,14 +2,15 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-// Types that are only `Codable`, as in `ArchiveEncoder`. They have no versions, so they are not upgraded.
+// Support for types that are only `Codable`, as in `ArchiveEncoder`. Such types have no versions, so their values are not
+// upgraded.
 extension StoreTransaction {
-  /// Saves a value whose type is only `Codable` under a key, as a new revision. It has no version: a later program decodes it
-  /// by the type's own `init(from:)`.
+  /// Saves a value whose type is only `Codable` under a key, as a new revision. The value has no model version: later versions
+  /// of the program decode it with the type's `init(from:)`, without migration steps.
   ///
-  /// - Throws: the same errors as ``save(_:as:author:note:if:overNewer:)``, except `newerModel`; an error of the type's own code is the
-  ///   cause of `notEncodable`.
-  /// - Complexity: as the same method, plus creating an intermediate `ArchiveValue`.
+  /// - Throws: the same errors as ``save(_:as:author:note:if:overNewer:)``, except `newerModel`; `notEncodable` if the type's
+  ///   `encode(to:)` throws, with its error as the underlying error.
+  /// - Complexity: the same as that method, plus the creation of an intermediate `ArchiveValue`.
   @_disfavoredOverload
   @discardableResult
   public func save<T: Encodable>(
@@ -22,10 +23,11 @@ extension StoreTransaction {
     }
   }
 
-  /// The value of a key, whose type is only `Codable`.
+  /// Returns the value of a key, whose type is only `Codable`.
   ///
-  /// - Returns: `nil` if there is no such key at that point, or if it was deleted.
-  /// - Throws: the same errors as ``value(_:for:at:)-(T.Type,_,_)``; an error of the type's own code is the cause of `notDecodable`.
+  /// - Returns: the value; `nil` if the key did not exist at that point, or was deleted.
+  /// - Throws: the same errors as ``value(_:for:at:)-(T.Type,_,_)``; `notDecodable` if the type's `init(from:)` throws, with
+  ///   its error as the underlying error.
   @_disfavoredOverload
   public func value<T: Decodable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
@@ -35,7 +37,8 @@ extension StoreTransaction {
 }
 
 extension SnapshotStore {
-  /// Saves a value whose type is only `Codable` under a key, as a new revision. It is on the disk when this returns.
+  /// Saves a value whose type is only `Codable` under a key, as a new revision. When this method returns, the revision has been
+  /// written to disk.
   ///
   /// - Throws: the same errors as ``StoreTransaction/save(_:as:author:note:if:)``.
   @_disfavoredOverload
@@ -46,9 +49,9 @@ extension SnapshotStore {
     try await write { try $0.save(value, as: key, author: author, note: note, if: condition) }
   }
 
-  /// The value of a key, whose type is only `Codable`; `nil` if there is none.
+  /// Returns the value of a key, whose type is only `Codable`; `nil` if the key has no value.
   ///
-  /// - Throws: the same errors as the method of ``StoreTransaction``.
+  /// - Throws: the same errors as the method of ``StoreTransaction`` with this name.
   @_disfavoredOverload
   public func value<T: Decodable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest

@@ -2,15 +2,15 @@ internal import Foundation
 internal import GRDB
 
 extension StoreTransaction {
-  /// The last revisions of the keys that begin with a prefix, in the order of the keys' bytes.
+  /// Returns the last revision of each key that begins with a prefix, sorted by the bytes of the keys.
   ///
   /// - Parameters:
-  ///   - prefix: the prefix of the keys; all keys if it is empty.
-  ///   - last: the key after which to begin, for reading page by page.
-  ///   - limit: the most revisions to return.
-  ///   - deleted: whether to include keys without a value.
+  ///   - prefix: the prefix of the keys. If it is empty, all keys are included.
+  ///   - last: the key after which to begin. To read page by page, pass the last key of the previous page.
+  ///   - limit: the maximum number of revisions to return.
+  ///   - deleted: whether to include keys whose last revision is a deletion.
   /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
-  /// - Complexity: linear in the number of returned keys, and of deleted ones between them.
+  /// - Complexity: linear in the number of returned keys and of the deleted keys between them.
   public func revisions(
     prefix: String = "", after last: String? = nil, limit: Int = .max, deleted: Bool = false
   ) throws -> [StoreRevision] {
@@ -18,11 +18,11 @@ extension StoreTransaction {
       .map { try described($0.row.get(), $0.key.name) }
   }
 
-  /// All revisions of the store after one, in the order in which they were saved.
+  /// Returns all revisions with a higher sequence than the given one, in the order in which they were saved.
   ///
   /// - Parameters:
   ///   - sequence: the ``StoreRevision/sequence`` after which to begin.
-  ///   - limit: the most revisions to return.
+  ///   - limit: the maximum number of revisions to return.
   /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
   /// - Complexity: linear in the number of returned revisions.
   public func revisions(since sequence: Int64, limit: Int = .max) throws -> [StoreRevision] {
@@ -31,12 +31,13 @@ extension StoreTransaction {
 
   // MARK: Inside
 
-  /// The result of reading one row. Damage is a failure of that row. Other errors are thrown, because they concern no row.
+  /// Returns the result of `body`, which reads one row. Damage of the row is returned as a failure. Other errors, which do not
+  /// concern a single row, are thrown.
   func result<R>(_ body: () throws -> R) throws -> Result<R, any Error> {
     do { return .success(try body()) } catch  where StoreError.isDamage(error, db) { return .failure(error) }
   }
 
-  /// All revisions after a sequence. A damaged one is replaced by its error.
+  /// Returns the revisions with a higher sequence than the given one. For a damaged revision, the result is its error.
   func rows(since sequence: Int64, limit: Int) throws -> [(id: Int64, revision: Result<StoreRevision, any Error>)] {
     let sql = """
       SELECT \(StoredRow.qualifiedColumns), \(StoredKey.columns) FROM \(tables.revisions) r
@@ -58,10 +59,10 @@ extension StoreTransaction {
     }
   }
 
-  /// The last revisions of keys, in the order of the keys' bytes.
+  /// Returns the last revision of each key, sorted by the bytes of the keys.
   ///
-  /// - Returns: the rows. A damaged one is replaced by its error.
-  /// - Throws: ``StoreError`` with the code `damaged` if the keys are not in order, so that the next page cannot be found.
+  /// - Returns: the keys and rows. For a damaged row, the result is its error.
+  /// - Throws: ``StoreError`` with the code `damaged` if the keys are not sorted, in which case the next page cannot be found.
   func rows(
     prefix: String, after last: Data?, limit: Int, deleted: Bool
   ) throws -> [(key: StoredKey, row: Result<StoredRow, any Error>)] {
@@ -88,25 +89,26 @@ extension StoreTransaction {
     }
   }
 
-  /// Keys that begin with a prefix, in the order of their bytes.
+  /// Returns the keys that begin with a prefix, sorted by their bytes.
   func keys(prefix: String, after last: Data?, limit: Int) throws -> [StoredKey] {
     try keys(prefix: prefix, after: last, limit: limit, columns: "0", from: "\(tables.keys) k", where: "TRUE") {
       key, _ in key
     }
   }
 
-  /// - Parameter columns: the columns to select before the columns of the key.
+  /// - Parameter columns: the columns to select in addition to those of the key, which follow them.
   private func keys<R>(
     prefix: String, after last: Data?, limit: Int, columns: String, from: String, where condition: String,
     _ body: (StoredKey, StatementRow) throws -> R
   ) throws -> [R] {
     try Self.checkText(prefix, "a prefix")
     let index = columns.split(separator: ",").count
-    // Only the higher lower bound is used. SQLite seeks by one bound and compares each row with the other, so a page
-    // might read all pages before it.
+    // The query contains only the higher of the two lower bounds (the prefix and the last key). With both, SQLite would seek to
+    // one of them and filter by the other, so it might read all previous pages for each page.
     let beginning = Data(prefix.utf8)
     let isAfter = last.map { !$0.lexicographicallyPrecedes(beginning) } ?? false
-    // Text is compared by its bytes, and any blob sorts after any text.
+    // SQLite compares text by its bytes, and sorts every blob after every text. The empty blob is therefore an upper bound of
+    // all names.
     let sql = """
       SELECT \(columns), \(StoredKey.columns) FROM \(from)
       WHERE k.name \(isAfter ? ">" : ">=") CAST(?1 AS TEXT) AND k.name < ?2 AND \(condition) ORDER BY k.name LIMIT ?3
@@ -126,11 +128,11 @@ extension StoreTransaction {
 }
 
 extension String {
-  /// The least text that sorts after all texts with this prefix; `nil` if there is none.
+  /// The least string that sorts after all strings with this prefix; `nil` if there is none.
   var endOfPrefix: (any DatabaseValueConvertible)? {
     var scalars = Array(unicodeScalars)
     while let last = scalars.popLast() {
-      // U+D7FF is followed by surrogates, which no text has.
+      // U+D7FF is followed by the surrogates, which are not valid in strings.
       let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
       guard let scalar = Unicode.Scalar(next) else { continue }
       var end = String.UnicodeScalarView(scalars)

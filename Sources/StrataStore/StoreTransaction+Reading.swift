@@ -3,29 +3,30 @@ internal import GRDB
 public import StrataCore
 
 extension StoreTransaction {
-  /// The value of a key, upgraded in memory if an older version saved it.
+  /// Returns the value of a key, upgraded in memory if it was saved by an older version of its type.
   ///
-  /// - Returns: `nil` if there is no such key at that point, or if it was deleted.
+  /// - Returns: the value; `nil` if the key did not exist at that point, or was deleted.
   /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that does not exist, `newerModel`,
   ///   `damaged`, `notDecodable`.
-  /// - Complexity: as decoding; for an earlier revision n also at most ⌈log2 n⌉ + 1 inflations, and reading at most 15
-  ///   rows for each hexadecimal digit of n.
+  /// - Complexity: the same as decoding. An earlier revision with number n additionally needs at most ⌈log2 n⌉ + 1 DEFLATE
+  ///   decompressions, and reads at most 15 rows for each hexadecimal digit of n.
   public func value<T: Archivable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
   ) throws -> T? {
     try content(for: key, at: point)?.decode(T.self, store.options)
   }
 
-  /// The value of a key as an `ArchiveValue`, without its types.
+  /// Returns the value of a key as an `ArchiveValue`, without using the types of the program.
   ///
   /// - Throws: the same errors as `value(_:for:at:)`.
   public func untypedValue(for key: String, at point: StorePoint = .latest) throws -> ArchiveValue? {
     try content(for: key, at: point)?.value(store.options)
   }
 
-  /// The archive of a value, as `ArchiveEncoder` encodes it, in the version of the model that saved it.
+  /// Returns the value of a key as an archive, in the format of `ArchiveEncoder`. The value has the model version that it was
+  /// saved with.
   ///
-  /// - Throws: the same errors as `value(_:for:at:)`; ``StoreError/Code/notFound`` if there is no value.
+  /// - Throws: the same errors as `value(_:for:at:)`; ``StoreError/Code/notFound`` if the key has no value.
   public func archive(
     of key: String, at point: StorePoint = .latest, compression: CompressionLevel = .balanced
   ) throws -> Data {
@@ -33,36 +34,37 @@ extension StoreTransaction {
     return try content.archive(store.options, compression)
   }
 
-  /// The metadata of a revision, without its content.
+  /// Returns the metadata of a revision, without its content. A deletion is a revision too.
   ///
-  /// - Returns: `nil` if there is no such key at that point. A deletion is a revision.
+  /// - Returns: the metadata; `nil` if the key did not exist at that point.
   /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that does not exist, `damaged`.
   public func revision(of key: String, at point: StorePoint = .latest) throws -> StoreRevision? {
     try row(of: key, at: point).map { try described($0, key) }
   }
 
-  /// All revisions of a key, the first one first; empty if there is no such key. Deletions are revisions too.
+  /// Returns all revisions of a key, including deletions, oldest first; empty if the key does not exist.
   ///
   /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
-  /// - Complexity: linear in the number of revisions, whose content is read but not decoded.
+  /// - Complexity: linear in the number of revisions. Their contents are read, but not decoded.
   public func history(of key: String) throws -> [StoreRevision] {
     guard let head = try head(of: key) else { return [] }
     return try revisions(ofKey: head.key).map { try described($0, key) }
   }
 
-  /// The difference between two revisions of a key as they were saved, by key path. Objects with identity are compared by
+  /// Returns the differences between two revisions of a key as they were saved, by key path. Shared objects are compared by
   /// their fields, and a deletion is compared as null.
   ///
-  /// If the revisions hold different versions of a model, it is compared field by field: a field that only one version
-  /// has counts as added or removed. ``difference(of:as:from:to:elementsBy:)`` upgrades both sides first.
+  /// If the two revisions contain different versions of a model, the model is compared field by field, and a field that only
+  /// one version has counts as added or removed. To upgrade both sides before the comparison, use
+  /// ``difference(of:as:from:to:elementsBy:)``.
   ///
   /// - Parameters:
-  ///   - key: its name in the store.
-  ///   - old: the old side.
-  ///   - new: the new side; by default the last revision.
-  ///   - elements: the key that identifies the elements of arrays.
+  ///   - key: the key of the value.
+  ///   - old: the revision to compare from.
+  ///   - new: the revision to compare to; by default the last one.
+  ///   - elements: the field that identifies the elements of arrays.
   /// - Throws: ``StoreError`` with the code `notFound`, `damaged`, `notDecodable`.
-  /// - Complexity: as opening both revisions, and as `ValueDifference`.
+  /// - Complexity: the cost of reading both revisions, plus that of `ValueDifference`.
   public func difference(
     of key: String, from old: StorePoint, to new: StorePoint = .latest, elementsBy elements: IdentityKey = "id"
   ) throws -> ValueDifference {
@@ -71,17 +73,17 @@ extension StoreTransaction {
     return ValueDifference(from: aligned.old, to: aligned.new, elementsBy: elements)
   }
 
-  /// The difference between two revisions of a key, both upgraded to the current version of their type: changes by
-  /// migration steps and hooks are not differences.
+  /// Returns the differences between two revisions of a key, after upgrading both to the current version of their type. Changes
+  /// that result only from migration steps and hooks are therefore not reported.
   ///
   /// - Parameters:
-  ///   - key: its name in the store.
-  ///   - type: the type that both are decoded as.
-  ///   - old: the old side.
-  ///   - new: the new side; by default the last revision.
-  ///   - elements: the key that identifies the elements of arrays.
-  /// - Throws: the same errors as `value(_:for:at:)`; `notEncodable` if a value that was read cannot be encoded.
-  /// - Complexity: as opening, decoding and encoding both revisions, and as `ValueDifference`.
+  ///   - key: the key of the value.
+  ///   - type: the type that both revisions are decoded as.
+  ///   - old: the revision to compare from.
+  ///   - new: the revision to compare to; by default the last one.
+  ///   - elements: the field that identifies the elements of arrays.
+  /// - Throws: the same errors as `value(_:for:at:)`; `notEncodable` if an upgraded value cannot be encoded.
+  /// - Complexity: the cost of reading, decoding and encoding both revisions, plus that of `ValueDifference`.
   public func difference<T: Archivable>(
     of key: String, as type: T.Type, from old: StorePoint, to new: StorePoint = .latest,
     elementsBy elements: IdentityKey = "id"
@@ -93,17 +95,18 @@ extension StoreTransaction {
 
   // MARK: Labels
 
-  /// Sets a label on a revision, by which it can be found. Prunes keep labelled revisions. A label of another revision of
-  /// the key moves to this one.
+  /// Sets a label on a revision, by which it can be found later. Pruning keeps labelled revisions. If another revision of the
+  /// key already has this label, the label is moved.
   ///
-  /// - Throws: ``StoreError`` with the code `notFound`, `invalid` for a name that is empty or of more than 200 bytes,
+  /// - Throws: ``StoreError`` with the code `notFound`, `invalid` for a name that is empty or longer than 200 bytes,
   ///   `readOnly`.
   public func setLabel(_ name: String, of key: String, at point: StorePoint = .latest) throws {
     try checkCanWrite()
     guard !name.isEmpty, name.utf8.count <= 200 else { throw StoreError(.invalid, "a label must have 1 to 200 bytes") }
     try Self.checkText(name, "a label", key: key)
     guard let row = try row(of: key, at: point) else { throw StoreError.notFound("revision to label", key: key) }
-    // Texts that differ only in normalization are equal in Swift, so `labels(of:)` could not return both.
+    // Swift strings that differ only in Unicode normalization are equal, so the dictionary of `labels(of:)` could not contain
+    // both.
     let known = try String.fetchAll(
       statement("SELECT name FROM \(tables.labels) WHERE key = ?"), arguments: [row.key])
     if let twin = known.first(where: { $0 == name }), !twin.utf8.elementsEqual(name.utf8) {
@@ -128,7 +131,7 @@ extension StoreTransaction {
     guard db.changesCount > 0 else { throw StoreError.notFound("label \(name)", key: key) }
   }
 
-  /// The labels of a key, with the numbers of their revisions; empty if there is no such key.
+  /// Returns the labels of a key with the numbers of their revisions; empty if the key does not exist.
   ///
   /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
   public func labels(of key: String) throws -> [String: Int] {
@@ -144,9 +147,9 @@ extension StoreTransaction {
     return labels
   }
 
-  /// The labels of a key, with the sequences of their revisions.
+  /// Returns the labels of a key with the sequences of their revisions.
   ///
-  /// - Throws: ``StoreError`` with the code `damaged` if the checksum of one of them is wrong.
+  /// - Throws: ``StoreError`` with the code `damaged` if the checksum of a label does not match.
   func labels(ofKey key: Int64) throws -> [(name: String, revision: Int64)] {
     try StatementRow.all(of: statement("SELECT name, revision, crc FROM \(tables.labels) WHERE key = ?"), [key]) {
       row in
@@ -169,7 +172,7 @@ extension StoreTransaction {
     } catch { throw StoreError.ofRow(error, key: key, revision: nil, db) }
   }
 
-  /// The content of a revision, with the key and number for errors.
+  /// Returns the content of a revision; `nil` for a deletion. Its errors contain the key and the number of the revision.
   func keyed(_ row: StoredRow, _ key: String) throws -> StoredContent? {
     do {
       var content = try content(of: row)
@@ -194,7 +197,7 @@ extension StoredContent {
     }
   }
 
-  /// The value as the current type would save it, without its types.
+  /// Returns the value as an `ArchiveValue`, upgraded to the current version of the type.
   func upgradedValue<T: Archivable>(_ type: T.Type, _ options: StoreOptions) throws -> ArchiveValue {
     let value = try decode(type, options)
     let row: EncodedRow

@@ -3,19 +3,20 @@ internal import GRDB
 public import StrataCore
 
 extension StoreTransaction {
-  /// Saves a value under a key, as a new revision. A value that equals the last revision adds none, unless there is a note.
+  /// Saves a value under a key, as a new revision. If the value equals the last revision, no revision is added, unless a note
+  /// is given.
   ///
   /// - Parameters:
   ///   - value: the value, of any type that an archive can hold.
-  ///   - key: its name in the store, of 1 to 1,000 bytes.
-  ///   - author: the author, for the history.
-  ///   - note: the reason, for the history.
-  ///   - condition: the condition that the key must meet; otherwise nothing is saved.
-  ///   - overNewer: whether to save even if the last revision has model versions that this program does not know. Its
-  ///     fields are then only in the history.
-  /// - Throws: ``StoreError`` with the code `conflict`, `newerModel`, `notEncodable`, `invalid` or `readOnly`, and those of
+  ///   - key: the name under which the store keeps the value, of 1 to 1,000 bytes.
+  ///   - author: the author to record in the history.
+  ///   - note: the reason to record in the history.
+  ///   - condition: the condition on the key's last revision. If it is not met, `conflict` is thrown.
+  ///   - overNewer: whether to save even if the last revision contains model versions that are newer than this program's. The
+  ///     new revision then lacks the fields that only newer versions have; they are kept in the history.
+  /// - Throws: ``StoreError`` with the code `conflict`, `newerModel`, `notEncodable`, `invalid` or `readOnly`, and errors of
   ///   the database.
-  /// - Complexity: as encoding the value, and as opening an earlier revision of the key, see `value(_:for:at:)`.
+  /// - Complexity: the cost of encoding the value, plus that of reading an earlier revision of the key, see `value(_:for:at:)`.
   @discardableResult
   public func save<T: Archivable>(
     _ value: T, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always,
@@ -34,17 +35,18 @@ extension StoreTransaction {
     }
   }
 
-  /// Saves the content of an archive of any type under a key. Content that equals the last revision adds none, unless there is a note.
+  /// Saves the value in an archive, of any type, under a key. If the value equals the last revision, no revision is added,
+  /// unless a note is given.
   ///
   /// - Parameters:
-  ///   - archive: an archive of one value, not a stream.
-  ///   - key: its name in the store, of 1 to 1,000 bytes.
-  ///   - author: the author, for the history.
-  ///   - note: the reason, for the history.
-  ///   - condition: the condition that the key must meet; otherwise nothing is saved.
-  ///   - overNewer: whether to save even if the last revision has newer versions of the archive's models.
-  /// - Throws: the same errors as ``save(_:as:author:note:if:overNewer:)``; `newerModel` if the last revision has a newer version of one of
-  ///   the archive's models; `notEncodable` if the bytes are not an archive.
+  ///   - archive: an archive of a single value, not a stream of values.
+  ///   - key: the name under which the store keeps the value, of 1 to 1,000 bytes.
+  ///   - author: the author to record in the history.
+  ///   - note: the reason to record in the history.
+  ///   - condition: the condition on the key's last revision. If it is not met, `conflict` is thrown.
+  ///   - overNewer: whether to save even if the last revision contains newer versions of the archive's models.
+  /// - Throws: the same errors as ``save(_:as:author:note:if:overNewer:)``; `newerModel` if the last revision contains a newer
+  ///   version of one of the archive's models; `notEncodable` if the bytes are not an archive.
   @discardableResult
   public func saveArchive(
     _ archive: Data, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always,
@@ -67,9 +69,10 @@ extension StoreTransaction {
     }
   }
 
-  /// Deletes a key, as a new revision without a value. Its history is kept, and ``undo(_:author:note:)`` restores the value.
+  /// Deletes the value of a key by adding a revision without a value. The history of the key is kept, and
+  /// ``undo(_:author:note:)`` restores the value.
   ///
-  /// - Throws: ``StoreError`` with the code `notFound` if there is no value under the key, `conflict`, `readOnly`.
+  /// - Throws: ``StoreError`` with the code `notFound` if the key has no value, `conflict`, `readOnly`.
   @discardableResult
   public func delete(
     _ key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always
@@ -83,7 +86,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Saves an earlier state again, as a new revision. The history is kept.
+  /// Restores an earlier state of a key by saving it as a new revision. The later revisions are kept.
   ///
   /// - Throws: ``StoreError`` with the code `notFound`, `readOnly`, `damaged`.
   @discardableResult
@@ -99,7 +102,7 @@ extension StoreTransaction {
 
   // MARK: Inside
 
-  /// Checks a key and a condition before a save. Returns the last revision; `nil` for a new key.
+  /// Checks the key and the condition of a save, and returns the key's last revision; `nil` for a new key.
   func begin(_ key: String, _ condition: SaveCondition) throws -> (key: Int64, row: StoredRow)? {
     try checkCanWrite()
     guard !key.isEmpty, key.utf8.count <= 1000 else {
@@ -126,7 +129,7 @@ extension StoreTransaction {
     return head
   }
 
-  /// Saves a row that is encoded with the shapes of the newest definition of its kind.
+  /// Encodes a row and saves it. The encoder reuses the shapes of the newest definition that has the same stamp.
   func save(
     _ key: String, _ head: (key: Int64, row: StoredRow)?, _ stamp: Stamp, _ countsElements: Bool, _ author: String?,
     _ note: String?, encode: ([RecordShape]) throws -> EncodedRow, check: (Definition) throws -> Void = { _ in }
@@ -148,7 +151,8 @@ extension StoreTransaction {
     if note == nil, let head, let known = head.row.definition, head.row.form != .tombstone {
       var (other, last) = (row, definition)
       if known != definition.id {
-        // The newest definition may have shapes that only other keys need.
+        // The newest definition may contain shapes that only rows of other keys use, so the rows are compared as encoded with
+        // the last revision's definition.
         last = try self.definition(known)
         other = try encode(last.content.shapes)
       }
@@ -165,17 +169,18 @@ extension StoreTransaction {
     }
   }
 
-  /// Whether a row has the content of a revision.
+  /// Returns whether a row has the same content as an existing revision.
   private func isSame(_ row: EncodedRow, as known: StoredRow, _ definition: Definition) -> Bool {
-    // A revision that cannot be read is replaced.
+    // A revision that cannot be read counts as different, so a new one is saved.
     guard let bytes = try? plainBytes(of: known), bytes.elementsEqual(row.bytes[definition.prefix.count...]),
       let pieces = try? pieces(of: known.id).all
     else { return false }
     return pieces == row.parts.contents
   }
 
-  /// Throws `newerModel` if the last revision has newer versions of models than those that are known, and the new revision does not have them:
-  /// a model that a newer program allows this one to write keeps its version.
+  /// Throws `newerModel` if the last revision contains a newer version of a model than `known` returns, unless the new revision
+  /// contains the same version. The latter occurs for models that this program may write although a newer program defined the
+  /// version.
   private func checkKnown(_ head: StoredRow, _ key: String, _ own: Definition, _ known: (String) -> Int?) throws {
     guard let id = head.definition else { return }
     for (name, version) in try definition(id).content.shapes.flatMap(\.versions) {
@@ -190,7 +195,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Adds a revision to a key, which is created if needed.
+  /// Adds a revision to a key, and creates the key if it does not exist.
   private func append(
     to key: String, _ head: (key: Int64, row: StoredRow)?, _ author: String?, _ note: String?,
     _ fill: (inout StoredRow) throws -> Void, contents: () -> [[UInt8]: Data] = { [:] }
@@ -201,7 +206,7 @@ extension StoreTransaction {
     guard head?.row.seq != .max else {
       throw StoreError(.damaged, "the number of the last revision is invalid; salvage the store", key: key)
     }
-    // A key has the identifier of its first revision, so no other identifier has to be looked up.
+    // The identifier of a new key is that of its first revision, so that it need not be looked up.
     var row = StoredRow(
       id: id, key: head?.key ?? id, seq: (head?.row.seq ?? 0) + 1, time: store.options.clock().milliseconds,
       form: .whole, action: .save, author: author, note: note)
@@ -216,7 +221,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Inserts a revision as the last one of its key.
+  /// Inserts a revision as the last one of its key, and may replace the previous one's content by a delta.
   func add(_ row: StoredRow, _ contents: [[UInt8]: Data], to key: String, after head: StoredRow?) throws {
     try put(key, id: row.key, head: row.id, isNew: head == nil)
     try insert(row)
@@ -228,7 +233,7 @@ extension StoreTransaction {
     count(row.definition, revisions: 1, heads: 1)
   }
 
-  /// Adds a revision with the state of another one.
+  /// Adds a revision that repeats the state of an earlier one.
   func repeated(
     _ source: StoredRow, as action: StoreRevision.Action, _ key: String, _ head: (key: Int64, row: StoredRow),
     _ author: String?, _ note: String?
@@ -250,7 +255,8 @@ extension StoreTransaction {
 }
 
 extension EncodedRow {
-  /// Whether the shapes contain a type in two versions. If so, another program wrote the known definition, which is not reused.
+  /// Whether the shapes contain two versions of a type. This occurs if a different version of the program wrote the definition
+  /// whose shapes were reused. The row is then encoded again with only its own shapes.
   var mixesVersions: Bool {
     var versions: [String: Int?] = [:]
     return parts.shapes.contains { shape in
@@ -261,14 +267,14 @@ extension EncodedRow {
 }
 
 extension Stamp {
-  /// Whether the name is one of an array, a set or a dictionary of models.
+  /// Whether the type name is that of an array, a set or a dictionary.
   var hasCollectionName: Bool {
     typeName.hasPrefix("[") && typeName.hasSuffix("]") || typeName.hasPrefix("Set<") && typeName.hasSuffix(">")
   }
 }
 
 extension RecordShape {
-  /// The models whose fields a record of this shape holds, with their versions.
+  /// The models whose fields a record of this shape contains, including superclasses, with their versions.
   fileprivate var versions: [(typeName: String, version: Int)] {
     let own = modelVersion.map { [(typeName, $0)] } ?? []
     return own + levels.map { ($0.typeName, $0.modelVersion) }

@@ -1,29 +1,33 @@
 internal import Foundation
 
 extension StoreTransaction {
-  /// Saves the state before the last change of a key again, as a new revision. Another call goes back one more change.
+  /// Undoes the last change of a key by saving the previous state as a new revision. Each further call undoes one more change.
   ///
-  /// Undos and redos are skipped: only saves, restores and deletions are undone.
+  /// Only saves, restores and deletions count as changes; the revisions that undos and redos added are skipped.
   ///
-  /// - Throws: ``StoreError`` with the code `nothingToUndo` if there is no earlier state, `notFound`, `readOnly`.
-  /// - Complexity: linear in the number of revisions of the key, whose rows are read without the bases of their deltas.
+  /// - Throws: ``StoreError`` with the code `nothingToUndo` if there is no earlier state, `notFound` if the key does not exist,
+  ///   `readOnly`.
+  /// - Complexity: linear in the number of the key's revisions. Their rows are read, but their contents are not rebuilt from
+  ///   deltas.
   @discardableResult
   public func undo(_ key: String, author: String? = nil, note: String? = nil) throws -> StoreRevision {
     try move(.undo, key, author, note, "there is no state before this one") { $0.earlier }
   }
 
-  /// Redoes the last undone change of a key, as a new revision. After another save there is nothing to redo.
+  /// Redoes the last undone change of a key by saving the undone state as a new revision. A new save, restore or deletion
+  /// discards the changes that could be redone.
   ///
-  /// - Throws: ``StoreError`` with the code `nothingToUndo` if nothing was undone, `notFound`, `readOnly`.
-  /// - Complexity: as ``undo(_:author:note:)``.
+  /// - Throws: ``StoreError`` with the code `nothingToUndo` if no undone change is left, `notFound` if the key does not exist,
+  ///   `readOnly`.
+  /// - Complexity: the same as ``undo(_:author:note:)``.
   @discardableResult
   public func redo(_ key: String, author: String? = nil, note: String? = nil) throws -> StoreRevision {
     try move(.redo, key, author, note, "nothing was undone since the last save") { $0.undone }
   }
 
-  /// Saves another state of a key again, as a new revision.
+  /// Saves an earlier state of a key as a new revision.
   ///
-  /// - Parameter problem: the reason of the error if there is no such state.
+  /// - Parameter problem: the reason of the error that is thrown if `state` returns `nil`.
   private func move(
     _ action: StoreRevision.Action, _ key: String, _ author: String?, _ note: String?, _ problem: String,
     to state: (StoreTimeline) -> StoredRow?
@@ -36,12 +40,13 @@ extension StoreTransaction {
   }
 }
 
-/// The revisions of a key as states: an undo or a redo counts as the revision whose state it repeats.
+/// The history of a key as a sequence of states. A revision that was added by an undo or redo is treated as the earlier
+/// revision whose state it repeats.
 struct StoreTimeline {
   private let rows: [StoredRow]
   private let places: [Int64: Int]
 
-  /// - Parameter rows: the revisions of a key, the first one first.
+  /// - Parameter rows: the revisions of a key, oldest first.
   init(_ rows: [StoredRow]) {
     self.rows = rows
     places = Dictionary(rows.enumerated().map { ($1.seq, $0) }, uniquingKeysWith: { first, _ in first })
@@ -49,21 +54,24 @@ struct StoreTimeline {
 
   private func isUndoOrRedo(_ place: Int) -> Bool { rows[place].action == .undo || rows[place].action == .redo }
 
-  /// The index of the revision whose state the revision at `place` repeats. If the original revision was pruned, `place` itself.
+  /// Returns the index of the revision whose state the revision at index `place` repeats. Returns `place` for a revision that
+  /// repeats no other, or whose original was pruned.
   private func state(_ place: Int) -> Int {
     isUndoOrRedo(place) ? rows[place].origin.flatMap { places[$0] } ?? place : place
   }
 
-  /// The index of the state that the revision at `place` was saved over. An undo or redo whose origin was pruned has none: the
-  /// revision before it is the one that it undid.
+  /// Returns the index of the state that the revision at index `place` replaced. Returns `nil` for the first revision. Also
+  /// returns `nil` for an undo or redo whose original was pruned: the revision before an undo is not its earlier state, but the
+  /// one that was undone.
   private func stateSavedOver(_ place: Int) -> Int? { place == 0 || isUndoOrRedo(place) ? nil : state(place - 1) }
 
-  /// The state before the current one.
+  /// The state before the current one, which an undo restores; `nil` if there is none.
   var earlier: StoredRow? { rows.isEmpty ? nil : stateSavedOver(state(rows.count - 1)).map { rows[$0] } }
 
-  /// The state that was undone last and not redone since.
+  /// The state that was undone last and has not been redone, which a redo restores; `nil` if there is none.
   var undone: StoredRow? {
-    // All changes between the current state and the last save, restore or deletion were undone.
+    // Every change after the current state, up to the last save, restore or deletion, has been undone. Walks back from that
+    // last change to the one directly after the current state.
     guard var place = rows.indices.last(where: { !isUndoOrRedo($0) }) else { return nil }
     let now = state(rows.count - 1)
     while place != now {

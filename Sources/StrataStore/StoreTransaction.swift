@@ -2,36 +2,38 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// A transaction of a store: all of its changes are kept, or none.
+/// A transaction of a store, which commits all of its changes or none.
 ///
 ///     try await store.write { transaction in
 ///       try transaction.save(order, as: "order/7")
 ///       try transaction.delete("cart/7")
 ///     }
 ///
-/// A transaction is valid only within the closure that receives it. Afterwards, every call throws ``StoreError/Code/invalid``. In a
-/// read-only transaction, saves throw ``StoreError/Code/readOnly``.
+/// A transaction is valid only within the closure that receives it. After the closure has returned, every call throws
+/// ``StoreError/Code/invalid``. In a read-only transaction, saves throw ``StoreError/Code/readOnly``.
 public final class StoreTransaction {
   let db: Database
   let store: SnapshotStore
   let canWrite: Bool
-  /// Whether the database transaction had no changes before this transaction began. Definitions that are read before the first one
-  /// is created or repaired are then committed.
+  /// Whether this store transaction is the whole database transaction, rather than a part of the app's transaction. If so,
+  /// every definition that it reads before it creates or repairs one is known to be committed.
   private let isWhole: Bool
   private var madeDefinitions = false
-  /// Definitions that are possibly uncommitted.
+  /// Definitions that may be uncommitted, by identifier. They are not added to the store's cache, which outlives the
+  /// transaction.
   private var ownDefinitions: [Int64: Definition] = [:]
   private var ownNewest: [DefinitionCache.StampKey: Definition] = [:]
-  /// The changes to the counts of revisions and last revisions, by definition.
+  /// The pending changes to the stored counts of revisions and of last revisions (heads), by definition.
   private var counted: [Int64: (revisions: Int, heads: Int)] = [:]
-  /// The error of a save that failed after its first change of a table.
+  /// The error of a save that failed after it had already changed a table. It makes the whole transaction fail.
   private var failure: (any Error)?
-  /// The identifier of the next revision of the store.
+  /// The identifier of the store's next revision; `nil` until the first one is reserved.
   private var nextID: Int64?
   private(set) var hasSaved = false
   /// Whether the closure that received the transaction has returned.
   private var hasEnded = false
-  /// The number of inflations for reading the last row, without the inflations of the long strings that it refers to.
+  /// The number of DEFLATE streams that were decompressed to read the last row, not counting the long strings that the row
+  /// refers to.
   package var inflations = 0
 
   var tables: StoreTables { store.tables }
@@ -48,10 +50,11 @@ public final class StoreTransaction {
     return try db.cachedStatement(sql: sql)
   }
 
-  /// The statements of ``StoreTables``, prepared on first use.
+  /// The prepared statements, indexed by ``StoreTables/Query``; `nil` for those not used yet.
   private var known: [Statement?] = Array(repeating: nil, count: StoreTables.Query.allCases.count)
 
-  /// Returns a statement that every save or read needs. It is not looked up by its text each time.
+  /// Returns the prepared statement of a frequent query, with its arguments bound. This is faster than GRDB's cache, which
+  /// looks up statements by their SQL text.
   private func statement(_ query: StoreTables.Query, _ bind: (inout StatementBinder) -> Void) throws -> Statement {
     try checkOpen()
     let statement: Statement
@@ -59,7 +62,7 @@ public final class StoreTransaction {
       statement = known
     } else {
       statement = try db.cachedStatement(sql: tables.queries[query.rawValue])
-      // From now on, the statement runs with the arguments that `StatementBinder` binds.
+      // Tells GRDB not to bind arguments itself, because `StatementBinder` binds them.
       statement.setUncheckedArguments([])
       known[query.rawValue] = statement
     }
@@ -71,7 +74,7 @@ public final class StoreTransaction {
     try statement(query, bind).execute()
   }
 
-  /// Returns the result of `body` for the first row of a query; `nil` if there are no rows.
+  /// Returns the result of `body` for the first row of a query; `nil` if the query has no rows.
   func first<R>(
     of query: StoreTables.Query, _ bind: (inout StatementBinder) -> Void, _ body: (StatementRow) throws -> R
   ) throws -> R? {
@@ -82,7 +85,8 @@ public final class StoreTransaction {
     try statement(sql).execute(arguments: arguments)
   }
 
-  /// Ends the transaction. Later calls throw, because GRDB terminates the program if its connection is used afterwards.
+  /// Invalidates the transaction, so that later calls throw an error. Otherwise, GRDB would terminate the program, because its
+  /// connection must not be used outside of its closure.
   func end() { hasEnded = true }
 
   private func checkOpen() throws {
@@ -107,7 +111,7 @@ public final class StoreTransaction {
     return definition
   }
 
-  /// Reads a definition from its table.
+  /// Reads a definition from its table, without using the caches.
   func readDefinition(_ id: Int64) throws -> Definition {
     let row = try StatementRow.first(
       of: statement("SELECT content, hash FROM \(tables.definitions) WHERE id = ?"), [id]
@@ -124,7 +128,8 @@ public final class StoreTransaction {
     ownNewest[DefinitionCache.StampKey(definition.content)] = definition
   }
 
-  /// Returns the newest definition for a stamp. A row with that stamp refers to it if it has the row's shapes.
+  /// Returns the newest definition for a stamp; `nil` if none exists. A new row with that stamp can refer to this definition if
+  /// it contains the row's shapes.
   func newestDefinition(for stamp: DefinitionCache.StampKey) throws -> Definition? {
     if let known = ownNewest[stamp] ?? store.definitions.newest(stamp) { return known }
     let ids = try Int64.fetchAll(
@@ -132,14 +137,14 @@ public final class StoreTransaction {
       arguments: [stamp.typeName, stamp.modelVersion])
     for id in ids {
       let found: Definition
-      // New rows do not need a damaged definition, because they can use another one.
+      // A damaged definition can be skipped, because new rows can refer to an older or a new definition.
       do { found = try definition(id) } catch  where StoreError.isDamage(error, db) { continue }
       if DefinitionCache.StampKey(found.content) == stamp { return found }
     }
     return nil
   }
 
-  /// Returns the definition with a content, and creates it if needed.
+  /// Returns the definition with the given content, and creates it if it does not exist.
   func definition(with content: Definition.Content) throws -> Definition {
     let bytes = try content.bytes()
     let hash = Data(SHA256.digest(of: bytes.bytes))
@@ -148,7 +153,8 @@ public final class StoreTransaction {
     {
       let definition: Definition
       do { definition = try self.definition(id) } catch  where StoreError.isDamage(error, db) {
-        // The digest shows that the damaged definition had these bytes. Restoring them repairs all rows that refer to it.
+        // The digest proves that the damaged definition had these bytes. Writing them again repairs all rows that refer to the
+        // definition.
         try execute(
           "UPDATE \(tables.definitions) SET type = ?, version = ?, content = ? WHERE id = ?",
           [content.typeName, content.modelVersion, Data(bytes), id])
@@ -178,10 +184,11 @@ public final class StoreTransaction {
   /// Records that a revision was added.
   func noteSaved() { hasSaved = true }
 
-  /// Records that a save failed after its first change, so that the transaction fails even if the caller catches the error.
+  /// Records that a save failed after it had already changed a table, so that the transaction fails even if `body` catches the
+  /// error.
   func noteHalfSaved(_ error: any Error) { failure = failure ?? error }
 
-  /// Reserves and returns the identifier of the next revision of the store.
+  /// Reserves the identifier of the store's next revision, and returns it.
   func reserveID() throws -> Int64 {
     let last = try nextID.map { $0 - 1 } ?? store.lastSequence(in: db)
     guard last >= 0, last < .max - 1 else {
@@ -191,9 +198,10 @@ public final class StoreTransaction {
     return last + 1
   }
 
-  /// Writes the counts. Must be called at the end of each writing transaction.
+  /// Writes the pending counts. Must be called at the end of each write transaction.
   ///
-  /// - Throws: also the error of an incomplete save, so that the transaction is rolled back.
+  /// - Throws: the error of a save that failed after it had changed a table, so that the transaction is rolled back; errors of
+  ///   the database.
   func finish() throws {
     if let failure { throw failure }
     for (definition, change) in counted where change != (0, 0) {

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// Records whether a store is open, and which threads run a transaction of it. A transaction that waited for another one on its own
-/// thread would never begin, and GRDB ends the program.
+/// Tracks whether a store is open, and which threads are running its transactions. If a thread that is running a transaction
+/// waited for a second one, it would deadlock, so GRDB terminates the program in this case. The store throws an error instead.
 final class StoreUse: Sendable {
   enum Access: CaseIterable { case read, write }
 
@@ -26,8 +26,8 @@ final class StoreUse: Sendable {
   }
 
   /// - Parameter sharesConnection: whether reads and writes use the same connection.
-  /// - Throws: ``StoreError`` with the code `invalid` if the store was closed, or if this thread has a transaction that a new one would
-  ///   wait for.
+  /// - Throws: ``StoreError`` with the code `invalid` if the store was closed, or if a transaction that is already running on
+  ///   this thread would block the new one.
   func check(_ access: Access, sharesConnection: Bool) throws {
     try checkOpen()
     let thread = Self.thread
@@ -42,7 +42,7 @@ final class StoreUse: Sendable {
     }
   }
 
-  /// Runs a transaction on this thread.
+  /// Runs `body` and meanwhile records that this thread is running a transaction.
   func run<R>(_ access: Access, _ body: () throws -> R) rethrows -> R {
     let run = Run(access: access, thread: Self.thread)
     state.withLock { $0.running[run, default: 0] += 1 }

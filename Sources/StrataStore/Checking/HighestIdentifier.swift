@@ -1,9 +1,10 @@
-/// The highest identifier found in a damaged store, and a safe last identifier from which to continue.
+/// The highest revision identifier found in a damaged store. Determines a last identifier after which new ones can safely be
+/// assigned.
 struct HighestIdentifier {
-  /// The identifiers that are skipped if the last given one is unknown: more than any store has had saves, and few enough that
-  /// identifiers stay exact in JSON.
+  /// The number of identifiers to skip if the last assigned one is unknown. It exceeds the number of saves of any real store,
+  /// but is small enough that identifiers are still exact in JSON.
   static let margin: Int64 = 1_000_000_000_000
-  /// The highest plausible identifier. Anything above it is damaged.
+  /// The highest plausible identifier. Higher values are treated as damage.
   private static let most = Int64.max / 4
 
   private var highest: Int64 = 0
@@ -12,10 +13,10 @@ struct HighestIdentifier {
     if let number, number <= Self.most { highest = max(highest, number) }
   }
 
-  /// The identifier after which new ones are given, and whether it is really the last given one.
+  /// Returns the identifier after which new ones are assigned, and whether it is known to be the last assigned one.
   ///
-  /// - Parameter recorded: the last given identifier according to the store; `nil` if it cannot be read. If it is lower than an
-  ///   identifier found, it is damaged.
+  /// - Parameter recorded: the last assigned identifier according to the store; `nil` if it cannot be read. If it is lower than
+  ///   the highest identifier found, it is treated as damaged.
   func last(recorded: Int64?) -> (Int64, isKnown: Bool) {
     if let recorded, recorded >= highest, recorded <= Self.most { return (recorded, true) }
     return (highest + Self.margin, false)

@@ -1,17 +1,17 @@
 internal import GRDB
 
-/// The names of keys by their numbers, as far as the index or the table still has them.
+/// Looks up the names of keys by identifier in a damaged store, as far as the index or the table can still be read.
 struct KeyNames {
-  /// The name of a key, as far as it is known.
+  /// The result of looking up the name of a key.
   struct Name {
-    /// `nil` if it is lost.
+    /// The name; `nil` if it is lost.
     var name: String?
-    /// The name in the index, if it differs from the table's.
+    /// The name in the index, if it differs from the name in the table.
     var other: String?
   }
 
   private var last: (id: Int64, name: Name)?
-  /// The names in the table itself, read when the index fails for the first time.
+  /// The names in the table, by identifier. Read when a lookup in the index fails for the first time.
   private var fromTable: [Int64: String]?
 
   mutating func name(_ id: Int64, _ transaction: StoreTransaction) throws -> Name {
@@ -23,13 +23,13 @@ struct KeyNames {
 
   private mutating func find(_ id: Int64, _ transaction: StoreTransaction) throws -> Name {
     let keys = transaction.tables.keys
-    // If the index cannot be read or lacks the number, the table may still have the name.
+    // If the index cannot be read or lacks the identifier, the table may still contain the name.
     let indexed = try transaction.intact {
       try String.fetchOne(transaction.statement("SELECT name FROM \(keys) WHERE id = ?"), arguments: [id])
     }
     if let indexed {
-      // No checksum covers a name in the index, so the table must confirm it. If the table cannot be read, only the
-      // index is left.
+      // A name in the index has no checksum, so it is compared with the table. If the table cannot be read, the name in the
+      // index is used.
       let confirmed = try transaction.intact {
         try Int64.fetchOne(
           transaction.statement("SELECT id FROM \(keys) NOT INDEXED WHERE name = ?"), arguments: [indexed])
@@ -43,19 +43,20 @@ struct KeyNames {
   private mutating func namesOfTable(_ transaction: StoreTransaction) throws -> [Int64: String] {
     if let fromTable { return fromTable }
     var names: [Int64: String] = [:]
-    // The table is read from both ends: one direction may reach names that are behind a damaged page in the other.
+    // The table is read in ascending and then in descending order, because each direction can reach the names before the first
+    // damaged page.
     for order in ["ASC", "DESC"] {
       do {
         let rows = try StatementRow.fetchCursor(
           transaction.db, sql: "SELECT id, name FROM \(transaction.tables.keys) NOT INDEXED ORDER BY name \(order)")
         while let row = try rows.next() {
-          // A row whose columns are damaged names no key.
+          // A row with damaged columns is skipped.
           guard let id: Int64 = try? row.column(0), let name: String = try? row.column(1) else { continue }
           names[id] = name
         }
         break
       } catch  where StoreError.isDamage(error, transaction.db) {
-        // The names behind the damage stay unknown, and the callers report that.
+        // Names that cannot be reached stay unknown, which the callers report.
       }
     }
     fromTable = names

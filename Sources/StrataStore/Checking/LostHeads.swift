@@ -1,20 +1,20 @@
 internal import GRDB
 internal import StrataCore
 
-/// Handles the keys of a salvaged store whose last revision was lost.
+/// Adds a new last revision to each key of a salvaged store whose last revision was lost, or may have been lost.
 ///
-/// A program that has read such a revision has its number, and may save on the condition that it is still the last one. That
-/// save must fail. So the last remaining revision is saved again, under a number above all that the key can have had.
+/// A program that has read the lost revision may save on the condition that it is still the last one. Such a save must fail. So
+/// the last remaining revision is saved again, with a number that is higher than any the key can have had.
 struct LostHeads {
-  /// The number of keys handled in one transaction.
+  /// The number of keys that are processed in one transaction.
   private static let batch = 512
 
   /// The damaged store.
   let source: StoreTransaction
 
   /// - Parameters:
-  ///   - target: the salvaged store, with all intact revisions and the last given sequence.
-  ///   - count: called with the number of new revisions of each transaction.
+  ///   - target: the salvaged store. All intact revisions have been copied, and its last sequence has been set.
+  ///   - count: a closure that is called after each transaction with the number of added revisions.
   func saveLastAgain(in target: SnapshotStore, _ work: StoreWork, count: (Int) -> Void) throws {
     var name: String?
     repeat {
@@ -50,12 +50,12 @@ struct LostHeads {
     return try transaction.adopt(row, as: name, transaction.content(of: head))
   }
 
-  /// The highest number that a revision of a key can have had; `nil` if it overflows.
+  /// Returns the highest number that a revision of a key can have had; `nil` if the number overflows.
   ///
   /// - Parameters:
-  ///   - head: the last remaining revision.
-  ///   - last: the last given sequence. Each revision of a key takes a sequence of the store, so the difference limits the
-  ///     number of lost revisions.
+  ///   - head: the last remaining revision of the key.
+  ///   - last: the last sequence of the store. Each revision has its own sequence, so at most `last - head.id` revisions after
+  ///     `head` were lost.
   private func highestNumber(ofKey id: Int64, _ head: StoredRow, _ last: Int64) throws -> Int64? {
     let (most, overflows) = head.seq.addingReportingOverflow(max(0, last - head.id))
     let recorded = try source.intact {

@@ -2,16 +2,17 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// A copy of a store that SQLite cannot open, with a replaced first page. That page holds the sizes of the file and the root
-/// pages of the tables. Without it no other page can be found.
+/// A copy of a store that SQLite cannot open, with a repaired or replaced first page. The first page contains the size of the
+/// file and the root pages of the tables, without which no other page can be found.
 ///
-/// All stores in separate files are created by the same statements, so their tables have the same root pages.
+/// The first page of a new store can replace the damaged one: all stores in separate files are created by the same statements,
+/// so their tables have the same root pages.
 struct RebuiltFile {
-  /// The page size of all stores.
+  /// The page size of all stores in bytes.
   private static let pageSize = 4096
   private static let magic = Data("SQLite format 3\0".utf8)
 
-  /// A folder for the copy and its journal.
+  /// The temporary folder that contains the copy and its journal.
   private let folder: URL
   var path: String { folder.appending(path: "copy").path }
   private var freshPath: String { folder.appending(path: "fresh").path }
@@ -20,17 +21,17 @@ struct RebuiltFile {
     self.folder = folder
     do {
       try FileManager.default.copyItem(atPath: damaged.path, toPath: path)
-      // The last saves may be only in the journal.
+      // The write-ahead log is copied too, because it may contain the last saves.
       if try FileStatus(ofPath: damaged.path + "-wal") != nil {
         try FileManager.default.copyItem(atPath: damaged.path + "-wal", toPath: path + "-wal")
       }
     } catch { throw StoreError.ofFile(error, "the damaged file could not be copied for the repair") }
   }
 
-  /// Opens the copy with its own first page if the tables can be found from it, otherwise with the first page of a new store.
+  /// Opens the copy. Uses its own first page if the tables can be found from it, and otherwise the first page of a new store.
   ///
-  /// - Throws: ``StoreError`` with the code `notAStore` if nothing shows that the file was a store, and `damaged` if more than
-  ///   the first page is lost.
+  /// - Throws: ``StoreError`` with the code `notAStore` if nothing indicates that the file was a store, and `damaged` if
+  ///   essential pages other than the first are lost too.
   func open(_ opening: StoreOpening) throws -> (any DatabaseWriter, StoreTables) {
     let store = SnapshotStore(try StoreOpening(StoreOptions()).open(freshPath))
     let roots = try store.writer.read {
@@ -45,10 +46,10 @@ struct RebuiltFile {
     try store.close()
     let fresh = try Data(contentsOf: URL(fileURLWithPath: freshPath))
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-    // An error of closing loses nothing that was written.
+    // An error of closing is ignored, because it does not affect what was written.
     defer { try? file.close() }
     let size = Int(try file.seekToEnd())
-    // Zeros fill up a truncated last page and missing root pages. They contain no rows.
+    // A truncated last page and missing root pages are filled with zeros, which means that they contain no rows.
     let pages = max((size + Self.pageSize - 1) / Self.pageSize, roots.max() ?? 1)
     try file.truncate(atOffset: UInt64(pages * Self.pageSize))
 
@@ -56,10 +57,10 @@ struct RebuiltFile {
     if own.starts(with: Self.magic), own[16] == 0x10, own[17] == 0 {
       try write(Self.fitted(own, pages: pages), 1, file)
       do { return try opening.openDamaged(path, isReadOnly: false) } catch  where StoreError.isDamage(error) {
-        // The tables cannot be found from this page. The first page of a new store may still work.
+        // The tables cannot be found from this page. Continues with the first page of a new store.
       }
     }
-    // A root page is a b-tree page of the same kind, table or index, as in a new store.
+    // A page of the file counts as a root page if it is a B-tree page of the same kind (table or index) as in a new store.
     let found = try roots.filter { root in
       let kinds: Set<UInt8> = [2, 10].contains(fresh[(root - 1) * Self.pageSize]) ? [2, 10] : [5, 13]
       return kinds.contains(try read(root, file)[0])
@@ -89,7 +90,8 @@ struct RebuiltFile {
     try file.write(contentsOf: bytes)
   }
 
-  /// Returns the first page with the number of pages and an empty free list in its header, which is enough for reading.
+  /// Returns a copy of the first page with the given number of pages and an empty free list in its header. This suffices for
+  /// reading.
   private static func fitted(_ page: Data, pages: Int) -> Data {
     var page = page
     func set(_ number: UInt32, _ offset: Int) {
@@ -98,12 +100,12 @@ struct RebuiltFile {
     set(UInt32(truncatingIfNeeded: pages), 28)
     set(0, 32)
     set(0, 36)
-    // SQLite uses the number of pages only if these two fields are equal.
+    // SQLite uses the number of pages only if the change counter (at 24) equals the version-valid-for number (at 92).
     page.replaceSubrange(92..<96, with: page.subdata(in: 24..<28))
     return page
   }
 
-  /// The pages of `sqlite_master`: the first page, and its child pages if it is an interior page.
+  /// Returns the numbers of the pages of `sqlite_master`: the first page and, if it is an interior page, its child pages.
   private static func schemaPages(of file: Data) -> [Int] {
     func number(_ offset: Int, _ bytes: Int) -> Int { file[offset..<offset + bytes].reduce(0) { $0 << 8 | Int($1) } }
     guard file[100] == 5 else { return [1] }

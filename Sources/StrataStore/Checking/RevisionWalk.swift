@@ -1,21 +1,22 @@
 internal import GRDB
 
-/// Iterates over all revisions in the order in which they were saved, and past unreadable ones.
+/// Iterates over all revisions in the order in which they were saved. Continues after unreadable ones.
 struct RevisionWalk {
   enum Step {
     case row(StoredRow)
     case lost(RevisionLoss)
   }
 
-  /// The most identifiers that are tried one by one in one gap, and in all gaps. Beyond them the steps double.
+  /// The maximum number of identifiers that are tried one by one in a single unreadable range, and in all ranges together.
+  /// After that, the distance between tried identifiers doubles with each step.
   private static let mostTries = 100_000, mostTriesInAll = 2_000_000
 
   private let transaction: StoreTransaction
   private let work: StoreWork
-  /// The identifier from which to continue; `nil` at the end.
+  /// The identifier from which to continue; `nil` at the end of the table.
   private var start: Int64? = 1
   private var triesLeft = Self.mostTriesInAll
-  /// The highest identifier that was given, according to the store; `nil` before it is looked up.
+  /// The highest identifier that the store has assigned, as far as known; `nil` before it is looked up.
   private var given: Int64?
 
   init(_ transaction: StoreTransaction, _ work: StoreWork) {
@@ -23,9 +24,9 @@ struct RevisionWalk {
     self.work = work
   }
 
-  /// Returns the next step; `nil` at the end of the table, never at an unreadable part.
+  /// Returns the next revision or loss; `nil` at the end of the table. An unreadable part does not end the iteration.
   ///
-  /// - Throws: `CancellationError`, and errors other than damage.
+  /// - Throws: `CancellationError`, and errors that are not caused by damage.
   mutating func next() throws -> Step? {
     try work.check()
     guard let start else { return nil }
@@ -40,15 +41,15 @@ struct RevisionWalk {
 
   private static func after(_ id: Int64) -> Int64? { id == .max ? nil : id + 1 }
 
-  /// The first row whose number is at least `id`; `nil` if there is none.
+  /// Returns the first row whose identifier is at least `id`; `nil` if there is none.
   private func fetch(from id: Int64) throws -> (id: Int64, step: Step)? {
     let select = "SELECT \(StoredRow.columns) FROM \(transaction.tables.revisions) WHERE id >= ? ORDER BY id LIMIT 1"
     return try StatementRow.first(of: transaction.statement(select), [id]) { row in
       let found: Int64 = try row.column(0)
-      // A damaged page may not be in the order of its numbers, and the walk must advance.
+      // On a damaged page, rows may not be sorted. This check ensures that the iteration advances.
       guard found >= id else { throw StoreError(.damaged, "the revisions are not in the order of their numbers") }
       do { return (found, .row(try StoredRow(row))) } catch {
-        // The columns of a damaged row are hints, so one that cannot be read is left out.
+        // The key and the number of a damaged row are only hints, so a column that cannot be read is ignored.
         let key: Int64? = try? row.column(1), seq: Int64? = try? row.column(2)
         return (
           found,
@@ -65,8 +66,8 @@ struct RevisionWalk {
     } catch  where StoreError.isDamage(error, transaction.db) { return false }
   }
 
-  /// Finds the next identifier from which the table can be read. Each identifier up to the highest given one is tried. That one
-  /// may itself be damaged, so the search continues beyond it with doubling steps.
+  /// Finds the next identifier from which the table can be read. All identifiers up to the highest assigned one are tried.
+  /// Because the record of that one may itself be damaged, the search continues beyond it with doubling steps.
   private mutating func gap(from first: Int64, _ error: any Error) throws -> Step {
     var failing = first, step: Int64 = 1, tries = 0
     let given = try given ?? highestGiven(first)
@@ -94,9 +95,10 @@ struct RevisionWalk {
     }
   }
 
-  /// The highest identifier that the store has outside the table of revisions, as far as it can be read.
+  /// Returns the highest identifier that is recorded outside of the table of revisions, as far as it can be read.
   private func highestGiven(_ first: Int64) throws -> Int64 {
-    // These tables may be damaged too, so at least as many are tried as a damaged page may have held.
+    // Those records may be damaged too, so the result is at least `first` plus the number of revisions that one page may
+    // contain.
     let last = try transaction.intact { try transaction.store.lastSequence(in: transaction.db) }
     let head = try transaction.intact {
       try Int64.fetchOne(transaction.db, sql: "SELECT max(head) FROM \(transaction.tables.keys)")
@@ -104,7 +106,7 @@ struct RevisionWalk {
     return max(last ?? 0, head ?? 0, first.addingReportingOverflow(1000).partialValue)
   }
 
-  /// Bisects between an unreadable and a readable identifier. Returns the last unreadable one.
+  /// Returns the last unreadable identifier between an unreadable and a readable one, by bisection.
   private func lastUnreadable(_ unreadable: Int64, _ readable: Int64) throws -> Int64 {
     var (low, high) = (unreadable, readable)
     while high - low > 1 {
@@ -115,13 +117,13 @@ struct RevisionWalk {
   }
 }
 
-/// A damaged row, or a range of identifiers whose revisions, if any, cannot be read.
+/// A loss: either a damaged row, or a range of identifiers in which no revisions can be read.
 struct RevisionLoss {
-  /// `revision` for a damaged row, `file` for a range.
+  /// The kind of loss: `revision` for a damaged row, `file` for a range of identifiers.
   var kind: StoreFinding.Kind
-  /// The identifier of the row, or the first one of the range.
+  /// The identifier of the row, or the first identifier of the range.
   var id: Int64
-  /// The key and the number of the row, which may be wrong.
+  /// The key and the revision number of a damaged row. They may be wrong.
   var key: Int64?, seq: Int64?
   var problem: String
 

@@ -2,34 +2,35 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// How thoroughly a store is checked.
+/// The thoroughness of a check.
 public enum StoreCheckLevel: Sendable, Hashable {
-  /// The pages of the file (`PRAGMA quick_check`), all references and definitions, and the counts in the status.
+  /// Checks the pages of the file (`PRAGMA quick_check`), all references and definitions, and the counts that the status
+  /// reports.
   case quick
-  /// `quick`, and a random percentage of all revisions, whose content is read and compared with its checksum.
+  /// Like `quick`. Also reads the contents of a random percentage of all revisions, and compares them with their checksums.
   case share(percent: Double)
-  /// The pages and indexes of the file (`PRAGMA integrity_check`), all references, definitions, counts and shared content,
-  /// and every revision, which is decoded to an `ArchiveValue`.
+  /// Checks the pages and indexes of the file (`PRAGMA integrity_check`), all references, definitions, counts and shared
+  /// content. Also decodes every revision to an `ArchiveValue`.
   case full
 }
 
-/// The result of a check.
+/// The result of checking a store.
 public struct StoreCheckReport: Sendable {
   /// The level of the check.
   public let level: StoreCheckLevel
-  /// The problems found; the first 10,000.
+  /// The first 10,000 problems that were found.
   public let findings: [StoreFinding]
-  /// The number of further findings.
+  /// The number of findings beyond the first 10,000.
   public let omittedFindings: Int
   /// The number of revisions that were read.
   public let checkedRevisions: Int
 
-  /// Whether nothing was found.
+  /// Whether no problems were found.
   public var isClean: Bool { findings.isEmpty }
 }
 
 extension StoreCheckReport: CustomStringConvertible {
-  /// One line: the numbers of revisions read and of findings.
+  /// One line: the number of revisions read and the number of findings.
   public var description: String {
     let found = findings.count + omittedFindings
     let read = "\(checkedRevisions.counting("revision")) read"
@@ -38,16 +39,16 @@ extension StoreCheckReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Checks the store for damage, without changing it. Others can save meanwhile; the check does not see those saves.
+  /// Checks the store for damage, without changing it. Others can save during the check, which does not see their saves.
   ///
   ///     let report = try await store.check(.full)
   ///     for finding in report.findings { print(finding) }  // where, what is wrong, what to do next
   ///
-  /// Damage is a finding, not an error.
+  /// Damage is reported as a finding; it is not thrown as an error.
   ///
-  /// - Throws: ``StoreError`` with the code `busy`, `newerStore`, `fileSystem`, `invalid` for a share that is not from 0 to
-  ///   100; `CancellationError` if the task was cancelled.
-  /// - Complexity: each level reads the whole file. Memory holds one revision.
+  /// - Throws: ``StoreError`` with the code `busy`, `newerStore`, `fileSystem`, `invalid` for a share outside 0 to 100 percent;
+  ///   `CancellationError` if the task was cancelled.
+  /// - Complexity: linear in the size of the file for each level. Memory holds one revision at a time.
   public func check(_ level: StoreCheckLevel = .quick) async throws -> StoreCheckReport {
     try await StoreWork.run { work in try StoreChecker.check(self, level, work) }
   }
@@ -58,7 +59,7 @@ extension SnapshotStore {
   }
 }
 
-/// Checks a store within one transaction.
+/// Checks a store in one read transaction, and collects the findings.
 final class StoreChecker {
   private let transaction: StoreTransaction
   private let work: StoreWork
@@ -102,27 +103,27 @@ final class StoreChecker {
     }
   }
 
-  /// Runs a part of the check. Damage that prevents it from continuing is a finding.
+  /// Runs one part of the check. If damage prevents the part from continuing, a finding is added.
   private func part(_ name: String, _ body: () throws -> Void) throws {
     try work.check()
     try reporting(.file, "\(name) could not be checked: ", body)
   }
 
-  /// Runs `body` and reports damage as a finding.
+  /// Runs `body`, and adds a finding if it fails because of damage.
   private func reporting(_ kind: StoreFinding.Kind, _ what: String, _ body: () throws -> Void) throws {
     do { try body() } catch  where StoreError.isDamage(error, transaction.db) {
       findings.add(StoreFinding(kind, what + StoreFinding.problem(error)))
     }
   }
 
-  /// A part of the check that goes through the rows of a query.
+  /// Runs one part of the check, which iterates over the rows of a query.
   private func part(_ name: String, _ sql: String, _ body: (StatementRow) throws -> Void) throws {
     try part(name) { try StatementRow.fetchCursor(transaction.db, sql: sql).forEach(body) }
   }
 
   private func checkPages(_ pragma: String) throws {
     try part("the pages") {
-      // In the app's own database only the store's tables are checked.
+      // In the app's own database, only the store's tables are checked.
       for name in tables.prefix.isEmpty ? [""] : tables.all.map({ "(\($0))" }) {
         for line in try transaction.db.pageProblems(pragma + name) {
           findings.add(

@@ -1,20 +1,20 @@
-/// A problem found in a store.
+/// A problem that a check or a salvage has found in a store.
 public struct StoreFinding: Sendable, Hashable {
   /// The part of the store that is affected.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// The pages of the file, as reported by SQLite.
+    /// The pages of the file, as SQLite reports them.
     case file
     /// A reference to a row that does not exist.
     case reference
-    /// The counts of revisions in the status.
+    /// The stored counts of revisions, which the status reports.
     case count
-    /// A revision.
+    /// A single revision.
     case revision
-    /// Content that revisions share.
+    /// Content that several revisions may share.
     case content
-    /// A definition, which revisions of one shape share.
+    /// A definition, which is shared by all revisions with the same type and shape.
     case definition
-    /// A label.
+    /// A label of a revision.
     case label
   }
 
@@ -26,9 +26,9 @@ public struct StoreFinding: Sendable, Hashable {
   public let revision: Int?
   /// The ``StoreRevision/sequence`` of the revision, if known.
   public let sequence: Int64?
-  /// The problem. It names keys and types, never values.
+  /// A description of the problem. It contains keys and types, but no values.
   public let problem: String
-  /// The next step.
+  /// The recommended next step.
   public let advice: String
 
   init(
@@ -52,9 +52,9 @@ extension StoreFinding: CustomStringConvertible {
   }
 }
 
-/// A bounded list of findings, because a badly damaged store may have any number.
+/// A bounded list of findings, because a badly damaged store may have an unlimited number of them.
 struct StoreFindings {
-  /// The most findings that are kept. Further ones are only counted.
+  /// The maximum number of findings in the list. Further findings are only counted.
   static let most = 10_000
 
   private(set) var all: [StoreFinding] = []
@@ -68,9 +68,9 @@ struct StoreFindings {
 extension StoreFinding {
   static let salvage = "salvage the store, which brings out all that is intact, or go back to a backup"
 
-  /// The finding for a revision that cannot be read.
+  /// Returns the finding for a revision that cannot be read.
   ///
-  /// - Parameter advice: the next step; by default the one that fits the error.
+  /// - Parameter advice: the next step; by default the one that ``advice(_:)`` returns for the error.
   static func ofRevision(
     _ row: StoredRow, key: String?, _ error: any Error, advice: String? = nil
   ) -> StoreFinding {
@@ -79,17 +79,17 @@ extension StoreFinding {
       advice: advice ?? Self.advice(error))
   }
 
-  /// The description of an error without its key and revision, which the finding has.
+  /// Returns the description of an error without the key and the revision, which the finding contains separately.
   static func problem(_ error: any Error) -> String {
     guard let error = StoreError.ofDatabase(error) as? StoreError else { return StoreError.wording(of: error) }
-    // The reason of a `damaged` error ends with advice, which the finding has itself.
+    // The reason of a `damaged` error ends with advice, which the finding contains separately.
     let reason = error.code == .damaged ? String(error.reason.prefix { $0 != ";" }) : error.reason
     return StoreError(
       error.code, reason, typeName: error.typeName, underlying: error.underlyingError
     ).description
   }
 
-  /// The next step after an error of a revision.
+  /// Returns the recommended next step after an error of reading a revision.
   static func advice(_ error: any Error) -> String {
     switch (StoreError.ofDatabase(error) as? StoreError)?.code {
     case .notDecodable?:

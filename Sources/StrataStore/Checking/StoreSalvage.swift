@@ -2,23 +2,23 @@ public import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The revisions recovered from a damaged store, and the losses.
+/// A report of the revisions that were recovered from a damaged store, and of the losses.
 public struct StoreSalvageReport: Sendable {
   /// The number of revisions in the new store.
   public let revisions: Int
   /// The number of keys in the new store.
   public let keys: Int
-  /// Everything that is not in the new store, or not under its name; the first 10,000 findings.
+  /// The first 10,000 losses: everything that is missing in the new store, or has a different key there.
   public let lost: [StoreFinding]
-  /// The number of further losses.
+  /// The number of losses beyond the first 10,000.
   public let omittedLosses: Int
 
-  /// Whether everything was recovered.
+  /// Whether everything was recovered without loss.
   public var isComplete: Bool { lost.isEmpty }
 }
 
 extension StoreSalvageReport: CustomStringConvertible {
-  /// One line: the numbers of revisions and keys in the new store, and of losses.
+  /// One line: the numbers of revisions and keys in the new store, and the number of losses.
   public var description: String {
     let lost = lost.count + omittedLosses
     let recovered = "\(revisions.counting("revision")) of \(keys.counting("key")) brought out"
@@ -27,17 +27,18 @@ extension StoreSalvageReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Copies everything intact to a new store, and lists the losses.
+  /// Copies everything that is intact to a new store, and reports the losses.
   ///
-  /// Revisions keep their key, number, sequence, time, author, note and labels. Damage does not stop the salvage: a damaged
-  /// revision is lost, together with deltas of it. If the last revision of a key is lost, or may be, the last remaining one is
-  /// saved again in the new store, under a number above all that the key can have had. A save on the condition of a lost revision
-  /// is then refused. The damaged store is not changed.
+  /// Revisions keep their key, number, sequence, time, author, note and labels. Damage does not stop the salvage. A damaged
+  /// revision is lost, as are revisions that are stored as deltas of it. If the last revision of a key is lost, or may be lost,
+  /// the last remaining one is saved again in the new store, with a number that is higher than any the key can have had. This
+  /// ensures that a save with the condition ``SaveCondition/isStill(_:)`` and the number of a lost revision fails. The damaged
+  /// store is not changed.
   ///
   /// - Parameter url: the file of the new store, which must not exist.
-  /// - Throws: ``StoreError`` with the code `invalid` if the file exists, `full`, `busy`, `fileSystem`;
-  ///   `CancellationError` if the task was cancelled. The new file is then removed.
-  /// - Complexity: as reading and saving all revisions. Memory holds two of them.
+  /// - Throws: ``StoreError`` with the code `invalid` if the file exists, `full`, `busy`, `fileSystem`; `CancellationError` if
+  ///   the task was cancelled. If this method throws, no new file remains.
+  /// - Complexity: the cost of reading and saving all revisions. Memory holds two revisions at a time.
   public func salvage(to url: URL) async throws -> StoreSalvageReport {
     try await StoreWork.run { try StoreSalvage.run(self, url, $0) }
   }
@@ -47,13 +48,13 @@ extension SnapshotStore {
     try StoreWork.runNow { try StoreSalvage.run(self, url, $0) }
   }
 
-  /// Like `salvage(to:)`, for a file that is too damaged to be opened as a store.
+  /// Like the method `salvage(to:)`, for a file that is too damaged to be opened as a store.
   ///
-  /// If its first page is damaged or the file was truncated, this works on a copy beside the new store, which is as large as
-  /// the file and temporary.
+  /// If the first page is damaged or the file was truncated, the salvage works on a temporary copy of the file, in the folder
+  /// of the new store.
   ///
-  /// - Throws: also `notAStore` if nothing shows that the file was a store, `damaged` if too little is left to find any
-  ///   revision, and `newerStore`.
+  /// - Throws: the same errors as `salvage(to:)`; `notAStore` if nothing indicates that the file was a store, `damaged` if too
+  ///   little is left to find any revision, `newerStore`.
   public static func salvage(
     _ damaged: URL, to url: URL, options: StoreOptions = StoreOptions()
   ) async throws -> StoreSalvageReport {
@@ -70,7 +71,7 @@ extension SnapshotStore {
 
 /// Copies the intact revisions and labels of a store to a new one.
 struct StoreSalvage {
-  /// The number of revisions copied in one transaction.
+  /// The number of revisions that are copied in one transaction.
   private static let batch = 512
 
   private let source: StoreTransaction
@@ -103,9 +104,9 @@ struct StoreSalvage {
     try inFolder(beside: url) { try run(store, url, $0, work) }
   }
 
-  /// Runs `body` with a temporary folder. Throws if a file or a journal of the new store exists.
+  /// Runs `body` with a temporary folder next to the new store. Throws if the file of the new store or its journal exists.
   private static func inFolder<R>(beside url: URL, _ body: (URL) throws -> R) throws -> R {
-    // SQLite would apply an existing journal to the new store.
+    // An existing journal is refused, because SQLite would apply it to the new store.
     for end in ["", "-wal", "-journal"] where try FileStatus(ofPath: url.path + end) != nil { throw existing }
     return try TemporaryFiles.withFolder(beside: url, body)
   }
@@ -125,7 +126,7 @@ struct StoreSalvage {
         source: StoreTransaction(db, store, canWrite: false, isWhole: true), target: target, work: work)
       return try salvage.run()
     }
-    // Closing also checkpoints, but ignores errors.
+    // Checkpoints explicitly, because closing also checkpoints but ignores errors.
     try target.writer.writeWithoutTransaction { db in try db.withStoreErrors { _ = try db.checkpoint(.truncate) } }
     try target.close()
     guard try AtomicFile.place(made, at: url, isNew: true) else { throw existing }
@@ -173,7 +174,7 @@ struct StoreSalvage {
     case .row(let row): try copy(row, transaction)
     case .lost(let loss):
       lost.add(try loss.finding(&names, source, advice: Self.advice))
-      // The first identifier of a range may never have been given.
+      // The identifiers of an unreadable range are not noted, because they may never have been used.
       if loss.kind == .revision { highest.note(loss.id) }
     }
   }
@@ -208,7 +209,8 @@ struct StoreSalvage {
         advice: "it is in the new store under the key given here; save it under its own"))
   }
 
-  /// The name of a key in the new store: its own, unless that is lost or another key has it. Histories of two keys never mix.
+  /// Returns the name of a key in the new store. This is the key's own name, unless it is lost or another key has the same
+  /// name. The histories of two keys are never mixed.
   private func freeName(_ known: String?, ofKey id: Int64, _ transaction: StoreTransaction) throws -> String {
     var name = known ?? "salvaged/\(id)"
     var number = 1
@@ -223,7 +225,8 @@ struct StoreSalvage {
 
   private mutating func copyLabels(_ transaction: StoreTransaction) throws {
     var seen: Set<String> = []
-    // The labels are read from both ends: one direction may reach labels that are behind a damaged page in the other.
+    // The labels are read in ascending and then in descending order, because each direction can reach the labels before the
+    // first damaged page.
     for order in ["ASC", "DESC"] {
       do {
         let rows = try StatementRow.fetchCursor(
@@ -272,7 +275,7 @@ struct StoreSalvage {
         "the revision with the label \(name) is lost", advice: Self.advice))
   }
 
-  /// Lists the revisions that the index has and the new store lacks, because their pages are damaged.
+  /// Reports revisions that the index contains but the new store lacks, because their pages are damaged.
   private mutating func listMissing(_ transaction: StoreTransaction) throws {
     let listed = Set(lost.all.compactMap { $0.kind == .revision ? $0.sequence : nil })
     do {
@@ -296,14 +299,15 @@ struct StoreSalvage {
     }
   }
 
-  /// Sets the last sequence above all that may have been given, so that the sequence of a lost revision is not given to another.
+  /// Sets the last sequence of the new store to at least the highest one that may have been used, so that the sequence of a
+  /// lost revision is not reused.
   private mutating func setSequence(_ transaction: StoreTransaction) throws {
     let tables = source.tables
     for (table, column) in [(tables.keys, "head"), (tables.keys, "id"), (tables.pieces, "revision")] {
       do {
         highest.note(try Int64.fetchOne(source.db, sql: "SELECT max(\(column)) FROM \(table)"))
       } catch  where StoreError.isDamage(error, source.db) {
-        // Unreadable tables are ignored; the sequence decides.
+        // An unreadable table is ignored. The recorded sequence, if readable, is then decisive.
       }
     }
     let recorded: Int64?

@@ -3,12 +3,13 @@ internal import GRDB
 internal import StrataCore
 
 extension StoreTransaction {
-  /// Returns the result of `body`; `nil` if it fails because of damage.
+  /// Returns the result of `body`; `nil` if `body` fails because of damage.
   func intact<R>(_ body: () throws -> R?) throws -> R? {
     do { return try body() } catch  where StoreError.isDamage(error, db) { return nil }
   }
 
-  /// The content of a revision, read without the table of pieces, which may be damaged; `nil` for a deletion.
+  /// Returns the content of a revision; `nil` for a deletion. Does not read the table of pieces, which may be damaged, but
+  /// finds blobs by the digests in the content.
   func salvaged(_ row: StoredRow) throws -> StoredContent? {
     guard let id = row.definition, row.form != .tombstone else { return nil }
     let definition = try definition(id)
@@ -24,12 +25,13 @@ extension StoreTransaction {
       as StoreError
       where error.code == .notDecodable
     {
-      // The bytes are intact, and other programs may be able to decode them.
+      // The revision is kept, because its bytes are intact and other programs may be able to decode them.
     }
     return content
   }
 
-  /// The digests in possible references to content outside the row: tag 57342 around 33 bytes.
+  /// Returns the digests in all possible references to separately stored content. Such a reference has the CBOR tag 57342 with
+  /// a byte string of 33 bytes.
   private static func digests(in bytes: [UInt8]) -> [[UInt8]] {
     let mark: [UInt8] = [0xD9, 0xDF, 0xFE, 0x58, 0x21]
     var found: [[UInt8]] = []
@@ -46,10 +48,10 @@ extension StoreTransaction {
     return found
   }
 
-  /// Copies a revision from another store, with its sequence, number and time.
+  /// Copies a revision from another store to this one. Its sequence, number and time are kept.
   ///
-  /// - Parameter content: its content; `nil` for a deletion.
-  /// - Returns: whether it comes after the last revision of its key. If not, nothing is changed.
+  /// - Parameter content: the content of the revision; `nil` for a deletion.
+  /// - Returns: `true` if the revision was copied; `false` if the key already has a revision with this number or a higher one.
   func adopt(_ source: StoredRow, as name: String, _ content: StoredContent?) throws -> Bool {
     let head = try head(of: name)
     if let head, head.row.seq >= source.seq { return false }
@@ -65,10 +67,10 @@ extension StoreTransaction {
     return true
   }
 
-  /// Raises the last sequence to at least `last`. New revisions are numbered after it.
+  /// Raises the last sequence of the store to at least `last`. New revisions get higher sequences.
   func setLastSequence(_ last: Int64) throws {
     try execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", [last, tables.revisions])
-    // Before the first revision there is no row.
+    // If the store has never had a revision, the row does not exist yet.
     guard db.changesCount == 0, last > 0 else { return }
     try execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", [tables.revisions, last])
   }

@@ -2,13 +2,13 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The type affinity of a column (SQLite, "Datatypes In SQLite", section 3).
+/// The type affinity of a column; see section 3 of SQLite's document "Datatypes In SQLite".
 enum ColumnAffinity: Sendable {
   case text, numeric, integer, real, none
 
   /// - Parameters:
-  ///   - declared: the type that the table declares for the column (section 3.1).
-  ///   - isStrict: whether the table is `STRICT`, in which `ANY` stores every value unchanged.
+  ///   - declared: the column type in the table's declaration (section 3.1).
+  ///   - isStrict: whether the table is `STRICT`. In such a table, a column of type `ANY` stores every value unchanged.
   init(declared: String, isStrict: Bool = false) {
     let name = declared.uppercased()
     func has(_ parts: String...) -> Bool { parts.contains { name.contains($0) } }
@@ -27,13 +27,13 @@ enum ColumnAffinity: Sendable {
 
   var isNumber: Bool { self == .numeric || self == .integer || self == .real }
 
-  /// Returns the value as the column stores it.
+  /// Returns the value in the form in which the column stores it.
   ///
-  /// - Throws: ``EntityError`` with the code `notStorable` if the column would change it.
+  /// - Throws: ``EntityError`` with the code `notStorable` if the column would change the value.
   func stored(_ value: DatabaseValue) throws -> DatabaseValue {
     switch (self, value.storage) {
     case (.text, .int64(let number)): return String(number).databaseValue
-    // SQLite's own conversion to text keeps only 15 digits.
+    // SQLite itself would convert the number to text with only 15 digits.
     case (.text, .double(let number)): return String(number).databaseValue
     case (.real, .int64(let number)):
       guard let double = Double(exactly: number) else {
@@ -54,7 +54,7 @@ enum ColumnAffinity: Sendable {
     }
   }
 
-  /// Whether SQLite might convert the text to a number.
+  /// Returns whether SQLite might convert the text to a number.
   private static func looksLikeNumber(_ text: String) -> Bool {
     let inner = text.utf8.drop { [9, 10, 11, 12, 13, 32].contains($0) }
     guard let first = inner.first, 48...57 ~= first || [43, 45, 46].contains(first) else { return false }

@@ -2,9 +2,9 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Converts between the value of a field and the value of its column.
+/// The conversion between the value of a field and the value of its column.
 ///
-/// A value that would not read back equal is refused.
+/// A value that could not be read back unchanged is refused.
 struct ColumnCoding: Sendable {
   indirect enum Conversion: Sendable {
     case bool, integer, float, double, string, data, url, uuid, decimal
@@ -12,7 +12,7 @@ struct ColumnCoding: Sendable {
     case archive(Any.Type)
     case json(Any.Type)
     case transform(FieldTransform, Conversion)
-    /// The value as SQLite stores it: an integer, a real number, text or bytes.
+    /// The unconverted value of SQLite: an integer, a floating-point number, text or bytes.
     case unconverted
   }
 
@@ -22,7 +22,7 @@ struct ColumnCoding: Sendable {
   /// - Parameters:
   ///   - type: the type of the field.
   ///   - affinity: the type affinity of the column.
-  /// - Throws: ``EntityError`` with the code `invalidMapping` for a form that the type cannot have.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if the type does not support the form.
   init(_ type: Any.Type, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws {
     self.affinity = affinity
     conversion = try Self.conversion(type, form, affinity)
@@ -79,7 +79,8 @@ struct ColumnCoding: Sendable {
     }
   }
 
-  /// Whether values are equal exactly if their columns are, so that columns can be compared without decoding.
+  /// Whether two values are equal if and only if their column values are equal, in which case columns can be compared without
+  /// decoding.
   var isExact: Bool {
     switch conversion {
     case .bool, .integer, .float, .double, .string, .data, .url, .unconverted: true
@@ -91,7 +92,7 @@ struct ColumnCoding: Sendable {
 
   /// Returns the column value for a field value.
   ///
-  /// - Throws: ``EntityError`` with the code `notStorable`, and any error of a transformer or of the type's own code.
+  /// - Throws: ``EntityError`` with the code `notStorable`, and any error that a transformer or the type's own code throws.
   func stored(_ value: ArchiveValue) throws -> DatabaseValue {
     if case .transform(let transform, let inner) = conversion {
       guard let write = transform.write else {
@@ -108,7 +109,7 @@ struct ColumnCoding: Sendable {
   {
     func refused(_ reason: String) -> EntityError { EntityError(.notStorable, reason) }
     func text(_ text: String) throws -> DatabaseValue {
-      // SQLite's functions cut a text off at a NUL, and so does GRDB's binding.
+      // SQLite's functions and GRDB's binding truncate a text at its first NUL.
       guard !text.utf8.contains(0) else { throw refused("a text with a NUL would be cut off there") }
       return try affinity.stored(text.databaseValue)
     }
@@ -213,14 +214,14 @@ struct ColumnCoding: Sendable {
     return String(decoding: try json(type), as: UTF8.self)
   }
 
-  /// A context without rules and hooks, for values that are only encoded again.
+  /// Returns a context that skips rules and hooks, for values that are decoded only to be encoded again.
   private static func unfinished() -> DecodingContext { DecodingContext(includesExcluded: true, finishing: .never) }
 
   // MARK: Out of a column
 
   /// Returns the field value for a column value.
   ///
-  /// - Throws: ``EntityError`` with the code `notReadable`, and any error of a transformer or of the type's own code.
+  /// - Throws: ``EntityError`` with the code `notReadable`, and any error that a transformer or the type's own code throws.
   func value(of stored: DatabaseValue) throws -> ArchiveValue {
     if case .transform(let transform, let inner) = conversion {
       if stored.isNull, !transform.takesNull { return .null }
@@ -289,7 +290,7 @@ struct ColumnCoding: Sendable {
     switch stored.storage {
     case .double(let number): number
     case .int64(let number): Double(exactly: number)
-    // Swift prints the first spelling, SQLite the second one.
+    // `inf` is Swift's spelling, and `Inf` is SQLite's.
     case .string("inf"), .string("Inf"): .infinity
     case .string("-inf"), .string("-Inf"): -.infinity
     case .string(let text): Double(withoutLossOf: .string(text)) ?? nearest(to: text)
@@ -297,8 +298,8 @@ struct ColumnCoding: Sendable {
     }
   }
 
-  /// The double nearest to a number with a point or an exponent, which SQLite reads as a double too. `nil` for all other text, and for
-  /// a number that is too large or too small for a double.
+  /// Returns the `Double` that is nearest to a number with a decimal point or an exponent, which SQLite would convert to the
+  /// same `Double`. Returns `nil` for any other text, and for a number outside the range of `Double`.
   private static func nearest(to text: String) -> Double? {
     guard text.utf8.contains(where: { ".eE".utf8.contains($0) }), ExactNumber(spelledAs: text) != nil,
       let number = Double(text), number.isFinite, number != 0
@@ -310,7 +311,8 @@ struct ColumnCoding: Sendable {
     if case .string(let text) = stored.storage {
       let date = text.utf8.count == 10 ? ISO8601.midnight(ofDay: text) : ISO8601.date(from: text, isSQL: true)
       if let date { return date }
-      // Only these forms store numbers in a TEXT column. With any other form, digits such as `20260101` are ambiguous.
+      // Only these forms store dates as numbers in a TEXT column. In any other form, digits such as `20260101` would be
+      // ambiguous.
       guard form == .secondsSince1970 || form == .millisecondsSince1970 else { return nil }
     }
     guard let number = double(stored), number.isFinite else { return nil }

@@ -1,7 +1,7 @@
 internal import GRDB
 internal import StrataCore
 
-/// The statement that adds the column of a field, if the table lacks it.
+/// The SQL statement that adds the column of a field to its table; `nil` if the table already has the column.
 struct ColumnProposal {
   let statement: String?
 

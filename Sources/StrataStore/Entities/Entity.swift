@@ -3,41 +3,42 @@ public import StrataCore
 
 /// A model stored in a table, one row per object.
 ///
-/// It is a `TableRecord` and a `FetchableRecord` of GRDB, so it works with the query interface, associations and observation.
-/// ``EntityStore`` saves and reads it with its relations. Docs/Entities.md is the guide.
+/// An entity is a `TableRecord` and a `FetchableRecord` of GRDB, so it works with GRDB's query interface, associations and
+/// observation. An ``EntityStore`` saves and reads entities with their relations. See the guide in Docs/Entities.md.
 public protocol Entity: VersionedModel, TableRecord, FetchableRecord {
   /// The mapping of the model to its table. Declare it as a `static let`, so that it is created once.
   static var entityMapping: EntityMapping { get }
 }
 
 extension Entity {
-  /// The table of the mapping.
+  /// The name of the table, from ``entityMapping``.
   public static var databaseTableName: String { entityMapping.table }
 
-  /// Creates the model from a row, for entities without relations.
+  /// Creates the model from a row. Supports only entities without relations.
   ///
-  /// - Throws: ``EntityError`` with the code `notReadable` if a column is missing or holds a value that its property
-  ///   cannot represent, `invalidMapping` if the entity has relations: fetch it with ``EntityStore``.
+  /// - Throws: ``EntityError`` with the code `notReadable` if a column is missing or has a value that its property cannot
+  ///   represent, `invalidMapping` if the entity has relations; use ``EntityStore`` to fetch such entities.
   public init(row: Row) throws { self = try EntityRowCoding.model(Self.self, of: row) }
 }
 
-// Resolves the ambiguity with GRDB's `init(row:)` for types that are also Decodable.
+// Resolves the ambiguity with GRDB's own `init(row:)` for `Decodable` types.
 extension Entity where Self: Decodable {
-  /// Creates the model from a row, for entities without relations.
+  /// Creates the model from a row. Supports only entities without relations.
   ///
-  /// - Throws: ``EntityError`` with the code `notReadable` if a column is missing or holds a value that its property
-  ///   cannot represent, `invalidMapping` if the entity has relations: fetch it with ``EntityStore``.
+  /// - Throws: ``EntityError`` with the code `notReadable` if a column is missing or has a value that its property cannot
+  ///   represent, `invalidMapping` if the entity has relations; use ``EntityStore`` to fetch such entities.
   public init(row: Row) throws { self = try EntityRowCoding.model(Self.self, of: row) }
 }
 
-/// The columns of a row, by name.
+/// The values of a row, by column name. Passed to the `subclass` closure of an ``EntityMapping``.
 public struct EntityRow: Sendable {
   let table: String
   let values: [String: DatabaseValue]
 
-  /// The value of a column.
+  /// Returns the value of a column.
   ///
-  /// - Throws: ``EntityError`` with the code `notReadable` if no mapping names the column, or if its value is not a `V`.
+  /// - Throws: ``EntityError`` with the code `notReadable` if no mapping contains the column, or if its value cannot be
+  ///   converted to `V`.
   public func value<V: DatabaseValueConvertible>(_ type: V.Type = V.self, in column: String) throws -> V {
     guard let stored = values[column.lowercased()], let value = V.fromDatabaseValue(stored) else {
       throw EntityError(

@@ -1,7 +1,7 @@
 internal import GRDB
 internal import StrataCore
 
-/// The fetched state of objects that are saved.
+/// The fetched states of the objects to save, which are the bases of three-way merges.
 package struct EntityBases {
   private struct Visit: Hashable {
     let rows: ObjectIdentifier
@@ -10,21 +10,21 @@ package struct EntityBases {
 
   /// How to resolve a value that changed both in the row and in the object.
   let conflicts: MergeOptions.ConflictHandling
-  /// Whether objects overwrite their rows without a check.
+  /// Whether objects overwrite their rows without a merge or a check.
   let overwrites: Bool
   private let servers: EntityServers?
   private var ofNode: [Int: FetchedRows.RowReference] = [:]
   private var byKey: [EntityWriter.PlainKey: FetchedRows.RowReference] = [:]
   private var keys: [Visit: EntityWriter.PlainKey] = [:]
 
-  /// No bases, and no checks.
+  /// Creates empty bases, with which all checks are off.
   package init() { (conflicts, overwrites, servers) = (.fail, true, nil) }
 
-  /// Updates the keys of objects, and finds their fetched state.
+  /// Updates outdated primary keys of the objects, and finds the fetched states of the objects.
   ///
-  /// - Parameter given: the base that the app passes.
-  /// - Throws: ``EntityError`` with the code `clash` if `given` is another object, `missingValue` if it has no primary
-  ///   key, and `unreadRelation`.
+  /// - Parameter given: the base that the app passed to `save`.
+  /// - Throws: ``EntityError`` with the code `clash` if `given` is not the object to save, `missingValue` if `given` has no
+  ///   primary key, and `unreadRelation`.
   init(
     _ nodes: inout EntityNodes, given: EntityNodes?, _ conflicts: MergeOptions.ConflictHandling, overwrites: Bool,
     _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
@@ -36,7 +36,7 @@ package struct EntityBases {
     if !overwrites {
       for (number, node) in nodes.nodes.enumerated() {
         guard let place = node.rowBase?.place, place.row.type == node.type else { continue }
-        // A copy with another key is a different object.
+        // A copy whose primary key the app has changed is a new object and has no base.
         let key = try Self.key(of: node, catalog)
         guard try key == nil || key == Self.key(of: place.row, catalog) else { continue }
         ofNode[number] = place
@@ -61,8 +61,8 @@ package struct EntityBases {
     try visit(places, catalog, servers, db)
   }
 
-  /// Returns the nodes without the relations that were not read when the objects were fetched. Throws `unreadRelation`
-  /// if one was set.
+  /// Returns the nodes without the relations that were not read when the objects were fetched. Throws `unreadRelation` if the
+  /// app has set such a relation.
   private static func withoutUnread(_ nodes: EntityNodes, _ catalog: EntityCatalog) throws -> EntityNodes {
     var result = nodes
     for (number, node) in nodes.nodes.enumerated() {
@@ -80,7 +80,7 @@ package struct EntityBases {
     return result
   }
 
-  /// Registers all fetched rows that are reachable from the places, under their present keys.
+  /// Registers all fetched rows that are reachable from the given ones, by their current primary keys.
   private mutating func visit(
     _ places: [FetchedRows.RowReference], _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
   ) throws {
@@ -99,7 +99,7 @@ package struct EntityBases {
     for (index, place) in found.enumerated() {
       let (row, number) = (place.row, catalog.types[place.row.type].table)
       let after = try Self.key(of: nodes.nodes[index], catalog)
-      // The row may spell its key in another way than the property does.
+      // If the key is unchanged, the stored value is used, which may have a different form than the value of the property.
       let today =
         before[index] == after ? catalog.tables[number].primaryKey.map { row.values[$0] } : after?.map(\.value)
       guard let key = today.flatMap({ EntityWriter.PlainKey(table: number, $0) }) else { continue }
@@ -111,34 +111,35 @@ package struct EntityBases {
   /// Whether no object has a base.
   var isEmpty: Bool { ofNode.isEmpty && byKey.isEmpty }
 
-  /// The fetched state of an object, by its node or by the key of its row.
+  /// Returns the fetched state of an object, found by its node or else by the primary key of its row.
   func base(ofNode node: Int?, _ key: EntityWriter.PlainKey?) -> FetchedRows.RowReference? {
     if let place = node.flatMap({ ofNode[$0] }) {
-      // A row found by another key is not the fetched row.
+      // If the node was matched with a row other than the fetched one, the fetched row is not its base.
       let known = keys[.init(rows: ObjectIdentifier(place.rows), number: place.number)]
       if key == nil || known == nil || key == known { return place }
     }
     return key.flatMap { byKey[$0] }
   }
 
-  /// The keys of the rows that a relation referred to; `nil` if one of them is not known.
+  /// Returns the primary keys of the rows that a relation referred to when it was fetched; `nil` if any of them is unknown.
   func links(_ place: FetchedRows.RowReference, _ relation: Int) -> [EntityWriter.PlainKey]? {
     guard let links = place.row.links[relation] else { return nil }
     let found = links.compactMap { keys[.init(rows: ObjectIdentifier(place.rows), number: $0)] }
     return found.count == links.count ? found : nil
   }
 
-  /// Whether objects need a base to be written over a row of a table.
+  /// Returns whether an object without a base must not overwrite rows of a table.
   func isGuarded(_ table: Int) -> Bool { !overwrites && servers?.has(table) ?? false }
 
   // MARK: Keys
 
-  /// The primary key of an object; `nil` if it has none.
+  /// Returns the primary key of an object; `nil` if the object has none.
   static func plainKey(of node: EntityNodes.Node, _ catalog: EntityCatalog) throws -> EntityWriter.PlainKey? {
     try key(of: node, catalog).flatMap { EntityWriter.PlainKey(table: catalog.types[node.type].table, $0.map(\.value)) }
   }
 
-  /// The primary key as the properties spell it; `nil` if no property holds it.
+  /// Returns the primary key in the form in which the properties are stored; `nil` if a column of the key is not mapped to a
+  /// property.
   private static func key(of node: EntityNodes.Node, _ catalog: EntityCatalog) throws -> [ExactValue]? {
     let (type, table) = (catalog.types[node.type], catalog.table(of: node.type))
     var key: [ExactValue] = []
@@ -153,7 +154,7 @@ package struct EntityBases {
     try key(of: node(row, catalog), catalog)
   }
 
-  /// A node that has only the primary key of a fetched row.
+  /// Returns a node that contains only the primary key of a fetched row.
   private static func node(_ row: FetchedRows.Row, _ catalog: EntityCatalog) throws -> EntityNodes.Node {
     let (type, table) = (catalog.types[row.type], catalog.table(of: row.type))
     let values = try type.attributes.map { attribute -> ArchiveValue? in

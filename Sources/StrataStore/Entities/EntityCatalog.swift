@@ -1,16 +1,17 @@
 internal import GRDB
 package import StrataCore
 
-/// The entities of a store and their tables, checked against each other when the store is created.
+/// The entities of a store and their tables. The catalog checks them against each other when it is created.
 package final class EntityCatalog: Sendable {
   package let tables: [EntityTable]
   package let types: [EntityType]
   private let numbers: [ObjectIdentifier: Int]
-  /// The recorded versions of the rows, which are checked before each save and fetch.
+  /// The check of the rows' recorded versions, which runs before each save and fetch.
   let versions: EntityVersionCheck
 
-  /// - Parameter inserts: whether rows are inserted, so that a `NOT NULL` column must have a property or a default.
-  /// - Throws: ``EntityError``, whose reason lists every problem.
+  /// - Parameter inserts: whether rows will be inserted, in which case each `NOT NULL` column must have a property or a
+  ///   default.
+  /// - Throws: ``EntityError``, whose reason lists all problems.
   init(_ types: [any Entity.Type], _ db: Database, inserts: Bool) throws {
     var builder = EntityCatalogBuilder(db)
     for type in types { builder.add(type) }
@@ -26,12 +27,12 @@ package final class EntityCatalog: Sendable {
     try versions.run(db)
   }
 
-  /// The index of an entity; `nil` if the store does not know it.
+  /// Returns the index of an entity; `nil` if the store does not contain the entity.
   package func number(of type: any VersionedModel.Type) -> Int? { numbers[ObjectIdentifier(type)] }
 
   package func table(of type: Int) -> EntityTable { tables[types[type].table] }
 
-  /// The entity of a row: the declared one, or the class that the mapping chooses by the row's values.
+  /// Returns the index of a row's entity: the declared one, unless its mapping chooses a subclass based on the row's values.
   func type(of values: [DatabaseValue], _ declared: Int) throws -> Int {
     guard let choose = types[declared].mapping.subclass else { return declared }
     let table = table(of: declared)
@@ -48,7 +49,7 @@ package final class EntityCatalog: Sendable {
     return number
   }
 
-  /// - Throws: ``EntityError`` with the code `invalidMapping` if the store does not know the entity.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if the store does not contain the entity.
   func known(_ type: any VersionedModel.Type) throws -> Int {
     guard let number = number(of: type) else {
       throw EntityError(
@@ -59,20 +60,20 @@ package final class EntityCatalog: Sendable {
   }
 }
 
-/// Checks mappings against models and tables, and collects the problems.
+/// Creates the contents of an ``EntityCatalog``. Checks the mappings against the models and tables, and collects all problems.
 struct EntityCatalogBuilder {
   private let db: Database
   private(set) var tables: [EntityTable] = []
   private(set) var types: [EntityType] = []
   private(set) var numbers: [ObjectIdentifier: Int] = [:]
   private var problems: [EntityError] = []
-  /// The name of the relation that sets a column, by table and slot.
+  /// The name of the relation that writes a column, by the table's index and the slot.
   private var writers: [[Int]: String] = [:]
   private var waiting: [any Entity.Type] = []
 
   init(_ db: Database) { self.db = db }
 
-  /// All problems as one error; `nil` if there are none.
+  /// A single error that lists all problems; `nil` if there are none.
   var error: EntityError? {
     guard let first = problems.first else { return nil }
     guard problems.count > 1 else { return first }
@@ -117,7 +118,7 @@ struct EntityCatalogBuilder {
     for key in mapping.columns.keys.sorted() where mapping.relations[key] != nil {
       note(invalid("the property is a relation and has a column too"), type, key)
     }
-    // The targets of relations are added before the relations are checked.
+    // Adds the target entities of relations, because they must exist before relations are checked.
     for field in schema.fields where mapping.relations[field.key] != nil {
       if let target = Self.shape(of: field.type).element as? any Entity.Type { waiting.append(target) }
     }
@@ -198,7 +199,7 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Refuses a type that contains objects of classes, whose identity a column cannot keep.
+  /// Throws if a type contains instances of classes, because a column cannot preserve their identity.
   private func checkValue(_ type: Any.Type) throws {
     let catalog = SchemaCatalog(of: type)
     guard catalog.objectTypes.isEmpty else {
@@ -209,10 +210,10 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Registers the list that sets a column, and refuses a second one.
+  /// Registers the relation that writes a column. Throws if a different relation already writes it.
   ///
-  /// An attribute, a reference and a list of the other side may share a foreign key: a save checks that they agree. Classes of one
-  /// table share inherited lists.
+  /// This applies only to lists and their positions. An attribute and both sides of a relation may share a foreign key, because
+  /// a save checks that they agree. An inherited list is registered once for all classes of a table.
   private mutating func claim(_ table: Int, _ slot: Int, by writer: String) throws {
     let place = [table, slot]
     if let other = writers[place], other != writer {
@@ -255,7 +256,7 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Refuses merge policies and hooks that work for values but not for rows.
+  /// Throws if a relation's merge policy, or a hook of the model, is not supported for relations.
   private func checkPolicy(
     of field: FieldInfo, _ number: Int, _ shape: EntityType.Relation.Shape, _ isOptional: Bool
   ) throws {
@@ -347,7 +348,7 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// The slot that a foreign key refers to: the given column, else the primary key.
+  /// Returns the slot that a foreign key references: the given column, or else the primary key.
   private mutating func referenced(_ column: String?, in table: Int) throws -> Int {
     if let column { return try tables[table].slot(of: column) }
     guard tables[table].primaryKey.count == 1 else {

@@ -1,10 +1,10 @@
 internal import GRDB
 internal import StrataCore
 
-/// Writes the rows that changed.
+/// Writes the changed rows.
 ///
-/// The order is found by trying: an operation that SQLite refuses is retried after the others, until each foreign key refers
-/// to a row and no unique value occurs twice.
+/// The order of the writes is found by trial. An operation that violates a constraint, such as a foreign key or a unique index,
+/// is retried after the others.
 struct EntityChanges {
   private let writer: EntityWriter
   private var db: Database { writer.db }
@@ -15,7 +15,7 @@ struct EntityChanges {
 
     let action: Action
     let row: Int
-    /// The last error that SQLite returned for the operation.
+    /// The error of the last attempt; `nil` if SQLite has not refused the operation.
     var error: DatabaseError?
   }
 
@@ -41,10 +41,10 @@ struct EntityChanges {
     while !waiting.isEmpty {
       var left: [Operation] = []
       var hasMoved = false
-      // Other rows may have to leave a row's lists before it is deleted, so deletions wait until nothing else can be done.
+      // Deletions are done last, because other rows may have to be removed from the lists of a deleted row first.
       let moving = Set(waiting.lazy.filter { $0.action == .update }.map(\.row))
       for var operation in waiting where operation.action != .delete || deletes {
-        // The database may also delete the rows that refer to it.
+        // Deleting the row now could cascade to rows that this save moves to other lists.
         if operation.action == .delete, !forces,
           writer.rowsLeavingLists[operation.row]?.contains(where: moving.contains) ?? false
         {
@@ -55,7 +55,7 @@ struct EntityChanges {
           if try perform(operation, isRelaxed: isRelaxed) {
             hasMoved = true
           } else if operation.action == .insert, writer.rows[operation.row].isWritten {
-            // The other foreign keys are set once their rows exist.
+            // The row was inserted without some foreign keys, which an update sets once the referenced rows exist.
             left.append(.init(action: .update, row: operation.row))
             hasMoved = true
           } else {
@@ -67,7 +67,7 @@ struct EntityChanges {
         }
       }
       if !deletes { left += waiting.filter { $0.action == .delete } }
-      // An operation often waits for the one after it.
+      // Reverses the order, because an operation often depends on the one that follows it.
       waiting = left.reversed()
       guard !hasMoved else {
         (isRelaxed, deletes, forces) = (false, false, false)
@@ -93,7 +93,7 @@ struct EntityChanges {
 
   // MARK: Rows
 
-  /// Throws `missingValue` if a foreign key refers to a column that is null.
+  /// Throws `missingValue` if a referenced column is null.
   private func checkReferences(_ row: Int) throws {
     for (slot, reference) in writer.rows[row].references where writer.resolved(row, slot)?.isNull ?? false {
       let table = writer.table(of: reference.row)
@@ -104,7 +104,7 @@ struct EntityChanges {
     }
   }
 
-  /// - Returns: whether the operation was done; `false` if it waits for another row.
+  /// - Returns: `true` if the operation is complete; `false` if it must wait for another row.
   private mutating func perform(_ operation: Operation, isRelaxed: Bool) throws -> Bool {
     switch operation.action {
     case .update: return try update(operation.row)
@@ -132,7 +132,7 @@ struct EntityChanges {
     return true
   }
 
-  /// Sets columns of an existing row.
+  /// Updates columns of an existing row.
   private func write(_ values: [(slot: Int, value: DatabaseValue)], _ row: Int) throws {
     let table = writer.table(of: row)
     let settings = values.map { "\(table.quoted($0.slot)) = ?" }.joined(separator: ", ")
@@ -155,7 +155,7 @@ struct EntityChanges {
     let original = writer.rows[row].original ?? []
     let arguments = StatementArguments(table.primaryKey.map { original[$0] })
     try statement.execute(arguments: arguments)
-    // The row may be gone already, if the database deleted it along with another.
+    // The database may have deleted the row already, by cascading the deletion of another row.
     if db.changesCount == 0 {
       let sql = "SELECT 1 FROM \(table.quotedName) WHERE \(key)"
       guard try Row.fetchOne(db, sql: sql, arguments: arguments) == nil else {
@@ -186,7 +186,7 @@ struct EntityChanges {
     var sql = "INSERT INTO \(name) DEFAULT VALUES"
     if !slots.isEmpty { sql = "INSERT INTO \(name) (\(columns)) VALUES (\(marks))" }
     let isSupplied = isSupplied(row)
-    // Without a rowid, only RETURNING identifies the inserted row.
+    // In a table without rowids, the inserted row can only be identified by RETURNING.
     if isSupplied, !table.hasRowID {
       sql += " RETURNING \(table.columns.indices.map(table.quoted).joined(separator: ", "))"
     }
@@ -212,7 +212,7 @@ struct EntityChanges {
     return later.isEmpty
   }
 
-  /// Whether the table itself supplies a value of a new row.
+  /// Returns whether the table supplies any value of a new row, by a default or a generated column.
   private func isSupplied(_ row: Int) -> Bool {
     let (table, state) = (writer.table(of: row), writer.rows[row])
     return table.columns.indices.contains { slot in
@@ -221,7 +221,7 @@ struct EntityChanges {
     }
   }
 
-  /// Copies the values that the table itself supplied.
+  /// Copies the values that the table has supplied for an inserted row.
   private func readBack(_ row: Int, _ supplied: Row?) {
     let table = writer.table(of: row)
     var values = writer.rows[row].values
@@ -234,12 +234,13 @@ struct EntityChanges {
     writer.rows[row].isWritten = true
   }
 
-  /// Lets rows exchange unique values: sets those of one row to null for now, or to a number that no other row has.
+  /// Allows rows to exchange unique values. Temporarily sets the unique columns of one row to null, or to a number that no
+  /// other row has.
   ///
-  /// - Returns: whether anything was set.
+  /// - Returns: whether any column was set.
   private func park(_ parked: inout Set<Int>) throws -> Bool {
     guard waiting.contains(where: { $0.error?.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE }) else { return false }
-    // The updates that SQLite refused come first, then those not tried yet because they wait for other rows.
+    // Tries the rows of refused updates first, then those of updates that still wait for other rows.
     let updates = waiting.filter { $0.action == .update && !parked.contains($0.row) }
     for group in [updates.filter { $0.error != nil }, updates.filter { $0.error == nil }] {
       var isDone = false

@@ -2,43 +2,44 @@ public import Foundation
 public import GRDB
 public import StrataCore
 
-/// An error in saving models as rows or reading them, with its location.
+/// An error that occurs when models are saved as rows or rows are read as models, with its location.
 ///
-/// Messages name entities, key paths, tables and columns, and never values, except integers of a primary key.
+/// Messages contain entities, key paths, tables and columns, but no values, except integers of primary keys.
 public struct EntityError: Error, Sendable {
-  /// The kind of failure. Only the code is part of the interface; the wording of ``description`` is not.
+  /// The kind of failure. Test for the code: it is part of the interface, while the wording of ``description`` is not.
   public enum Code: String, Sendable, Hashable, CaseIterable {
-    /// Mappings, models and tables do not match.
+    /// A mapping does not match its model or its table.
     case invalidMapping
-    /// The source cannot be read as the entity; see ``EntityError/underlyingError``.
+    /// The source cannot be decoded as the entity; see ``EntityError/underlyingError``.
     case invalidSource
-    /// A column must have a value, and nothing supplies one.
+    /// A required column has no value: the object does not provide it, and the column has no default.
     case missingValue
-    /// A column would not return the value unchanged.
+    /// A column cannot store the value without changing it.
     case notStorable
-    /// A column holds a value that its property cannot represent.
+    /// A column has a value that its property cannot represent.
     case notReadable
-    /// The row was changed or deleted after the saved object was fetched.
+    /// The row was changed or deleted after the object to save was fetched.
     case conflict
-    /// An object without a base would overwrite a row that a server also has, and that may be newer.
+    /// An object without a ``RowBase`` would overwrite a row that is synchronized with a server and may be newer than the
+    /// object.
     case staleSave
-    /// A relation was set in an object that was fetched without it.
+    /// A relation was set in an object that was fetched without that relation.
     case unreadRelation
-    /// Keys, a unique index or two sides of a relation name different rows.
+    /// Several keys, a unique index or the two sides of a relation identify different rows.
     case clash
-    /// A rule of the table, a foreign key or a trigger of the database refuses the row.
+    /// A constraint of the table, a foreign key or a trigger refuses the row.
     case constraint
-    /// A newer version of the program has migrated the rows.
+    /// The rows were migrated by a newer version of the program.
     case newerModel
-    /// The rows have an older version of the model, or their migration is not complete.
+    /// The rows have an older version of the model, or their migration was interrupted.
     case unmigrated
     /// A row cannot be migrated; see ``EntityError/underlyingError``.
     case migrationFailed
-    /// A rule of the model is broken, or a hook failed; see ``EntityError/underlyingError``.
+    /// The object breaks a rule of its model, or a hook of the model failed; see ``EntityError/underlyingError``.
     case invalid
-    /// Another connection kept the database locked.
+    /// Another connection keeps the database locked.
     case busy
-    /// There is no space left.
+    /// The disk or the database is full.
     case full
     /// Any other error of the database; see ``EntityError/underlyingError``.
     case database
@@ -46,19 +47,20 @@ public struct EntityError: Error, Sendable {
 
   /// The kind of failure.
   public let code: Code
-  /// The problem and its remedy, without entity, path, column and cause, which ``description`` adds.
+  /// The problem and its remedy. The entity, path, column and cause are not included; ``description`` adds them.
   public let reason: String
-  /// The registered name of the model; `nil` if the error concerns no model.
+  /// The registered name of the model; `nil` if the error does not concern a model.
   public let entity: String?
-  /// The path in the saved value: keys and array indices from the root. Empty for the root, or if the error concerns no value.
+  /// The path to the location of the error in the saved value, as keys and array indices from the root. Empty for the root
+  /// itself, or if the error does not concern a value.
   public let path: [ArchiveError.PathComponent]
-  /// The table; `nil` if the error concerns no table.
+  /// The name of the table; `nil` if the error does not concern a table.
   public let table: String?
-  /// The columns concerned.
+  /// The names of the columns that the error concerns.
   public let columns: [String]
-  /// The primary key of the row that cannot be migrated; otherwise empty.
+  /// The primary key of the row that cannot be migrated. Empty for errors outside of a migration.
   public let primaryKey: [DatabaseValue]
-  /// The `ArchiveError`, or the `DatabaseError` of GRDB, that caused it.
+  /// The cause: an `ArchiveError` or a `DatabaseError` of GRDB.
   public let underlyingError: (any Error)?
 
   package init(
@@ -92,7 +94,7 @@ extension EntityError: CustomStringConvertible, LocalizedError {
         "row " + primaryKey.map { Int64.fromDatabaseValue($0).map(String.init) ?? "…" }.joined(separator: ", "))
     }
     if !place.isEmpty { text += " (\(place.joined(separator: ", ")))" }
-    // The path and type of an ArchiveError are in the text already.
+    // The text already contains the path and the type of an ArchiveError.
     if let error = underlyingError as? ArchiveError {
       text += ": \(error.reason)" + (error.underlyingError.map { ": \(StoreError.wording(of: $0))" } ?? "")
     } else if let underlyingError {
@@ -105,7 +107,7 @@ extension EntityError: CustomStringConvertible, LocalizedError {
 }
 
 extension EntityError {
-  /// Returns the error with missing details filled in, and with `path` before its own path.
+  /// Returns a copy of the error with missing details filled in, and with `path` prepended to its path.
   package func located(
     entity: String? = nil, path: [ArchiveError.PathComponent] = [], table: String? = nil, columns: [String] = [],
     primaryKey: [DatabaseValue] = []
@@ -144,9 +146,9 @@ extension EntityError {
     }
   }
 
-  /// Converts the violation of a constraint.
+  /// Converts the violation of a constraint to an ``EntityError``.
   ///
-  /// SQLite names the columns in its message, as in `UNIQUE constraint failed: user.email, user.team`.
+  /// The columns are taken from SQLite's message, such as `UNIQUE constraint failed: user.email, user.team`.
   private static func ofConstraint(_ error: DatabaseError) -> EntityError {
     var table: String?
     var columns: [String] = []

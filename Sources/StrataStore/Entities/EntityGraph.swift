@@ -1,32 +1,34 @@
 internal import GRDB
 package import StrataCore
 
-/// Rows decoded as records, before any model is created, so that they can be sent out of a transaction.
+/// Rows that are decoded as records, from which models are created after the transaction. Unlike models, an `EntityGraph` is
+/// `Sendable`.
 package struct EntityGraph: Sendable, Equatable {
   package struct Object: Sendable, Hashable {
     package let type: Int
-    /// The values of the fields. References are indices of other objects.
+    /// The values of the fields. A reference contains the index of the referenced object.
     package let record: ModelRecord
   }
 
-  /// In postorder: each object follows those that it refers to, except in cycles.
+  /// The objects in postorder: each object comes after those that it refers to, except in cycles.
   let objects: [Object]
-  /// The indices of the requested objects.
+  /// The indices of the requested objects in `objects`.
   let roots: [Int]
-  /// The number of values in structs, counted once per reference, because each reference decodes its struct anew.
+  /// The number of values in referenced structures, counted once per reference. It raises the limit of the object table,
+  /// because each reference to a structure decodes it again.
   let extraSubstitutes: Int
   let catalog: EntityCatalog
-  /// The rows of the objects, if one of their types has a ``RowBase``.
+  /// The fetched rows of the objects; `nil` if none of their types has a ``RowBase``.
   let fetched: FetchedRows?
 
   package static func == (left: EntityGraph, right: EntityGraph) -> Bool {
     left.roots == right.roots && left.objects == right.objects
   }
 
-  /// Returns the models of the roots. Each object of a class is created once.
+  /// Returns the models of the roots. An instance of a class is created only once, even if several models refer to it.
   ///
-  /// - Throws: ``EntityError`` with the code `notReadable` if a value does not fit its property, `invalid` if a rule of a model is
-  ///   broken.
+  /// - Throws: ``EntityError`` with the code `notReadable` if a property cannot represent a value, `invalid` if an object
+  ///   breaks a rule of its model.
   package func models<E: Entity>(of type: E.Type) throws -> [E] {
     do {
       let (table, context) = try table(finishing: .atOnce())
@@ -38,9 +40,10 @@ package struct EntityGraph: Sendable, Equatable {
     } catch { throw Self.failure(error, E.schema.name) }
   }
 
-  /// Runs the rules and hooks of the roots only, not of the objects that they refer to.
+  /// Runs the rules and hooks of the roots, but not of the objects that they refer to.
   ///
-  /// - Parameter body: called for each root with its index, and its record afterwards or the error of its rules or hooks.
+  /// - Parameter body: a closure that is called for each root, with its index and either its resulting record or the error that
+  ///   a rule or hook has thrown.
   func finishRoots(_ body: (Int, Result<ModelRecord, any Error>) throws -> Void) throws {
     let (table, context) = try table(finishing: .never)
     for (place, number) in roots.enumerated() {

@@ -1,30 +1,33 @@
 internal import GRDB
 internal import StrataCore
 
-/// Sets the foreign keys of relations, and finds the rows that leave lists.
+/// Sets the foreign keys of relations, and finds the rows that are removed from lists.
 ///
-/// Both directions of a relation share one foreign key column, so a list and a back reference must agree. A null back reference
-/// does not override a list.
+/// Both directions of a relation share one foreign key column, so a list and its elements' references to the owner must agree.
+/// A null reference does not override a list.
 struct EntityLinker {
   private let writer: EntityWriter
   private let targets: EntityTargets
   private var catalog: EntityCatalog { writer.catalog }
-  /// The foreign keys that references set: the target row, `nil` for null, and the node with the reference.
+  /// The foreign keys that to-one references of nodes set. `target` is the referenced row, `nil` for null; `node` is the node
+  /// with the reference.
   private var claims: [ForeignKeySlot: (target: Int?, node: Int)] = [:]
-  /// The foreign keys that lists set: the row that owns the list.
+  /// For each foreign key that a list sets, the row that owns the list.
   private var listed: [ForeignKeySlot: Int] = [:]
-  /// The complete lists, by owner row and foreign key of the elements.
+  /// The lists that replace the existing ones, each identified by the owner's row and the foreign key of the elements.
   private var wholeLists = Set<ForeignKeySlot>()
-  /// The pairs of saved lists, with the node and relation of the list.
+  /// The pairs of saved lists. `row` is the pair's own row, `node` and `relation` identify the list, and `isListed` is false
+  /// for an existing pair that no saved list contains.
   private var pairs: [Pair: (row: Int, node: Int, relation: EntityType.Relation, isListed: Bool)] = [:]
-  /// The elements of complete lists of pairs, by owner row and column.
+  /// The elements of the lists of pairs that replace the existing ones, by the owner's row and its column in the table of
+  /// pairs.
   private var wholePairs: [ForeignKeySlot: Set<Int>] = [:]
-  /// Pairs that left a list, with the element if it is to be deleted too.
+  /// The pairs that are removed from a list. `element` is set if the element's own row is to be deleted too.
   private var lostPairs: [(pair: Pair, element: Int?)] = []
 
-  /// A pair of rows, equal from either side.
+  /// An unordered pair of rows in a table of pairs: it is the same value for the lists of either side.
   private struct Pair: Hashable {
-    /// The end with the lower slot.
+    /// The row whose column in the table of pairs has the lower slot.
     let first: ForeignKeySlot
     let second: ForeignKeySlot
 
@@ -33,14 +36,14 @@ struct EntityLinker {
     }
   }
 
-  /// A foreign key of a row.
+  /// A foreign key column of a row.
   private struct ForeignKeySlot: Hashable {
     let row: Int
     let table: Int
     let slot: Int
   }
 
-  /// A list that is saved.
+  /// A to-many relation with the list to save.
   private struct List {
     let place: EntityTargets.RowRelation
     let node: Int
@@ -59,7 +62,7 @@ struct EntityLinker {
       guard let row = writer.rowOfNode[number] else { continue }
       for (place, relation) in catalog.types[node.type].relations.enumerated() {
         guard case .nodes(let found) = node.links[place] else { continue }
-        // The field's policy keeps the existing relation.
+        // The merge policy of the field keeps the existing relation.
         if writer.nodes.merges, relation.keepsLocal, !writer.rows[row].isNew { continue }
         try checkDeleted(number, row, place, found)
         let elements = found.compactMap { writer.rowOfNode[$0] }
@@ -84,7 +87,7 @@ struct EntityLinker {
     drop(superseded)
   }
 
-  /// Drops new rows that only a superseded list referred to.
+  /// Drops new rows that were referenced only from lists that a later list replaced.
   private func drop(_ superseded: Set<Int>) {
     guard !superseded.isEmpty else { return }
     var linked = Set(writer.nodes.roots.compactMap { writer.rowOfNode[$0] })
@@ -103,7 +106,8 @@ struct EntityLinker {
 
   // MARK: Bases
 
-  /// Refuses a new reference to an object whose row was deleted.
+  /// Throws `conflict` if an object refers to an object whose row was deleted, unless the reference already existed when it was
+  /// fetched.
   private func checkDeleted(_ node: Int, _ row: Int, _ relation: Int, _ found: [Int]) throws {
     let deleted = found.compactMap { writer.deletedNodes[$0] }
     guard !deleted.isEmpty else { return }
@@ -116,24 +120,25 @@ struct EntityLinker {
         path: [.key(declared.key)]), node: node)
   }
 
-  /// Whether an object's reference has changed since it was fetched, and the change is to be saved.
+  /// Returns whether an object's to-one reference has changed since the object was fetched, and the change is to be saved.
   private func isReassigned(
     _ node: Int, _ row: Int, _ slot: Int, _ referenced: Int, _ found: [Int], _ elements: [Int],
     _ relation: EntityType.Relation
   ) throws -> Bool {
     guard let base = writer.base(ofRow: row, node: node), !writer.rows[row].isNew else { return true }
-    // The referenced row was deleted, and the database has cleared the reference or deleted the referring row too.
+    // The referenced row was deleted, and the database has already cleared the reference or deleted the referring row.
     guard elements.count == found.count else { return false }
     guard let known = base.row.values[slot] else { return true }
     let local = elements.first.map { value($0, referenced) } ?? .null
-    // If the referenced row is inserted again, the reference has to be set again.
+    // An unchanged reference must still be set if the referenced row is inserted again.
     if known.isExactly(local), !(elements.first.map { writer.rows[$0].isNew } ?? false) { return false }
     let now = writer.rows[row].original?[slot]
     if known.isExactly(now) || local.map({ $0.isExactly(now) }) ?? false { return true }
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// Whether a row may move into a list. Others may have moved it into another list since it was fetched.
+  /// Returns whether a row may be moved into a list. If others have moved the row into a different list since it was fetched,
+  /// the conflict handling decides.
   private func mayMove(
     _ row: Int, _ slot: Int, to parent: DatabaseValue?, _ relation: EntityType.Relation
   ) throws -> Bool {
@@ -143,7 +148,8 @@ struct EntityLinker {
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// Merges a list with changes by others since the object was fetched; `nil` if the existing list stays.
+  /// Merges a list with the changes that others have made since the object was fetched. Returns `nil` if the existing list is
+  /// kept.
   private func merged(_ list: List) throws -> List? {
     let relation = targets.relation(list.place)
     guard let base = writer.base(ofRow: list.row, node: list.node), !writer.rows[list.row].isNew,
@@ -175,7 +181,7 @@ struct EntityLinker {
       guard let key, !writer.rows[row].isNew else { return true }
       return !before.contains(key) || there.contains(key)
     }.map(\.0)
-    // An element that others added follows its predecessor in the table.
+    // Elements that others added are inserted after the element that precedes them in the existing list.
     let stays = Set(kept)
     var added: [Int?: [Int]] = [:]
     var last: Int?
@@ -209,7 +215,7 @@ struct EntityLinker {
     set(row, slot, target, referenced)
   }
 
-  /// Sets a foreign key.
+  /// Sets a foreign key so that it references the row `target`, or to null if `target` is `nil`.
   private func set(_ row: Int, _ slot: Int, _ target: Int?, _ referenced: Int) {
     guard let target else {
       writer.rows[row].references[slot] = nil
@@ -219,14 +225,14 @@ struct EntityLinker {
     writer.rows[row].references[slot] = .init(row: target, slot: referenced)
   }
 
-  /// The value of a foreign key to a row; `nil` if it is not known yet.
+  /// Returns the value that a foreign key to a row has; `nil` if the row's key is not known yet.
   private func value(_ row: Int, _ referenced: Int) -> DatabaseValue? { writer.rows[row].values[referenced] }
 
   // MARK: Lists
 
-  /// Combines the lists that several objects of one row have for a relation.
+  /// Combines lists for the same row and relation, which occur if several objects have the same row.
   ///
-  /// - Returns: the elements of lists that a later list replaced.
+  /// - Returns: the elements of the lists that a later list replaced.
   private func join(_ lists: inout [List]) throws -> Set<Int> {
     var superseded = Set<Int>()
     var places: [EntityTargets.RowRelation: Int] = [:]
@@ -287,7 +293,7 @@ struct EntityLinker {
     }
   }
 
-  /// Whether a node itself has a value for a column.
+  /// Returns whether the object of a node has a value of its own for a column.
   private func hasOwnValue(_ number: Int, _ slot: Int) -> Bool {
     let node = writer.nodes.nodes[number]
     return zip(catalog.types[node.type].attributes, node.values).contains {
@@ -295,7 +301,7 @@ struct EntityLinker {
     }
   }
 
-  /// Throws if a row refers to an owner whose complete list lacks the row.
+  /// Throws `clash` if an object refers to an owner whose saved list does not contain the object.
   private func checkClaims() throws {
     for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) {
       guard let target = claim.target, listed[place] == nil,
@@ -323,17 +329,18 @@ struct EntityLinker {
     }
   }
 
-  /// Sets ascending positions. Rows that were in the list keep their position if it ascends.
+  /// Sets the position column of a list's rows to ascending values. Rows that were already in the list keep their position
+  /// where the order allows it.
   private func setPositions(
     _ rows: [Int], _ slot: Int, existing: [Int], _ removed: EntityRelation.Removal, _ stood: (Int) -> Bool
   ) {
-    // A position at the end of the range leaves no room behind it.
+    // Positions in the upper half of the integer range are ignored, so that later positions cannot overflow.
     func position(_ row: Int) -> Int64? {
       guard stood(row), let original = writer.rows[row].original, let known = original[slot].integer, known < .max / 2
       else { return nil }
       return known
     }
-    // With `.keep`, new elements follow all existing ones.
+    // With `.keep`, new elements are appended after all existing ones.
     guard removed != .keep else {
       var last = existing.compactMap { writer.rows[$0].original?[slot].integer }.filter { $0 < .max / 2 }.max() ?? -1
       for row in rows where !stood(row) {
@@ -353,7 +360,7 @@ struct EntityLinker {
     }
   }
 
-  /// Appends rows that joined a list through their own reference to its owner.
+  /// Assigns positions at the end of an ordered list to rows that were added to it by their own reference to its owner.
   private func placeClaimed() throws {
     var coming: [(list: ForeignKeySlot, row: Int, referenced: Int, order: Int)] = []
     for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) where listed[place] == nil {
@@ -408,13 +415,14 @@ struct EntityLinker {
     }
     for (list, row, _, order) in coming {
       let last = ends[list] ?? -1
-      // A position at the end of the range leaves no room behind it.
+      // Positions in the upper half of the integer range are ignored, so that later positions cannot overflow.
       ends[list] = last < .max / 2 ? last + 1 : 0
       writer.rows[row].values[order] = (ends[list] ?? 0).databaseValue
     }
   }
 
-  /// The ordered list whose elements have the foreign key.
+  /// Returns the owner's referenced slot and the position slot of the ordered list whose elements have this foreign key; `nil`
+  /// if there is no such list.
   private func orderedList(of place: ForeignKeySlot) -> (referenced: Int, order: Int)? {
     for type in catalog.types {
       for relation in type.relations {
@@ -427,7 +435,8 @@ struct EntityLinker {
     return nil
   }
 
-  /// The end of a pair whose list is ordered.
+  /// Returns the side of a pair that owns an ordered list, with its referenced slot and the position slot; `nil` if neither
+  /// list is ordered.
   private func orderedPairs(of pair: Pair) -> (owner: ForeignKeySlot, referenced: Int, order: Int)? {
     for relation in catalog.types.lazy.flatMap(\.relations) {
       guard case .through(let table, .kept(let order)?, _) = relation.cardinality, table.table == pair.first.table
@@ -455,7 +464,7 @@ struct EntityLinker {
         writer.rows[row].owner = list.row
         let place = ForeignKeySlot(row: row, table: table, slot: slot)
         guard listed[place] == nil, claims[place]?.target == nil, writer.rows[row].references[slot] == nil,
-          // An incoming value of the foreign key itself is kept.
+          // If the save itself sets the foreign key column, that value is kept.
           claims[place] != nil || writer.rows[row].values[slot]?.isExactly(writer.rows[row].original?[slot]) ?? false
         else { continue }
         if removed == .delete, writer.rows[row].node == nil {
@@ -480,7 +489,7 @@ struct EntityLinker {
     release(row, slot, order)
   }
 
-  /// Removes a row from a list.
+  /// Removes a row from a list by setting its foreign key and its position to null.
   private func release(_ row: Int, _ slot: Int, _ order: EntityType.Relation.Order?) {
     writer.rows[row].values[slot] = .null
     if case .kept(let position)? = order, !writer.table(of: row).columns[position].isNotNull {
@@ -488,7 +497,7 @@ struct EntityLinker {
     }
   }
 
-  /// Deletes rows, and applies the `removed` rule of each of their lists.
+  /// Deletes rows, and applies the `removed` rule of each list that the deleted rows own.
   private func delete(_ first: [Int]) throws {
     var waiting = first
     while !waiting.isEmpty {
@@ -518,7 +527,7 @@ struct EntityLinker {
               writer.rows[row].owner = place.row
               waiting.append(row)
             default:
-              // A NOT NULL foreign key is left as it is, and the database may refuse the deletion.
+              // A NOT NULL foreign key cannot be cleared. It stays unchanged, so the database may refuse to delete the owner.
               writer.rows[row].owner = place.row
               if !writer.table(of: row).columns[slot].isNotNull { release(row, slot, order) }
             }
@@ -570,7 +579,8 @@ struct EntityLinker {
     }
   }
 
-  /// Throws if only one of two complete lists contains a pair, and deletes the pairs that left a list.
+  /// Throws `clash` if the lists of both sides are saved and only one of them contains the pair. Deletes the pairs that are
+  /// removed from a list.
   private func checkPairs() throws {
     func lacks(_ end: ForeignKeySlot, _ other: ForeignKeySlot) -> Bool {
       wholePairs[end].map { !$0.contains(other.row) } ?? false
@@ -597,6 +607,6 @@ extension Int64 {
 }
 
 extension DatabaseValue {
-  /// The integer; `nil` for anything else.
+  /// The integer value; `nil` if the value is not an integer.
   fileprivate var integer: Int64? { if case .int64(let number) = storage { number } else { nil } }
 }

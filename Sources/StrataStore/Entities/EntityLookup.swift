@@ -1,17 +1,17 @@
 package import GRDB
 
 extension EntityTable {
-  /// Calls `body` for each row whose columns equal one of several tuples. Runs one query, or a few if tuples contain nulls or
-  /// exceed SQLite's limit of arguments.
+  /// Calls `body` for each row whose columns equal one of the given tuples. Runs a single query, or several if tuples contain
+  /// nulls or exceed SQLite's limit on the number of arguments.
   ///
-  /// SQLite compares the values, so the collation and the affinity of the columns apply.
+  /// The values are compared by SQLite, with the collations and affinities of the columns.
   ///
   /// - Parameters:
-  ///   - slots: the columns.
-  ///   - tuples: the values, one for each column.
-  ///   - collations: the collation of each column; `nil` for the column's own.
-  ///   - order: the SQL terms that order the rows of one tuple, in the table `t`.
-  ///   - body: called with the index of the tuple and the values of the row by slot.
+  ///   - slots: the slots of the columns to compare.
+  ///   - tuples: the tuples to find. Each has one value for each column.
+  ///   - collations: the collation of each column; `nil` for the column's default collation.
+  ///   - order: the SQL terms by which the rows of the same tuple are sorted. They refer to the table as `t`.
+  ///   - body: a closure that is called with the index of the tuple and the values of the row, by slot.
   package func forEachRow(
     where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
     _ body: (Int, [DatabaseValue]) throws -> Void
@@ -21,14 +21,15 @@ extension EntityTable {
     }
   }
 
-  /// Like ``forEachRow(where:in:collations:order:_:_:)``, without an array for each row.
+  /// Like ``forEachRow(where:in:collations:order:_:_:)``, but without creating an array for each row.
   ///
-  /// - Parameter body: called with the index of the tuple, and a row whose columns from 1 on are those of ``selection``.
+  /// - Parameter body: a closure that is called with the index of the tuple and a row, in which the columns of ``selection``
+  ///   begin at index 1.
   func forEachStatementRow(
     where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
     _ body: (Int, StatementRow) throws -> Void
   ) throws {
-    // Only nulls are compared by `IS`, because SQLite finds other values faster by `=`.
+    // Tuples are grouped by the positions of their nulls. Nulls must be compared with `IS`; for other values, `=` is faster.
     let hasNulls = tuples.contains { $0.contains(where: \.isNull) }
     let groups =
       hasNulls
@@ -46,7 +47,8 @@ extension EntityTable {
           CROSS JOIN \(quotedName) AS t ON \(match.joined(separator: " AND "))
           """
         if let order { sql += " ORDER BY v.column1, \(order)" }
-        // Most queries have one tuple. The statements for several tuples would fill the cache.
+        // Only statements with one tuple are cached. They are the most frequent, while the SQL for several tuples depends on
+        // their number and would fill the cache.
         let statement = try places.count == 1 ? db.cachedStatement(sql: sql) : db.makeStatement(sql: sql)
         try StatementRow.fetchCursor(statement, arguments: arguments).forEach { row in
           try body(places[row.column(0) as Int], row)
@@ -55,8 +57,8 @@ extension EntityTable {
     }
   }
 
-  /// Calls `body` with a SQL table of the tuples, whose first column is the index of the tuple. Splits the tuples at SQLite's limit of
-  /// arguments.
+  /// Calls `body` with an SQL table expression that contains the tuples, after a first column with the index of each tuple. If
+  /// the tuples exceed SQLite's limit on the number of arguments, they are split, and `body` is called for each part.
   func forEachTuple(
     _ tuples: [[DatabaseValue]], _ db: Database, _ body: (String, StatementArguments) throws -> Void
   ) throws {
@@ -74,14 +76,14 @@ extension EntityTable {
 }
 
 extension EntityCatalog {
-  /// Calls `body` with each row that a relation refers to.
+  /// Calls `body` with each row that a relation of the given rows refers to.
   ///
   /// - Parameters:
-  ///   - keys: the values of ``EntityType/Relation/slot`` in the rows with the relation.
-  ///   - withPairs: whether the columns of the table of pairs are read too. An index on the two foreign keys covers the query only
-  ///     without them.
-  ///   - body: called with the index of the key, and a row. The columns of the row from 1 on are those of the entity's table, then
-  ///     those of the table of pairs.
+  ///   - keys: the values of ``EntityType/Relation/slot`` in the rows that have the relation.
+  ///   - withPairs: whether to read the columns of the table of pairs too. Without them, an index on the two foreign keys
+  ///     suffices, so SQLite need not read that table.
+  ///   - body: a closure that is called with the index of the key and a row. From index 1 on, the row has the columns of the
+  ///     entity's table, followed by those of the table of pairs.
   func forEachLink(
     _ relation: EntityType.Relation, _ keys: [DatabaseValue], _ db: Database, withPairs: Bool = false,
     _ body: (Int, StatementRow) throws -> Void
@@ -93,7 +95,7 @@ extension EntityCatalog {
       try table.forEachStatementRow(where: [slot], in: tuples, order: table.order(order), db, body)
     case .through(let pairs, let order, _):
       let pairTable = tables[pairs.table]
-      // Positions are in the table of pairs; any other order is a column of the entities.
+      // The table of pairs contains the positions. Any other order refers to a column of the entity's table.
       let sorting =
         if case .kept(let slot)? = order { "p.\(pairTable.quoted(slot)), \(table.order(nil))" } else {
           table.order(order)

@@ -1,6 +1,6 @@
 public import StrataCore
 
-/// The mapping of a model to a table: columns, keys and relations, by the keys of its fields.
+/// The mapping of a model to a table. It assigns columns, keys and relations to the fields of the model.
 ///
 ///     extension Folder: Entity {
 ///       static let entityMapping = EntityMapping(
@@ -8,29 +8,32 @@ public import StrataCore
 ///         relations: ["parent": .toOne("parentID"), "files": .toMany(foreignKey: "folderID", order: .by("name"))])
 ///     }
 ///
-/// Creating a mapping checks nothing. ``EntityStore`` checks it against the model and the table when the store is created, and
-/// reports every problem. Docs/Entities.md is the guide.
+/// A mapping is not checked when it is created, but when an ``EntityStore`` is created with the entity. The store checks the
+/// mapping against the model and the table, and reports all problems. See the guide in Docs/Entities.md.
 public struct EntityMapping: Sendable {
   /// The name of the table.
   public let table: String
-  /// The columns of fields that are not stored in the column of the same name. `.none` leaves a field out.
+  /// The columns of the fields whose column has a different name or needs a conversion, by field. `.none` excludes a field.
   public let columns: [String: EntityColumn]
-  /// The keys that identify rows, in order of precedence. Each is a list of fields or relations whose columns have a unique index.
+  /// The keys that identify rows, in order of precedence. A key is a list of fields or relations whose columns have a unique
+  /// index.
   public let keys: [(name: String, fields: [String])]
-  /// The fields that refer to other entities.
+  /// The relations of the fields that refer to other entities, by field.
   public let relations: [String: EntityRelation]
-  /// Whether to drop unknown keys, which the model keeps in archives and which rows cannot store.
+  /// Whether a save discards unknown keys. A model can preserve them in archives, but a row has no column for them.
   public let dropsUnknownFields: Bool
-  /// Returns the class of a row by the values of its columns; `nil` if all rows are of the entity itself.
+  /// Returns the class of a row from the values of its columns; `nil` if all rows are instances of the entity itself.
   let subclass: (@Sendable (EntityRow) throws -> any Entity.Type)?
 
   /// - Parameters:
   ///   - table: the name of the table, which the app creates.
-  ///   - columns: see ``columns``. If `nil` or empty, each field is stored in the column of the same name.
-  ///   - keys: see ``keys``. A primary key that fields hold is added as the first key, unless one of them lists it.
+  ///   - columns: see ``columns``. A field that is not listed is stored in the column of the same name.
+  ///   - keys: see ``keys``. If fields are mapped to the primary key and no key lists them, the primary key is added as the
+  ///     first key.
   ///   - relations: see ``relations``.
   ///   - dropsUnknownFields: see ``dropsUnknownFields``.
-  ///   - subclass: for a table with several classes, returns the class of a row: a subclass whose mapping names the same table.
+  ///   - subclass: for a table with rows of several classes, returns the class of a row. The mapping of that class must name
+  ///     the same table.
   public init(
     table: String, columns: [String: EntityColumn]? = nil, keys: KeyValuePairs<String, [String]> = [:],
     relations: [String: EntityRelation] = [:], dropsUnknownFields: Bool = false,
@@ -45,19 +48,20 @@ public struct EntityMapping: Sendable {
   }
 }
 
-/// The column of a field, and the form of the value in it.
+/// The column of a field, and the form in which the column stores the value.
 ///
-/// A string literal is the column of that name, in the form that suits the field's type; see Docs/Entities.md.
+/// A string literal is the name of a column that stores the value in the default form of the field's type; see
+/// Docs/Entities.md.
 public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
-  /// The form of a date in a column.
+  /// The form in which a column stores a date.
   public enum DateForm: String, Sendable, Hashable, CaseIterable {
-    /// Text in UTC as GRDB writes it, `2026-11-23 10:00:00.000`, with at least three decimals and at most nine.
+    /// Text in UTC in the format of GRDB, `2026-11-23 10:00:00.000`, with three to nine decimals.
     case text
-    /// Text in the format of RFC 3339, `2026-11-23T10:00:00Z`, with the decimals that the date has, nine at most.
+    /// Text in the format of RFC 3339, `2026-11-23T10:00:00Z`, with as many decimals as the date needs, at most nine.
     case iso8601
-    /// A number of seconds since 1970, with a resolution of a quarter of a microsecond.
+    /// The number of seconds since 1970 as a floating-point number, with a resolution of a quarter of a microsecond.
     case secondsSince1970
-    /// A whole number of milliseconds since 1970. Finer dates are rounded.
+    /// The number of milliseconds since 1970 as an integer. More precise dates are rounded.
     case millisecondsSince1970
   }
 
@@ -66,11 +70,11 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
     case date(DateForm)
     case archive
     case json
-    /// A transformer from the column's value to the field's value.
+    /// A transformer that converts the column's value, of type `input`, to the field's value.
     case transform(FieldTransform, input: Any.Type)
   }
 
-  /// `nil` if the field has no column.
+  /// The name of the column; `nil` if the field has no column.
   let name: String?
   let form: Form
   let isWritten: Bool
@@ -83,59 +87,62 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
 
   public init(stringLiteral value: String) { self.init(value, .automatic) }
 
-  /// No column. The field is read as its default, so it must have one.
+  /// No column. When a row is read, the field gets its default value, which it must therefore have.
   public static var none: EntityColumn { EntityColumn(nil, .automatic) }
 
-  /// The column of this name, in the form that suits the type of the field.
+  /// A column of the given name that stores the value in the default form of the field's type.
   public static func column(_ name: String) -> EntityColumn { EntityColumn(name, .automatic) }
 
-  /// A column whose type differs from the field's: `transform` converts the column's value to the field's, and `reverse` converts it
-  /// back.
+  /// A column whose type differs from the field's type. The transformer's `transform` converts the column's value to the
+  /// field's value, and its `reverse` converts the field's value back.
   public static func column<Stored: Archivable & SendableMetatype, Value: Archivable & SendableMetatype>(
     _ name: String, by transformer: ReversibleTransformer<Stored, Value>
   ) -> EntityColumn {
     EntityColumn(name, .transform(FieldTransform(transformer), input: Stored.self))
   }
 
-  /// A column that is read and never written, for values supplied by triggers, defaults and generated columns.
+  /// A column that is read but never written, because a trigger, a default or a generated column supplies its value.
   public static func readOnly(_ name: String) -> EntityColumn { EntityColumn(name, .automatic, isWritten: false) }
 
-  /// A column that is read through a transformer and never written.
+  /// A column that is read through a transformer but never written.
   public static func readOnly<Stored: Archivable & SendableMetatype, Value: Archivable & SendableMetatype>(
     _ name: String, by transformer: Transformer<Stored, Value>
   ) -> EntityColumn {
     EntityColumn(name, .transform(FieldTransform(transformer), input: Stored.self), isWritten: false)
   }
 
-  /// A column that holds a date in the given form.
+  /// A column that stores a date in the given form.
   public static func date(_ name: String, _ form: DateForm) -> EntityColumn { EntityColumn(name, .date(form)) }
 
-  /// A column that holds the field as an archive, whatever its type. Archives of older model versions are upgraded when read.
+  /// A column that stores a field of any type as an archive. Archives of older model versions are upgraded when they are read.
   public static func archive(_ name: String) -> EntityColumn { EntityColumn(name, .archive) }
 
-  /// A column that holds the field as JSON text, in the type's own JSON mapping.
+  /// A column that stores a field as JSON text, using the JSON mapping of the field's type.
   public static func json(_ name: String) -> EntityColumn { EntityColumn(name, .json) }
 }
 
 /// The mapping of a field that refers to other entities.
 public struct EntityRelation: Sendable {
-  /// The order of a list.
+  /// The order of the elements of a list.
   public enum Order: Sendable, Hashable {
-    /// An integer column with positions, in the table that holds the foreign key. A save sets it.
+    /// An integer column with the positions of the elements, which a save writes. The column belongs to the table that contains
+    /// the foreign key.
     case column(String)
-    /// Another column, by which the list is sorted when it is read. Rows with equal values are sorted by primary key.
+    /// A column by which the list is sorted, in ascending order, when it is read. Rows with equal values are sorted by primary
+    /// key.
     case by(String)
-    /// Like ``by(_:)``, in descending order.
+    /// Like ``by(_:)``, but in descending order.
     case byDescending(String)
   }
 
-  /// The rule for elements that a saved list no longer contains.
+  /// The rule for existing rows that are not elements of a saved list any more.
   public enum Removal: String, Sendable, Hashable, CaseIterable {
-    /// Their foreign key is set to null. For ``EntityRelation/through(_:from:to:order:removed:)`` the pair is deleted.
+    /// The foreign keys of the removed rows are set to null. For ``EntityRelation/through(_:from:to:order:removed:)``, the
+    /// pairs are deleted.
     case nullify
-    /// Their rows are deleted, which applies the `removed` rules of the lists of these rows.
+    /// The removed rows are deleted. For each of their own lists, the list's `removed` rule is applied.
     case delete
-    /// They stay in the list. A save only adds elements, at the end.
+    /// No row is removed: a save only appends elements to the list.
     case keep
   }
 
@@ -147,38 +154,43 @@ public struct EntityRelation: Sendable {
 
   let cardinality: Cardinality
 
-  /// One entity, referenced by a foreign key in this table. The field is the entity or an optional of it.
+  /// A relation to one entity, which a foreign key in this table references. The type of the field is the entity or an optional
+  /// of it.
   ///
   /// - Parameters:
-  ///   - column: the foreign key.
-  ///   - references: the referenced column of the other table; by default the one that the foreign key declares, else the primary key.
+  ///   - column: the foreign key column of this table.
+  ///   - references: the referenced column of the other table; by default the column that the foreign key declares, or else the
+  ///     primary key.
   public static func toOne(_ column: String, references: String? = nil) -> EntityRelation {
     EntityRelation(cardinality: .toOne(column: column, references: references))
   }
 
-  /// The entities whose foreign key refers to this one. The field is an array or a set, or an optional if at most one row
-  /// refers to this one.
+  /// A relation to all entities whose foreign key references this entity. The type of the field is an array or a set, or an
+  /// optional if at most one row references this entity.
   ///
   /// - Parameters:
-  ///   - foreignKey: a column of the other table.
-  ///   - references: the referenced column of this table; by default the one that the foreign key declares, else the primary key.
-  ///   - order: the order of an array.
-  ///   - removed: the rule for rows that leave the list.
+  ///   - foreignKey: the foreign key column of the other table.
+  ///   - references: the referenced column of this table; by default the column that the foreign key declares, or else the
+  ///     primary key.
+  ///   - order: the order of the elements, if the field is an array.
+  ///   - removed: the rule for rows that are removed from the list.
   public static func toMany(
     foreignKey: String, references: String? = nil, order: Order? = nil, removed: Removal = .nullify
   ) -> EntityRelation {
     EntityRelation(cardinality: .toMany(foreignKey: foreignKey, references: references, order: order, removed: removed))
   }
 
-  /// Entities joined through a table of pairs. The field is an array or a set.
+  /// A many-to-many relation through a table of pairs of foreign keys. The type of the field is an array or a set.
   ///
   /// - Parameters:
-  ///   - table: the table of pairs, with a unique index on both columns. Its other columns have defaults or may be null.
-  ///   - from: the foreign key to this entity.
-  ///   - to: the foreign key to the other entities.
-  ///   - order: the order of an array. ``Order/column(_:)`` is a column of the table of pairs; the other cases are columns of the entities.
-  ///   - removed: the rule for pairs that leave the list. ``Removal/keep`` keeps them; the other cases delete them. Only ``Removal/delete``
-  ///     also deletes the entities.
+  ///   - table: the table of pairs, with a unique index over both foreign keys. All other columns of the table must have a
+  ///     default or be nullable.
+  ///   - from: the column of the table of pairs that references this entity.
+  ///   - to: the column of the table of pairs that references the other entities.
+  ///   - order: the order of an array. ``Order/column(_:)`` refers to a column of the table of pairs; the other cases refer to
+  ///     a column of the other entity's table.
+  ///   - removed: the rule for pairs that are removed from the list. ``Removal/keep`` keeps them; the other cases delete them.
+  ///     Only ``Removal/delete`` also deletes the entities.
   public static func through(
     _ table: String, from: String, to: String, order: Order? = nil, removed: Removal = .nullify
   ) -> EntityRelation {

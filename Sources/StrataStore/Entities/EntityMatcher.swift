@@ -3,51 +3,54 @@ internal import StrataCore
 
 /// Finds the existing row of each node, or creates a new one.
 ///
-/// A node with a complete key is found by key: one query per key and entity, level by level if a key contains a foreign key. Any
-/// other node is matched by content among the rows that its parent refers to.
+/// The row of a node with a complete key is found by that key, with one query per key and entity. If a key contains a foreign
+/// key, the rows of the referenced nodes are found first. A node without a complete key is matched by its column values with
+/// the rows that its parent's row refers to.
 struct EntityMatcher {
   private let writer: EntityWriter
   private var catalog: EntityCatalog { writer.catalog }
-  /// The rows that existing rows refer to.
+  /// The rows to which the relations of existing rows refer.
   let targets: EntityTargets
-  /// For each node, the owners that reference it through its own foreign key, with the column's slot. Only for nodes with a key
-  /// that contains the column.
+  /// For each node, the owners of the lists that contain the node, with the slot of the node's foreign key to the owner.
+  /// Contains only nodes with a key that includes this foreign key.
   private var owners: [Int: [(slot: Int, owner: EntityRowState.Reference)]] = [:]
   private var drafts: [DraftKey: Int] = [:]
   /// The candidate rows for nodes without a key, by relation, including new rows.
   private var candidateRows: [EntityTargets.RowRelation: [Int]] = [:]
-  /// The content that a new row was created for, by row and slot.
+  /// The column values of the node that a new row was created for, by row and slot.
   private var made: [Int: [Int: DatabaseValue]] = [:]
-  /// Nodes that no longer wait for the rows of other nodes. Their keys that depend on such rows are ignored.
+  /// Nodes that do not wait for the rows of other nodes any more, because they are part of a cycle. Their keys that depend on
+  /// such rows are ignored.
   private var nodesDoneWaiting = Set<Int>()
-  /// The keys of new rows, by row and index of the key.
+  /// The key values of new rows, by row and index of the key.
   private var newKeys: [Int: [Int: [Part]]] = [:]
-  /// Rows assigned to a node.
+  /// The rows that are assigned to a node.
   private var assignedRows = Set<Int>()
-  /// The relation through which a node's parent refers to it. Used if the node has no complete key.
+  /// For each node, its parent (`owner`) and the parent's relation that contains the node. Used to match nodes without a
+  /// complete key.
   private var parentRelation: [Int: (owner: Int, relation: Int)] = [:]
 
-  /// A part of a key.
+  /// The value of one column of a key.
   private enum Part: Hashable {
     case value(ExactValue)
-    /// The value of a new row that is not known yet, so that no row in the table can have it.
+    /// The value of a new row that is not known until the row is inserted. No existing row can contain it.
     case new(EntityRowState.Reference)
 
     var isNull: Bool { if case .value(let value) = self { value.value.isNull } else { false } }
   }
 
-  /// A key of a new row.
+  /// A key value of a row that was assigned in this save. Identifies the row for later nodes with the same key.
   private struct DraftKey: Hashable {
     let table: Int
     let slots: [Int]
     let parts: [Part]
   }
 
-  /// The value of one of a node's keys.
+  /// The state of one key of a node.
   private enum Candidate {
     case complete([Part])
     case incomplete
-    /// It depends on the row of another node, which is not known yet.
+    /// The key depends on the row of the associated node, which has not been found yet.
     case waits(Int)
 
     var parts: [Part]? { if case .complete(let parts) = self { parts } else { nil } }
@@ -62,7 +65,7 @@ struct EntityMatcher {
   mutating func run() throws {
     noteOwners()
     var pending = Array(writer.nodes.nodes.indices)
-    /// The waiting nodes, by the node that they wait for.
+    /// The waiting nodes, grouped by the node whose row they need.
     var waiting: [Int: [Int]] = [:]
     while !pending.isEmpty {
       var (ready, keyless): ([Int], [Int]) = ([], [])
@@ -84,14 +87,14 @@ struct EntityMatcher {
       try matchByContent(keyless)
       pending = (ready + keyless).flatMap { waiting.removeValue(forKey: $0) ?? [] }.sorted()
       guard pending.isEmpty, let first = waiting.values.joined().min() else { continue }
-      // Keys that depend on each other in a cycle are ignored if a node has another complete key.
+      // The remaining nodes wait for each other in a cycle. If a node has another complete key, its waiting keys are ignored.
       let stuck = waiting.values.joined().sorted()
       pending = try stuck.filter { node in
         try !nodesDoneWaiting.contains(node) && self.candidates(of: node).contains { $0.parts != nil }
       }
       nodesDoneWaiting.formUnion(pending)
       if pending.isEmpty {
-        // A node that waits only for its owner, which itself waits for the node, is new.
+        // A node that waits only because its owner in turn waits for it is inserted as a new row.
         pending = try stuck.filter { node in try self.candidates(of: node).allSatisfy { $0.node == nil } }
         for node in pending { parentRelation[node] = nil }
       }
@@ -105,12 +108,12 @@ struct EntityMatcher {
     }
   }
 
-  /// The value of each of a node's keys.
+  /// Returns the state of each key of a node.
   private func candidates(of node: Int) throws -> [Candidate] {
     let keys = catalog.types[writer.nodes.nodes[node].type].keys
     var found = try keys.map { counts($0, node) ? try candidate(node, $0) : .incomplete }
     if nodesDoneWaiting.contains(node) { found = found.map { $0.node == nil ? $0 : .incomplete } }
-    // A unique index allows several nulls, so a key with a null is used only if no other key is complete.
+    // A unique index allows several rows with null, so a key that contains null is used only if no other key is complete.
     guard found.contains(where: { $0.parts.map { !$0.contains(where: \.isNull) } ?? false }) else { return found }
     return found.map { $0.parts?.contains(where: \.isNull) ?? false ? .incomplete : $0 }
   }
@@ -122,7 +125,7 @@ struct EntityMatcher {
     for (number, node) in nodes.enumerated() {
       for (place, relation) in catalog.types[node.type].relations.enumerated() {
         guard case .nodes(let children) = node.links[place] else { continue }
-        // Only the reference from the parent, so that there are no cycles.
+        // Uses only the relation of the parent that first refers to the node, because parents form no cycles.
         for child in children where parentRelation[child] == nil && nodes[child].parent == number {
           parentRelation[child] = (number, place)
         }
@@ -143,7 +146,7 @@ struct EntityMatcher {
       case .waits(let other): return .waits(other)
       }
     }
-    // A null counts if another part has a value, like the null parent of a root.
+    // A key may contain nulls, such as the parent of a root folder, but at least one part must have a value.
     return parts.allSatisfy(\.isNull) ? .incomplete : .complete(parts)
   }
 
@@ -176,13 +179,13 @@ struct EntityMatcher {
     return .incomplete
   }
 
-  /// The owner whose list sets a foreign key of a node.
+  /// Returns the owner whose list sets the given foreign key of a node; `nil` if there is none.
   private func owner(of number: Int, _ slot: Int) -> EntityRowState.Reference? {
     owners[number]?.first { $0.slot == slot }?.owner
   }
 
   private mutating func matchByKey(_ numbers: [Int], _ candidates: [Int: [Candidate]]) throws {
-    // The row found for each node, by index of the key.
+    // For each node, the row that each of its keys has found.
     var hits: [Int: [Int?]] = [:]
     for (number, nodes) in Dictionary(grouping: numbers, by: { writer.nodes.nodes[$0].type })
       .sorted(by: { $0.key < $1.key })
@@ -213,7 +216,8 @@ struct EntityMatcher {
     for node in numbers { try choose(node, candidates[node] ?? [], hits[node] ?? []) }
   }
 
-  /// Whether a key is used to find rows. The keys that the caller names limit only those of the roots' entity.
+  /// Returns whether a key may be used to find the row of a node. The caller's list of keys restricts only the entity of the
+  /// roots.
   private func counts(_ key: EntityType.Key, _ node: Int) -> Bool {
     let nodes = writer.nodes
     guard let matching = writer.matching, let root = nodes.roots.first, nodes.nodes[root].type == nodes.nodes[node].type
@@ -221,7 +225,7 @@ struct EntityMatcher {
     return matching.contains(key.name)
   }
 
-  /// Chooses the row of a node among the rows that its keys find.
+  /// Chooses the row of a node from the rows that its keys have found, or creates a new row.
   private mutating func choose(_ node: Int, _ candidates: [Candidate], _ hits: [Int?]) throws {
     let number = writer.nodes.nodes[node].type
     let type = catalog.types[number]
@@ -230,8 +234,8 @@ struct EntityMatcher {
       return writer.located(
         EntityError(.clash, reason, table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
     }
-    /// Returns the first key before the index `found` that distinguishes the row from the node. A key that finds the row itself
-    /// does not.
+    /// Returns the first key before index `found` whose values in the row differ from those of the node; `nil` if there is
+    /// none.
     func earlier(_ found: Int, distinguishing row: Int) -> Int? {
       (0..<found).first { place in
         guard hits[place] != row, let parts = candidates[place].parts, !parts.contains(where: \.isNull) else {
@@ -242,7 +246,8 @@ struct EntityMatcher {
           : type.keys[place].slots.allSatisfy { !(writer.rows[row].values[$0]?.isNull ?? true) }
       }
     }
-    // A row that an earlier key distinguishes is skipped. It must give up its value in the same save, or SQLite refuses the write.
+    // A row found by a later key is skipped if its values of an earlier key differ. Unless this save also changes the later key
+    // in the skipped row, SQLite will refuse the write because the value is not unique.
     var found: Int?
     for (place, row) in hits.enumerated() where found == nil {
       if let row, earlier(place, distinguishing: row) == nil { found = row }
@@ -268,7 +273,7 @@ struct EntityMatcher {
     }
     assign(row, node, number)
     guard writer.rows[row].isNew else { return }
-    // The keys of other nodes may need these values of the new row.
+    // Sets the key columns of the new row now, because the keys of other nodes may depend on them.
     for slot in Set(type.keys.flatMap(\.slots)) where writer.rows[row].values[slot] == nil {
       do { writer.rows[row].values[slot] = try storedValue(node, slot) } catch {
         throw writer.located(error, node: node)
@@ -276,7 +281,7 @@ struct EntityMatcher {
     }
   }
 
-  /// The value that a node has for a column; `nil` if none or null.
+  /// Returns the column value of a node; `nil` if the node has no value for the column, or null.
   private func storedValue(_ number: Int, _ slot: Int) throws -> DatabaseValue? {
     let node = writer.nodes.nodes[number]
     let type = catalog.types[node.type]
@@ -291,7 +296,7 @@ struct EntityMatcher {
     writer.rowOfNode[node] = row
     if writer.rows[row].node == nil {
       writer.rows[row].node = node
-      // An existing row may be of a subclass.
+      // The type of an existing row is kept, because the row may be of a subclass of the node's entity.
       if writer.rows[row].isNew || writer.rows[row].type == nil { writer.rows[row].type = type }
     }
     assignedRows.insert(row)
@@ -315,7 +320,8 @@ struct EntityMatcher {
     try targets.load(order)
     for place in order {
       if candidateRows[place] == nil {
-        // A row with its own foreign key is in one list only. Through other relations, several objects may refer to one row.
+        // A row with a foreign key to its owner belongs to a single list, so rows that are already assigned to a node are not
+        // candidates. In other relations, several objects may refer to the same row.
         let isOwned = if case .toMany = targets.relation(place).cardinality { true } else { false }
         candidateRows[place] = targets.rows(of: place).filter { !isOwned || !assignedRows.contains($0) }
       }
@@ -323,11 +329,13 @@ struct EntityMatcher {
     }
   }
 
-  /// Finds the rows of the nodes in one object's relation. Another object of the same row finds the same rows.
+  /// Finds the rows of the nodes in a relation of one object. If two objects have the same row, their related nodes are matched
+  /// with the same rows.
   private mutating func match(_ nodes: [Int], _ place: EntityTargets.RowRelation) throws {
     let free = candidateRows[place] ?? []
     var used = Set<Int>()
-    // The candidate rows by the content of the node's columns, in reverse order.
+    // For each set of columns, the candidate rows grouped by their values in these columns. The rows are in reverse order, so
+    // that `popLast` returns the first one.
     var byContent: [[Int]: [[ExactValue]: [Int]]] = [:]
     for node in nodes {
       let number = writer.nodes.nodes[node].type
@@ -342,7 +350,7 @@ struct EntityMatcher {
       while found == nil, let row = byContent[slots]?[values]?.popLast() {
         if !used.contains(row) { found = row }
       }
-      // In a relation to one, the existing row matches whatever its content.
+      // In a to-one relation, the existing row matches regardless of its values.
       if found == nil, targets.relation(place).shape == .one {
         found = free.first { !assignedRows.contains($0) && writer.rows[$0].table == catalog.types[number].table }
       }
@@ -356,7 +364,7 @@ struct EntityMatcher {
     }
   }
 
-  /// The columns for which a node has a value, and the values.
+  /// Returns the columns for which a node has a value, and these values.
   private func content(of number: Int) throws -> (slots: [Int], values: [ExactValue]) {
     let node = writer.nodes.nodes[number]
     let type = catalog.types[node.type]

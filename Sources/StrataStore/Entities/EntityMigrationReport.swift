@@ -1,28 +1,29 @@
 public import GRDB
 
-/// The rows that a migration has read and changed, or would change.
+/// A report of the rows that a migration has read and changed, or that a dry run has found.
 public struct EntityMigrationReport: Sendable {
-  /// The rows of one table.
+  /// The migrated rows of one table.
   public struct Table: Sendable {
     /// The name of the table.
     public let name: String
     /// The registered name of the model.
     public let entity: String
-    /// The lowest version of the rows before.
+    /// The lowest model version of the rows before the migration.
     public let fromVersion: Int
-    /// The version of the model.
+    /// The current version of the model.
     public let toVersion: Int
     /// The number of rows that were read.
     public internal(set) var rows = 0
-    /// The number of rows with changed columns.
+    /// The number of rows in which a column changed.
     public internal(set) var changedRows = 0
-    /// The number of changed values of each column.
+    /// The number of changed values, by column.
     public internal(set) var changedColumns: [String: Int] = [:]
-    /// The first three changes of each column.
+    /// Sample changes: the first three of each column.
     public internal(set) var samples: [Sample] = []
-    /// The errors of rows that cannot be migrated: the first 100. Only a dry run has any.
+    /// The errors of the first 100 rows that cannot be migrated. Always empty after a migration, which stops at the first such
+    /// row.
     public internal(set) var failures: [EntityError] = []
-    /// The number of further failures.
+    /// The number of failures beyond the first 100.
     public internal(set) var omittedFailures = 0
 
     mutating func add(_ row: [DatabaseValue], _ changes: [RowUpgrader.Change], _ table: EntityTable) {
@@ -49,18 +50,18 @@ public struct EntityMigrationReport: Sendable {
     public let primaryKey: [DatabaseValue]
     /// The name of the column.
     public let column: String
-    /// The value in the old version.
+    /// The value before the migration.
     public let before: DatabaseValue
-    /// The value in the current version.
+    /// The value after the migration.
     public let after: DatabaseValue
   }
 
-  /// The tables with rows to migrate.
+  /// The tables that have rows to migrate.
   public internal(set) var tables: [Table] = []
 }
 
 extension EntityMigrationReport: CustomStringConvertible {
-  /// One line per table: `person 1 → 3: 10 of 12 rows changed, 1 failed`.
+  /// One line per table, like `person 1 → 3: 10 of 12 rows changed, 1 failed`.
   public var description: String {
     guard !tables.isEmpty else { return "nothing to migrate" }
     return tables.map { table in

@@ -2,14 +2,15 @@ public import Foundation
 public import GRDB
 internal import StrataCore
 
-/// Migrates the rows of entities with the steps of their models.
+/// Migrates the rows of entities with the migration steps of their models.
 ///
 ///     var rows = EntityMigrator()
 ///     rows.register(Person.self, unrecorded: 1)
 ///     try rows.migrate(pool, backup: backupURL)
 ///     let entities = try EntityStore(pool, Person.self)
 ///
-/// A `DatabaseMigrator` of GRDB changes the tables first. A migrator is a value, and holds no rows. Docs/Entities.md is the guide.
+/// The tables themselves are changed first, by the app's `DatabaseMigrator` of GRDB. An `EntityMigrator` is a value and
+/// contains no rows. See the guide in Docs/Entities.md.
 public struct EntityMigrator: Sendable {
   struct Registration: Sendable {
     let unrecorded: Int?
@@ -22,13 +23,16 @@ public struct EntityMigrator: Sendable {
   /// Creates a migrator without entities.
   public init() {}
 
-  /// Adds an entity, or replaces its registration. Entities that its relations refer to are found; subclasses must be registered.
+  /// Adds an entity, or replaces its registration. Entities that are reachable through relations need not be registered;
+  /// subclasses must be.
   ///
   /// - Parameters:
   ///   - type: the entity.
-  ///   - version: the version of the rows if the database has no record of it. Required if the table has rows and the model has steps.
-  ///   - columns: the columns and types of keys in older versions, by the keys in those versions. Only for keys whose column
-  ///     has neither their name nor the current key, and for keys whose type a closure changes.
+  ///   - version: the model version of the rows, used if the database has no record of it. Required in that case if the table
+  ///     has rows and the model has migration steps.
+  ///   - columns: the columns and types of fields in older versions, by the key that the field had in that version. Required
+  ///     only for a field whose column is named neither after its old key nor after its current key, and for a field whose type
+  ///     is changed by a closure.
   public mutating func register<E: Entity>(
     _ type: E.Type, unrecorded version: Int? = nil, columns: [String: FormerColumn] = [:]
   ) {
@@ -38,8 +42,9 @@ public struct EntityMigrator: Sendable {
 
   // MARK: Columns
 
-  /// Returns the statements that add the missing columns of registered entities to their tables, without lists. They are for the app's
-  /// migrations and are not run. A column whose property was renamed can be renamed instead.
+  /// Returns the SQL statements that add the missing columns of the registered entities to their tables, except for lists. The
+  /// statements are not run; they are meant to be copied into a migration of the app. If a property was renamed, renaming its
+  /// column is an alternative to adding one.
   ///
   /// - Throws: ``EntityError`` with the code `invalidMapping`; `database` if a table does not exist.
   public func proposedSQL(_ db: Database) throws -> [String] {
@@ -50,7 +55,8 @@ public struct EntityMigrator: Sendable {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  /// Returns the columns that no mapping uses, by table. The app can drop them after the migration, unless it uses them itself.
+  /// Returns the columns that are not part of any mapping, by table. After the migration, the app can drop those that it does
+  /// not use otherwise.
   ///
   /// - Throws: the same errors as ``dryRun(_:)``.
   public func unusedColumns(_ db: Database) throws -> [String: [String]] {
@@ -63,12 +69,12 @@ public struct EntityMigrator: Sendable {
 
   // MARK: Rows
 
-  /// Reads all rows that a migration would change, and changes nothing. The report lists the rows that cannot be migrated. Violations of
-  /// the table's constraints are not found.
+  /// Migrates all rows in memory, without writing them. The report lists the rows that cannot be migrated. A dry run does not
+  /// detect violations of the table's constraints.
   ///
-  /// - Throws: ``EntityError`` with the code `newerModel`; `invalidMapping` if mappings and tables do not match, or the version of the
-  ///   rows is not known; `notReadable`, `busy`, `database`.
-  /// - Complexity: linear in the number of rows. Memory holds one batch.
+  /// - Throws: ``EntityError`` with the code `newerModel`; `invalidMapping` if mappings and tables do not match, or if the
+  ///   version of the rows is unknown; `notReadable`, `busy`, `database`.
+  /// - Complexity: linear in the number of rows. Only one batch of rows is in memory at a time.
   public func dryRun(_ db: Database) throws -> EntityMigrationReport {
     do {
       var report = EntityMigrationReport()
@@ -81,20 +87,25 @@ public struct EntityMigrator: Sendable {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  /// Upgrades the rows of older versions, and records the versions of all registered entities.
+  /// Upgrades rows of older versions to the current versions of their models, and records the versions of all registered
+  /// entities in the database.
   ///
-  /// Each batch is one transaction, together with its progress. A migration that was killed or that failed continues with the next
-  /// batch when it runs again. A migration with nothing to do writes nothing.
+  /// Each batch and the progress of the migration are written in one transaction. If a migration was killed or has failed, the
+  /// next run continues after the last finished batch. A migration without anything to do does not write to the database.
   ///
   /// - Parameters:
   ///   - writer: the database.
-  ///   - backup: a file to which the database is written before the first batch, unless the migration continues and the file exists.
+  ///   - backup: a file to which the database is copied before the first batch. If an interrupted migration continues and the
+  ///     file exists, it is kept.
   ///   - count: the number of rows in a batch. A batch of large rows ends after 8 MiB.
-  ///   - progress: called after each batch. If it throws, the migration ends with its error.
+  ///   - progress: a closure that is called after each batch. If the closure throws, the migration stops and throws the same
+  ///     error.
   /// - Returns: a report of the rows that this call has read.
-  /// - Throws: the same errors as ``dryRun(_:)``; for the first row that cannot be migrated, `migrationFailed`, `invalid`, `notReadable`,
-  ///   `missingValue`, `notStorable`, `clash` or `constraint`, and ``EntityError/primaryKey``; `full`. Finished batches are kept.
-  /// - Complexity: linear in the number of rows. Memory holds one batch; of a table without a primary key, all rows are one transaction.
+  /// - Throws: the same errors as ``dryRun(_:)``; for the first row that cannot be migrated, `migrationFailed`, `invalid`,
+  ///   `notReadable`, `missingValue`, `notStorable`, `clash` or `constraint`, with the row's ``EntityError/primaryKey``;
+  ///   `full`. Finished batches are kept.
+  /// - Complexity: linear in the number of rows. Only one batch of rows is in memory at a time. A table without a primary key
+  ///   is migrated in a single transaction.
   @discardableResult
   public func migrate(
     _ writer: any DatabaseWriter, backup: URL? = nil, batchSize count: Int = 1000,
@@ -117,7 +128,7 @@ public struct EntityMigrator: Sendable {
       try !tables.contains(where: \.isInterrupted) || FileStatus(ofPath: backup.path) == nil
     {
       try writer.read { db in
-        // Begins the transaction, so that all steps copy one snapshot.
+        // This query starts the read transaction, so that all steps of the copy see the same snapshot.
         _ = try EntityVersions.exist(db)
         let path = try String.fetchOne(db, sql: "SELECT nullif(file, '') FROM pragma_database_list WHERE name = 'main'")
         _ = try DatabaseFile.backup(to: backup, of: path) { try DatabaseFile.copy(db, to: $0, StoreWork()) }

@@ -2,11 +2,12 @@ package import StrataCore
 
 /// The objects of a save: one node per incoming object, with its references to other nodes.
 ///
-/// It is created before the transaction begins, so that no code of a model runs within, and can be sent there.
+/// The nodes are created before the transaction begins, so that no code of the models runs within the transaction. They are
+/// `Sendable`, so they can be passed to the database's queue.
 package struct EntityNodes: Sendable {
-  /// A node's value of a relation.
+  /// The value of a relation of a node.
   package enum Link: Sendable {
-    /// The source lacks the relation.
+    /// The source does not contain the relation.
     case absent
     /// The referenced nodes; empty for null.
     case nodes([Int])
@@ -15,21 +16,23 @@ package struct EntityNodes: Sendable {
   package struct Node: Sendable {
     /// The index of the entity in the catalog.
     package private(set) var type: Int
-    /// The values of the attributes, in their order; `nil` for an absent value.
+    /// The values of the attributes, in the order of the entity's attributes; `nil` for an absent value.
     package var values: [ArchiveValue?]
-    /// The values of the relations, in the order of the entity.
+    /// The values of the relations, in the order of the entity's relations.
     package var links: [Link]
-    /// The node that first refers to it; `nil` for a root.
+    /// The node from which this node was first reached; `nil` for a root.
     package let parent: Int?
-    /// The path from the parent to the node.
+    /// The path components from the parent to this node.
     package let steps: [ArchiveError.PathComponent]
-    /// The attributes that are absent because their cases are unknown. The source's defaults for absent values do not apply to them.
+    /// The indices of the attributes that are absent because the source contains unknown enum cases for them. The source's
+    /// defaults for absent values do not apply to these attributes.
     package var unknownCases: Set<Int> = []
     /// Whether the values are already merged, so that merge policies are skipped.
     package var isMerged = false
-    /// The fetched row of a whole object.
+    /// The fetched row of a complete object; `nil` if the object has no ``RowBase``.
     var rowBase: RowBase.Box?
-    /// The node read as each subclass of its entity, if the document names no class. The row determines which is used.
+    /// The node decoded as each subclass of its entity, if the source does not specify the class. Once the row has been found,
+    /// its class determines which of them is used.
     fileprivate var subclasses: [Int: Result<Subclass, any Error>] = [:]
 
     package init(
@@ -43,16 +46,16 @@ package struct EntityNodes: Sendable {
     }
   }
 
-  /// A node read as a subclass of its entity.
+  /// The values of a node that was decoded as a subclass of its entity.
   fileprivate struct Subclass {
     let values: [ArchiveValue?]
     let links: [Int?]
     let unknownCases: Set<Int>
   }
 
-  /// Changes a node to the subclass of its row, if the document names no class.
+  /// Changes a node to the subclass of its row, if the source does not specify the class.
   ///
-  /// - Throws: ``EntityError`` if the document cannot be read as that class.
+  /// - Throws: ``EntityError`` if the source cannot be decoded as that class.
   mutating func refine(_ number: Int, to type: Int) throws {
     guard let subclass = try nodes[number].subclasses[type]?.get() else { return }
     nodes[number].refine(subclass, to: type)
@@ -61,13 +64,14 @@ package struct EntityNodes: Sendable {
   package var nodes: [Node] = []
   package var roots: [Int] = []
   let isWhole: Bool
-  /// Whether merge policies apply to existing rows. Otherwise the saved values replace them.
+  /// Whether merge policies apply to existing rows. Otherwise the saved values replace the existing ones.
   package let merges: Bool
-  /// The defaults of the source's mapping for absent values in new rows, by entity and attribute.
+  /// The default values for new rows that the source's mapping declares for absent attributes, by entity and index of the
+  /// attribute.
   private(set) var defaults: [Int: [ArchiveValue?]] = [:]
 
   /// - Parameters:
-  ///   - trace: called with each field that was read.
+  ///   - trace: a closure that is called with each decoded field.
   package init<E: Entity>(
     _ source: MergeSource, of type: E.Type, in catalog: EntityCatalog,
     by adapter: JSONAdapter<E>? = nil, at path: ValuePath? = nil, merges: Bool = true,
@@ -97,10 +101,10 @@ package struct EntityNodes: Sendable {
     }
   }
 
-  /// Creates nodes of whole objects, each of them a root.
+  /// Creates the nodes of complete objects, each of which is a root.
   init(_ nodes: [Node]) { (self.nodes, roots, isWhole, merges) = (nodes, Array(nodes.indices), true, false) }
 
-  /// The path of a node from the root.
+  /// Returns the path from the root to a node.
   package func path(of number: Int) -> [ArchiveError.PathComponent] { Self.path(of: number, in: nodes) }
 
   private static func path(of number: Int?, in nodes: [Node]) -> [ArchiveError.PathComponent] {
@@ -113,8 +117,8 @@ package struct EntityNodes: Sendable {
     return path
   }
 
-  /// Returns the kept nodes that are reachable from kept roots. References to other nodes are removed; a relation that
-  /// loses all its nodes becomes absent.
+  /// Returns the roots that satisfy `kept`, with all nodes that are reachable from them through nodes that satisfy `kept`.
+  /// References to other nodes are removed. A relation that loses all its nodes becomes absent.
   package func reduced(to kept: (Int) -> Bool) -> EntityNodes {
     var numbers: [Int: Int] = [:]
     var waiting = roots.filter(kept).reversed() as [Int]
@@ -142,7 +146,7 @@ package struct EntityNodes: Sendable {
     return result
   }
 
-  /// Splits the nodes into parts of at most `count`, in their order. Returns one part if not every node is a root.
+  /// Splits the nodes into consecutive parts of at most `count` nodes. Does not split them if any node is not a root.
   package func parts(of count: Int) -> [EntityNodes] {
     guard nodes.count > count, nodes.count == roots.count else { return [self] }
     return stride(from: 0, to: nodes.count, by: count).map { start in
@@ -159,7 +163,7 @@ package struct EntityNodes: Sendable {
       error, .invalidSource, "the incoming data cannot be read as this entity", entity: entity, path: path)
   }
 
-  /// Creates the nodes of a source without recursion, so that deep values do not exhaust the stack.
+  /// Creates the nodes of a source, without recursion, so that deeply nested values cannot overflow the stack.
   private struct Walk {
     let catalog: EntityCatalog
     let parts: FieldParts
@@ -167,7 +171,7 @@ package struct EntityNodes: Sendable {
     var nodes: [Node] = []
     private var waiting: [(node: Int, part: FieldParts.Part?)] = []
     private var known: [Int: Int] = [:]
-    /// The entities of the same table whose classes are subclasses, by entity.
+    /// A cache: for each entity, the entities of the same table whose classes are subclasses.
     private var subclasses: [Int: [Int]] = [:]
 
     init(catalog: EntityCatalog, parts: FieldParts, trace: ((EntityTrace) -> Void)?) {
@@ -180,7 +184,7 @@ package struct EntityNodes: Sendable {
       EntityNodes.path(of: parent, in: nodes) + steps
     }
 
-    /// Returns the node of a value. A reference to a known object returns its node.
+    /// Returns the node of a value, and creates it unless the value is a reference to an object that already has a node.
     mutating func add(
       _ value: ArchiveValue, _ type: Int, parent: Int?, _ steps: [ArchiveError.PathComponent]
     ) throws -> Int {
@@ -196,7 +200,7 @@ package struct EntityNodes: Sendable {
       }
       do {
         let part = try parts.part(declared.type, value)
-        // A subclass is a separate entity.
+        // If the value is of a subclass, the node has the entity of the subclass.
         let own = try part.type == declared.type ? type : catalog.known(part.type)
         let values = try catalog.types[own].attributes.map { attribute -> ArchiveValue? in
           guard let slot = part.slots[attribute.place] else { return nil }
@@ -214,7 +218,8 @@ package struct EntityNodes: Sendable {
       } catch { throw EntityNodes.failure(error, declared.name, path(parent, steps)) }
     }
 
-    /// Reads the document as each subclass. The row determines later which one is used.
+    /// Decodes a node's JSON as each subclass of its entity. Once the row has been found, its class determines which of them is
+    /// used.
     private mutating func noteSubclasses(of number: Int, _ json: ArchiveValue) throws {
       let own = nodes[number].type
       let found =
@@ -264,7 +269,7 @@ package struct EntityNodes: Sendable {
 
     mutating func run() throws {
       var next = 0
-      // Breadth first, so that paths are the shortest.
+      // Traverses breadth-first, so that each node gets its shortest path.
       while next < waiting.count {
         guard let part = waiting[next].part else { break }
         let node = waiting[next].node
@@ -301,7 +306,7 @@ package struct EntityNodes: Sendable {
       }
     }
 
-    /// Throws if a set has an element twice, because its two rows could not be read back as a set.
+    /// Throws if a set contains an element twice, because its rows could not be read as a set again.
     private func checkSet(_ elements: [ArchiveValue], _ relation: EntityType.Relation, _ node: Int) throws {
       var seen = Set<ArchiveValue>()
       for (place, element) in elements.enumerated() where !seen.insert(element).inserted {
@@ -319,14 +324,14 @@ package struct EntityNodes: Sendable {
         let index = type.attributes.firstIndex { $0.place == place }
         let written = index.map { type.attributes[$0] }.flatMap { $0.isWritten ? $0 : nil }
         var value = index.map { nodes[node].values[$0] } ?? part.slots[place]
-        // A partial value that only a row can complete is shown unchanged.
+        // A partial value cannot be completed without a row, so it is reported unchanged.
         if written != nil { value = value.map { (try? merging.completed($0)) ?? $0 } }
         trace(
           EntityTrace(
             entity: type.name, path: path(node, []), key: field.key,
             source: parts.path(of: place, in: part.type.schema),
             raw: raw[place], value: value, column: written.map { table.columns[$0.slot].name },
-            // Such a partial value has no stored form.
+            // For a partial value, this is `nil`.
             stored: written.flatMap { attribute in value.flatMap { try? type.stored($0, attribute, in: table) } }))
       }
     }

@@ -1,48 +1,49 @@
 internal import GRDB
 internal import StrataCore
 
-/// Reads rows and the rows that they refer to: one query for each relation and level.
+/// Reads rows and all related rows, with one query per relation and depth.
 final class EntityReader {
   private let db: Database
   private let catalog: EntityCatalog
-  /// The keys of the relations that are read; `nil` for all.
+  /// The keys of the relations to read; `nil` for all.
   private let included: Set<String>?
-  // One task uses a reader, and checking exclusivity at each row would cost more than reading a column.
+  // A reader is used by only one task, and an exclusivity check for each row would take longer than reading a column.
   @exclusivity(unchecked) private var nodes: [Node] = []
-  /// The nodes by primary key: for each table those with one integer, and in the other property all others.
+  /// The node numbers by primary key. `integers` contains, for each table, the rows whose primary key is a single integer;
+  /// `known` contains all other rows.
   @exclusivity(unchecked) private var integers: [[Int64: Int]]
   @exclusivity(unchecked) private var known: [EntityWriter.PlainKey: Int] = [:]
   @exclusivity(unchecked) private var plans: [Plan?]
-  /// The number of nodes whose links were read.
+  /// The number of nodes whose links have been read.
   private var linked = 0
 
   private struct Node {
     let type: Int
-    /// The values of the record, without those of relations.
+    /// The values of the record. Those of relations are null until the record is completed.
     var values: [ArchiveValue]
-    /// The column value that finds the rows of each relation.
+    /// For each relation, the column value by which its rows are found.
     let keys: [DatabaseValue]
-    /// All columns, if a type keeps the fetched row in a ``RowBase``.
+    /// All column values, if any type stores its fetched row in a ``RowBase``; otherwise empty.
     let columns: [DatabaseValue]
-    /// The nodes that each relation refers to, in the order of the entity; `nil` for a relation that is not read.
+    /// The nodes that each relation refers to, in the order of the entity's relations; `nil` for a relation that is not read.
     var links: [[Int]?] = []
   }
 
-  /// The indices that turn rows into nodes of one type.
+  /// The precomputed indices for converting rows to nodes of one type.
   private final class Plan {
     let number: Int
     let table: EntityTable
     let tableNumber: Int
-    /// The slot of the primary key, if it has one column.
+    /// The slot of the primary key; `nil` if the key has several columns.
     let key: Int?
     /// Whether the class of a row depends on its columns.
     let hasSubclasses: Bool
     let shape: RecordShape
-    /// Each relation, with the index of its value in the record.
+    /// The relations, each with the index of its value in the record.
     let relations: [(relation: EntityType.Relation, place: Int)]
     let rowBase: Int?
     private let type: EntityType
-    /// Each attribute with the index of its value in the record, in ascending order.
+    /// The attributes, each with the index of its value in the record, sorted by that index.
     private let attributes: [(attribute: EntityType.Attribute, place: Int)]
     private let keys: [Int]
     private let keepsColumns: Bool
@@ -64,12 +65,12 @@ final class EntityReader {
       keys = type.relations.map(\.slot)
     }
 
-    /// - Parameter start: the column of the first slot.
+    /// - Parameter start: the index of the column that has slot 0.
     func node(_ row: StatementRow, from start: Int) throws -> Node {
       var values: [ArchiveValue] = []
       values.reserveCapacity(shape.keys.count)
       for index in attributes.indices {
-        // The value of a relation is set when its rows are known.
+        // Reserves a place for the value of a relation, which is set once its rows have been read.
         while values.count < attributes[index].place { values.append(.null) }
         let slot = attributes[index].attribute.slot
         values.append(try type.value(of: attributes[index].attribute, row.value(start + slot), in: table))
@@ -81,7 +82,7 @@ final class EntityReader {
     }
   }
 
-  /// - Throws: ``EntityError`` with the code `invalidMapping` if no entity has a relation of a given key.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if no entity has a relation with one of the given keys.
   init(_ catalog: EntityCatalog, _ db: Database, including included: Set<String>? = nil) throws {
     self.catalog = catalog
     self.db = db
@@ -98,7 +99,7 @@ final class EntityReader {
 
   // MARK: Rows
 
-  /// The nodes of rows by primary key; `nil` if there is no row.
+  /// Returns the nodes of the rows with the given primary keys; `nil` for each key without a row.
   func read(type: Int, primaryKeys: [[DatabaseValue]]) throws -> [Int?] {
     let table = catalog.table(of: type)
     var found = [Int?](repeating: nil, count: primaryKeys.count)
@@ -108,7 +109,7 @@ final class EntityReader {
     return found
   }
 
-  /// The nodes of the rows of a request.
+  /// Returns the nodes of the rows of a request.
   func read<E: Entity>(_ request: QueryInterfaceRequest<E>, atMost count: Int) throws -> [Int] {
     let type = try catalog.known(E.self)
     let table = catalog.table(of: type)
@@ -118,11 +119,11 @@ final class EntityReader {
     return found
   }
 
-  /// - Parameter start: the column of the first slot.
+  /// - Parameter start: the index of the column that has slot 0.
   private func node(_ row: StatementRow, from start: Int, _ declared: Int) throws -> Int {
     let plan = plan(declared)
     if let known = try note(row, from: start, plan) { return known }
-    // The class of a row may depend on any of its columns.
+    // All columns are read first, because the class of a row may depend on any of them.
     let own =
       plan.hasSubclasses ? self.plan(try catalog.type(of: plan.table.values(row, from: start), declared)) : plan
     nodes.append(try own.node(row, from: start))
@@ -136,7 +137,8 @@ final class EntityReader {
     return plan
   }
 
-  /// Returns the existing node of a row. If there is none, notes that the next node belongs to the row and returns `nil`.
+  /// Returns the existing node of a row. If there is none, registers the number of the next node for the row, and returns
+  /// `nil`.
   private func note(_ row: StatementRow, from start: Int, _ plan: Plan) throws -> Int? {
     if let slot = plan.key, let key = row.integer(start + slot) {
       guard let known = integers[plan.tableNumber].updateValue(nodes.count, forKey: key) else { return nil }
@@ -167,7 +169,7 @@ final class EntityReader {
     }
   }
 
-  /// Whether a relation is read: it is included, or its property has no value for an unread one.
+  /// Returns whether a relation is read, because it is included, or because its property is a non-optional to-one relation.
   private func reads(_ relation: EntityType.Relation, of entity: EntityType) throws -> Bool {
     guard let included, !included.contains(relation.key) else { return true }
     guard relation.isOptional || relation.shape != .one else { return true }
@@ -181,7 +183,7 @@ final class EntityReader {
   }
 
   private func readLinks(_ place: Int, _ relation: EntityType.Relation, _ numbers: [Int]) throws {
-    // Many rows have the same foreign key.
+    // Queries each distinct key only once, because many rows may have the same foreign key.
     var places: [ExactValue: Int] = [:]
     var keys: [DatabaseValue] = []
     var asking: [[Int]] = []
@@ -199,7 +201,7 @@ final class EntityReader {
     var found = [[Int]](repeating: [], count: keys.count)
     try catalog.forEachLink(relation, keys, db) { index, row in
       let linked = try node(row, from: 1, relation.target)
-      // A foreign key may refer to a column that is not unique.
+      // For a to-one relation only the last row is kept, because the referenced column need not be unique.
       if relation.removed == nil { found[index] = [linked] } else { found[index].append(linked) }
     }
     for (numbers, links) in zip(asking, found) { for number in numbers { nodes[number].links[place] = links } }
@@ -207,7 +209,7 @@ final class EntityReader {
 
   // MARK: Objects
 
-  /// Returns the records of nodes, and of all nodes that they refer to.
+  /// Returns the records of the given nodes and of all nodes reachable from them.
   ///
   /// - Throws: ``EntityError`` with the code `notReadable`.
   func graph(roots: [Int]) throws -> EntityGraph {
@@ -219,7 +221,8 @@ final class EntityReader {
     }
     var numbers = [Int](repeating: 0, count: nodes.count)
     for (place, number) in order.enumerated() { numbers[number] = place }
-    // Several foreign keys may refer to the same structure.
+    // A structure is decoded once for each foreign key that refers to it. These additional values are counted for the limit of
+    // the object table.
     let sizes = catalog.types.map { $0.schema.isObject ? 0 : $0.schema.fields.count + 1 }
     var extraSubstitutes = 0
     for number in order {
@@ -245,7 +248,7 @@ final class EntityReader {
       fetched: fetched)
   }
 
-  /// Returns the record of a node, and takes the values out of the node.
+  /// Returns the record of a node. Moves the values out of the node, to avoid copying them.
   private func record(_ number: Int, _ numbers: [Int]) throws -> ModelRecord {
     let plan = plan(nodes[number].type)
     var values: [ArchiveValue] = []

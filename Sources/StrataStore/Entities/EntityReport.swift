@@ -1,19 +1,19 @@
 public import GRDB
 
-/// The inserted, updated, unchanged and deleted rows of a save.
+/// A report of the rows that a save inserted, updated, left unchanged and deleted.
 public struct EntityReport: Sendable {
   /// The row counts of one table.
   public struct Counts: Sendable, Hashable {
-    /// New rows.
+    /// The number of inserted rows.
     public var inserted = 0
-    /// Rows in which columns were set.
+    /// The number of updated rows.
     public var updated = 0
-    /// Rows that already had the saved values.
+    /// The number of rows that already had the saved values.
     public var unchanged = 0
-    /// Rows that were deleted.
+    /// The number of deleted rows.
     public var deleted = 0
 
-    /// Creates counts, 0 by default.
+    /// Creates counts, each 0 by default.
     public init(inserted: Int = 0, updated: Int = 0, unchanged: Int = 0, deleted: Int = 0) {
       self.inserted = inserted
       self.updated = updated
@@ -29,13 +29,13 @@ public struct EntityReport: Sendable {
     }
   }
 
-  /// A row that was written.
+  /// A row that a save inserted, updated or deleted.
   public struct Change: Sendable, Hashable {
-    /// The kind of a change.
+    /// The kind of change.
     public enum Kind: String, Sendable, Hashable {
-      /// The row is new.
+      /// The row was inserted.
       case inserted
-      /// Columns of the row were set.
+      /// Columns of an existing row were set.
       case updated
       /// The row was deleted.
       case deleted
@@ -45,27 +45,27 @@ public struct EntityReport: Sendable {
     public let table: String
     /// The registered name of the model; `nil` for a table of pairs.
     public let entity: String?
-    /// The values of its primary key, in the order of the columns.
+    /// The values of the row's primary key, in the order of its columns.
     public let primaryKey: [DatabaseValue]
     /// The kind of the change.
     public let kind: Kind
-    /// The columns that were set; empty for a row that was deleted.
+    /// The columns that were set; empty for a deleted row.
     public let columns: [String]
   }
 
   private var counts: [String: Counts] = [:]
-  /// The rows that were written.
+  /// The rows that were inserted, updated or deleted.
   public internal(set) var changes: [Change] = []
-  /// Rows for which a document has several values of one column. The last value is saved.
+  /// The rows and columns for which the source contains several different values. The last value is saved.
   public internal(set) var contradictions: [Change] = []
-  /// The primary keys of the rows of the saved root objects, in their order. The values are null for a root that was
-  /// dropped because its row had been deleted.
+  /// The primary keys of the rows of the saved root objects, in the order of the objects. If an object was not saved because
+  /// its row had been deleted, its primary key has null values.
   public internal(set) var roots: [[DatabaseValue]] = []
 
-  /// A report of a save that wrote nothing.
+  /// Creates an empty report, as for a save that wrote nothing.
   public init() {}
 
-  /// The names of the tables with saved rows, in alphabetical order.
+  /// The names of the tables with counted rows, in alphabetical order.
   public var tables: [String] { counts.keys.sorted() }
 
   /// The counts of a table.
@@ -74,12 +74,12 @@ public struct EntityReport: Sendable {
     set { counts[table] = newValue }
   }
 
-  /// The sum of the counts of all tables.
+  /// The sums of the counts over all tables.
   public var total: Counts {
     counts.values.reduce(into: Counts()) { $0.add($1) }
   }
 
-  /// Adds the counts of another save.
+  /// Adds the counts, but not the changes, of the report of another save.
   package mutating func add(_ other: EntityReport) {
     for (table, added) in other.counts { self[table].add(added) }
   }
@@ -89,7 +89,7 @@ public struct EntityReport: Sendable {
 }
 
 extension EntityReport: CustomStringConvertible {
-  /// One line per table: `blog: 2 inserted, 1 unchanged`.
+  /// One line per table, like `blog: 2 inserted, 1 unchanged`.
   public var description: String {
     guard !counts.isEmpty else { return "nothing to save" }
     return tables.map { table in

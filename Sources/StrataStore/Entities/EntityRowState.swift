@@ -1,37 +1,37 @@
 internal import GRDB
 internal import StrataCore
 
-/// A row during a save, with its original and its new values.
+/// The state of a row during a save, with its original and its new values.
 struct EntityRowState {
-  /// A column of another row, whose value a column takes.
+  /// A reference to a column of another row, whose value is copied to the column that has the reference.
   struct Reference: Hashable {
     let row: Int
-    /// The slot in that row's table.
+    /// The slot of the referenced column, in the table of `row`.
     let slot: Int
   }
 
   let table: Int
-  /// The entity; `nil` for a row of a table of pairs.
+  /// The index of the entity; `nil` for a row of a table of pairs.
   var type: Int?
-  /// The values of the slots in the table; `nil` for a new row.
+  /// The existing values in the database, by slot; `nil` for a new row.
   var original: [DatabaseValue]?
-  /// The new values of the slots; `nil` for a slot that is not set.
+  /// The new values, by slot; `nil` for a slot that is not set.
   var values: [DatabaseValue?]
-  /// The slots that take their value from another row. They override `values`.
+  /// The slots whose values are copied from other rows. They override `values`.
   var references: [Int: Reference] = [:]
-  /// The slots for which a node after the first has a value.
+  /// The slots for which any node of the row except the first has a value.
   var slotsOfLaterNodes = Set<Int>()
-  /// The first node of the row.
+  /// The first node that was assigned to the row; `nil` if there is none.
   var node: Int?
-  /// Whether the row is in the table, with its original or new values.
+  /// Whether the row exists in the table, with its original or its new values.
   var isWritten: Bool
-  /// The row whose list it leaves.
+  /// The row that owns the list from which this row is removed.
   var owner: Int?
-  /// Whether it is to be deleted.
+  /// Whether the row is to be deleted, or not to be inserted.
   var isDeleted = false
-  /// The change that was written; `nil` if none.
+  /// The kind of change that was written; `nil` if none was.
   var outcome: EntityReport.Change.Kind?
-  /// The slots that were set.
+  /// The slots that were written.
   private(set) var changed = Set<Int>()
 
   init(table: Int, type: Int?, new count: Int) {
@@ -53,7 +53,7 @@ struct EntityRowState {
 
   var isChanged: Bool { outcome != nil }
 
-  /// Records that slots were set.
+  /// Records that slots were written.
   mutating func note(_ slots: [Int], _ kind: EntityReport.Change.Kind) {
     guard !slots.isEmpty || kind == .inserted else { return }
     changed.formUnion(slots)

@@ -1,19 +1,19 @@
 package import GRDB
 internal import StrataCore
 
-/// The tables whose records a server has as well. `StrataRemote` registers them, and saves check them.
+/// The tables that are synchronized with a server. `StrataRemote` registers them, and saves use them to detect stale objects.
 package final class EntityServers: Sendable {
-  /// Replaces outdated keys of objects before a save looks for their rows, because a server may give a record a new
-  /// key.
+  /// A closure that replaces outdated primary keys of objects before a save looks up their rows. Keys become outdated because a
+  /// server may assign a new key to a record.
   package typealias KeyUpdate = @Sendable (inout EntityNodes, Database) throws -> Void
   private let updates = Mutex<[Set<Int>: KeyUpdate]>([:])
 
   package init() {}
 
-  /// - Parameter tables: the tables whose records the server has.
+  /// - Parameter tables: the indices of the synchronized tables.
   package func set(_ tables: Set<Int>, _ update: @escaping KeyUpdate) { updates.withLock { $0[tables] = update } }
 
-  /// Whether a server has the records of a table, so that a row may be newer than an object.
+  /// Returns whether a table is synchronized with a server, in which case its rows may be newer than objects.
   func has(_ table: Int) -> Bool { updates.withLock { $0.keys.contains { $0.contains(table) } } }
 
   func updateKeys(_ nodes: inout EntityNodes, _ db: Database) throws {

@@ -1,33 +1,34 @@
 public import GRDB
 public import StrataCore
 
-/// Saves models, JSON and archives in the app's tables, and reads rows back as models with all their relations.
+/// A store that saves models, JSON and archives as rows of the app's tables, and reads rows as models with all their relations.
 ///
 ///     let entities = try EntityStore(pool, Blog.self)
 ///     try await entities.apply(.json(feed), to: Blog.self)
 ///     let blogs = try await entities.fetchAll(Blog.order(Column("pubDate")))
 ///
-/// It holds the checked mappings and no rows. Any number of tasks can use it at once. Docs/Entities.md is the guide.
+/// An `EntityStore` contains only the checked mappings, not rows. Any number of tasks can use it at once. See the guide in
+/// Docs/Entities.md.
 public struct EntityStore: Sendable {
-  /// The database.
+  /// The database that the store was created with.
   ///
-  /// - Precondition: the store was not created in a transaction.
+  /// - Precondition: the store was not created by ``init(in:_:)``.
   public var writer: any DatabaseWriter {
     guard let database else { preconditionFailure("an EntityStore that was created in a transaction has no writer") }
     return database
   }
   private let database: (any DatabaseWriter)?
   package let catalog: EntityCatalog
-  /// The tables whose records a server also has, shared by all copies of the store.
+  /// The tables that are synchronized with a server. All copies of this store share the object.
   package let servers = EntityServers()
 
-  /// Checks the mappings of entities against their models and tables.
+  /// Creates a store, and checks the mappings of the entities against their models and tables.
   ///
   /// - Parameters:
   ///   - writer: the database, in which the tables already exist.
-  ///   - entities: the entities. Those that their relations refer to are found; subclasses must be listed.
-  /// - Throws: ``EntityError`` with the code `invalidMapping`, whose reason lists every problem; `newerModel` or `unmigrated` if
-  ///   an ``EntityMigrator`` has recorded another version of the rows.
+  ///   - entities: the entities. Entities that are reachable through relations need not be listed; subclasses must be.
+  /// - Throws: ``EntityError`` with the code `invalidMapping`, whose reason lists every problem; `newerModel` or `unmigrated`
+  ///   if the version of the rows, as an ``EntityMigrator`` recorded it, differs from the model's.
   public init(_ writer: any DatabaseWriter, _ entities: any Entity.Type...) throws {
     database = writer
     do { catalog = try writer.read { db in try EntityCatalog(entities, checked: db) } } catch {
@@ -35,8 +36,8 @@ public struct EntityStore: Sendable {
     }
   }
 
-  /// Creates a store in a transaction, for instance in a migration of GRDB. Only calls with `in: db` can use it; all others throw, and
-  /// ``writer`` traps.
+  /// Creates a store for use within a transaction, for instance a migration of GRDB. Only methods with a parameter `in: db`
+  /// work on this store; all other methods throw, and ``writer`` traps.
   public init(in db: Database, _ entities: any Entity.Type...) throws {
     database = nil
     do { catalog = try EntityCatalog(entities, checked: db) } catch { throw EntityError.ofDatabase(error) }
@@ -54,21 +55,24 @@ public struct EntityStore: Sendable {
 
   /// Saves an object and all objects that it refers to.
   ///
-  /// A fetched object whose type has a ``RowBase`` property is merged with its row, like in ``save(_:base:conflicts:)``. Any other
-  /// object overwrites its row; the report lists the columns. In tables that a `RemoteStore` refreshes, such an object may be older
-  /// than its row, so a save that would change the row throws `staleSave`.
+  /// A fetched object whose type has a ``RowBase`` property is merged with its row, as described for
+  /// ``save(_:base:conflicts:)``. Any other object overwrites its row, and the report lists the overwritten columns. In tables
+  /// that a `RemoteStore` refreshes, an object without a base may be older than its row, so a save that would change the row
+  /// throws `staleSave`.
   ///
   /// - Parameters:
-  ///   - model: the object. Its values are not changed.
-  ///   - keys: the names of the keys (``EntityMapping/keys``) that find the rows of `E`; all keys by default.
-  ///   - conflicts: how to resolve a value that changed both in the row and in a fetched object, if no policy decides.
-  ///   - overwriting: whether to write the object without comparing it with the row.
+  ///   - model: the object. It is not modified.
+  ///   - keys: the names of the keys (``EntityMapping/keys``) by which to find existing rows of `E`; all keys by default.
+  ///   - conflicts: how to resolve a value that changed both in the row and in a fetched object, if the field has no merge
+  ///     policy.
+  ///   - overwriting: whether to overwrite the row even if it may be newer than the object, without a merge.
   /// - Returns: a report of the written rows.
-  /// - Throws: ``EntityError``, and nothing is written: `clash` if keys, unique indexes or both sides of a relation name different rows,
-  ///   `notStorable` if a column cannot hold a value, `missingValue`, `constraint` if the database refuses a row, `invalid` if a rule of
-  ///   the model is broken, `conflict` if the row of a fetched object was changed or deleted meanwhile, `staleSave`, `unreadRelation`,
-  ///   `invalidMapping` for an unknown key, `busy`, `full`, `database`.
-  /// - Complexity: linear in the number of objects; one query per key and type, and one per relation and level.
+  /// - Throws: ``EntityError``, in which case nothing is written: `clash` if keys, unique indexes or the two sides of a
+  ///   relation identify different rows, `notStorable` if a column cannot hold a value, `missingValue`, `constraint` if the
+  ///   database refuses a row, `invalid` if the object breaks a rule of its model, `conflict` if the row of a fetched object
+  ///   was changed or deleted since, `staleSave`, `unreadRelation`, `invalidMapping` for an unknown key, `busy`, `full`,
+  ///   `database`.
+  /// - Complexity: linear in the number of objects, with one query per key and type, and one per relation and depth.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -78,7 +82,7 @@ public struct EntityStore: Sendable {
     return try await write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting))
   }
 
-  /// Saves objects and all objects that they refer to in one transaction.
+  /// Saves several objects, and all objects that they refer to, in one transaction.
   @discardableResult
   public func save<E: Entity>(
     _ models: [E], matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -88,8 +92,8 @@ public struct EntityStore: Sendable {
     return try await write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting))
   }
 
-  /// Like ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``, within a transaction of the app. If it throws, its changes are rolled back
-  /// and the transaction can continue.
+  /// Like ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``, within a transaction of the app. If this method throws, its
+  /// changes are rolled back, and the app's transaction can continue.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -109,18 +113,19 @@ public struct EntityStore: Sendable {
     return try write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting), db)
   }
 
-  /// Merges a source directly into rows. Fields that the source lacks stay unchanged.
+  /// Merges JSON, an archive or models directly into rows, without fetching objects. Columns whose fields are missing in the
+  /// source keep their values.
   ///
   /// - Parameters:
-  ///   - source: JSON, an archive of any version, a record or models; one object or a list. Patches are not accepted, because they apply to
-  ///     models.
+  ///   - source: JSON, an archive of any version, a record or models, with one object or a list. Patches are refused, because
+  ///     they apply to models, not to rows.
   ///   - type: the entity.
-  ///   - path: the path of the objects in a JSON document.
-  ///   - adapter: the JSON mapping; the model's own by default.
-  ///   - keys: the names of the keys that find the rows of `E`; all keys by default.
+  ///   - path: the path of the objects in a JSON document; by default they are the root.
+  ///   - adapter: the JSON mapping; by default the model's own.
+  ///   - keys: the names of the keys by which to find existing rows of `E`; all keys by default.
   /// - Returns: a report of the written rows.
-  /// - Throws: the same errors as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``; `invalidSource` if the source cannot be read as
-  ///   the entity.
+  /// - Throws: the same errors as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``; `invalidSource` if the source cannot
+  ///   be decoded as the entity.
   @discardableResult
   public func apply<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: ValuePath? = nil, by adapter: JSONAdapter<E>? = nil,
@@ -138,9 +143,9 @@ public struct EntityStore: Sendable {
     try write(EntityNodes(source, of: type, in: catalog, by: adapter, at: path), type, keys, .init(), db)
   }
 
-  /// Traces each field of a source to its column, without reading rows or writing anything.
+  /// Returns the column to which each field of a source would be saved, without reading or writing rows.
   ///
-  /// - Throws: ``EntityError``, like ``apply(_:to:at:by:matching:)`` before it reads rows.
+  /// - Throws: the errors that ``apply(_:to:at:by:matching:)`` throws before it reads rows.
   public func trace<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: ValuePath? = nil, by adapter: JSONAdapter<E>? = nil
   ) throws -> [EntityTrace] {
@@ -149,11 +154,11 @@ public struct EntityStore: Sendable {
     return found
   }
 
-  /// The options for saving whole objects.
+  /// The options of a save of complete objects.
   struct Saving: Sendable {
     let conflicts: MergeOptions.ConflictHandling
     let overwrites: Bool
-    /// The base passed by the app.
+    /// The base that the app passed to ``save(_:base:conflicts:)``; `nil` for other saves.
     let base: EntityNodes?
 
     init(_ conflicts: MergeOptions.ConflictHandling = .fail, overwrites: Bool = false, base: EntityNodes? = nil) {
@@ -165,7 +170,7 @@ public struct EntityStore: Sendable {
     _ nodes: EntityNodes, _ type: E.Type, _ keys: [String]? = nil, _ saving: Saving = .init()
   ) async throws -> EntityReport {
     try check(keys, type)
-    // This call opens the transaction, so an error rolls it back.
+    // No savepoint is needed: this call begins the transaction, and an error rolls it back.
     do { return try await openDatabase().write { [self] db in try written(nodes, keys, saving, db) } } catch {
       throw EntityError.ofDatabase(error)
     }
@@ -205,20 +210,21 @@ public struct EntityStore: Sendable {
 
   // MARK: Reading
 
-  /// Returns the entities of a request, with all of their relations or only some.
+  /// Fetches the entities of a request, with all or only some of their relations.
   ///
   ///     try await entities.fetchAll(Blog.filter(Column("userID") == "ann").order(Column("pubDate")))
   ///     try await entities.fetchAll(Blog.all(), including: ["author"])
   ///
   /// - Parameters:
   ///   - request: a GRDB request.
-  ///   - included: the keys of the relations to read, in all entities reached; all relations by default. A relation that is not read is
-  ///     empty or `nil` in the object, and ``RowBase/unread`` lists it. A save leaves it unchanged, and throws if it was set. A to-one
-  ///     relation whose property is not optional is always read.
-  /// - Throws: ``EntityError`` with the code `notReadable` if a column holds a value that its property cannot represent, `invalid` if the
-  ///   rules of a model refuse a row, `invalidMapping` if no entity has such a relation, or an entity with a relation that is not read has
-  ///   no ``RowBase`` property, `busy`, `database`.
-  /// - Complexity: linear in the number of rows read; one query per relation and level.
+  ///   - included: the keys of the relations to read, in the fetched and all related entities; all relations by default. In an
+  ///     object, a relation that was not read is empty or `nil`, and ``RowBase/unread`` lists its key. Saving the object leaves
+  ///     the relation unchanged, and throws if the app has set it. A to-one relation whose property is not optional is always
+  ///     read.
+  /// - Throws: ``EntityError`` with the code `notReadable` if a column has a value that its property cannot represent,
+  ///   `invalid` if a row breaks a rule of its model, `invalidMapping` if no entity has a relation with a given key, or if an
+  ///   entity with an unread relation has no ``RowBase`` property, `busy`, `database`.
+  /// - Complexity: linear in the number of rows read, with one query per relation and depth.
   public func fetchAll<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil
   ) async throws -> [E] {
@@ -232,7 +238,7 @@ public struct EntityStore: Sendable {
     try read(request, included, atMost: .max, in: db)
   }
 
-  /// Returns the first entity of a request with its relations, or `nil` if there is none.
+  /// Fetches the first entity of a request with its relations; `nil` if the request has no rows.
   public func fetchOne<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil
   ) async throws -> E? {
@@ -265,9 +271,9 @@ public struct EntityStore: Sendable {
     }
   }
 
-  /// Calls `body` with the entities of a request in batches. Memory is bounded by one batch and the objects it references.
+  /// Calls `body` with the entities of a request in batches. Memory is bounded by one batch and the objects that it references.
   ///
-  /// An object referenced from two batches is decoded in each.
+  /// An object that is referenced from two batches is decoded twice, as two separate objects.
   ///
   /// - Throws: the same errors as ``fetchAll(_:including:)``, and the errors of `body`.
   public func forEach<E: Entity>(

@@ -1,10 +1,10 @@
 package import GRDB
 internal import StrataCore
 
-/// A table. Each column that a mapping names has a slot, its index in `columns`.
+/// The structure of a table. Each column that a mapping uses has a slot: its index in `columns`.
 package struct EntityTable: Sendable {
   package struct Column: Sendable {
-    /// The name as the table spells it.
+    /// The name in the spelling of the table's declaration.
     package let name: String
     let affinity: ColumnAffinity
     package let isNotNull: Bool
@@ -18,31 +18,32 @@ package struct EntityTable: Sendable {
   }
 
   package let name: String
-  /// The name, quoted for SQL.
+  /// The name of the table, quoted for SQL.
   let quotedName: String
   package private(set) var columns: [Column] = []
-  /// The slots of the primary key, or the slot of the hidden `rowid` if the table has none.
+  /// The slots of the primary key. If the table has no primary key, the slot of the hidden `rowid`.
   package private(set) var primaryKey: [Int] = []
-  /// The slot of the rowid. SQLite chooses its value for a new row without one.
+  /// The slot of the rowid, for which SQLite generates a value if a new row has none; `nil` if no slot is the rowid.
   package private(set) var rowID: Int?
-  /// Whether the table has no primary key, so that `VACUUM` can change the key of a row.
+  /// Whether the table has no primary key and rows are identified by the hidden rowid, which `VACUUM` can change.
   private(set) var hasHiddenKey = false
-  /// Whether rows have a rowid.
+  /// Whether rows have a rowid, which is false for `WITHOUT ROWID` tables.
   let hasRowID: Bool
-  /// The columns of unique indexes, lowercased and sorted, with the collation of each. Partial indexes are left out.
+  /// The collations of the columns of each unique index. The key is the list of lowercased column names, sorted. Partial
+  /// indexes are not included.
   private(set) var uniqueKeys: [[String]: [String: String]] = [:]
-  /// The slots that are part of the primary key or may be part of a unique index.
+  /// The slots of the columns that are part of the primary key, or possibly of a unique index.
   package var uniqueSlots: Set<Int> {
     Set(columns.indices.filter { uniqueNames.contains(columns[$0].name.lowercased()) })
   }
   private var uniqueNames: Set<String> = []
-  /// All columns of the table `t` that have a slot, in the order of the slots.
+  /// The SQL list of all columns that have a slot, in the order of the slots, qualified with the table alias `t`.
   package private(set) var selection = ""
   private var slots: [String: Int] = [:]
   private let known: [String: Column]
-  /// Whether a foreign key of the table refers to the table.
+  /// Whether the table has a foreign key to itself.
   package let refersToItself: Bool
-  /// The referenced column of each single-column foreign key, by the lowercased name of the foreign key.
+  /// The referenced table and column of each single-column foreign key, by the lowercased name of the foreign key column.
   private let references: [String: (table: String, column: String)]
 
   /// - Throws: ``EntityError`` with the code `invalidMapping` if the table does not exist.
@@ -59,7 +60,7 @@ package struct EntityTable: Sendable {
     var known: [String: Column] = [:]
     let sql = "SELECT name, type, \"notnull\", dflt_value, hidden FROM pragma_table_xinfo(?)"
     for column in try Row.fetchAll(db, sql: sql, arguments: [name]) {
-      // `hidden` is 2 or 3 for generated columns.
+      // In SQLite's table information, `hidden` is 2 or 3 for a generated column.
       known[(column["name"] as String).lowercased()] = Column(
         name: column["name"], affinity: ColumnAffinity(declared: column["type"] ?? "", isStrict: isStrict),
         isNotNull: column["notnull"],
@@ -71,7 +72,7 @@ package struct EntityTable: Sendable {
       let parts = try Row.fetchAll(
         db, sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key", arguments: [index["name"] as String])
       let names = parts.map { ($0["name"] as String?)?.lowercased() }
-      // An index on an expression has no column names, and may involve any column.
+      // An index on an expression has no column name, so any column of the table may be part of it.
       uniqueNames.formUnion(names.contains(nil) ? Array(known.keys) : names.compactMap(\.self))
       guard index["partial"] == 0, !names.contains(nil) else { continue }
       let collations = zip(names, parts).map { ($0 ?? "", $1["coll"] as String? ?? "BINARY") }
@@ -80,7 +81,7 @@ package struct EntityTable: Sendable {
     let primary = key.columns.map { $0.lowercased() }.sorted()
     if uniqueKeys[primary] == nil { uniqueKeys[primary] = [:] }
     uniqueNames.formUnion(key.columns.map { $0.lowercased() })
-    // The hidden column of a table without a primary key.
+    // Adds the hidden rowid of a table without a primary key.
     for column in key.columns where known[column.lowercased()] == nil {
       known[column.lowercased()] = Column(name: column, affinity: .integer, isNotNull: false, hasDefault: true)
       hasHiddenKey = true
@@ -99,7 +100,7 @@ package struct EntityTable: Sendable {
     rowID = try key.rowIDColumn.map { try slot(of: $0) } ?? (key.columns == ["rowid"] ? primaryKey[0] : nil)
   }
 
-  /// Returns the slot of a column, and assigns one on first use.
+  /// Returns the slot of a column. A column without a slot is assigned the next one.
   ///
   /// - Throws: ``EntityError`` with the code `invalidMapping` if the table has no such column.
   mutating func slot(of name: String) throws -> Int {
@@ -115,7 +116,7 @@ package struct EntityTable: Sendable {
     return columns.count - 1
   }
 
-  /// The columns without a slot, by name.
+  /// The columns without a slot, sorted by name.
   var unusedColumns: [Column] {
     known.filter { slots[$0.key] == nil }.map(\.value).sorted { $0.name < $1.name }
   }
@@ -123,7 +124,8 @@ package struct EntityTable: Sendable {
   /// The names of NOT NULL columns without a default and without a slot.
   var missingColumns: [String] { unusedColumns.filter { $0.isNotNull && !$0.hasDefault }.map(\.name) }
 
-  /// The referenced column of another table, if this table declares such a foreign key.
+  /// Returns the column that a foreign key of this table references in the given table; `nil` if the table does not declare
+  /// this foreign key.
   func reference(of column: String, to table: String) -> String? {
     guard let found = references[column.lowercased()], found.table.lowercased() == table.lowercased() else {
       return nil
@@ -131,23 +133,23 @@ package struct EntityTable: Sendable {
     return found.column
   }
 
-  /// Whether SQLite supplies the value of this slot in a new row without one.
+  /// Returns whether SQLite supplies a value for this slot if a new row has none.
   func suppliesValue(of slot: Int) -> Bool { columns[slot].hasDefault || slot == rowID }
 
   // MARK: SQL
 
-  /// The name of a column, quoted.
+  /// Returns the name of a column, quoted for SQL.
   package func quoted(_ slot: Int) -> String { columns[slot].quoted }
 
-  /// The values of a row whose first columns are those of ``selection``.
+  /// Returns the values of a row whose first columns are those of ``selection``.
   package func values(_ row: Row) -> [DatabaseValue] { columns.indices.map { row[$0] as DatabaseValue } }
 
-  /// The values of a row whose columns are those of ``selection``, from an index on.
+  /// Returns the values of a row in which the columns of ``selection`` begin at index `start`.
   func values(_ row: StatementRow, from start: Int) -> [DatabaseValue] {
     columns.indices.map { row.value(start + $0) }
   }
 
-  /// Returns a normalized value: values that the collation treats as equal have equal results.
+  /// Returns a normalized form of a value, such that values that are equal under the collation have equal normalized forms.
   static func folded(_ value: DatabaseValue, _ collation: String?) -> DatabaseValue {
     guard case .string(let text) = value.storage else { return value }
     switch collation?.uppercased() {

@@ -1,20 +1,20 @@
 internal import GRDB
 internal import StrataCore
 
-/// The rows that existing rows refer to before a save, read once per relation.
+/// A cache of the rows to which existing rows refer before a save. Each relation of a row is read only once.
 final class EntityTargets {
   /// A relation of a row.
   struct RowRelation: Hashable {
     let row: Int
-    /// The entity that declares the relation.
+    /// The index of the entity that declares the relation.
     let type: Int
-    /// The index of the relation in its entity.
+    /// The index of the relation in that entity.
     let relation: Int
   }
 
   private let writer: EntityWriter
   private var known: [RowRelation: [Int]] = [:]
-  /// The rows of the table of pairs, in the order of `known`.
+  /// The rows of the table of pairs, in the same order as the rows in `known`.
   private var knownPairs: [RowRelation: [Int]] = [:]
   private var catalog: EntityCatalog { writer.catalog }
 
@@ -22,18 +22,18 @@ final class EntityTargets {
 
   func relation(_ place: RowRelation) -> EntityType.Relation { catalog.types[place.type].relations[place.relation] }
 
-  /// The rows that a loaded relation refers to, in their order.
+  /// Returns the rows that a loaded relation refers to, in the order of the list.
   func rows(of place: RowRelation) -> [Int] { known[place] ?? [] }
 
-  /// The rows of the table of pairs of a loaded relation, one for each row that it refers to, in the same order.
+  /// Returns the rows of a loaded relation's table of pairs, in the same order as ``rows(of:)``.
   func pairs(of place: RowRelation) -> [Int] { knownPairs[place] ?? [] }
 
-  /// Loads the given relations of rows, unless they are loaded already: one query for each relation of an entity.
+  /// Loads the given relations of rows that have not been loaded yet, with one query per relation of an entity.
   func load(_ places: [RowRelation]) throws {
     var groups: [[Int]: [RowRelation]] = [:]
     for place in places where known[place] == nil {
       known[place] = []
-      // A new row refers to no rows of the database.
+      // A new row does not refer to any rows yet.
       if !writer.rows[place.row].isNew { groups[[place.type, place.relation], default: []].append(place) }
     }
     for (key, places) in groups.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
@@ -56,7 +56,8 @@ final class EntityTargets {
 }
 
 extension EntityTable {
-  /// The SQL terms that order the rows of a list, in the table `t`: the order of the relation, then the primary key.
+  /// Returns the SQL terms by which the rows of a list are sorted: the order of the relation, then the primary key. They refer
+  /// to the table as `t`.
   func order(_ order: EntityType.Relation.Order?) -> String {
     let key = primaryKey.map { "t.\(quoted($0))" }
     switch order {

@@ -1,28 +1,30 @@
 public import GRDB
 public import StrataCore
 
-/// The trace of one field from a document to its column. It contains values, which may be private.
+/// A trace of one field from its source, such as a JSON document, to its column. The trace contains values, which may be
+/// private.
 public struct EntityTrace: Sendable {
   /// The registered name of the model.
   public let entity: String
-  /// The path of the object in the document.
+  /// The path of the object in the source.
   public let path: [ArchiveError.PathComponent]
   /// The key of the field.
   public let key: String
-  /// The path of the field in the source; `nil` if the source is not JSON.
+  /// The JSON path of the field in the source; `nil` if the source is not JSON.
   public let source: String?
-  /// The value in the source; `nil` if it is absent.
+  /// The unconverted value in the source; `nil` if the source does not contain the field.
   public let raw: ArchiveValue?
-  /// The value of the property; `nil` if the source lacks it, which leaves a row unchanged.
+  /// The value of the property; `nil` if the source does not contain the field, in which case existing rows keep their value.
   public let value: ArchiveValue?
-  /// The column; `nil` for a relation, and for a field without a column.
+  /// The name of the column; `nil` for a relation, and for a field without a column.
   public let column: String?
-  /// The value for the column; `nil` if ``column`` or ``value`` is, or if it depends on the row or cannot be stored.
+  /// The value to store in the column; `nil` if ``column`` or ``value`` is `nil`, if the stored value depends on the row, or if
+  /// the value cannot be stored.
   public let stored: DatabaseValue?
 }
 
 extension EntityTrace: CustomStringConvertible {
-  /// One line: `Bookmark identifier ← id 1122 → 1122 → identifier = 1122`.
+  /// One line, like `Bookmark identifier ← id 1122 → 1122 → identifier = 1122`.
   public var description: String {
     var text = "\(entity) \(key)"
     if let source { text += " ← \(source)" }

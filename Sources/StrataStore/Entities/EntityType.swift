@@ -1,24 +1,24 @@
 package import GRDB
 package import StrataCore
 
-/// The mapping of one entity, resolved against its table.
+/// The mapping of one entity, with the names of columns and relations resolved to indices.
 package struct EntityType: Sendable {
-  /// A field stored in a column.
+  /// A field that is stored in a column.
   package struct Attribute: Sendable {
-    /// The index of the field in the schema.
+    /// The index of the field in the model's schema.
     package let place: Int
     package let slot: Int
     let coding: ColumnCoding
     package let isWritten: Bool
-    /// Whether the incoming value always replaces the existing one.
+    /// Whether an incoming value always replaces the existing one, without a merge policy.
     package let isPlain: Bool
 
-    /// Whether two column values are equal after decoding, because one value can have several forms, such as a date in
-    /// text.
+    /// Returns whether two column values are equal after decoding. The same value can be stored in several forms, such as a
+    /// date as text.
     func isSame(_ value: DatabaseValue, _ known: DatabaseValue?) throws -> Bool {
       guard !value.isExactly(known) else { return true }
       guard let known, !coding.isExact, !known.isNull, !value.isNull,
-        // A column that cannot be read is overwritten.
+        // An existing value that cannot be decoded counts as different, so it is overwritten.
         let old = try? coding.value(of: known)
       else { return false }
       return try old == coding.value(of: value)
@@ -28,9 +28,9 @@ package struct EntityType: Sendable {
   /// A field that refers to other entities.
   package struct Relation: Sendable {
     package enum Cardinality: Sendable {
-      /// - Parameter referenced: the slot in the other table whose value the foreign key holds.
+      /// - Parameter referenced: the slot of the other entity's table that the foreign key references.
       case toOne(slot: Int, referenced: Int)
-      /// - Parameter slot: the foreign key, in the other table.
+      /// - Parameter slot: the slot of the foreign key in the other entity's table.
       case toMany(slot: Int, referenced: Int, order: Order?, removed: EntityRelation.Removal)
       case through(Pairs, order: Order?, removed: EntityRelation.Removal)
     }
@@ -39,15 +39,15 @@ package struct EntityType: Sendable {
       package let table: Int
       package let from: Int
       package let to: Int
-      /// The slots that the two columns refer to, in the tables of the two entities.
+      /// The slots that the columns `from` and `to` reference, each in the table of its entity.
       package let fromReferenced: Int
       package let toReferenced: Int
     }
 
     package enum Order: Sendable {
-      /// Positions in a slot of the table that holds the foreign key.
+      /// The list is ordered by positions, which a save writes to this slot of the table that contains the foreign key.
       case kept(Int)
-      /// Sorted by a slot of the other entity's table.
+      /// The list is sorted by this slot of the other entity's table when it is read.
       case sorted(Int, isDescending: Bool)
     }
 
@@ -55,14 +55,14 @@ package struct EntityType: Sendable {
 
     package let place: Int
     package let key: String
-    /// The index of the other entity in the catalog.
+    /// The index of the related entity in the catalog.
     package let target: Int
     package let cardinality: Cardinality
     package let shape: Shape
     package let isOptional: Bool
-    /// Whether a merge keeps the relation of existing rows.
+    /// Whether a merge leaves the relation of existing rows unchanged.
     let keepsLocal: Bool
-    /// The slot of the entity's own table whose value finds the rows that the relation refers to.
+    /// The slot of the entity's own table whose value identifies the related rows.
     var slot: Int {
       switch cardinality {
       case .toOne(let slot, _): slot
@@ -70,7 +70,7 @@ package struct EntityType: Sendable {
       case .through(let pairs, _, _): pairs.fromReferenced
       }
     }
-    /// The rule for elements that leave the list; `nil` for a to-one relation.
+    /// The rule for elements that are removed from the list; `nil` for a to-one relation.
     var removed: EntityRelation.Removal? {
       switch cardinality {
       case .toOne: nil
@@ -82,28 +82,29 @@ package struct EntityType: Sendable {
   package struct Key: Sendable {
     let name: String
     package let slots: [Int]
-    /// The collation of each column in the unique index; `nil` for the column's own.
+    /// The collation of each column in the unique index; `nil` if it is the column's default collation.
     package let collations: [String?]
   }
 
   package let type: any Entity.Type
   let mapping: EntityMapping
-  /// The name used in errors.
+  /// The registered name of the model, used in errors.
   package var name: String { schema.name }
   package let table: Int
   package internal(set) var attributes: [Attribute] = []
   package internal(set) var relations: [Relation] = []
   package internal(set) var keys: [Key] = []
-  /// The index in the schema of the field of type ``RowBase``.
+  /// The index, in the schema, of the field of type ``RowBase``; `nil` if there is none.
   var rowBase: Int?
-  /// Merges fields that are not plain, for sources with whole models and for partial sources.
+  /// The mergers of fields with merge policies: `whole` for sources with complete models, `part` for partial sources.
   let merging: (whole: FieldMerging, part: FieldMerging)
   package var schema: ModelSchema { type.schema }
-  /// Whether rules or hooks run on its objects.
+  /// Whether the entity's objects have validation rules or hooks.
   var finishes: Bool { schema.finishesModels && (schema.decodingHook != nil || schema.validationHook != nil) }
-  /// The shape of records that hold only the attributes.
+  /// The shape of a record with only the attributes.
   var shape: RecordShape
-  /// The shape of records that hold attributes and relations in the order of the schema, and the index of each value in it.
+  /// The shape of a record with attributes and relations, in the order of the schema. `recordPlaces` has the index of each of
+  /// their values in such a record.
   private(set) var recordShape: RecordShape
   private(set) var recordPlaces: (attributes: [Int], relations: [Int], rowBase: Int?) = ([], [], nil)
 
@@ -116,7 +117,7 @@ package struct EntityType: Sendable {
     recordShape = type.schema.fullShape
   }
 
-  /// Sets the shapes of records, once attributes and relations are known.
+  /// Sets the shapes of records. Must be called once all attributes and relations have been added.
   mutating func setShapes() {
     shape = shape(of: attributes.map(\.place))
     let places = (attributes.map(\.place) + relations.map(\.place) + (rowBase.map { [$0] } ?? [])).sorted()
@@ -128,7 +129,7 @@ package struct EntityType: Sendable {
     )
   }
 
-  /// The shape of records that hold only some fields.
+  /// Returns the shape of a record with only the given fields.
   package func shape(of places: [Int]) -> RecordShape {
     guard places.count < schema.fields.count else { return schema.fullShape }
     return schema.fullShape.limited(to: places.map { schema.allKeys[$0] })
@@ -138,7 +139,7 @@ package struct EntityType: Sendable {
 
   func key(of attribute: Attribute) -> String { schema.fields[attribute.place].key }
 
-  /// The attribute stored in a slot; `nil` if the slot holds none.
+  /// Returns the attribute that is stored in a slot; `nil` if there is none.
   package func attribute(of slot: Int) -> Attribute? { attributes.first { $0.slot == slot } }
 
   package func value(of attribute: Attribute, _ stored: DatabaseValue, in table: EntityTable) throws -> ArchiveValue {

@@ -2,25 +2,26 @@ internal import Foundation
 public import GRDB
 internal import StrataCore
 
-/// The entities of a request, now and after each change of their rows or of rows that they refer to.
+/// A sequence of the entities of a request: first their current state, then a new array after each change of their rows or of
+/// related rows.
 ///
-/// Only changes made through the same database object are observed, not those of another process. A slow reader skips values
-/// that were replaced meanwhile, but always receives the last one.
+/// Only changes made through the same GRDB database object are observed, not those of other processes. A slow reader may skip
+/// intermediate values, but always receives the latest one.
 public struct EntityValues<E: Entity>: AsyncSequence {
   public typealias Failure = any Error
 
   let graphs: AsyncThrowingStream<EntityGraph, any Error>
 
-  /// The iterator of the values.
+  /// The iterator of ``EntityValues``.
   public struct AsyncIterator: AsyncIteratorProtocol {
     var iterator: AsyncThrowingStream<EntityGraph, any Error>.Iterator
 
-    /// The next value.
+    /// Returns the next value.
     ///
-    /// - Throws: the same errors as ``EntityStore/fetchAll(_:including:)``. The sequence has then ended.
+    /// - Throws: the same errors as ``EntityStore/fetchAll(_:including:)``. The sequence ends after an error.
     public mutating func next() async throws -> [E]? {
-      // `next(isolation:)` needs no `nonisolated(unsafe)`, but requires macOS 15 and iOS 18. One task at a time can call this
-      // mutating function.
+      // `next(isolation:)` would avoid `nonisolated(unsafe)`, but requires macOS 15 and iOS 18. This is safe because only one
+      // task at a time can call a mutating method.
       nonisolated(unsafe) var iterator = iterator
       defer { self.iterator = iterator }
       return try await iterator.next()?.models(of: E.self)
@@ -31,11 +32,12 @@ public struct EntityValues<E: Entity>: AsyncSequence {
 }
 
 extension EntityStore {
-  /// Observes the entities of a request: now, and after each change of their rows or of rows that they refer to.
+  /// Observes the entities of a request. The sequence yields their current state, then a new array after each change of their
+  /// rows or of related rows.
   ///
   ///     for try await blogs in entities.values(of: Blog.order(Column("pubDate"))) { … }
   ///
-  /// Each call creates a separate sequence, for one reader.
+  /// Each call creates a new sequence, which supports a single reader.
   public func values<E: Entity>(of request: QueryInterfaceRequest<E>) -> EntityValues<E> {
     let observation = ValueObservation.tracking { [catalog] db in try Self.graph(request, catalog, db) }
       .removeDuplicates()
@@ -47,7 +49,8 @@ extension EntityStore {
 }
 
 extension ValueObservation {
-  /// The observed values, for one reader. A slow reader skips values that were replaced meanwhile, but always receives the last one.
+  /// Returns a stream of the observed values, for a single reader. A slow reader may skip intermediate values, but always
+  /// receives the latest one.
   package func newest(
     in reader: any DatabaseReader, _ error: @escaping @Sendable (any Error) -> any Error
   ) -> AsyncThrowingStream<Reducer.Value, any Error> where Reducer: ValueReducer, Reducer.Value: Sendable {

@@ -2,16 +2,17 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The versions of the rows of entities, recorded in a table of the app's database.
+/// Reads and writes the model versions of entity rows, which are recorded in a table of the app's database.
 enum EntityVersions {
-  /// Consecutive rows of a table with the same versions. A table has several parts only while it is migrated.
+  /// A range of rows, in the order of the primary key, that have the same model versions. A table has several parts only during
+  /// a migration.
   struct Part: Equatable {
-    /// The version of each class, by registered name.
+    /// The model version of each class, by its registered name.
     var models: [String: Int]
-    /// The primary key of the last row; `nil` for the last part of the table.
+    /// The primary key of the part's last row; `nil` for the last part of the table.
     var last: [DatabaseValue]?
 
-    /// The recorded name and version of a model; `nil` if none is recorded.
+    /// Returns the recorded name and version of a model; `nil` if there is no record.
     func record(of schema: ModelSchema) -> (typeName: String, modelVersion: Int)? {
       models.first { schema.isNamed($0.key) }.map { ($0.key, $0.value) }
     }
@@ -19,13 +20,14 @@ enum EntityVersions {
     func version(of schema: ModelSchema) -> Int { record(of: schema)?.modelVersion ?? schema.modelVersion }
   }
 
-  /// Whether the table of versions exists. GRDB's cache does not see the changes of other processes.
+  /// Returns whether the table of versions exists. Queries SQLite directly, because GRDB's schema cache misses changes made by
+  /// other processes.
   static func exist(_ db: Database) throws -> Bool {
     let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'strata_entity_versions')"
     return try Bool.fetchOne(db, sql: sql) == true
   }
 
-  /// The recorded parts of a table, in the order of its primary key; empty if there is no record.
+  /// Returns the recorded parts of a table, in the order of its primary key; empty if there is no record.
   static func parts(of table: String, _ db: Database) throws -> [Part] {
     guard try exist(db) else { return [] }
     var parts: [Part] = []
@@ -59,11 +61,11 @@ enum EntityVersions {
   }
 }
 
-/// Compares the recorded versions with the models of a store.
+/// Checks that the recorded versions are those of the store's models.
 final class EntityVersionCheck: Sendable {
-  /// The classes of each table, by its lowercased name.
+  /// The schemas of each table's classes, by the lowercased name of the table.
   private let schemas: [String: [ModelSchema]]
-  /// Whether the table of versions exists, in a version of the database's schema.
+  /// A cache: whether the table of versions existed, and the database's schema version for which this is valid.
   private let known = Mutex<(schema: Int32, isRecorded: Bool)?>(nil)
 
   init(_ tables: [EntityTable], _ types: [EntityType]) {
@@ -72,8 +74,9 @@ final class EntityVersionCheck: Sendable {
     }
   }
 
-  /// - Throws: ``EntityError`` with the code `newerModel` or `unmigrated` if rows have another version.
-  /// - Complexity: one or two statements, because another process can migrate at any time.
+  /// - Throws: ``EntityError`` with the code `newerModel` or `unmigrated` if the version of the rows differs from that of the
+  ///   model.
+  /// - Complexity: one or two statements on each call, because another process can migrate the rows at any time.
   func run(_ db: Database) throws {
     let schema = try db.schemaVersion()
     if known.withLock({ $0?.schema != schema }) {

@@ -1,23 +1,23 @@
 internal import GRDB
 internal import StrataCore
 
-// Merges whole objects with rows that changed since the objects were fetched.
+// Three-way merges of complete objects with rows that have changed since the objects were fetched.
 extension EntityWriter {
-  /// The fetched state of the object of a row; `nil` if it is not known.
+  /// Returns the fetched state of a row's object, which is the base of a merge; `nil` if it is unknown.
   func base(ofRow row: Int, node: Int? = nil) -> FetchedRows.RowReference? {
     guard !nodes.merges, !bases.isEmpty else { return nil }
     return bases.base(ofNode: node ?? rows[row].node, plainKey(row))
   }
 
-  /// The key of a row; `nil` if it is not known yet.
+  /// Returns the primary key of a row; `nil` if it is not known yet.
   func plainKey(_ row: Int) -> PlainKey? {
     PlainKey(
       table: rows[row].table, table(of: row).primaryKey.map { (rows[row].original?[$0]) ?? rows[row].values[$0] })
   }
 
-  /// Returns whether the object wins for a value that changed both in the row and in the object.
+  /// Resolves a conflict: returns whether the object's value is saved if a value has changed both in the row and in the object.
   ///
-  /// - Throws: ``EntityError`` with the code `conflict` if conflicts fail.
+  /// - Throws: ``EntityError`` with the code `conflict` if the conflict handling is `.fail`.
   func countsLocal(_ row: Int, _ key: String?, _ columns: [String] = []) throws -> Bool {
     switch bases.conflicts {
     case .keepLocal: return true
@@ -31,7 +31,8 @@ extension EntityWriter {
 
   // MARK: Deleted rows
 
-  /// Drops unchanged objects whose rows were deleted since they were fetched.
+  /// Drops unchanged objects whose rows were deleted after the objects were fetched. For changed objects and roots, the
+  /// conflict handling decides.
   func dropDeleted() throws {
     guard !nodes.merges, !bases.isEmpty else { return }
     for number in nodes.nodes.indices {
@@ -63,7 +64,7 @@ extension EntityWriter {
 
   // MARK: Columns
 
-  /// Merges the values of an object with its row, three ways.
+  /// Merges the values of an object with its row, relative to the fetched base.
   func merge(
     _ stated: [(attribute: EntityType.Attribute, value: ArchiveValue)], _ base: FetchedRows.RowReference,
     _ type: EntityType,
@@ -80,7 +81,7 @@ extension EntityWriter {
       if try attribute.isSame(local, known) { continue }
       let now = rows[row].original?[attribute.slot]
       if try attribute.isSame(known, now) || attribute.isSame(local, now) {
-        // An unchanged duplicate of the object does not clash.
+        // If another object of the same row has left the value unchanged, there is no clash.
         let isUnchanged = now.map { $0.isExactly(rows[row].values[attribute.slot]) } ?? false
         try set(local, attribute, type, row, isFirst || isUnchanged)
       } else {
@@ -109,13 +110,14 @@ extension EntityWriter {
 
   // MARK: Stale objects
 
-  /// Refuses to write objects without a base over rows of a server, and to delete rows that have changed.
+  /// Throws `staleSave` if an object without a base would overwrite a row that is synchronized with a server, and `conflict` if
+  /// a row to delete has changed.
   func checkBases() throws {
     guard !nodes.merges, !bases.overwrites else { return }
     for row in rows.indices where !rows[row].isNew {
-      // Only the position in a list changes for a row without an object.
+      // A row with neither an object nor an owner changes only its position in a list, which needs no check.
       guard rows[row].isDeleted || rows[row].node != nil || rows[row].owner != nil else { continue }
-      // A row of a table of pairs belongs to the object whose list it leaves.
+      // A row of a table of pairs is treated like the owner of the list from which it is removed.
       let table = rows[row].type == nil ? rows[row].owner.map { rows[$0].table } : rows[row].table
       let isGuarded = table.map { bases.isGuarded($0) } ?? false
       guard isGuarded || !bases.isEmpty else { continue }
@@ -145,7 +147,7 @@ extension EntityWriter {
 
   // MARK: Afterwards
 
-  /// Makes the saved state the base of objects of classes, after the commit.
+  /// After the commit, makes the saved state the new base of saved objects that are instances of classes.
   func moveBases() throws {
     guard !nodes.merges,
       zip(nodes.nodes, rowOfNode).contains(where: {
@@ -165,7 +167,8 @@ extension EntityWriter {
       for (number, boxes) in boxes.sorted(by: { $0.key < $1.key }) {
         let table = catalog.tables[number]
         let keys = boxes.map { box in table.primaryKey.map { box.row[$0] } }
-        // An outer savepoint may have been rolled back. If the query fails, the older base stays, which only causes more conflicts.
+        // Reads the rows again, because the app may have rolled back an outer savepoint. If the query fails, the objects keep
+        // their older base, which at worst causes avoidable conflicts.
         try? table.forEachRow(where: table.primaryKey, in: keys, db) { index, values in
           guard zip(values, boxes[index].row).allSatisfy({ $0.isExactly($1) }) else { return }
           boxes[index].box.move(to: .init(rows: fetched, number: boxes[index].number))

@@ -1,28 +1,28 @@
 package import GRDB
 internal import StrataCore
 
-/// Saves nodes in rows, in one transaction:
+/// Saves nodes as rows, in one transaction. The steps are:
 ///
 ///     nodes → rows found by key → attributes merged → relations linked → rows written → rules of models
 ///
-/// The new state of every row is known before the first write.
+/// The new state of every row is determined before the first write.
 package final class EntityWriter {
   let db: Database
   let catalog: EntityCatalog
   private(set) var nodes: EntityNodes
-  /// The names of the keys that find rows; `nil` for all.
+  /// The names of the keys by which to find existing rows; `nil` for all keys.
   let matching: Set<String>?
-  /// The fetched state of whole objects.
+  /// The fetched states of complete objects.
   let bases: EntityBases
   var rows: [EntityRowState] = []
-  /// The row of each node.
+  /// The index in `rows` of each node's row; `nil` for a node without a row.
   var rowOfNode: [Int?]
   var report = EntityReport()
-  /// Objects whose rows were deleted since the fetch, with the keys of the rows.
+  /// The nodes of objects whose rows were deleted after the objects were fetched, with the primary keys of the rows.
   var deletedNodes: [Int: PlainKey] = [:]
-  /// Rows whose lists changed.
+  /// The rows that own a changed list.
   var touched = Set<Int>()
-  /// For each row to delete, the rows that must leave its lists first.
+  /// For each row to delete, the rows that must be removed from its lists first.
   var rowsLeavingLists: [Int: [Int]] = [:]
   private var rowsByKey: [PlainKey: Int] = [:]
 
@@ -31,7 +31,7 @@ package final class EntityWriter {
     let table: Int
     let values: [ExactValue]
 
-    /// `nil` if a part of the key is null or not known.
+    /// Returns `nil` if a part of the key is null or unknown.
     init?(table: Int, _ key: [DatabaseValue?]) {
       self.table = table
       values = key.compactMap { value in value.flatMap { $0.isNull ? nil : ExactValue($0) } }
@@ -60,7 +60,7 @@ package final class EntityWriter {
     rowOfNode = [Int?](repeating: nil, count: nodes.nodes.count)
   }
 
-  /// - Throws: ``EntityError``. The caller must then roll back.
+  /// - Throws: ``EntityError``, in which case the caller must roll back the transaction.
   package func run() throws -> EntityReport {
     try catalog.versions.run(db)
     let targets = try match()
@@ -83,7 +83,7 @@ package final class EntityWriter {
     return report
   }
 
-  /// Finds the row of each node. The matcher's lookup tables are released on return.
+  /// Finds the row of each node. This is a separate method so that the lookup tables of the matcher are released early.
   private func match() throws -> EntityTargets {
     var matcher = EntityMatcher(self)
     try matcher.run()
@@ -96,14 +96,14 @@ package final class EntityWriter {
 
   func table(of row: Int) -> EntityTable { catalog.tables[rows[row].table] }
 
-  /// The primary key of a node's row; `nil` if the node has no row.
+  /// Returns the primary key of a node's row; `nil` if the node has no row.
   package func primaryKey(ofNode node: Int) -> [DatabaseValue]? { rowOfNode[node].map(primaryKey) }
 
   func primaryKey(_ row: Int) -> [DatabaseValue] {
     table(of: row).primaryKey.map { rows[row].values[$0] ?? .null }
   }
 
-  /// Returns the row with these values. Later calls with the same primary key return the same row.
+  /// Returns the index of the existing row with the given values. The row is added to `rows` only once for each primary key.
   func row(_ values: [DatabaseValue], table: Int, type declared: Int?) throws -> Int {
     let key = try PlainKey(values, catalog.tables[table], table)
     let type = try declared.map { try catalog.type(of: values, $0) }
@@ -116,14 +116,14 @@ package final class EntityWriter {
     return rows.count - 1
   }
 
-  /// The new value of a column; `nil` if it is not set, or comes from a row that is not written yet.
+  /// Returns the new value of a column; `nil` if the column is not set, or refers to a row that has not been written yet.
   func resolved(_ row: Int, _ slot: Int) -> DatabaseValue? {
     guard let reference = rows[row].references[slot] else { return rows[row].values[slot] }
     let target = rows[reference.row]
     return target.isWritten || reference.row == row ? target.values[reference.slot] : nil
   }
 
-  /// The columns of an existing row that have to be updated.
+  /// Returns the slots of an existing row that must be updated.
   func changedSlots(_ row: Int) -> [Int] {
     table(of: row).columns.indices.filter { slot in
       guard let value = resolved(row, slot) else { return rows[row].references[slot] != nil }
@@ -136,7 +136,7 @@ package final class EntityWriter {
     return rows.count - 1
   }
 
-  /// Returns the error with the location of a row.
+  /// Returns a copy of the error with the location of a row.
   func located(_ error: EntityError, _ row: Int, key: String? = nil) -> EntityError {
     let path = (rows[row].node.map { nodes.path(of: $0) } ?? []) + (key.map { [.key($0)] } ?? [])
     return error.located(
@@ -149,7 +149,7 @@ package final class EntityWriter {
     return EntityError.of(error, .invalid, "the values cannot be merged", entity: name, path: path)
   }
 
-  /// Drops nodes that are referenced only by relations that keep their existing value.
+  /// Drops nodes that are referenced only from relations that a merge leaves unchanged.
   private func dropUnlinked() {
     let all = nodes.nodes
     guard nodes.merges, catalog.types.contains(where: { $0.relations.contains(where: \.keepsLocal) }) else { return }
@@ -191,12 +191,12 @@ package final class EntityWriter {
     var stated = zip(type.attributes, node.values).compactMap { attribute, value in
       attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
     }
-    // This is needed only if several nodes have the same row.
+    // Records the written columns, for the case that several nodes have the same row.
     defer { if !isFirst { for (attribute, _) in stated { rows[row].slotsOfLaterNodes.insert(attribute.slot) } } }
     if rows[row].isNew {
-      // Columns that no earlier node has set take the incoming value.
+      // Columns that have not been set by an earlier node are set to the incoming value.
       for (attribute, value) in stated where rows[row].values[attribute.slot] == nil {
-        // The database chooses a primary key that is nil.
+        // If the primary key is nil, the database generates it.
         if value.isNull, table.primaryKey.contains(attribute.slot) { continue }
         let whole = attribute.isPlain ? value : try merging.completed(value)
         rows[row].values[attribute.slot] = try type.stored(whole, attribute, in: table)
@@ -230,7 +230,7 @@ package final class EntityWriter {
     let known = rows[row].values[attribute.slot]
     guard !value.isExactly(known) else { return }
     let table = table(of: row)
-    // The database chose the key, and the object does not have it.
+    // The database has generated the primary key, which the object does not know.
     if value.isNull, table.primaryKey.contains(attribute.slot) { return }
     if try attribute.isSame(value, known) { return }
     let key = type.schema.fields[attribute.place].key
@@ -243,7 +243,7 @@ package final class EntityWriter {
       throw clash("two objects are of one row, and differ; save one of them, or make them agree")
     }
     if !rows[row].isNew, table.primaryKey.contains(attribute.slot) {
-      // Two spellings that the index treats as equal are the same key.
+      // Two values that are equal under the collation of the index are the same key.
       for key in type.keys {
         guard let place = key.slots.firstIndex(of: attribute.slot), let known else { continue }
         let collation = key.collations[place]
@@ -262,7 +262,7 @@ package final class EntityWriter {
     rows[row].values[attribute.slot] = value
   }
 
-  /// Whether the first node of a row has a value for a column.
+  /// Returns whether the first node of a row has a value for a column.
   private func firstNodeHasValue(for attribute: EntityType.Attribute, _ row: Int) -> Bool {
     guard let node = rows[row].node.map({ nodes.nodes[$0] }) else { return false }
     let place = catalog.types[node.type].attributes.firstIndex { $0.slot == attribute.slot }
@@ -271,7 +271,7 @@ package final class EntityWriter {
 
   // MARK: New rows
 
-  /// Sets absent values of new rows to their defaults. Throws `missingValue` if a required value has none.
+  /// Sets absent values of new rows to their defaults. Throws `missingValue` if a required value is absent and has no default.
   private func completeNewRows() throws {
     for row in rows.indices where rows[row].isNew && !rows[row].isDeleted {
       if let number = rows[row].type { try supplyDefaults(row, number) }
@@ -329,7 +329,7 @@ package final class EntityWriter {
     }
   }
 
-  /// The key of the property in a column of a row.
+  /// Returns the key of the property that is stored in a column of a row; `nil` if there is none.
   func key(of slot: Int, _ row: Int) -> String? {
     guard let type = rows[row].type.map({ catalog.types[$0] }) else { return nil }
     if let attribute = type.attribute(of: slot) { return type.schema.fields[attribute.place].key }
@@ -338,8 +338,8 @@ package final class EntityWriter {
 
   // MARK: Rules and hooks
 
-  /// Runs the rules and hooks of models whose rows, or rows they refer to, were written. Saves the values that these
-  /// replaced.
+  /// Runs the rules and hooks of the models whose rows, or related rows, were written. Saves values that the hooks have
+  /// changed.
   private func finishModels() throws {
     guard catalog.types.contains(where: \.finishes) else { return }
     var numbers: [Int: [Int]] = [:]
@@ -376,7 +376,7 @@ package final class EntityWriter {
     try changes.run()
   }
 
-  /// The written rows, and the rows of this save that refer to one of them, directly or indirectly.
+  /// Returns the written rows, and the rows of this save that refer to a written row directly or indirectly.
   private func changedRows() -> Set<Int> {
     var owners: [Int: [Int]] = [:]
     for (number, node) in nodes.nodes.enumerated() {

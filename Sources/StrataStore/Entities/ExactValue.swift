@@ -1,7 +1,8 @@
 package import GRDB
 package import StrataCore
 
-/// A column value compared by storage class and bytes. Texts that only look the same differ, and so do 1 and 1.0.
+/// A column value that is compared by storage class and bytes. Texts that are canonically equivalent but have different bytes
+/// are not equal, and neither are 1 and 1.0.
 package struct ExactValue: Hashable, Sendable {
   package let value: DatabaseValue
 
@@ -12,7 +13,7 @@ package struct ExactValue: Hashable, Sendable {
     case (.null, .null): true
     case (.int64(let left), .int64(let right)): left == right
     case (.double(let left), .double(let right)): left == right
-    // Swift's `==` compares texts by canonical equivalence.
+    // Swift's `==` would compare strings by canonical equivalence.
     case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
     case (.blob(let left), .blob(let right)): left == right
     default: false
@@ -33,10 +34,10 @@ package struct ExactValue: Hashable, Sendable {
 }
 
 extension DatabaseValue {
-  /// Whether two values are equal by storage class and bytes.
+  /// Returns whether two values have the same storage class and bytes.
   package func isExactly(_ other: DatabaseValue?) -> Bool { other.map { ExactValue(self) == ExactValue($0) } ?? false }
 
-  /// The value without conversion.
+  /// The value as an `ArchiveValue`, without conversion.
   package var archiveValue: ArchiveValue {
     switch storage {
     case .null: .null

@@ -1,11 +1,11 @@
 internal import GRDB
 internal import StrataCore
 
-/// The rows of objects that were fetched together.
+/// The rows of objects that were fetched together. Relations refer to rows by their number, the index in `rows`.
 final class FetchedRows: Sendable {
   struct Row: Sendable {
     let type: Int
-    /// The columns by slot; `nil` for a value that is not known.
+    /// The column values by slot; `nil` for an unknown value.
     var values: [DatabaseValue?]
     /// The numbers of the rows that each relation refers to; `nil` for a relation that was not read.
     let links: [[Int]?]
@@ -18,7 +18,7 @@ final class FetchedRows: Sendable {
     }
   }
 
-  /// One of the rows.
+  /// A reference to one of the rows.
   struct RowReference: Sendable {
     let rows: FetchedRows
     let number: Int
@@ -29,7 +29,7 @@ final class FetchedRows: Sendable {
 
   init(_ rows: [Row]) { self.rows = rows }
 
-  /// Creates the rows from the values of objects.
+  /// Creates rows with the values that the objects would have when saved.
   init(_ nodes: EntityNodes, _ catalog: EntityCatalog) throws {
     rows = try nodes.nodes.map { node in
       let (type, table) = (catalog.types[node.type], catalog.table(of: node.type))

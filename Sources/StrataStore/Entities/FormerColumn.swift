@@ -1,16 +1,17 @@
 internal import GRDB
 public import StrataCore
 
-/// The column of a key in older versions of a model; see ``EntityMigrator/register(_:unrecorded:columns:)``.
+/// The column that stored a field in older versions of a model; see ``EntityMigrator/register(_:unrecorded:columns:)``.
 public struct FormerColumn: Sendable {
   let column: EntityColumn
   let version: Int
   private let type: Any.Type?
 
   /// - Parameters:
-  ///   - type: the type of the property in those versions. If `nil`, the value is read as SQLite has it, for instance a foreign key.
+  ///   - type: the type of the property in those versions. If `nil`, the value of the column is not converted, for instance if
+  ///     it is a foreign key.
   ///   - column: the column in those versions.
-  ///   - version: the first version in which the property has another column or another type.
+  ///   - version: the first version in which the property has a different column or type.
   public init(
     _ type: (any (Archivable & SendableMetatype).Type)? = nil, in column: EntityColumn, before version: Int
   ) {

@@ -1,8 +1,10 @@
 internal import StrataCore
 
-/// The effects on keys of the steps from an older version, as far as the operations show them.
+/// The effects that migration steps since an older version have on the keys of a model, as far as they can be determined from
+/// the steps' operations.
 struct KeyHistory {
-  /// A value that moves from one key to another. One of the keys is `nil` for a value that is removed or created.
+  /// The move of a value from one key to another. `target` is `nil` if the value is removed, and `source` is `nil` if it is
+  /// created.
   private struct Change {
     let source: String?
     let target: String?
@@ -10,10 +12,11 @@ struct KeyHistory {
   }
 
   private var changes: [Change] = []
-  /// Whether a step has a closure, whose effects are not known.
+  /// Whether any step has a closure. The effects of closures are unknown.
   private var hasClosures = false
 
-  /// Creates the history of the classes of a row. Former keys are renamed last.
+  /// Creates the history of a row's class and superclasses. Former keys that are declared in fields count as renamed after all
+  /// steps.
   init(_ schema: ModelSchema, _ part: EntityVersions.Part, _ unused: [EntityTable.Column]) {
     for level in schema.superclasses.reversed() + [schema] {
       for step in level.migration?.steps ?? [] where step.fromVersion >= part.version(of: level) {
@@ -32,12 +35,12 @@ struct KeyHistory {
     case .convert(let path, _):
       changes.append(Change(source: path.firstKey, target: path.firstKey, isConverted: path.onlyKey != nil))
     case .custom(_, let keys, _):
-      // A closure may read any key, and declares only those that it changes.
+      // A closure declares only the keys that it changes; it may read any key.
       hasClosures = true
       for key in keys ?? [] { changes.append(Change(source: key, target: key, isConverted: true)) }
     case .rename, .move, .drop, .setDefault:
       let (source, target) = (operation.effect?.sources.first, operation.effect?.targets.first)
-      // A path within the value of a key changes the value.
+      // An operation on a path within a key's value changes that value.
       for path in [source, target] where path?.onlyKey == nil {
         changes.append(Change(source: path?.firstKey, target: path?.firstKey))
       }
@@ -45,18 +48,20 @@ struct KeyHistory {
     }
   }
 
-  /// Whether an operation mentions the key.
+  /// Returns whether any operation refers to the key.
   func mentions(_ key: String) -> Bool { changes.contains { $0.source == key || $0.target == key } }
 
-  /// Whether a step may read the key.
+  /// Returns whether any step may read the key.
   func reads(_ key: String) -> Bool { hasClosures || mentions(key) }
 
-  /// Whether the key can exist in the old version: the first operation that names it does not create it.
+  /// Returns whether the key may exist in the old version. It does not exist there if the first operation that refers to it
+  /// creates it.
   func mayExist(_ key: String) -> Bool {
     changes.first { $0.source == key || $0.target == key }.map { $0.source == key } ?? true
   }
 
-  /// The key in the current version that has the value of an old key; `nil` if a step removes or converts the value.
+  /// Returns the key of the current version that has the value of a key of the old version; `nil` if a step removes or converts
+  /// the value.
   func destination(of key: String) -> String? {
     changes.reduce(key) { key, change in
       guard let key, change.source == key || change.target == key else { return key }
@@ -64,7 +69,7 @@ struct KeyHistory {
     }
   }
 
-  /// The key in the old version whose value a current key has; `nil` if a step creates the value.
+  /// Returns the key of the old version whose value a key of the current version has; `nil` if a step creates the value.
   func origin(of key: String) -> String? {
     changes.reversed().reduce(key) { key, change in
       guard let key, change.source == key || change.target == key else { return key }

@@ -1,7 +1,7 @@
 internal import GRDB
 public import StrataCore
 
-/// The row of an object as it was when the object was fetched.
+/// The state of an object's row when the object was fetched. It is the base for merging the object with the row on a save.
 ///
 ///     @Model(version: 1)
 ///     struct Todo {
@@ -10,19 +10,19 @@ public import StrataCore
 ///       var fetched = RowBase()
 ///     }
 ///
-/// If an entity has a stored property of this type, saving writes only the changes since the fetch: see
-/// ``EntityStore/save(_:matching:conflicts:overwriting:)-(E,_,_,_)``. An ``EntityStore`` sets the property when it fetches an object, and after
-/// each save of an object of a class. Objects that GRDB fetches without the store have no base. The property has no column, is not part
-/// of archives and JSON, and does not count for equality.
+/// If an entity has a stored property of this type, saving a fetched object writes only the changes made since the fetch: see
+/// ``EntityStore/save(_:matching:conflicts:overwriting:)-(E,_,_,_)``. An ``EntityStore`` sets the property when it fetches an
+/// object, and updates it after each save of an instance of a class. Objects that are fetched by GRDB alone have no base. The
+/// property has no column, is not part of archives and JSON, and is ignored when objects are compared.
 public struct RowBase: Sendable, Hashable {
   let box: Box
 
-  /// Creates the base of an object that was not fetched.
+  /// Creates an empty base, for an object that was not fetched.
   public init() { box = Box(nil) }
 
   init(_ box: Box) { self.box = box }
 
-  /// Whether the object was fetched, or saved.
+  /// Whether the base is known, because the object was fetched or, for an instance of a class, saved.
   public var isKnown: Bool { box.place != nil }
 
   /// The keys of the relations that were not read when the object was fetched; see ``EntityStore/fetchAll(_:including:)``.
@@ -33,7 +33,7 @@ public struct RowBase: Sendable, Hashable {
 }
 
 extension RowBase {
-  /// The storage of a base. Copies of a struct share it, and an object of a class has its own.
+  /// The storage of a base. Copies of a structure share one box; each instance of a class has its own.
   final class Box: Sendable {
     private struct Live {
       var last: Int64 = 0
@@ -59,7 +59,7 @@ extension RowBase {
 
     func move(to place: FetchedRows.RowReference) { state.withLock { $0.place = place } }
 
-    /// The number that represents the box in a model's fields, while a merge or a copy decomposes the model.
+    /// The number that represents the box in the fields of a model, while the model is decomposed for a merge or a copy.
     var token: Int64 {
       state.withLock { state in
         if let token = state.token { return token }
@@ -95,7 +95,7 @@ extension RowBase: Archivable {
       return RowBase(Box(.init(rows: rows, number: Int(number))))
     }
     guard context.includesExcluded, let box = box(of: value) else { return RowBase() }
-    // The copy of an object is saved by itself, so it has a separate base.
+    // A copy of an object is saved independently of the original, so it gets a separate box.
     return context.source == .update || context.source == .dictionary ? RowBase(Box(box.place)) : RowBase(box)
   }
 }
@@ -103,6 +103,6 @@ extension RowBase: Archivable {
 extension RowBase: LibraryField {}
 
 extension RowBase: CustomStringConvertible {
-  /// One line without values.
+  /// One line, without values.
   public var description: String { isKnown ? "fetched" : "not fetched" }
 }

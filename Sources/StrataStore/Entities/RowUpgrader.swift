@@ -1,16 +1,16 @@
 internal import GRDB
 internal import StrataCore
 
-/// Upgrades rows of one class from one version, without the database.
+/// Upgrades rows of one class from one version to the current version, without accessing the database.
 struct RowUpgrader {
-  /// A key of the old version, with its column.
+  /// A key of the old version and the column that contains its value.
   private struct Source {
     let key: String
     let slot: Int
     var coding: ColumnCoding
-    /// Whether the column has the value in today's form.
+    /// Whether the column stores the value in the form that the current mapping uses.
     var isCurrent = false
-    /// Whether null means that the key is absent, because the property cannot be nil.
+    /// Whether null in the column means that the key is absent, because the property cannot be nil.
     var nullIsAbsent = false
   }
 
@@ -19,21 +19,22 @@ struct RowUpgrader {
 
   private let type: EntityType
   private let table: EntityTable
-  /// The fields with a column: attributes, then to-one relations.
+  /// The fields that have a column: first the attributes, then the to-one relations.
   private let columns: [EntityType.Attribute]
   private let sources: [Source]
-  /// The columns with values in today's form.
+  /// The slots whose values are stored in the form that the current mapping uses.
   private let current: Set<Int>
-  /// The columns of keys that the steps create, with their defaults. No row has another value there.
+  /// The columns of keys that migration steps create, with the columns' default values. A row with a different value in such a
+  /// column is refused.
   private let created: [Change]
   private let shape: RecordShape
 
   /// - Parameters:
-  ///   - table: gets a slot for each column that is read.
-  ///   - unused: the columns that no mapping names.
-  ///   - part: the versions of the rows.
-  ///   - former: the columns that the app names, by keys of the old version.
-  /// - Throws: ``EntityError`` with the code `invalidMapping` if the column with the value of a key cannot be determined.
+  ///   - table: the table, in which each column to read is assigned a slot.
+  ///   - unused: the columns that are not part of any mapping.
+  ///   - part: the model versions of the rows.
+  ///   - former: the columns that the app has registered, by keys of the old version.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if it cannot be determined which column has the value of a key.
   init(
     _ type: EntityType, _ table: inout EntityTable, unused: [EntityTable.Column], _ part: EntityVersions.Part,
     _ former: [String: FormerColumn], _ db: Database
@@ -56,13 +57,13 @@ struct RowUpgrader {
       if let last = history.destination(of: key), let target = columns.first(where: { type.key(of: $0) == last }) {
         let field = schema.fields[target.place], form = type.mapping.columns[last]?.form ?? .automatic
         if case .archive = target.coding.conversion {
-          // Steps see the records of an archive at their own versions.
+          // Migration steps receive the records in an archive in the versions that they were archived with.
           source.coding = ColumnCoding(.archive(ArchiveValue.self), .none)
         } else if type.mapping.relations[last] == nil {
           source.coding = try ColumnCoding(field.type, form, source.coding.affinity)
           source.isCurrent = true
         }
-        // An error means that the property cannot be nil.
+        // If decoding null fails, the property cannot be nil.
         let null = try? ValueCoding.typed(.null, as: field.type, ReferencedObjects(), in: DecodingContext())
         source.nullIsAbsent = null == nil && !history.mentions(key)
       }
@@ -73,7 +74,7 @@ struct RowUpgrader {
     var created: [Change] = []
     for column in columns where !keys.contains(type.key(of: column)) {
       if let origin = history.origin(of: type.key(of: column)), !keys.contains(origin) {
-        // The column was renamed, unless another one can have the value.
+        // Assumes that the column was renamed, unless an unused column may contain the value.
         let others = unused.map(\.name).filter { !history.mentions($0) && !keys.contains($0) }
         guard others.isEmpty else {
           throw EntityError(
@@ -86,7 +87,7 @@ struct RowUpgrader {
         created.append((column.slot, try table.initialValue(of: column.slot, db)))
       }
     }
-    // The steps may rename the keys of lists, and of properties without a column.
+    // The record also needs the keys of lists and of properties without a column, because migration steps may rename them.
     let held = columns.map { type.key(of: $0) }
     let absent = schema.allKeys.filter { !held.contains($0) }.compactMap { key in
       history.mayExist(key) ? key : history.origin(of: key)
@@ -100,9 +101,9 @@ struct RowUpgrader {
     (self.type, self.table, self.columns, self.sources, self.created) = (type, table, columns, sources, created)
   }
 
-  /// Returns the columns of a row that change.
+  /// Returns the columns of a row that the upgrade changes, with their new values.
   ///
-  /// - Parameter row: the values by slot.
+  /// - Parameter row: the values of the row, by slot.
   /// - Throws: ``EntityError`` with the primary key of the row.
   func changes(_ row: [DatabaseValue]) throws -> [Change] {
     do { return try upgrade(row) } catch {
@@ -158,7 +159,8 @@ struct RowUpgrader {
     if let slot = changes.first(where: { table.primaryKey.contains($0.slot) })?.slot {
       throw refused("a step changes the primary key; change it in a migration of the database", slot: slot)
     }
-    // Without its relations, an object may not be created, and rules may refuse it.
+    // Checks that the model can be created from the row. This is skipped for entities with relations, because without them an
+    // object may be incomplete or break its rules.
     guard type.relations.isEmpty else { return changes }
     let whole = ModelRecord(shape: type.shape, values: values), entity = type.type
     func check<E: Entity>(_ type: E.Type) throws {
@@ -180,7 +182,8 @@ struct RowUpgrader {
     return record
   }
 
-  /// Returns the value of a property in its type, and the value of its column if that changes.
+  /// Returns the value of a property, converted to its type, and the new value of its column; `nil` if the column does not
+  /// change.
   private func value(
     of column: EntityType.Attribute, _ value: ArchiveValue?, _ old: DatabaseValue, _ context: DecodingContext
   ) throws -> (ArchiveValue, DatabaseValue?) {
@@ -189,12 +192,12 @@ struct RowUpgrader {
       throw EntityError(
         .missingValue, "the row has no value for the property; set one in a step, or give the property a default")
     }
-    // The value of a foreign key is not converted.
+    // Foreign keys are not converted to the type of the property.
     if type.mapping.relations[field.key] == nil {
       do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
         as ArchiveError where field.acceptsUnknownCase(error)
       {
-        // The model takes the default when it is read, and the column keeps the case.
+        // The column keeps an unknown case, and the property gets its default when the model is read.
         if case .archive = column.coding.conversion { return (value, nil) }
       }
     }
@@ -205,14 +208,15 @@ struct RowUpgrader {
       return (value, nil)
     }
     let stored = try column.coding.stored(value)
-    // A value in an older form, such as an archive, is equal to its upgrade after decoding.
+    // An archive of an older version is equal to its upgraded form after decoding, so values that are not in the current form
+    // are compared exactly.
     let isSame = try current.contains(column.slot) ? column.isSame(stored, old) : stored.isExactly(old)
     return (value, isSame ? nil : stored)
   }
 }
 
 extension EntityTable {
-  /// The default of a column. `ALTER TABLE` allows only constants.
+  /// Returns the default value of a column, which is a constant, because `ALTER TABLE` does not allow other defaults.
   fileprivate func initialValue(of slot: Int, _ db: Database) throws -> DatabaseValue {
     let column = try db.columns(in: name).first { $0.name == columns[slot].name }
     guard let text = column?.defaultValueSQL else { return .null }

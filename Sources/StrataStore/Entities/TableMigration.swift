@@ -3,29 +3,29 @@ internal import StrataCore
 
 /// Migrates the rows of one table in batches, in the order of its primary key.
 struct TableMigration {
-  /// The number of bytes in texts and blobs after which a batch ends. The last row may exceed it.
+  /// The total size of texts and blobs, in bytes, after which a batch ends. The last row of a batch may exceed it.
   private static let bytes = 8 << 20
 
   private let registered: [String: EntityMigrator.Registration]
   private let catalog: EntityCatalog
-  /// The entity that names the class of each row.
+  /// The index of the root entity, whose mapping determines the class of each row.
   private let root: Int
-  /// All classes of the rows, with their superclasses.
+  /// The schemas of all classes of the rows and of their superclasses.
   private let schemas: [ModelSchema]
   private var table: EntityTable
-  /// The columns that no mapping names.
+  /// The columns that are not part of any mapping.
   private let unused: [EntityTable.Column]
-  /// The parts of the table at the beginning.
+  /// The parts of the table when this value was created.
   private var parts: [Part] = []
-  /// Whether the current versions are recorded for all rows.
+  /// Whether the database has a record that all rows have the current versions.
   private(set) var isRecorded = false
-  /// The upgraders of the classes, for the versions of the last part.
+  /// The upgraders by entity, for the versions of the part that was prepared last.
   private var upgraders: [Int: RowUpgrader] = [:]
   private var versions: [String: Int] = [:]
 
   private typealias Part = EntityVersions.Part
 
-  /// - Throws: ``EntityError`` with the code `newerModel`, or `invalidMapping` if the class or the version of a row is not known.
+  /// - Throws: ``EntityError`` with the code `newerModel`, or `invalidMapping` if the class or the version of a row is unknown.
   init(
     _ number: Int, _ catalog: EntityCatalog, _ registered: [String: EntityMigrator.Registration], _ db: Database
   ) throws {
@@ -58,17 +58,17 @@ struct TableMigration {
 
   var isOld: Bool { !parts.allSatisfy(isCurrent) }
 
-  /// Whether some rows are migrated and others are not.
+  /// Whether only some of the rows have been migrated.
   var isInterrupted: Bool { isOld && parts.count > 1 }
 
-  /// An empty report.
+  /// An empty report for this table.
   var report: EntityMigrationReport.Table {
     let schema = catalog.types[root].schema
     let version = parts.map { $0.version(of: schema) }.min() ?? schema.modelVersion
     return .init(name: table.name, entity: schema.name, fromVersion: version, toVersion: schema.modelVersion)
   }
 
-  /// The parts of the table, as recorded or as registered.
+  /// Returns the parts of the table, with the recorded versions or else the registered ones.
   private func parts(_ db: Database) throws -> [Part] {
     var parts = try EntityVersions.parts(of: table.name, db)
     if parts.isEmpty {
@@ -99,11 +99,12 @@ struct TableMigration {
 
   // MARK: Batches
 
-  /// Migrates the next batch in the transaction of the caller. Records the versions of a table that has no rows to migrate.
+  /// Migrates the next batch of rows, in the transaction of the caller. If the table has no rows to migrate, only records its
+  /// versions.
   ///
-  /// - Returns: whether all rows are migrated.
+  /// - Returns: whether all rows of the table have been migrated.
   mutating func advance(_ batch: Int, _ report: inout EntityMigrationReport.Table, _ db: Database) throws -> Bool {
-    // Another process may have migrated a part of the rows.
+    // Reads the parts again, because another process may have migrated rows in the meantime.
     var parts = try parts(db)
     while let place = parts.firstIndex(where: { !isCurrent($0) }) {
       try upgrade(&parts, place, batch, &report, writes: true, db)
@@ -114,7 +115,7 @@ struct TableMigration {
     return isFinished
   }
 
-  /// Reads all rows that are not migrated, without writing.
+  /// Upgrades all rows that have not been migrated, in memory only.
   mutating func dryRun(_ report: inout EntityMigrationReport.Table, _ db: Database) throws {
     var parts = parts
     while let place = parts.firstIndex(where: { !isCurrent($0) }) {
@@ -122,9 +123,10 @@ struct TableMigration {
     }
   }
 
-  /// Upgrades the next rows of a part, which then belong to the part before it.
+  /// Upgrades the next rows of a part, and moves them to the preceding part.
   ///
-  /// - Parameter writes: whether the rows are updated, and the first failure is thrown. Otherwise, the report collects failures.
+  /// - Parameter writes: whether to update the rows and throw the first failure. Otherwise, the rows are not written and
+  ///   failures are added to the report.
   private mutating func upgrade(
     _ parts: inout [Part], _ place: Int, _ limit: Int, _ report: inout EntityMigrationReport.Table, writes: Bool,
     _ db: Database
@@ -145,9 +147,9 @@ struct TableMigration {
     parts.insert(Part(models: today.models, last: last), at: max(0, place - 1))
   }
 
-  /// The next rows after a primary key, by slot.
+  /// Returns the values of the next rows after a primary key.
   ///
-  /// - Returns: the rows, and whether they are the last ones.
+  /// - Returns: the values of each row by slot, and whether these are the last rows.
   private func rows(
     after: [DatabaseValue]?, upTo last: [DatabaseValue]?, _ limit: Int, _ db: Database
   ) throws -> ([[DatabaseValue]], isLast: Bool) {

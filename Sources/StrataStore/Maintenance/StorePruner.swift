@@ -2,12 +2,12 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Removes revisions in pages of keys, and in parts for a key with a long history.
+/// Removes revisions for a page of keys at a time. A key with a long history is pruned in several parts.
 struct StorePruner {
-  /// `keys` is the most keys in one transaction. `revisions` is the number of removed revisions after which a transaction ends,
-  /// and the length of a history above which its key is pruned in separate transactions.
+  /// `keys` is the maximum number of keys in a transaction. `revisions` is the number of removed revisions after which a
+  /// transaction ends. It is also the length of a history above which a key is pruned in separate transactions.
   private static let keys = 64, revisions = 250
-  /// The most pages freed in one transaction.
+  /// The maximum number of pages that are freed in one transaction.
   private static let pages = 1024
 
   private let store: SnapshotStore
@@ -53,7 +53,7 @@ struct StorePruner {
     return report
   }
 
-  /// Throws if the rules keep no revision of any key with the prefix.
+  /// Throws if the rules do not keep any revision of the keys with the prefix.
   private func checkRules() throws {
     var last: Data? = Data()
     var isEmpty = true
@@ -80,21 +80,21 @@ struct StorePruner {
 
   private enum Page {
     case end
-    /// The last key that was processed.
+    /// The page was processed, up to and including this key.
     case upTo(Data)
-    /// The next key has a long history.
+    /// The next key has a long history and must be pruned in parts.
     case long(Removal)
   }
 
-  /// A key and its revisions to remove.
+  /// A key, its revisions to remove, and the total number of its revisions.
   private struct Removal {
     var key: StoredKey
     var entries: [(id: Int64, seq: Int64)]
     var count: Int
   }
 
-  /// - Throws: ``StoreError`` with the code `damaged` if the key does not refer to its last revision, because the revision to
-  ///   keep is then unknown.
+  /// - Throws: ``StoreError`` with the code `damaged` if the key does not refer to its last revision, in which case it is
+  ///   unknown which revision must be kept.
   private func removal(_ key: StoredKey, _ transaction: StoreTransaction) throws -> Removal {
     let outline = try transaction.outline(ofKey: key.id)
     try key.check()
@@ -147,7 +147,7 @@ struct StorePruner {
     return final.map { .upTo($0) } ?? .end
   }
 
-  /// Whether an error affects only one key.
+  /// Returns whether an error concerns only one key, which can be skipped.
   private static func isUnreadable(_ error: any Error) -> Bool {
     error is ArchiveError || (error as? StoreError)?.code == .damaged
   }
@@ -158,7 +158,8 @@ struct StorePruner {
       StoreFinding(.revision, key: key, StoreFinding.problem(error)))
   }
 
-  /// The bytes of content after which a transaction ends, so that its journal stays small compared to the file.
+  /// Returns the number of content bytes after which a transaction ends. The limit keeps the write-ahead log small compared to
+  /// the file.
   private func mostBytes() throws -> Int {
     guard let path = store.journal?.path, let size = try FileStatus(ofPath: path)?.size else { return 8 << 20 }
     return min(8 << 20, max(1 << 18, size / 40))
@@ -166,12 +167,13 @@ struct StorePruner {
 
   // MARK: Long histories
 
-  /// Prunes a key in several transactions. First, kept revisions that are deltas of removed ones are stored anew. Then the others are
-  /// removed, the last one first, because a delta is removed before its base. After each transaction every remaining revision can be
-  /// read.
+  /// Prunes a key in several transactions. First, kept revisions that are deltas of revisions to remove are rewritten. Then
+  /// revisions are removed in descending order, so that a delta is removed before its base. After each transaction, all
+  /// remaining revisions can be read.
   private mutating func prune(_ removal: Removal, _ progress: ((StorePruneReport) -> Void)?) throws {
     let key = removal.key
-    // Keys are compared by bytes, but strings by canonical equivalence, so another key may share this entry.
+    // The store compares keys by bytes, but the report's dictionary compares them by canonical equivalence, so another key may
+    // share this entry.
     let others = report.removed[key.name] ?? []
     var removed: [Int] = []
     do {
@@ -188,9 +190,9 @@ struct StorePruner {
             bytes += try transaction.size(ofRevision: entry.id)
             part.append(entry)
           }
-          // A label may have been set since.
+          // Revisions that have been labelled in the meantime are kept.
           let labelled = try transaction.labelledRevisions(ofKey: key.id)
-          // Another prune may have removed some since.
+          // Another prune may have removed some of them in the meantime.
           let gone = try part.filter { try !labelled.contains($0.id) && transaction.revision($0.id) != nil }
           _ = try transaction.remove(gone.map(\.id))
           return (part.count, gone.map { Int($0.seq) })
@@ -225,21 +227,21 @@ struct StorePruner {
     }
   }
 
-  /// Checkpoints the journal if it exceeds a twentieth of the file.
+  /// Checkpoints and truncates the write-ahead log if it is larger than a twentieth of the file.
   private func shortenJournal() throws {
     guard let journal = store.journal, let file = try FileStatus(ofPath: journal.path)?.size, journal.size > file / 20
     else { return }
     _ = try store.writer.writeWithoutTransaction { try StoreJournal.cut($0) }
   }
 
-  /// Shortens the file by its free pages, some at a time, so that neither the journal nor the file grows.
+  /// Shortens the file by its free pages. This is done in steps, so that the write-ahead log stays small.
   private mutating func freePages() throws {
     while true {
       try work.check()
       let (before, after, size) = try store.writer.writeWithoutTransaction { db in
         try db.withStoreErrors {
           let before = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-          // The app's own database may have another mode, in which free pages stay in the file for later saves.
+          // In other modes, which the app's own database may use, free pages stay in the file and are reused by later saves.
           guard try Int.fetchOne(db, sql: "PRAGMA auto_vacuum") == 2,
             let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count"), free > 0
           else { return (before, before, 0) }
@@ -251,7 +253,7 @@ struct StorePruner {
       }
       try shortenJournal()
       guard after < before else {
-        // The file is truncated when the journal is checkpointed.
+        // The file itself is truncated only when the log is checkpointed.
         if store.journal != nil { _ = try store.writer.writeWithoutTransaction { try StoreJournal.cut($0) } }
         return
       }

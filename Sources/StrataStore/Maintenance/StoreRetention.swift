@@ -1,41 +1,42 @@
 internal import Foundation
 internal import StrataCore
 
-/// A rule for the revisions that a prune keeps. A revision of a key is kept if any rule names it. The last revision of a key
-/// and revisions with labels are always kept.
+/// A rule that determines which revisions a prune keeps. A revision is kept if at least one rule applies to it. The last
+/// revision of each key and revisions with labels are always kept.
 ///
 ///     try await store.prune([.keepLast(20), .daily(7), .weekly(8)])
 public enum RetentionRule: Sendable, Hashable {
-  /// The last `n` revisions; none if `n` is 0 or less.
+  /// Keeps the last `n` revisions of each key; none if `n` is 0 or less.
   case keepLast(Int)
-  /// The last revision of each of the last `n` days (UTC) on which the key was saved.
+  /// Keeps the last revision of each of the last `n` days (UTC) on which the key was saved.
   case daily(Int)
-  /// The last revision of each of the last `n` weeks (from Monday, UTC) in which the key was saved.
+  /// Keeps the last revision of each of the last `n` weeks (beginning on Monday, UTC) in which the key was saved.
   case weekly(Int)
-  /// The revisions that are not older than this, by ``StoreOptions/clock``. Revisions with a time in the future are kept.
+  /// Keeps revisions that are not older than the given duration, measured with ``StoreOptions/clock``. Revisions with a time in
+  /// the future are kept too.
   case within(Duration)
 }
 
-/// The revisions that a prune removed, or would remove.
+/// A report of the revisions that a prune removed, or would remove in a dry run.
 public struct StorePruneReport: Sendable {
-  /// Whether nothing was removed, because only the report was requested.
+  /// Whether this is the report of a dry run, which removes nothing.
   public let isDryRun: Bool
   /// The numbers of the removed revisions, by key. Keys that differ only in Unicode normalization share an entry.
   public internal(set) var removed: [String: [Int]] = [:]
-  /// The number of revisions that remain of the keys with the prefix; in a dry run, the number that would remain.
+  /// The number of remaining revisions of the keys with the prefix; in a dry run, the number that would remain.
   public internal(set) var kept = 0
-  /// A finding for each key that was not pruned because it is damaged. None of its revisions were removed.
+  /// A finding for each key that was skipped because it is damaged. No revisions of such a key were removed.
   public internal(set) var skipped: [StoreFinding] = []
-  /// The number of bytes by which the file shrank; 0 in a dry run, and in the app's own database unless its
-  /// `auto_vacuum` is incremental.
+  /// The number of bytes by which the file was shortened. Always 0 in a dry run, and in the app's own database unless it uses
+  /// incremental `auto_vacuum`.
   public internal(set) var freedBytes = 0
 
-  /// The number of revisions that were removed, or would be.
+  /// The number of revisions that were removed, or that would be removed in a dry run.
   public var removedCount: Int { removed.values.reduce(0) { $0 + $1.count } }
 }
 
 extension StorePruneReport: CustomStringConvertible {
-  /// One line: `12 revisions of 3 keys removed, 40 kept, 8192 bytes freed`.
+  /// One line, like `12 revisions of 3 keys removed, 40 kept, 8192 bytes freed`.
   public var description: String {
     let keys = removed.count.counting("key")
     var parts = [
@@ -48,24 +49,25 @@ extension StorePruneReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Removes the revisions that no rule keeps, and frees their space.
+  /// Removes the revisions that no rule keeps, and releases their space in the file.
   ///
-  /// The last revision of each key and each revision with a label are always kept. Kept revisions keep their number and
-  /// content: deltas of removed revisions are stored anew first. Each transaction handles one page of keys, or a part of a long
-  /// history, and the file is shortened step by step, so that others can save meanwhile. The finished transactions of an
-  /// interrupted or cancelled prune are kept, and another prune continues.
+  /// The last revision of each key and each revision with a label are always kept. The numbers and contents of kept revisions
+  /// do not change: a kept revision that is stored as a delta of a removed one is first stored again without it. Each
+  /// transaction processes a page of keys, or a part of a long history, and the file is shortened in steps, so that others can
+  /// save in between. If a prune is interrupted or cancelled, its finished transactions are kept, and the next prune continues.
   ///
   /// - Parameters:
   ///   - rules: the rules for the revisions to keep.
-  ///   - prefix: the prefix of the keys to prune; all keys if it is empty.
-  ///   - dryRun: whether to create only the report.
-  ///   - force: whether to prune even if the rules keep nothing, so that only last and labelled revisions remain.
-  ///   - progress: called with the report so far after each transaction, on any thread.
-  /// - Throws: ``StoreError`` with the code `invalid` if the rules by themselves keep nothing, unless forced; `readOnly`,
-  ///   `busy`, `full`; `CancellationError` if the task was cancelled. A key with a damaged revision is not an error: it is left
-  ///   unchanged and listed in ``StorePruneReport/skipped``.
-  /// - Complexity: linear in the number of revisions. Memory holds the history of one key without its content, and the numbers
-  ///   of all removed revisions for the report.
+  ///   - prefix: the prefix of the keys to prune. If it is empty, all keys are pruned.
+  ///   - dryRun: whether to create only the report and remove nothing.
+  ///   - force: whether to prune even if the rules do not keep any revision, in which case only last and labelled revisions
+  ///     remain.
+  ///   - progress: a closure that is called with the current report after each transaction, on any thread.
+  /// - Throws: ``StoreError`` with the code `invalid` if the rules do not keep any revision and `force` is false; `readOnly`,
+  ///   `busy`, `full`; `CancellationError` if the task was cancelled. If a revision of a key is damaged, no error is thrown:
+  ///   the key is skipped and listed in ``StorePruneReport/skipped``.
+  /// - Complexity: linear in the number of revisions. Memory is bounded by the metadata of one key's history, plus the numbers
+  ///   of all removed revisions, which the report contains.
   @discardableResult
   public func prune(
     _ rules: [RetentionRule], prefix: String = "", dryRun: Bool = false, force: Bool = false,
@@ -91,17 +93,17 @@ extension SnapshotStore {
 extension [RetentionRule] {
   private static let day: Int64 = 86_400_000
 
-  /// The indices of the revisions that the rules keep.
+  /// Returns the indices of the revisions that the rules keep.
   ///
   /// - Parameters:
-  ///   - times: the times of the revisions of a key in milliseconds, the first one first.
-  ///   - now: the current time in milliseconds.
+  ///   - times: the times of a key's revisions in milliseconds since 1970, oldest revision first.
+  ///   - now: the current time in milliseconds since 1970.
   func kept(_ times: [Int64], now: Int64) -> Set<Int> {
     var kept: Set<Int> = []
     for rule in self {
       switch rule {
       case .keepLast(let count): kept.formUnion(times.indices.suffix(Swift.max(0, count)))
-      // The first of January 1970 was a Thursday.
+      // Weeks are shifted by 3 days, because January 1, 1970 was a Thursday.
       case .daily(let count): kept.formUnion(Self.lasts(times.map { $0.floored(by: Self.day) }, count))
       case .weekly(let count):
         kept.formUnion(Self.lasts(times.map { ($0.floored(by: Self.day) + 3).floored(by: 7) }, count))
@@ -115,8 +117,8 @@ extension [RetentionRule] {
     return kept
   }
 
-  /// The index of the last revision in each of the last `count` days or weeks. A day counts once, even if the clock was set
-  /// back and revisions of other days lie in between.
+  /// Returns the index of the last revision of each of the last `count` days or weeks. A day counts only once, even if the
+  /// clock was set back so that its revisions are not consecutive.
   private static func lasts(_ spans: [Int64], _ count: Int) -> [Int] {
     var seen: Set<Int64> = []
     var indices: [Int] = []

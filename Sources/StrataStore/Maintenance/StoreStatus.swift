@@ -2,52 +2,53 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The contents and the state of a store.
+/// Statistics of a store: its types, revisions, format and file sizes.
 public struct StoreStatus: Sendable {
   /// The number of revisions of one type and version.
   public struct TypeCount: Sendable, Hashable {
     /// The registered name of the type.
     public let typeName: String
-    /// The version of the model; `nil` if the type is not a model.
+    /// The model version of the revisions; `nil` if the type is not a model.
     public let modelVersion: Int?
     /// The number of revisions.
     public let revisions: Int
-    /// The number of revisions that are the last ones of their keys.
+    /// The number of revisions that are the last revision of their key.
     public let heads: Int
   }
 
-  /// The types and versions, in the order of their names; deletions are not counted.
+  /// The types and versions of the revisions, sorted by name. Deletions are not counted.
   public let types: [TypeCount]
-  /// The number of revisions that an upgrade failed on.
+  /// The number of revisions that an upgrade could not rewrite.
   public let failedUpgrades: Int
-  /// The ``StoreRevision/sequence`` of the last save; 0 if there is none.
+  /// The ``StoreRevision/sequence`` of the last save; 0 if nothing has been saved.
   public let sequence: Int64
   /// The version of the store's format.
   public let format: Int
-  /// The lowest format version that a program must know to read the store.
+  /// The format version that a program must at least support to read the store.
   public let minimumReader: Int
-  /// The lowest format version that a program must know to write the store.
+  /// The format version that a program must at least support to write to the store.
   public let minimumWriter: Int
-  /// Whether this program can only read the store.
+  /// Whether the store refuses saves; see ``SnapshotStore/isReadOnly``.
   public let isReadOnly: Bool
-  /// The size in bytes of the file, or of the app's whole database.
+  /// The size in bytes of the store's file, or of the app's whole database.
   public let fileSize: Int
-  /// The free bytes in the file, which later saves reuse.
+  /// The number of unused bytes in the file, which later saves reuse.
   public let freeBytes: Int
-  /// The size in bytes of the journal (WAL); `nil` if the store has no separate file.
+  /// The size in bytes of the write-ahead log; `nil` if the store is in memory or in the app's own database.
   public let journalSize: Int?
-  /// The identifiers of the processes that currently read from the journal, possibly including this one. They prevent it
-  /// from being shortened. `nil` if the store has no separate file, or the system does not provide them.
+  /// The identifiers of the processes that are currently reading from the write-ahead log, possibly including this process.
+  /// Reading prevents the log from being truncated. `nil` if the store is in memory or in the app's own database, or if the
+  /// system does not provide the identifiers.
   public let journalReaders: [Int]?
 
-  /// The number of revisions, without deletions.
+  /// The number of revisions, not counting deletions.
   public var revisions: Int { types.reduce(0) { $0 + $1.revisions } }
   /// The number of keys that have a value.
   public var keys: Int { types.reduce(0) { $0 + $1.heads } }
 }
 
 extension StoreStatus.TypeCount: CustomStringConvertible {
-  /// `Note 2: 12 revisions, 3 of them the last ones of their keys`
+  /// One line, like `Note 2: 12 revisions, 3 of them the last ones of their keys`.
   public var description: String {
     let version = modelVersion.map { " \($0)" } ?? ""
     return "\(typeName)\(version): \(revisions.counting("revision")), \(heads) of them the last ones of their keys"
@@ -64,10 +65,10 @@ extension StoreStatus: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Returns the status of the store from its counts, without reading the revisions.
+  /// Returns statistics of the store. Uses stored counts, without reading the revisions.
   ///
   /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `fileSystem`.
-  /// - Complexity: linear in the number of types and of failed upgrades.
+  /// - Complexity: linear in the number of types and of revisions that could not be upgraded.
   public func status() async throws -> StoreStatus { try await StoreWork.run { _ in try StoreStatus(of: self) } }
 
   /// Like ``status()``, for synchronous code.
@@ -76,7 +77,7 @@ extension SnapshotStore {
 
 extension StoreStatus {
   init(of store: SnapshotStore) throws {
-    // The readers are listed before this call itself reads from the journal.
+    // The readers are determined first, so that this call's own transaction is not among them.
     let size = store.journal?.size, readers = store.journal?.readers
     self = try store.read { transaction in
       let db = transaction.db

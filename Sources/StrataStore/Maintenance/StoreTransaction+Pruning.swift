@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 
 extension StoreTransaction {
-  /// Up to `limit` revisions of a key after the number `seq`, without their content, in ascending order.
+  /// Returns up to `limit` revisions of a key with numbers above `seq`, in ascending order, without their content.
   func outline(
     ofKey key: Int64, after seq: Int64 = 0, limit: Int = .max
   ) throws -> [(id: Int64, seq: Int64, time: Int64)] {
@@ -15,16 +15,16 @@ extension StoreTransaction {
 
   func labelledRevisions(ofKey key: Int64) throws -> Set<Int64> { Set(try labels(ofKey: key).map(\.revision)) }
 
-  /// Rewrites the kept revisions of a key whose bases will be removed, in ascending order.
+  /// Rewrites kept revisions of a key that are deltas of revisions to remove, in ascending order.
   ///
   /// - Parameters:
   ///   - removed: the revisions to remove.
-  ///   - seq: the number after which to begin.
-  ///   - chain: the kept revisions before it.
-  ///   - limit: the most revisions to look at.
-  ///   - most: the number of stored bytes after which to stop.
-  /// - Returns: the number of the last examined revision; `nil` if there is none.
-  /// - Throws: ``StoreError`` with the code `damaged` if a revision cannot be read. The caller must then roll back.
+  ///   - seq: the revision number after which to begin.
+  ///   - chain: the kept revisions up to that number.
+  ///   - limit: the maximum number of revisions to examine.
+  ///   - most: the number of written bytes after which to stop.
+  /// - Returns: the number of the last examined revision; `nil` if no revisions were left.
+  /// - Throws: ``StoreError`` with the code `damaged` if a revision cannot be read, in which case the caller must roll back.
   func rewriteKept(
     _ key: StoredKey, without removed: Set<Int64>, after seq: Int64 = 0, _ chain: inout StoreChain, limit: Int = .max,
     bytes most: Int = .max
@@ -32,10 +32,10 @@ extension StoreTransaction {
     let outline = try outline(ofKey: key.id, after: seq, limit: limit)
     var bytes = 0
     for entry in outline {
-      // Revisions to remove are read too: nothing is removed from a key with a damaged revision.
+      // All revisions are read, even those to remove, because a key with a damaged revision is not pruned.
       guard var row = try revision(entry.id) else { throw missingRow(entry.seq) }
       guard !removed.contains(entry.id) else { continue }
-      // If this revision cannot be read, those to remove may be all that is left of the key.
+      // Throws if this kept revision is damaged. In that case, the revisions to remove may be the only readable ones.
       _ = try content(of: row)
       if !chain.holds(row) {
         row = try storing(plainBytes(of: row), in: row, after: chain, isHead: row.id == key.head)
@@ -48,8 +48,9 @@ extension StoreTransaction {
     return outline.last?.seq
   }
 
-  /// Removes revisions of a key, given in descending order, so that a delta is removed before its base. Deltas that were saved
-  /// since ``rewriteKept(_:without:after:_:limit:bytes:)`` are stored whole if their base is removed.
+  /// Removes revisions of a key. The identifiers must be given in descending order, so that a delta is removed before its base.
+  /// If a kept delta of a removed revision was saved after ``rewriteKept(_:without:after:_:limit:bytes:)``, it is rewritten as
+  /// a whole row.
   ///
   /// - Returns: the approximate number of bytes removed.
   func remove(_ removed: [Int64]) throws -> Int {
@@ -74,20 +75,20 @@ extension StoreTransaction {
       definitions.append(row.definition)
     }
     for blob in unused.sorted() { try removeUnused(blob) }
-    // The counts are changed last, because they are not rolled back if an earlier step fails.
+    // The counts are changed last, because they are kept in memory and would not be rolled back if a previous step failed.
     for definition in definitions { count(definition, revisions: -1, heads: 0) }
     return bytes
   }
 
-  /// The identifiers of the deltas of a revision. There may be many: if saves and deletions alternate, a sixteenth of the history
-  /// are deltas of the first revision.
+  /// Returns the identifiers of the revisions that are stored as deltas of a revision. There may be many: if saves and
+  /// deletions alternate, a sixteenth of all revisions of the key are deltas of the first one.
   func deltas(of id: Int64) throws -> [Int64] {
     try Int64.fetchAll(statement("SELECT id FROM \(tables.revisions) WHERE base = ?"), arguments: [id])
   }
 
-  /// A delta of a revision, and its content without the head. Does not count inflations.
+  /// Returns a revision that is stored as a delta, and its content without the head. Does not change `inflations`.
   ///
-  /// - Parameter bytes: the content of the base without its head.
+  /// - Parameter bytes: the content of the base, without its head.
   /// - Throws: ``StoreError`` with the code `damaged`, and `ArchiveError` if the compressed data is damaged.
   func delta(_ id: Int64, of base: StoredRow, _ bytes: [UInt8]) throws -> (row: StoredRow, bytes: [UInt8]) {
     guard let row = try revision(id) else { throw missingRow(nil) }
@@ -97,12 +98,12 @@ extension StoreTransaction {
     return (row, try RowDelta.apply(content, to: bytes, limits: store.options.limits))
   }
 
-  /// The error for a revision that an index has and the table lacks.
+  /// Returns the error for a revision that an index contains but the table does not.
   func missingRow(_ seq: Int64?) -> StoreError {
     StoreError(.damaged, "a revision is missing; check the store, then salvage it", revision: seq.map { Int($0) })
   }
 
-  /// The approximate size of a revision in bytes, with the shared content that it may be the only one to refer to.
+  /// Returns the approximate size of a revision in bytes, including all shared content that it refers to.
   func size(ofRevision id: Int64) throws -> Int {
     try Int.fetchOne(
       statement(
@@ -114,7 +115,7 @@ extension StoreTransaction {
         """), arguments: [id]) ?? 0
   }
 
-  /// - Returns: the blobs that the revision referred to.
+  /// - Returns: the identifiers of the blobs that the revision referred to.
   func removePieces(of revision: Int64) throws -> [Int64] {
     let blobs = try Int64.fetchAll(
       statement("SELECT blob FROM \(tables.pieces) WHERE revision = ?"), arguments: [revision])

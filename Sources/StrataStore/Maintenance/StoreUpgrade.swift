@@ -2,65 +2,65 @@ internal import Foundation
 internal import GRDB
 public import StrataCore
 
-/// The revisions that an upgrade would rewrite in the current versions.
+/// A summary of the revisions of a store, with the number that an upgrade would rewrite in the current model versions.
 public struct StoreUpgradePlan: Sendable {
-  /// How an upgrade treats revisions.
+  /// The effect of an upgrade on a group of revisions.
   public enum State: String, Sendable, Hashable {
-    /// They already have the current versions.
+    /// The revisions already have the current versions and are not changed.
     case current
-    /// They are upgraded.
+    /// The revisions have older versions and are upgraded.
     case old
-    /// A newer program saved them. They are not changed.
+    /// The revisions were saved by a newer program and are not changed.
     case newer
-    /// Their type is not among those given. They are not changed.
+    /// The type of the revisions is not one of the given types. The revisions are not changed.
     case unknown
   }
 
-  /// The revisions of one type, version and state.
+  /// A group of revisions with the same type, version and state.
   public struct Part: Sendable, Hashable {
     /// The registered name of the type.
     public let typeName: String
-    /// The version of the model; `nil` if the type is not a model.
+    /// The model version of the revisions; `nil` if the type is not a model.
     public let modelVersion: Int?
-    /// How an upgrade treats them.
+    /// The effect of an upgrade on these revisions.
     public let state: State
     /// The number of revisions.
     public internal(set) var revisions: Int
   }
 
-  /// The types and versions of the store.
+  /// The groups of revisions by type, version and state.
   public internal(set) var parts: [Part] = []
-  /// The number of old revisions that an earlier upgrade set aside, because it failed on them.
+  /// The number of old revisions that an earlier upgrade failed to rewrite and set aside. Later upgrades skip them by default.
   public internal(set) var failed = 0
 
-  /// The number of old revisions, without those that were set aside.
+  /// The number of revisions to upgrade: the old ones, except those that were set aside.
   public var pending: Int { max(0, parts.reduce(0) { $0 + ($1.state == .old ? $1.revisions : 0) } - failed) }
 }
 
 /// The progress and the results of an upgrade.
 public struct StoreUpgradeReport: Sendable {
-  /// The number of revisions rewritten in the current versions.
+  /// The number of revisions that were rewritten in the current versions.
   public internal(set) var upgraded = 0
-  /// The number of revisions that were read and did not have to be rewritten.
+  /// The number of revisions that were examined, but did not need to be rewritten.
   public internal(set) var unchanged = 0
-  /// The revisions that could not be upgraded and are unchanged; the first 10,000.
+  /// The first 10,000 revisions that could not be upgraded. They are unchanged.
   public var failures: [StoreFinding] { findings.all }
-  /// The number of further failures.
+  /// The number of failures beyond the first 10,000.
   public var omittedFailures: Int { findings.omitted }
-  /// The number of revisions to upgrade at the start.
+  /// The number of revisions to upgrade, determined when the upgrade started.
   public internal(set) var total = 0
   var findings = StoreFindings()
 }
 
 extension StoreUpgradePlan.Part: CustomStringConvertible {
-  /// `Note 1: 12 revisions, old`
+  /// One line, like `Note 1: 12 revisions, old`.
   public var description: String {
     "\(typeName)\(modelVersion.map { " \($0)" } ?? ""): \(revisions.counting("revision")), \(state.rawValue)".onOneLine
   }
 }
 
 extension StoreUpgradePlan: CustomStringConvertible {
-  /// One line: how many revisions would be upgraded, and the parts.
+  /// One line: the number of revisions to upgrade, followed by the parts.
   public var description: String {
     (["\(pending) to upgrade"] + (failed > 0 ? ["\(failed) set aside"] : []) + parts.map(\.description)).joined(
       separator: "; ")
@@ -68,7 +68,7 @@ extension StoreUpgradePlan: CustomStringConvertible {
 }
 
 extension StoreUpgradeReport: CustomStringConvertible {
-  /// One line: `10 of 12 upgraded, 1 unchanged, 1 failed`.
+  /// One line, like `10 of 12 upgraded, 1 unchanged, 1 failed`.
   public var description: String {
     var parts = ["\(upgraded) of \(total) upgraded"]
     if unchanged > 0 { parts.append("\(unchanged) unchanged") }
@@ -79,11 +79,13 @@ extension StoreUpgradeReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Returns the plan of `upgrade(_:retryFailed:progress:)`. Reads only counts.
+  /// Returns a summary of the revisions that `upgrade(_:retryFailed:progress:)` would rewrite. Reads only the store's counts,
+  /// not the revisions.
   ///
-  /// - Parameter types: the types of the current program. A model includes its optional, and arrays, sets and dictionaries of it.
+  /// - Parameter types: the types of the current program. Each model includes its optional type, and arrays, sets and
+  ///   dictionaries of the model.
   /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `busy`, `fileSystem`.
-  /// - Complexity: linear in the number of definitions, and of revisions that an upgrade set aside.
+  /// - Complexity: linear in the number of definitions and of revisions that an earlier upgrade set aside.
   public func upgradePlan(_ types: [any (Archivable & SendableMetatype).Type]) async throws -> StoreUpgradePlan {
     try await StoreWork.run { _ in try StoreUpgrader(self, types).plan() }
   }
@@ -95,19 +97,20 @@ extension SnapshotStore {
 
   /// Rewrites the revisions of a store in the current versions of their models.
   ///
-  /// Old revisions can be read without an upgrade. After it, old migration steps and hooks are no longer needed. Each transaction rewrites up
-  /// to 512 revisions, in the order of their keys and numbers. Rows are decoded on all cores while others read and save. Number, time, author,
-  /// note and labels are kept. A revision that cannot be upgraded is left unchanged, and recorded with its error. An upgrade that was killed
-  /// or cancelled leaves the remaining revisions to the next one. An upgrade with nothing to do writes nothing.
+  /// An upgrade is optional, because old revisions are upgraded whenever they are read. After an upgrade, the program does not
+  /// need old migration steps and hooks any more. Revisions are decoded on all cores, and rewritten in transactions of up to
+  /// 512 revisions, between which others can save. The number, time, author, note and labels of a revision are kept. If a
+  /// revision cannot be upgraded, it stays unchanged and is recorded with its error. If an upgrade is killed or cancelled, the
+  /// next one continues with the remaining revisions. An upgrade without anything to do does not write to the store.
   ///
   /// - Parameters:
-  ///   - types: as for the plan.
-  ///   - retryFailed: whether to retry revisions that were set aside.
-  ///   - progress: called after each transaction, on any thread.
+  ///   - types: the types of the current program, as for ``upgradePlan(_:)``.
+  ///   - retryFailed: whether to retry the revisions that an earlier upgrade set aside.
+  ///   - progress: a closure that is called after each transaction, on any thread.
   /// - Throws: ``StoreError`` with the code `readOnly`, `busy`, `full`, `damaged`; `CancellationError` if the task was
   ///   cancelled. Finished transactions are kept.
-  /// - Complexity: linear in the number of revisions. Memory holds the old and the new bytes of at most 8 MiB of revisions, of one
-  ///   more, and of one value per core.
+  /// - Complexity: linear in the number of revisions. Memory is bounded by the old and new bytes of one batch (8 MiB of
+  ///   revisions, plus one revision) and by one decoded value per core.
   @discardableResult
   public func upgrade(
     _ types: [any (Archivable & SendableMetatype).Type], retryFailed: Bool = false,

@@ -3,10 +3,11 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Upgrades the old revisions of a store in the order of their keys and numbers. Each is rewritten together with its direct deltas, so
-/// that every revision can be read after each transaction.
+/// Upgrades the old revisions of a store in the order of their keys and numbers. Each revision is rewritten together with the
+/// revisions that are stored as its deltas, so that after each transaction all revisions can be read.
 struct StoreUpgrader {
-  /// The numbers of rows and bytes after which a batch of revisions is written. The last revision may exceed them.
+  /// The number of rows and the number of bytes at which a batch of revisions is complete. The last revision of a batch may
+  /// exceed the number of bytes.
   private static let rows = 512, bytes = 8 << 20
 
   private let store: SnapshotStore
@@ -49,7 +50,7 @@ struct StoreUpgrader {
     return plan
   }
 
-  /// The definitions that an upgrade would change.
+  /// Returns the identifiers of the definitions whose revisions an upgrade would rewrite.
   private func old(_ transaction: StoreTransaction) throws -> Set<Int64> {
     Set(
       try counts(transaction).map(\.definition).filter {
@@ -57,7 +58,7 @@ struct StoreUpgrader {
       })
   }
 
-  /// The number of revisions of each definition.
+  /// Returns the number of revisions of each definition.
   private func counts(_ transaction: StoreTransaction) throws -> [(definition: Int64, revisions: Int)] {
     let counts = transaction.tables.counts
     try transaction.tables.checkCounts(in: transaction.db)
@@ -68,11 +69,11 @@ struct StoreUpgrader {
 
   // MARK: Upgrade
 
-  /// An old revision.
+  /// A revision to upgrade.
   private struct Old: Sendable {
     let id: Int64, key: Int64, seq: Int64, definition: Int64
     let name: String
-    /// Its content, or the error of reading it.
+    /// The content of the revision, or the error that occurred when reading it.
     let read: Result<StoredContent, any Error>
   }
 
@@ -89,7 +90,7 @@ struct StoreUpgrader {
     while report.total > 0 {
       try work.check()
       let after = last
-      // The old definitions are looked up for each batch, because others save meanwhile.
+      // The old definitions are determined again for each batch, because others may have saved in the meantime.
       let (batch, shapes) = try store.read { (try self.batch(after: after, retryFailed, $0), try self.shapes($0)) }
       guard let final = batch.last else { break }
       let upgraded = self.upgraded(batch, shapes)
@@ -106,7 +107,7 @@ struct StoreUpgrader {
     return report
   }
 
-  /// The next old revisions.
+  /// Returns the next batch of old revisions.
   private func batch(
     after last: (key: Int64, seq: Int64), _ retryFailed: Bool, _ transaction: StoreTransaction
   ) throws -> [Old] {
@@ -143,7 +144,8 @@ struct StoreUpgrader {
     return batch
   }
 
-  /// Returns a lookup of the shapes of the newest definition by stamp. Old definitions are left out.
+  /// Returns a function that looks up the shapes of the newest definition with a given stamp. Only definitions of current
+  /// versions are included.
   private func shapes(_ transaction: StoreTransaction) throws -> @Sendable (Stamp) -> [RecordShape] {
     var known: [DefinitionCache.StampKey: [RecordShape]] = [:]
     for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(store.tables.definitions) ORDER BY id") {
@@ -153,7 +155,7 @@ struct StoreUpgrader {
     return { [known] in known[DefinitionCache.StampKey($0)] ?? [] }
   }
 
-  /// Decodes and encodes revisions on all cores.
+  /// Decodes revisions and encodes them again in the current versions, on all cores.
   private func upgraded(_ batch: [Old], _ shapes: @escaping @Sendable (Stamp) -> [RecordShape]) -> [Upgraded] {
     let found = Mutex<[Int: Upgraded]>([:])
     let types = types
@@ -171,7 +173,8 @@ struct StoreUpgrader {
   private func write(
     _ old: Old, _ upgraded: Upgraded, _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction
   ) throws {
-    // Skips a revision that was pruned or upgraded meanwhile. Storing a revision anew keeps its content and its definition.
+    // Skips a revision that was pruned or upgraded in the meantime. If a prune has only rewritten it, its content and its
+    // definition are unchanged.
     let current = try Int64.fetchOne(
       transaction.statement("SELECT definition FROM \(transaction.tables.revisions) WHERE id = ?"), arguments: [old.id])
     guard current == old.definition else { return }
@@ -187,7 +190,8 @@ struct StoreUpgrader {
     transaction.inflations = 0
     do {
       if !deltas.isEmpty { base = try transaction.plainBytes(of: row) }
-      // All deltas are read before anything is changed, and again when they are rewritten, so that only one is in memory at a time.
+      // Reads all deltas before changing anything, to be sure that they are undamaged. They are read again when they are
+      // rewritten, so that only one is in memory at a time.
       for id in deltas { _ = try transaction.delta(id, of: before, base) }
     } catch  where StoreError.isDamage(error, transaction.db) {
       let reason = "a later revision, which is stored as what differs from this one, cannot be read"
@@ -195,7 +199,8 @@ struct StoreUpgrader {
     }
     try transaction.execute("DELETE FROM \(transaction.tables.failures) WHERE revision = ?", [row.id])
     guard isChanged else { return report.unchanged += 1 }
-    // The deltas of its deltas are not rewritten, so neither this revision nor its deltas may take more inflations than before.
+    // Deltas of deltas are not rewritten. So that they stay within their limit, this revision and its deltas must not need more
+    // inflations than before.
     let inflations = transaction.inflations
     let unused = Set(try transaction.removePieces(of: row.id) + (row.blob.map { [$0] } ?? []))
     try transaction.addPieces(encoded.parts.contents, to: row.id)
@@ -220,7 +225,7 @@ struct StoreUpgrader {
     report.upgraded += 1
   }
 
-  /// Records that a revision could not be upgraded.
+  /// Records that a revision could not be upgraded, so that later upgrades skip it.
   private func setAside(
     _ old: Old, _ error: any Error, _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction
   ) throws {
@@ -236,7 +241,7 @@ struct StoreUpgrader {
         SELECT id, ?, ?, ? FROM \(transaction.tables.revisions) WHERE id = ?
         """, [store.options.clock().milliseconds, code, StoreFinding.problem(error), old.id])
     } catch  where StoreError.isDamage(error, transaction.db) {
-      // Rows on a damaged page cannot be recorded. The next upgrade tries and reports them again.
+      // The failure cannot be recorded because of damage, so the next upgrade will retry and report the revision again.
     }
   }
 }

@@ -1,14 +1,14 @@
 internal import Dispatch
 internal import StrataCore
 
-/// A long operation on a whole store. It does not block the tasks of the program, and ends if its task is cancelled.
+/// A long operation on a whole store, which runs outside of the threads of Swift tasks and can be cancelled.
 final class StoreWork: Sendable {
   private let isCancelled = Mutex(false)
 
-  /// - Throws: `CancellationError` if the task that waits for this was cancelled.
+  /// - Throws: `CancellationError` if the task that waits for the operation was cancelled.
   func check() throws { if isCancelled.withLock({ $0 }) { throw CancellationError() } }
 
-  /// Runs `body` on a dispatch queue, because the threads of tasks must not wait for disks and locks.
+  /// Runs `body` on a dispatch queue, because Swift tasks must not block their threads by waiting for disks and locks.
   static func run<R: Sendable>(_ body: @escaping @Sendable (StoreWork) throws -> R) async throws -> R {
     let work = StoreWork()
     return try await withTaskCancellationHandler {
@@ -22,7 +22,7 @@ final class StoreWork: Sendable {
     }
   }
 
-  /// Runs `body` synchronously.
+  /// Runs `body` synchronously, without cancellation.
   static func runNow<R>(_ body: (StoreWork) throws -> R) throws -> R {
     do { return try body(StoreWork()) } catch { throw StoreError.ofFile(error) }
   }

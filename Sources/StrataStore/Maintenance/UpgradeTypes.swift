@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// The types of the current program, which determine the rows to upgrade.
+/// The types of the current program. They determine which rows must be upgraded, and upgrade them.
 struct UpgradeTypes: Sendable {
   private let roots: [any (Archivable & SendableMetatype).Type]
   private let options: StoreOptions
@@ -10,12 +10,12 @@ struct UpgradeTypes: Sendable {
     (self.roots, self.options) = (roots, options)
   }
 
-  /// The type as which archives with a type name are decoded.
+  /// Returns the type as which archives with the given type name are decoded; `nil` if there is none.
   private func root(_ name: String) -> (any (Archivable & SendableMetatype).Type)? {
     ArchivedType.index(of: name, in: roots).map { roots[$0] }
   }
 
-  /// How an upgrade treats rows that refer to a definition.
+  /// Returns the effect of an upgrade on rows that refer to a definition.
   func state(of content: Definition.Content) -> StoreUpgradePlan.State {
     guard let root = root(content.typeName) else { return .unknown }
     let today = ArchivedType(root, options.subclasses, stampedAs: content.typeName)
@@ -38,7 +38,7 @@ struct UpgradeTypes: Sendable {
 
   /// Returns the content encoded in the current versions.
   ///
-  /// - Parameter shapes: returns the shapes of the current definition for a stamp.
+  /// - Parameter shapes: a closure that returns the shapes of the newest current definition with a given stamp.
   func upgraded(_ content: StoredContent, shapes: (Stamp) -> [RecordShape]) throws -> EncodedRow {
     guard let root = root(content.definition.content.typeName) else {
       throw StoreError(.invalid, "its type is not one of those given", key: content.key, revision: content.revision)
@@ -61,7 +61,7 @@ struct UpgradeTypes: Sendable {
 }
 
 extension StoreStatus.TypeCount {
-  /// The type name without its collections and optionals.
+  /// The name of the innermost element type, without collections and optionals.
   package var elementName: String {
     var rest = typeName[...]
     while let inside = ArchivedType.element(of: rest) { rest = inside }

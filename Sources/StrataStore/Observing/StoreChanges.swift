@@ -2,23 +2,26 @@ internal import Foundation
 internal import GRDB
 
 extension SnapshotStore {
-  /// The revisions that are saved from now on, by this program or another process.
+  /// Returns a sequence of the revisions that are saved from now on, or after a given sequence, by this program or other
+  /// processes.
   ///
   ///     for try await revision in store.changes() { print(revision.key, revision.number) }
   ///
-  /// Each revision is returned once, in the order of the saves, however slowly the sequence is read. Saves by this
-  /// program arrive at once, saves by other processes within ``StoreOptions/pollInterval``. The sequence ends when its task is cancelled.
+  /// Each revision is returned exactly once, in the order of the saves, even to a slow reader. Saves by this program are
+  /// returned immediately, and saves by other processes within ``StoreOptions/pollInterval``. The sequence ends when its task
+  /// is cancelled.
   ///
-  /// - Parameter sequence: the ``StoreRevision/sequence`` after which to begin; by default the current last one. A program that
-  ///   remembers the last one that it processed misses no revisions, except pruned ones.
+  /// - Parameter sequence: the ``StoreRevision/sequence`` after which to begin; by default the store's last one. A program that
+  ///   remembers the sequence of the last revision it has processed misses no revisions, except pruned ones.
   public func changes(since sequence: Int64? = nil) -> StoreChanges {
-    // The first call of `next()` throws the error. Saves from now on would otherwise be skipped silently.
+    // If the last sequence cannot be read, the first call of `next()` throws the error. Otherwise, saves would be skipped
+    // silently.
     let last = Result { try sequence ?? writer.unsafeReentrantRead { try lastSequence(in: $0) } }
     return StoreChanges(store: self, since: last)
   }
 }
 
-/// The revisions that are saved to a store, see ``SnapshotStore/changes(since:)``.
+/// A sequence of the revisions that are saved to a store, see ``SnapshotStore/changes(since:)``.
 public struct StoreChanges: AsyncSequence, Sendable {
   public typealias Element = StoreRevision
 
@@ -27,16 +30,16 @@ public struct StoreChanges: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(store: store, last: since) }
 
-  /// Returns one revision after the other.
+  /// The iterator of ``StoreChanges``.
   public struct Iterator: AsyncIteratorProtocol {
-    /// The number of revisions that are read at once.
+    /// The maximum number of revisions that are read in one transaction.
     private static let page = 256
 
     let store: SnapshotStore
-    /// The sequence of the last revision that was read, or the error of reading it.
+    /// The sequence after which to continue, or the error of determining it; `nil` to continue with the next save.
     var last: Result<Int64, any Error>?
     private var read: [(id: Int64, revision: Result<StoreRevision, any Error>)] = []
-    /// The number of saves when reading failed.
+    /// The value of ``StoreSignal/saves`` at the last failure; `nil` if the last read succeeded.
     private var failed: UInt64?
 
     init(store: SnapshotStore, last: Result<Int64, any Error>) {
@@ -44,15 +47,16 @@ public struct StoreChanges: AsyncSequence, Sendable {
       self.last = last
     }
 
-    /// Waits for the next revision; `nil` if the task was cancelled.
+    /// Waits for the next revision, and returns it; `nil` if the task was cancelled.
     ///
-    /// - Throws: ``StoreError`` with the code `damaged` for a revision that cannot be read, after which the next call continues
-    ///   with the one after it; `notFound` if the store has not given the sequence after which to begin, for example because it is
-    ///   an older copy; errors of the database, after which the next call waits for at most ``StoreOptions/pollInterval`` and reads
-    ///   again. If the last sequence could not be read when the sequence was made, the call after the error begins with the next save.
+    /// - Throws: ``StoreError`` with the code `damaged` for a revision that cannot be read, in which case the next call
+    ///   continues with the following revision; `notFound` if the store has not reached the sequence after which to begin, for
+    ///   example because it is an older copy; errors of the database, in which case the next call waits for at most
+    ///   ``StoreOptions/pollInterval`` and tries again. If `changes` itself could not read the last sequence, the first call
+    ///   throws the error, and the second call begins with the next save.
     public mutating func next() async throws -> StoreRevision? {
       if let seen = failed {
-        // An immediate retry would meet the same error.
+        // Waits before retrying, because an immediate retry would probably fail with the same error.
         await store.signal.wait(after: seen, atMost: store.options.boundedPollInterval)
         failed = nil
       }
@@ -74,7 +78,8 @@ public struct StoreChanges: AsyncSequence, Sendable {
             }
             return (try transaction.rows(since: last, limit: Self.page), newest)
           }
-          // After the last revision read there may be sequences that were pruned, or whose transaction failed.
+          // If all revisions have been read, continues after `newest`, because the sequences up to `newest` may have been
+          // pruned.
           self.last = .success(found.count == Self.page ? found.last?.id ?? newest : newest)
           read = found.reversed()
         } catch is CancellationError { return nil } catch {

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// Wakes tasks that wait for a save: at once after a save by this store, and after a timeout in case another process saved.
+/// Wakes tasks that wait for a save. They are woken immediately after a save by this store object, and after a timeout in case
+/// another process has saved.
 final class StoreSignal: Sendable {
   private struct Waiter {
     let continuation: CheckedContinuation<Void, Never>
@@ -16,7 +17,7 @@ final class StoreSignal: Sendable {
 
   private let state = Mutex(State())
 
-  /// The number of saves, with which ``wait(after:atMost:)`` compares.
+  /// The number of notified saves. Read it before reading the store, and pass it to ``wait(after:atMost:)``.
   var saves: UInt64 { state.withLock { $0.saves } }
 
   func notify() {
@@ -28,7 +29,7 @@ final class StoreSignal: Sendable {
     for waiter in waiting { end(waiter) }
   }
 
-  /// Waits until there is a save after those that were seen, the time is over, or the task is cancelled.
+  /// Waits until the number of saves differs from `seen`, the time has elapsed, or the task is cancelled.
   func wait(after seen: UInt64, atMost time: TimeInterval) async {
     let number = state.withLock { state in
       state.nextWaiter &+= 1
@@ -39,7 +40,7 @@ final class StoreSignal: Sendable {
         let isOver = state.withLock { state in
           guard state.saves == seen, !Task.isCancelled else { return true }
           let timer = Task {
-            // Cancelled if a save came first. Then no task waits under this number.
+            // The sleep is cancelled if a save has already woken the task, in which case `wake` does nothing.
             try? await Task.sleep(for: .seconds(time))
             self.wake(number)
           }

@@ -3,13 +3,14 @@ internal import GRDB
 public import StrataCore
 
 extension SnapshotStore {
-  /// The value of a key now, and again after each change of it by this program or another process.
+  /// Returns a sequence of the values of a key: first the current value, then the new value after each change by this program
+  /// or another process.
   ///
   ///     for try await issue in store.values(Issue.self, for: "issue/7") { show(issue) }
   ///
-  /// A slow reader gets the last state, not each one in between; ``changes(since:)`` returns all. `nil` means that there is
-  /// no value. The sequence ends when its task is cancelled. Changes by this program arrive at once, changes by other
-  /// processes within ``StoreOptions/pollInterval``.
+  /// An element is `nil` if the key has no value. A slow reader may skip intermediate values, but always gets the latest one;
+  /// ``changes(since:)`` returns all revisions. Changes by this program are returned immediately, and changes by other
+  /// processes within ``StoreOptions/pollInterval``. The sequence ends when its task is cancelled.
   ///
   /// - Parameters:
   ///   - type: the type that the values are decoded as.
@@ -19,7 +20,7 @@ extension SnapshotStore {
   }
 }
 
-/// The changing states of a key, see ``SnapshotStore/values(_:for:)``.
+/// A sequence of the values of a key, see ``SnapshotStore/values(_:for:)``.
 public struct StoreValues<Value: Archivable>: AsyncSequence {
   public typealias Element = Value?
 
@@ -28,13 +29,13 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
 
   public func makeAsyncIterator() -> Iterator { Iterator(store: store, key: key) }
 
-  /// Returns one state after the other.
+  /// The iterator of ``StoreValues``.
   public struct Iterator: AsyncIteratorProtocol {
     let store: SnapshotStore
     let key: String
-    /// The last revision that was returned; `.some(nil)` if the key had none.
+    /// The identifier of the last returned revision: `nil` before the first one, and `.some(nil)` if the key did not exist.
     private var last: Int64??
-    /// The number of saves when reading failed.
+    /// The value of ``StoreSignal/saves`` at the last failure; `nil` if the last read succeeded.
     private var failed: UInt64?
 
     init(store: SnapshotStore, key: String) {
@@ -42,13 +43,13 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
       self.key = key
     }
 
-    /// Waits for the next state; `nil` if the task was cancelled.
+    /// Waits for the next value, and returns it; `nil` if the task was cancelled, and `.some(nil)` if the key has no value.
     ///
-    /// - Throws: ``StoreError``, like reading the value. After an error the next call waits for the next change. If the
-    ///   store itself could not be read, it also reads again after ``StoreOptions/pollInterval``.
+    /// - Throws: ``StoreError``, as for reading the value. If the value cannot be decoded, the next call waits for the next
+    ///   change. If the store cannot be read, the next call waits for at most ``StoreOptions/pollInterval`` and tries again.
     public mutating func next() async throws -> Value?? {
       if let seen = failed {
-        // An immediate retry would meet the same error.
+        // Waits before retrying, because an immediate retry would probably fail with the same error.
         await store.signal.wait(after: seen, atMost: store.options.boundedPollInterval)
         failed = nil
       }

@@ -1,7 +1,7 @@
 public import Foundation
 internal import StrataCore
 
-/// The metadata of one save of a key, without its content.
+/// The metadata of one revision of a key, without its content.
 public struct StoreRevision: Sendable, Hashable {
   /// The action that created a revision.
   public enum Action: Int, Sendable, Hashable, CaseIterable {
@@ -13,33 +13,34 @@ public struct StoreRevision: Sendable, Hashable {
     case undo = 2
     /// The last undone change was redone.
     case redo = 3
-    /// The key was deleted: the revision has no value.
+    /// The key was deleted. The revision has no value.
     case delete = 4
   }
 
   /// The key.
   public let key: String
-  /// The number within the history of the key, from 1. Prunes and upgrades do not change it.
+  /// The number of the revision within the history of its key, counted from 1. Prunes and upgrades do not change it.
   public let number: Int
-  /// The number among all revisions of the store. A later save has a higher one, whatever its time. Numbers are never
-  /// reused, and those of pruned revisions are missing.
+  /// The number of the revision among all revisions of the store. Each save has a higher sequence than all earlier saves,
+  /// regardless of its time. Sequences are never reused, so those of pruned revisions are missing.
   public let sequence: Int64
-  /// The time of the save by the clock of the saving program, to the millisecond. Revisions are ordered by ``sequence``, not by time.
+  /// The time of the save according to the clock of the saving program, in whole milliseconds. Revisions are ordered by
+  /// ``sequence``, not by time.
   public let time: Date
-  /// Who saved it.
+  /// The author of the save; `nil` if none was given.
   public let author: String?
-  /// The reason for the save.
+  /// The reason for the save; `nil` if none was given.
   public let note: String?
   /// The action that created the revision.
   public let action: Action
-  /// The number of the revision whose state this one repeats, if it restores, undoes or redoes.
+  /// For a restore, an undo or a redo, the number of the revision whose state this revision repeats; otherwise `nil`.
   public let origin: Int?
-  /// The registered name of the type that was saved; `nil` if the key was deleted.
+  /// The registered name of the saved type; `nil` for a deletion.
   public let typeName: String?
-  /// The version of the model that was saved; `nil` if there is none.
+  /// The version of the saved model; `nil` if the type is not a model, and for a deletion.
   public let modelVersion: Int?
 
-  /// Whether the key has no value since this revision.
+  /// Whether the revision is a deletion and has no value.
   public var isDeletion: Bool { typeName == nil }
 }
 
@@ -61,26 +62,27 @@ extension StoreRevision: CustomStringConvertible {
   }
 }
 
-/// Selects a revision of a key.
+/// A point in the history of a key, which selects one of its revisions.
 public enum StorePoint: Sendable, Hashable {
   /// The last revision.
   case latest
   /// The revision with this number.
   case revision(Int)
-  /// The state at a time: the last revision before the first one with a later time. So a clock that was set back hides no revision
-  /// and selects none too early. If that revision was pruned, the last remaining one before it is selected. If none remains, the
-  /// error is `notFound`, because the state is not known.
+  /// The state at a time. This selects the last revision before the first revision that has a later time, so the result is
+  /// well-defined even if the clock was set back. If that revision was pruned, the last remaining revision before it is
+  /// selected. If none remains, `notFound` is thrown, because the state is unknown.
   case time(Date)
-  /// The revision that has a label.
+  /// The revision with this label.
   case label(String)
 }
 
-/// A condition that the key must meet for a save.
+/// A condition on the last revision of a key. If the condition is not met, a save throws `conflict`.
 public enum SaveCondition: Sendable, Hashable {
   /// No condition.
   case always
-  /// The key has no revision, or its last one is a deletion.
+  /// The key has no value: it does not exist, or its last revision is a deletion.
   case isAbsent
-  /// The last revision still has this number: there was no save since it was read.
+  /// The last revision still has this number. Pass the number of the revision that was read, and the save fails if the key was
+  /// saved since.
   case isStill(Int)
 }

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// The data that rows of one shape share: the stamp of their archives and the shapes of their records. Immutable, so a
-/// cached definition stays valid.
+/// The data that rows of the same type and shape share: the stamp of their archives and the shapes of their records.
+/// Definitions are immutable, so a cached definition stays valid.
 struct Definition: Sendable {
   let id: Int64
   let content: Content
@@ -11,16 +11,16 @@ struct Definition: Sendable {
     var typeName: String
     var modelVersion: Int?
     var fingerprint: UInt64
-    /// Whether the count of an archive is the number of the root's elements. Otherwise it is 1.
+    /// Whether the `count` in an archive's stamp is the number of elements of the root collection. Otherwise it is 1.
     var countsElements: Bool
-    /// Whether rows omit the head of the root, a record of the first shape.
+    /// Whether rows are stored without the first bytes (the head) of their root, which is a record of the first shape.
     var leavesHeadOut: Bool
     var shapes: [RecordShape]
   }
 
-  /// The first bytes of every row, which are not stored.
+  /// The head: the first bytes of every row, which are not stored in the row; empty if rows are stored completely.
   let prefix: [UInt8]
-  /// The record definitions with which decoding of a row begins.
+  /// The record definitions that are known to the decoder before it decodes a row.
   let records: [ArchiveReader.Definition]
 
   init(id: Int64, content: Content) {
@@ -30,14 +30,14 @@ struct Definition: Sendable {
     prefix = content.leavesHeadOut ? content.shapes.first.map { ArchiveEncoder.prefix(of: $0) } ?? [] : []
   }
 
-  /// Whether a row of the same kind can use this definition, checked without creating the row's own definition: the row must have been
-  /// encoded with exactly these shapes.
+  /// Returns whether a row with the same stamp can refer to this definition, without creating the row's own definition. The row
+  /// must have been encoded with exactly the shapes of this definition.
   func fits(_ row: EncodedRow, countsElements: Bool) -> Bool {
     !prefix.isEmpty && content.countsElements == countsElements && content.shapes.count == row.parts.shapes.count
       && zip(content.shapes, row.parts.shapes).allSatisfy { $0 === $1 } && row.bytes.starts(with: prefix)
   }
 
-  /// Returns the stamp for an archive of a row.
+  /// Returns the stamp for an archive with the given root.
   func stamp(of root: ArchiveValue) -> Stamp {
     Stamp(
       typeName: content.typeName, modelVersion: content.modelVersion, fingerprint: content.fingerprint,
@@ -46,7 +46,7 @@ struct Definition: Sendable {
 }
 
 extension Definition.Content {
-  /// Creates the content of the definition for a row.
+  /// Creates the content of a definition for a row.
   init(of row: EncodedRow, countsElements: Bool) {
     let head = row.parts.shapes.first.map { ArchiveEncoder.prefix(of: $0) } ?? []
     self.init(
@@ -55,7 +55,7 @@ extension Definition.Content {
       shapes: row.parts.shapes)
   }
 
-  /// The stored bytes: a CBOR body of arrays and strings.
+  /// Returns the content in its stored form, which is CBOR.
   func bytes() throws -> [UInt8] {
     var writer = ArchiveWriter()
     let hasFloors = shapes.contains { $0.floors != nil }
@@ -135,7 +135,7 @@ extension Definition.Content {
 }
 
 extension ArchiveValue {
-  /// The number of elements of a collection; `nil` for any other value.
+  /// The number of elements if the value is a collection; otherwise `nil`.
   var elementCount: Int? {
     switch self {
     case .array(let elements), .set(let elements): elements.count

@@ -1,9 +1,9 @@
 internal import StrataCore
 
-/// A cache of definitions for all connections of a store. It holds only committed definitions, because an uncommitted
-/// definition may be rolled back, and its identifier reused.
+/// A cache of definitions for all connections of a store. It contains only committed definitions, because an uncommitted
+/// definition may be rolled back and its identifier reused.
 final class DefinitionCache: Sendable {
-  /// The fields of a stamp except the count.
+  /// The fields of a stamp, except the count, as a dictionary key.
   struct StampKey: Hashable {
     let typeName: String
     let modelVersion: Int?
@@ -27,7 +27,7 @@ final class DefinitionCache: Sendable {
 
   subscript(id: Int64) -> Definition? { state.withLock { $0.byID[id] } }
 
-  /// Returns the newest known definition for a stamp.
+  /// Returns the newest cached definition for a stamp.
   func newest(_ key: StampKey) -> Definition? { state.withLock { $0.newest[key] } }
 
   func add(_ definition: Definition) {

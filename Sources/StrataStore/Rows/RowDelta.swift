@@ -1,22 +1,23 @@
 package import Foundation
 package import StrataCore
 
-/// The difference between the bytes of a row (the target) and the bytes of an earlier row (the base): copies from any offset
-/// of the base, and new bytes.
+/// A delta that creates the bytes of a row (the target) from the bytes of an earlier row (the base). It consists of copies from
+/// any offset of the base, and of new bytes. The format is:
 ///
 ///     size of the target, CRC-32 of the target (4 bytes), size of the script or 0, script
 ///
-/// The script consists of the number of copies; for each copy, the number of new bytes before it, its length, and its offset
-/// relative to the end of the previous copy; then all new bytes. Numbers are LEB128, relative offsets zigzag. If its size is
-/// given, the script is deflated with the base as a dictionary, so that new text can repeat words of the base. If the size is
-/// 0, the script is stored uncompressed.
+/// The script begins with the number of copies. For each copy follow the number of new bytes before the copy, the length of the
+/// copy, and its offset relative to the end of the previous copy. The script ends with all new bytes. Numbers are encoded as
+/// LEB128, and relative offsets as zigzag LEB128. If the size of the script is not 0, the script is compressed with DEFLATE,
+/// with the base as the dictionary, so that new text can repeat words of the base. If the size is 0, the script is
+/// uncompressed.
 ///
-/// Copies can have any distance, so that the delta for a small change is equally short in a large document. Only the
-/// dictionary is limited to deflate's window.
+/// Copies can have any offset, so the delta for a small change is short even in a large document. Only the dictionary is
+/// limited to the window of DEFLATE.
 package enum RowDelta {
-  /// - Parameter deflates: whether the script may be deflated.
-  /// - Returns: the delta, or `nil` if it would save less than an eighth. The script is deflated only if that saves an
-  ///   eighth of it, because the inflations in a chain are limited.
+  /// - Parameter deflates: whether the script may be compressed.
+  /// - Returns: the delta; `nil` if it would save less than an eighth of the target. The script is compressed only if that
+  ///   saves more than an eighth of the script, because the number of inflations in a chain is limited.
   package static func encode(_ target: [UInt8], from base: [UInt8], deflates: Bool = true) throws -> Data? {
     let script = Self.script(of: target, from: base)
     var output = RowNumbers()
@@ -37,17 +38,17 @@ package enum RowDelta {
     return output.bytes.count <= target.count - target.count / 8 ? Data(output.bytes) : nil
   }
 
-  /// The maximum size in bytes of a script that is not deflated, because deflating would save nothing.
+  /// The size in bytes up to which a script is not compressed, because that would not save space.
   private static let shortest = 16
 
-  /// Whether a delta must be inflated. The result for a damaged delta is arbitrary.
+  /// Returns whether the script of a delta is compressed. The result for a damaged delta is arbitrary.
   package static func isDeflated(_ delta: Data) -> Bool {
     var input = RowNumberReader(Array(delta.prefix(24)))
     guard input.number() != nil, input.crc() != nil else { return false }
     return input.number() != 0
   }
 
-  /// Returns the target of a delta.
+  /// Applies a delta to its base, and returns the target.
   ///
   /// - Throws: ``StoreError`` with the code `damaged`, and `ArchiveError` if the compressed data is damaged.
   package static func apply(_ delta: Data, to base: [UInt8], limits: ArchiveLimits) throws -> [UInt8] {
@@ -127,14 +128,14 @@ package enum RowDelta {
     return output.bytes
   }
 
-  /// Returns the parts of the target that are in the base, found by words of eight bytes.
+  /// Returns the parts of the target that also occur in the base. Finds them by comparing words of eight bytes.
   ///
-  /// - Complexity: linear in the size of both.
+  /// - Complexity: linear in the sizes of both arrays.
   private static func copies(of target: [UInt8], from base: [UInt8]) -> [Copy] {
     let words = BaseWords(base)
     var copies: [Copy] = []
     var position = 0, written = 0
-    // The bytes after a copy usually continue in the base at the same distance.
+    // The distance from the target to the base in the last copy, which the next copy usually shares.
     var shift = 0
     while position + BaseWords.size <= target.count {
       guard let found = words.place(of: target, at: position, expected: position + shift) else {
@@ -158,19 +159,19 @@ package enum RowDelta {
   }
 }
 
-/// A lookup table of the words of eight bytes in the base.
+/// A hash table of the words of eight bytes in the base.
 private struct BaseWords {
   static let size = 8
   private static let mostEntries = 1 << 16
 
   private let base: [UInt8]
-  /// An offset plus one for each hash; 0 if there is none.
+  /// For each hash, the offset of a word in the base plus one; 0 if there is none.
   private var table: [Int32]
   private let shift: UInt64
 
   init(_ base: [UInt8]) {
     self.base = base
-    // In a large document, every nth word is enough, because matches are extended in both directions.
+    // In a large document, only every `step`th word is entered. This suffices, because matches are extended in both directions.
     let step = max(1, base.count / Self.mostEntries)
     let bits = max(6, min(17, Int.bitWidth - (base.count / step).leadingZeroBitCount + 1))
     shift = UInt64(64 - bits)
@@ -182,7 +183,8 @@ private struct BaseWords {
     }
   }
 
-  /// Returns the offset in the base of the target's word at `position`. The expected offset is tried first.
+  /// Returns an offset in the base of the word that the target has at `position`; `nil` if none is found. The expected offset
+  /// is tried first.
   func place(of target: [UInt8], at position: Int, expected: Int) -> Int? {
     let word = Self.word(target, position)
     if expected >= 0, expected <= base.count - Self.size, Self.word(base, expected) == word { return expected }
@@ -196,13 +198,13 @@ private struct BaseWords {
   }
 }
 
-/// Encodes numbers in seven bits for each byte, lowest first (LEB128).
+/// Encodes numbers as LEB128: seven bits per byte, lowest bits first.
 private struct RowNumbers {
   var bytes: [UInt8] = []
 
   mutating func append(_ number: Int) { append(UInt64(number)) }
 
-  /// Appends a number that may be negative, with its sign in the lowest bit (zigzag).
+  /// Appends a possibly negative number in zigzag encoding, which has the sign in the lowest bit.
   mutating func append(distance: Int) { append(UInt64(bitPattern: Int64(distance << 1 ^ distance >> 63))) }
 
   private mutating func append(_ number: UInt64) {

@@ -1,23 +1,25 @@
 internal import Foundation
 internal import StrataCore
 
-/// The kept revisions of a key and the cost of opening each. Later revisions choose the bases of their deltas from it.
+/// The revisions of a key that a prune keeps, with the cost of reading each. The bases of later deltas are chosen from these
+/// revisions.
 ///
-/// With revisions numbered from 0, opening revision i takes at most as many deltas as the sum of its hexadecimal digits. If
-/// the revisions before it satisfy this, so does the base that a save chooses. If no revision is missing, the chain chooses
-/// the same base.
+/// If revisions are numbered from 0, reading revision i needs at most as many deltas as the sum of the hexadecimal digits of i.
+/// If all previous revisions satisfy this limit, the base that a save chooses keeps it. If no revision is missing, the chain
+/// chooses the same base as a save.
 struct StoreChain {
-  /// The cost of opening a revision.
+  /// The cost of reading a revision.
   private struct Cost {
     var deltas = 0
     var inflations = 0
   }
 
   private var costs: [Int64: Cost] = [:]
-  /// The last possible base for each number of deltas in its chain.
+  /// For each number of deltas, the last revision that is read with this number of deltas.
   private var last: [(id: Int64, seq: Int64)?] = []
 
-  /// Whether a row can keep its form: its base is in the chain, and it is within its limits of deltas and inflations.
+  /// Returns whether a row can keep its form. A delta can if its base is in the chain and the limits of deltas and inflations
+  /// are kept.
   func holds(_ row: StoredRow) -> Bool {
     guard row.form == .delta else { return true }
     guard let base = row.base, let cost = costs[base] else { return false }
@@ -35,15 +37,14 @@ struct StoreChain {
     last[cost.deltas] = (row.id, row.seq)
   }
 
-  /// Returns the identifier of the nearest earlier revision that can be the base of the row's delta.
+  /// Returns the identifier of the nearest earlier revision that can be the base of the row's delta; `nil` if there is none.
   func base(of row: StoredRow) -> Int64? {
     last.prefix(row.mostDeltas).compactMap { $0 }.max { $0.seq < $1.seq }?.id
   }
 }
 
 extension StoredRow {
-  /// The maximum number of deltas between the row and the whole row of its chain: the sum of the hexadecimal digits of its
-  /// number, counted from 0.
+  /// The maximum number of deltas in the row's chain: the sum of the hexadecimal digits of the row's number, counted from 0.
   var mostDeltas: Int {
     var rest = seq - 1, sum = 0
     while rest > 0 {
@@ -53,34 +54,34 @@ extension StoredRow {
     return sum
   }
 
-  /// The maximum number of inflations for opening the row: ⌈log2 n⌉ + 1 for revision n.
+  /// The maximum number of inflations (DEFLATE decompressions) for reading the row: ⌈log2 n⌉ + 1 for revision n.
   var mostInflations: Int { Int64.bitWidth - max(0, seq - 1).leadingZeroBitCount + 1 }
 
-  /// Whether the row's own delta must be inflated.
+  /// Whether the row's own delta is compressed.
   var isDeflated: Bool { content.map { RowDelta.isDeflated($0) } ?? false }
 }
 
 extension StoreTransaction {
-  /// Stores the content of a revision again, as a delta of a revision in the chain if that saves space.
+  /// Stores the content of a revision again. It becomes a delta of a revision in the chain if that saves space.
   ///
   /// - Parameters:
   ///   - bytes: the content without its head.
   ///   - isHead: whether this is the last revision of its key, which is stored whole.
-  /// - Returns: the new row, which the caller writes to the table.
+  /// - Returns: the new row, which the caller must write to the table.
   func storing(_ bytes: [UInt8], in row: StoredRow, after chain: StoreChain, isHead: Bool) throws -> StoredRow {
     try storing(bytes, in: row, from: isHead ? nil : chain.base(of: row).flatMap { try revision($0) })
   }
 
-  /// Stores the content of a revision again, as a delta of a base if that saves space.
+  /// Stores the content of a revision again. It becomes a delta of `base` if that saves space.
   ///
-  /// - Parameter most: the maximum number of inflations for opening the row, if it is less than the revision's own limit.
+  /// - Parameter most: the maximum number of inflations for reading the row. The revision's own limit applies too.
   func storing(
     _ bytes: [UInt8], in row: StoredRow, from base: StoredRow?, inflations most: Int = .max
   ) throws -> StoredRow {
     guard let base, let delta = try delta(of: bytes, row, from: base, inflations: most) else {
       return try storing(bytes, in: row, inflations: most)
     }
-    // A delta this short always saves space, so the whole form need not be tried.
+    // Such a short delta always saves space, so the comparison with the whole form can be skipped.
     if bytes.count > RowParts.longestInPlace, delta.count <= bytes.count / 8 { return row.with(delta, of: base) }
     let whole = try storing(bytes, in: row, inflations: most)
     guard try saves(delta, whole, bytes) else { return whole }
@@ -88,7 +89,7 @@ extension StoreTransaction {
     return row.with(delta, of: base)
   }
 
-  /// Returns a whole row as a delta of an earlier one; `nil` if that would not save space.
+  /// Returns a row that is stored whole as a delta of an earlier one; `nil` if that would not save space.
   func shortened(_ row: StoredRow, _ bytes: [UInt8], from base: StoredRow) throws -> StoredRow? {
     guard let delta = try delta(of: bytes, row, from: base), try saves(delta, row, bytes) else { return nil }
     return row.with(delta, of: base)
@@ -103,7 +104,7 @@ extension StoreTransaction {
     return try RowDelta.encode(bytes, from: baseBytes, deflates: deflates)
   }
 
-  /// Whether a delta takes less space than the row stored whole.
+  /// Returns whether a delta needs less space than the row stored whole.
   private func saves(_ delta: Data, _ whole: StoredRow, _ bytes: [UInt8]) throws -> Bool {
     try delta.count + 16 < (whole.blob.map { try storedSize(ofBlob: $0) } ?? bytes.count)
   }

@@ -2,13 +2,13 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The bytes of a revision, its definition and shared content. It can be decoded without the database.
+/// The complete content of a revision, which can be decoded without access to the database.
 struct StoredContent: Sendable {
-  /// The key and the revision number, for error messages.
+  /// The key and the number of the revision, for error messages.
   var key = ""
   var revision = 0
   let definition: Definition
-  /// The bytes of the row with its head.
+  /// The bytes of the row, including its head.
   let bytes: [UInt8]
   let contents: RowContents
 }
@@ -18,7 +18,7 @@ extension StoreTransaction {
 
   private var selectRow: String { "SELECT \(StoredRow.columns) FROM \(tables.revisions)" }
 
-  /// Returns the identifier of a key and its last revision; `nil` if the key does not exist.
+  /// Returns the identifier and the last revision of a key; `nil` if the key does not exist.
   func head(of key: String) throws -> (key: Int64, row: StoredRow)? {
     try Self.checkText(key, "a key")
     return try first(of: .head, { $0.bind(key) }) { row in
@@ -46,7 +46,7 @@ extension StoreTransaction {
     try StoredRow.fetch(statement("\(selectRow) WHERE key = ? AND seq = ?"), [key, seq])
   }
 
-  /// Returns the last revision before a number.
+  /// Returns the last revision of a key with a number below `seq`.
   func revision(ofKey key: Int64, before seq: Int64) throws -> StoredRow? {
     try StoredRow.fetch(statement("\(selectRow) WHERE key = ? AND seq < ? ORDER BY seq DESC LIMIT 1"), [key, seq])
   }
@@ -56,7 +56,7 @@ extension StoreTransaction {
     try StatementRow.all(of: statement("\(selectRow) WHERE key = ? ORDER BY seq"), [key]) { try StoredRow($0) }
   }
 
-  /// Returns the revision at a point; `nil` if the key does not exist, or did not exist at that time.
+  /// Returns the revision at a point of the key's history; `nil` if the key does not exist, or did not exist at that time.
   ///
   /// - Throws: ``StoreError`` with the code `notFound` for a number or a label that does not exist.
   func row(of key: String, at point: StorePoint) throws -> StoredRow? {
@@ -75,7 +75,7 @@ extension StoreTransaction {
       }
       return row
     case .time(let time):
-      // The whole row is read in order to verify its checksum, because a damaged time would select a wrong revision.
+      // The whole row is read to verify its checksum, because a damaged time could select the wrong revision.
       let later = try StoredRow.fetch(
         statement("\(selectRow) WHERE key = ? AND time > ? ORDER BY seq LIMIT 1"), [head.key, time.milliseconds])
       guard let later else { return head.row }
@@ -120,7 +120,8 @@ extension StoreTransaction {
       contents: mayReferToPieces(bytes) ? try pieces(of: row.id) : RowContents([:]))
   }
 
-  /// Whether a row can refer to long strings and data: its bytes contain the tag of such a reference.
+  /// Returns whether a row may refer to separately stored strings and data. This is the case if its bytes contain the tag of
+  /// such references.
   private func mayReferToPieces(_ bytes: [UInt8]) -> Bool {
     let tag = RowParts.contentTag
     return bytes.withUnsafeBytes { bytes in
@@ -135,9 +136,9 @@ extension StoreTransaction {
     }
   }
 
-  /// Returns the bytes of a row without its head, with the deltas of its chain applied.
+  /// Returns the bytes of a row without its head. If the row is a delta, all deltas of its chain are applied.
   ///
-  /// - Parameter head: bytes to put before them.
+  /// - Parameter head: bytes to prepend to the result.
   func plainBytes(of row: StoredRow, after head: [UInt8] = []) throws -> [UInt8] {
     if row.form == .whole {
       guard let content = row.content else { return head }
@@ -149,7 +150,7 @@ extension StoreTransaction {
     }
     var deltas: [Data] = []
     var row = row
-    // A base is an earlier revision of the same key, so the loop ends.
+    // The loop ends, because each base must be an earlier revision of the same key.
     while row.form == .delta {
       guard let content = row.content, let id = row.base, let base = try revision(id), base.key == row.key,
         base.seq < row.seq
@@ -178,11 +179,11 @@ extension StoreTransaction {
       .damaged, "a row lacks parts of its content; check the store, then salvage it", revision: Int(row.seq))
   }
 
-  /// Stores content without its head in a row, in place or as a blob.
+  /// Stores content without its head, either in the row itself or, if it is long, as a blob.
   ///
-  /// - Parameter most: the maximum number of inflations for opening the row. A blob takes one, so with 0 the content stays in place
-  ///   regardless of its length.
-  /// - Returns: the row with its form, and its content or its blob.
+  /// - Parameter most: the maximum number of inflations for reading the row. Reading a blob needs one, so with 0 the content is
+  ///   stored in the row regardless of its length.
+  /// - Returns: the row with the new form and either the content or the blob.
   func storing(_ bytes: [UInt8], in row: StoredRow, inflations most: Int = .max) throws -> StoredRow {
     var row = row
     (row.base, row.content, row.blob) = (nil, nil, nil)
@@ -196,8 +197,8 @@ extension StoreTransaction {
     return row
   }
 
-  /// Turns a revision that is no longer the last one into a delta, if that saves space. If it or its base cannot be
-  /// read, it is not changed.
+  /// Converts a revision that is not the last one any more to a delta, if that saves space. If the revision or its base cannot
+  /// be read, nothing is changed.
   func shorten(_ row: StoredRow) throws {
     guard row.form == .whole || row.form == .blob else { return }
     let shortened: StoredRow?
@@ -209,9 +210,10 @@ extension StoreTransaction {
     if let blob = row.blob { try removeUnused(blob) }
   }
 
-  /// Returns the base of a revision's delta. With revisions numbered from 0, the number of the base is the revision's number with its
-  /// last nonzero hexadecimal digit decremented. This is repeated until a revision with content exists. So most revisions are deltas of
-  /// the previous one, and the chain of a revision has at most as many deltas as the sum of its digits.
+  /// Returns the revision to use as the base of a revision's delta. If revisions are numbered from 0, the base has the number
+  /// of the revision with the last nonzero hexadecimal digit decremented. The step is repeated until a revision with content is
+  /// found. So most revisions are deltas of the previous one, and a chain has at most as many deltas as the sum of the number's
+  /// hexadecimal digits.
   private func base(of row: StoredRow) throws -> StoredRow? {
     var number = row.seq - 1
     while number > 0 {
@@ -221,7 +223,7 @@ extension StoreTransaction {
     return nil
   }
 
-  /// Writes a key and the identifier of its last revision.
+  /// Inserts a key, or updates the identifier of its last revision.
   func put(_ name: String, id: Int64, head: Int64, isNew: Bool) throws {
     let crc = Int64(StoredKey.checksum(name, id: id, head: head))
     if isNew {
@@ -268,7 +270,7 @@ extension StoreTransaction {
 
   // MARK: Blobs
 
-  /// Returns the long strings and data that a revision refers to.
+  /// Returns the separately stored strings and data that a revision refers to.
   func pieces(of revision: Int64) throws -> RowContents {
     let ids = try Int64.fetchAll(
       statement("SELECT blob FROM \(tables.pieces) WHERE revision = ?"), arguments: [revision])
@@ -303,8 +305,8 @@ extension StoreTransaction {
     try Int.fetchOne(statement("SELECT length(bytes) FROM \(tables.blobs) WHERE id = ?"), arguments: [id]) ?? 0
   }
 
-  /// Returns the identifier of the blob with a content, and creates it if needed. If the blob is damaged, its bytes are restored, which
-  /// repairs all rows that refer to it.
+  /// Returns the identifier of the blob with the given content, and creates the blob if it does not exist. If the blob is
+  /// damaged, its bytes are restored, which repairs all rows that refer to it.
   func makeBlob(_ content: Data, digest: [UInt8]) throws -> Int64 {
     let hash = Data(digest)
     let known = try StatementRow.first(
@@ -326,7 +328,7 @@ extension StoreTransaction {
     return db.lastInsertedRowID
   }
 
-  /// Whether a blob is undamaged, without inflating it.
+  /// Returns whether a blob is undamaged, by its size and checksum, without inflating it.
   private static func isWhole(_ row: StatementRow, size: Int) throws -> Bool {
     do {
       let bytes: Data = try row.column(3)
@@ -334,7 +336,7 @@ extension StoreTransaction {
     } catch let error as StoreError where error.code == .damaged { return false }
   }
 
-  /// Records the long strings and data that a revision refers to.
+  /// Stores strings and data as blobs, and records that a revision refers to them.
   func addPieces(_ contents: [[UInt8]: Data], to revision: Int64) throws {
     for (digest, content) in contents {
       try execute(
@@ -343,7 +345,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Removes a blob if nothing refers to it.
+  /// Removes a blob if no revision refers to it.
   func removeUnused(_ blob: Int64) throws {
     try execute(
       """

@@ -4,7 +4,7 @@ internal import StrataCore
 
 /// A row of the table of keys.
 struct StoredKey {
-  /// The bytes of the name, which determine the order of keys. Damaged bytes may be invalid UTF-8.
+  /// The UTF-8 bytes of the name, by which keys are sorted. If the row is damaged, they may be invalid UTF-8.
   let bytes: Data
   let id: Int64
   /// The identifier of the last revision.
@@ -14,10 +14,11 @@ struct StoredKey {
 
   static let damage = "the checksum of a key is wrong; check the store, then salvage it"
 
-  /// The columns of a key, in the table `k`. The name is read as a blob, so that no byte of a damaged name is lost.
+  /// The SQL columns of a key, qualified with the table alias `k`. The name is read as a blob, so that the bytes of a damaged
+  /// name are not changed.
   static let columns = "CAST(k.name AS BLOB), k.id, k.head, k.crc"
 
-  /// Reads a key from the columns of a row that begin at an index.
+  /// Reads a key from a row in which the key's columns begin at the given index.
   init(_ row: StatementRow, at index: Int) throws {
     bytes = try row.column(index)
     id = try row.column(index + 1)
@@ -26,7 +27,7 @@ struct StoredKey {
     isIntact = try Int64(Self.checksum(id, head) { $0.append(bytes.bytes) }) == row.column(index + 3) as Int64
   }
 
-  /// The name, with invalid UTF-8 replaced.
+  /// The name of the key, with invalid UTF-8 replaced.
   var name: String { String(decoding: bytes, as: UTF8.self) }
 
   /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong.
@@ -34,10 +35,10 @@ struct StoredKey {
     if !isIntact { throw StoreError(.damaged, Self.damage, key: name) }
   }
 
-  /// Returns the checksum of a key, which does not depend on other rows.
+  /// Returns the checksum of a row of the table of keys.
   static func checksum(_ name: String, id: Int64, head: Int64) -> Int32 { checksum(id, head) { $0.append(name) } }
 
-  /// Returns the checksum of a label.
+  /// Returns the checksum of a row of the table of labels.
   static func checksum(ofLabel name: String, key: Int64, revision: Int64) -> Int32 {
     checksum(key, revision) { $0.append(name) }
   }
@@ -59,9 +60,9 @@ struct StoredKey {
 }
 
 extension StoreTransaction {
-  /// Checks a text before it is saved or looked up.
+  /// Checks a text that is to be saved or looked up.
   ///
-  /// - Throws: ``StoreError`` with the code `invalid` if the text contains a NUL, at which SQLite would end it.
+  /// - Throws: ``StoreError`` with the code `invalid` if the text contains a NUL, at which SQLite would truncate it.
   static func checkText(_ text: String?, _ what: String, key: String? = nil) throws {
     guard let text, text.utf8.contains(0) else { return }
     throw StoreError(.invalid, "\(what) must not have a NUL (U+0000); SQLite would end it there", key: key)

@@ -6,21 +6,21 @@ internal import StrataCore
 struct StoredRow {
   /// The form in which the content of a revision is stored.
   enum Form: Int {
-    /// The content is in the row, unchanged.
+    /// The row itself contains the content, unchanged.
     case whole = 0
-    /// The content is in a blob, which other rows may share.
+    /// The content is stored in a blob, which other rows may share.
     case blob = 1
     /// The content is a delta of an earlier revision.
     case delta = 2
-    /// There is no content: the key was deleted.
+    /// The revision is a deletion and has no content.
     case tombstone = 3
   }
 
   var id: Int64
   var key: Int64
-  /// The number of the revision within the history of its key, from 1.
+  /// The number of the revision within the history of its key, counted from 1.
   var seq: Int64
-  /// Milliseconds since 1970.
+  /// The time of the save, in milliseconds since 1970.
   var time: Int64
   var definition: Int64?
   var form: Form
@@ -28,7 +28,7 @@ struct StoredRow {
   var content: Data?
   var base: Int64?
   var blob: Int64?
-  /// The number of the revision whose state this revision repeats.
+  /// The number of the revision whose state this revision repeats; `nil` if there is none.
   var origin: Int64?
   var author: String?
   var note: String?
@@ -37,10 +37,10 @@ struct StoredRow {
 
   static let qualifiedColumns = columns.split(separator: ", ").map { "r." + $0 }.joined(separator: ", ")
 
-  /// Form and action in one column.
+  /// The form and the action, combined in one number for the column `kind`.
   var kind: Int { form.rawValue * 8 + action.rawValue }
 
-  /// The checksum of all columns, which does not depend on other rows.
+  /// The checksum of all columns of the row.
   var checksum: Int32 {
     var buffer = ByteBuffer(minimumCapacity: 96 + (content?.count ?? 0))
     for number in [id, key, seq, time, definition ?? -1, Int64(kind), base ?? -1, blob ?? -1, origin ?? -1] {
@@ -65,8 +65,7 @@ struct StoredRow {
 extension StoredRow {
   /// Reads a row whose first columns are ``columns``.
   ///
-  /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong, or a column has a value that is never
-  ///   written.
+  /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong, or a column has an invalid value.
   init(_ row: StatementRow) throws {
     let kind: Int = try row.column(5)
     guard kind >= 0, let form = Form(rawValue: kind / 8), let action = StoreRevision.Action(rawValue: kind % 8) else {
@@ -76,7 +75,7 @@ extension StoredRow {
       id: row.column(0), key: row.column(1), seq: row.column(2), time: row.column(3), definition: row.nullable(4),
       form: form, action: action, content: row.nullable(7), base: row.nullable(8), blob: row.nullable(9),
       origin: row.nullable(10), author: row.nullable(11), note: row.nullable(12))
-    // Identifiers and numbers begin with 1, and calculations rely on that.
+    // Identifiers and numbers are counted from 1, and calculations rely on this.
     guard id > 0, seq > 0 else {
       throw StoreError(.damaged, "a row has an invalid number; check the store, then salvage it")
     }
@@ -85,21 +84,21 @@ extension StoredRow {
     }
   }
 
-  /// Reads the first row of a statement.
+  /// Returns the first row of a statement; `nil` if there is none.
   static func fetch(_ statement: Statement, _ arguments: StatementArguments) throws -> StoredRow? {
     try StatementRow.first(of: statement, arguments) { try StoredRow($0) }
   }
 }
 
 extension Date {
-  /// The time as stored in rows: milliseconds since 1970.
+  /// The time in milliseconds since 1970, as stored in rows.
   var milliseconds: Int64 { Int64(clamping: (timeIntervalSince1970 * 1000).rounded()) }
 
   init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 }
 
 extension Int64 {
-  /// The nearest integer; 0 for NaN.
+  /// Creates the nearest integer to a value; 0 for NaN.
   fileprivate init(clamping value: Double) {
     guard !value.isNaN else {
       self = 0

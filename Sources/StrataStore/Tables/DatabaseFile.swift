@@ -2,9 +2,10 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// A database of SQLite in a file, outside of the store's own connections.
+/// Operations on SQLite database files that use temporary connections, separate from those of a store.
 enum DatabaseFile {
-  /// Opens a connection to a database. Unlike GRDB alone, it does not report a failure of the system to read the file as damage.
+  /// Opens a connection to a database. If the system fails to read the file, GRDB alone would report damage; this method throws
+  /// `fileSystem`.
   static func open(_ path: String, _ configuration: Configuration = Configuration()) throws -> DatabaseQueue {
     do { return try connection(path, configuration) } catch { throw failure(error, ofFile: path) }
   }
@@ -15,8 +16,8 @@ enum DatabaseFile {
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  /// Returns the error of a connection that is no longer available. Damage that SQLite reports counts only if another connection
-  /// finds it too; otherwise it was a failure of the system.
+  /// Returns the error to throw if a connection has failed and is not available any more. If SQLite has reported damage, a new
+  /// connection checks the file. If that check finds no damage, the cause was a failure of the system.
   static func failure(_ error: any Error, ofFile path: String) -> any Error {
     guard let cause = error as? DatabaseError, cause.resultCode == .SQLITE_CORRUPT else { return error }
     var configuration = Configuration()
@@ -28,18 +29,18 @@ enum DatabaseFile {
     } catch { return error }
   }
 
-  /// Reads the file of a new connection for the first time.
+  /// Reads the schema with a new connection, so that an unreadable file is detected.
   static func readSchema(of db: Database) throws {
     _ = try db.withStoreErrors { try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") }
   }
 
-  /// Turns a copy of a database into one file without journals, and closes it.
+  /// Closes a copy of a database, after converting it to a single file without journals.
   ///
-  /// - Returns: the first problem of its pages; `nil` if there is none.
+  /// - Returns: the first problem that is found in the pages of the copy; `nil` if there is none.
   static func close(copy: DatabaseQueue) throws -> String? {
     let problem = try copy.writeWithoutTransaction { db in
       try db.withStoreErrors {
-        // The header of the copy has the journal mode of its source.
+        // The copy has inherited the journal mode of its source.
         guard try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE") == "delete" else {
           throw StoreError(.fileSystem, "the copy could not be put in a single file")
         }
@@ -52,12 +53,12 @@ enum DatabaseFile {
 
   // MARK: Backup
 
-  /// Writes a backup to a file that is replaced only if the copy is complete and not damaged.
+  /// Writes a backup to a file. An existing file is replaced only if the backup is complete and undamaged.
   ///
   /// - Parameters:
-  ///   - path: the file of the database; `nil` if it has none.
-  ///   - body: copies the database.
-  /// - Returns: the result of `body`, and the size of the file.
+  ///   - path: the file of the database; `nil` if the database has none.
+  ///   - body: a closure that copies the database to the given connection.
+  /// - Returns: the result of `body`, and the size of the backup in bytes.
   static func backup<R>(to url: URL, of path: String?, _ body: (DatabaseQueue) throws -> R) throws -> (R, size: Int) {
     do {
       try checkTarget(url, path)
@@ -80,7 +81,7 @@ enum DatabaseFile {
     } catch { throw StoreError.ofFile(error, "the backup could not be written") }
   }
 
-  /// Copies the snapshot of a transaction.
+  /// Copies the snapshot of the source's current transaction to another database.
   static func copy(_ source: Database, to queue: DatabaseQueue, _ work: StoreWork) throws {
     try queue.writeWithoutTransaction { target in
       try target.withStoreErrors { try source.backup(to: target, pagesPerStep: 1024) { _ in try work.check() } }
@@ -94,14 +95,15 @@ enum DatabaseFile {
     {
       throw StoreError(.invalid, "a database cannot be backed up to itself; name another file")
     }
-    // SQLite would apply an existing journal to the new file.
+    // An existing journal is refused, because SQLite would apply it to the new file.
     func hasJournal() throws -> Bool {
       try ["-wal", "-journal"].contains { try FileStatus(ofPath: url.path + $0) != nil }
     }
     guard try hasJournal() else { return }
-    // Changing the journal mode removes a stale journal, unless another connection has the file open. If it fails, the journal stays.
+    // Changing the journal mode removes a stale journal, unless another connection has the file open. Errors are ignored here,
+    // because the check below detects a remaining journal.
     if try FileStatus(ofPath: url.path) != nil, let old = try? DatabaseQueue(path: url.path) {
-      // As above. The check below finds out whether the journal is gone.
+      // Ignored, as above.
       _ = try? old.writeWithoutTransaction { try String.fetchOne($0, sql: "PRAGMA journal_mode = DELETE") }
       try? old.close()  // as above
     }

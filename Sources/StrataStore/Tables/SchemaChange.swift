@@ -2,34 +2,37 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Changes the tables of a store to the format that this program writes.
+/// Upgrades the tables of a store to the format that this program writes.
 ///
-/// All steps run in one transaction, so that a failure or a crash leaves the old format. Before the steps, the file is copied to a
-/// safety copy, `NAME.before-schema-N`. After the commit, another connection checks the file. Until that is done, a row of `meta`
-/// marks the change as unfinished, and no program saves (``StoreVersions/checkWritable()``). If the process ends before, the next
-/// opening finds the row and checks the file. If the check fails, the copy is restored: nothing was saved since.
+/// All steps run in one transaction, so that after a failure or a crash the store still has the old format. Before the steps,
+/// the file is copied to a safety copy, `NAME.before-schema-N`. After the commit, a new connection checks the file. Until the
+/// check has finished, a row of the table `meta` marks the change as unfinished, and no program can save
+/// (``StoreVersions/checkWritable()``). If the process ends before the check, the next program that opens the store finds this
+/// row and checks the file. If the check fails, the safety copy is restored. This loses no saves, because none were possible
+/// since.
 struct SchemaChange {
   let tables: StoreTables
-  /// The file; `nil` for a store in the app's own database or in memory, which gets no copy.
+  /// The path of the store's file; `nil` for a store in memory or in the app's own database, for which no safety copy is
+  /// written.
   let path: String?
-  /// The time in seconds to wait for another process that finishes a change.
+  /// The time in seconds to wait for another process that is finishing a change.
   let busyTimeout: TimeInterval
 
-  /// The safety copy of a file before a change to a format.
+  /// Returns the path of the safety copy that is written before a change to a format.
   private static func copyPath(_ path: String, format: Int) -> String { "\(path).before-schema-\(format)" }
 
-  /// Finishes an interrupted change, and changes the tables of an older format.
+  /// Finishes an interrupted change, then upgrades the tables if they have an older format.
   ///
-  /// - Throws: ``StoreError`` with the code `schemaChangeFailed`, after which the store has its old state, unless the safety
-  ///   copy was lost; errors of the database.
+  /// - Throws: ``StoreError`` with the code `schemaChangeFailed`, in which case the store has its old state again, unless the
+  ///   safety copy was lost; errors of the database.
   func run(in writer: any DatabaseWriter) throws {
-    // A change that was interrupted after its commit is finished first.
+    // First finishes a change that was interrupted after its commit.
     try finish(in: writer)
     guard let found = try versions(writer), found.format < tables.schema.format else { return }
     do { try change(writer) } catch let error as StoreError { throw error } catch let error as DatabaseError
       where error.resultCode != .SQLITE_CONSTRAINT && error.resultCode != .SQLITE_ERROR
     {
-      // Errors of the system keep their code, such as `busy` or `full`. The store is unchanged.
+      // Errors of the system are thrown with their own codes, such as `busy` or `full`. The store is unchanged.
       throw StoreError.ofDatabase(error)
     } catch { throw Self.failed("the store is as it was", error) }
     try tables.schema.afterCommit()
@@ -52,15 +55,17 @@ struct SchemaChange {
   }
 
   private func change(_ writer: any DatabaseWriter, _ db: Database) throws {
-    // Steps may create tables anew under their names, and references must survive that. The setting cannot change within a transaction.
+    // Turns off foreign keys, because a step may replace a table with a new one of the same name, without affecting the rows
+    // that refer to it. The setting can only be changed outside of a transaction.
     let hadKeys = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? true
     try db.execute(sql: "PRAGMA foreign_keys = OFF")
     defer {
-      // It only sets a number, and fails if the connection is closed.
+      // The error is ignored: the statement only changes a setting, and fails only if the connection is closed.
       try? db.execute(sql: "PRAGMA foreign_keys = \(hadKeys ? "ON" : "OFF")")
     }
     try db.inTransaction(.immediate) {
-      // Another process may have been faster. From now on no other process saves.
+      // Checks again, because another process may have made the change. From now on, the transaction prevents other processes
+      // from saving.
       guard let found = try tables.versions(in: db), found.format < tables.schema.format else { return .commit }
       try copy(writer)
       try tables.apply(from: found.format, in: db)
@@ -72,12 +77,13 @@ struct SchemaChange {
     }
   }
 
-  /// The first problem of the store's tables; `nil` if there is none. Other tables of the app's database are not checked.
+  /// Returns the first problem of the store's tables; `nil` if there is none. Other tables of the app's database are not
+  /// checked.
   private func problem(_ db: Database) throws -> String? {
     let names = try String.fetchAll(
       db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, ?) = ?",
       arguments: [tables.prefix.utf8.count, tables.prefix])
-    // In the store's own file, the free list, which belongs to no table, is checked too.
+    // A store in its own file is checked as a whole, including the free list, which does not belong to any table.
     for name in tables.prefix.isEmpty ? ["1"] : names.map(\.quotedDatabaseIdentifier) {
       if let problem = try db.pageProblems("quick_check(\(name))").first { return problem }
     }
@@ -88,7 +94,7 @@ struct SchemaChange {
     return nil
   }
 
-  /// Writes the safety copy, while no other connection can save.
+  /// Writes the safety copy. Must be called while the write transaction prevents other connections from saving.
   private func copy(_ writer: any DatabaseWriter) throws {
     guard let path else { return }
     let url = URL(fileURLWithPath: Self.copyPath(path, format: tables.schema.format))
@@ -96,7 +102,7 @@ struct SchemaChange {
       try TemporaryFiles.withFolder(beside: url) { folder in
         let copy = folder.appending(path: "copy")
         let target = try DatabaseFile.open(copy.path)
-        // A separate connection sees only committed data.
+        // Copies with a separate connection, which sees only committed data.
         let source = try DatabaseFile.open(path)
         try source.backup(to: target)
         try source.close()
@@ -109,12 +115,12 @@ struct SchemaChange {
     } catch { throw StoreError.ofFile(error, "the safety copy could not be written; the store is as it was") }
   }
 
-  /// Checks a store whose format was changed, and restores the safety copy if it is damaged.
+  /// Checks a store whose format was changed, and restores the safety copy if the store is damaged.
   private func finish(in writer: any DatabaseWriter) throws {
-    // The change may have been made by another program, to another format.
+    // Uses the format in the file, because a different program may have made the change, to a different format.
     guard let path, let versions = try versions(writer), versions.isChanging else { return }
     let copyPath = Self.copyPath(path, format: versions.format)
-    // The copy is locked meanwhile, so that no other process undoes the result.
+    // The lock on the safety copy ensures that only one process at a time finishes the change.
     try withLock(onFile: copyPath) { exists in
       guard try self.versions(writer)?.isChanging == true else { return }
       guard let problem = try problem(ofFile: path) else {
@@ -133,14 +139,15 @@ struct SchemaChange {
     do {
       let reader = try DatabaseFile.open(path)
       defer {
-        // The connection only read. If closing fails, it closes when it is deallocated.
+        // An error is ignored: the connection was only used for reading, and is closed when it is deallocated at the latest.
         try? reader.close()
       }
       return try reader.read { db in try db.withStoreErrors { try problem(db) } }
     } catch  where StoreError.isDamage(error) { return "SQLite cannot read it" }
   }
 
-  /// Runs `body` with a write lock on a SQLite database, which others may read meanwhile. Without a file, there is no lock.
+  /// Runs `body` while holding a write lock on an SQLite database, which others can still read. If the file does not exist,
+  /// `body` runs without a lock.
   private func withLock(onFile path: String, _ body: (_ exists: Bool) throws -> Void) throws {
     guard try FileStatus(ofPath: path) != nil else { return try body(false) }
     var configuration = Configuration()

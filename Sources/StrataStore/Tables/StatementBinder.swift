@@ -2,24 +2,25 @@ internal import Foundation
 internal import GRDB
 internal import GRDBSQLite
 
-/// Binds the arguments of a statement one after the other.
+/// Binds the arguments of a statement, in the order of its parameters.
 ///
-/// GRDB's `StatementArguments` build two arrays of values for each run of a statement.
+/// This is faster than GRDB's `StatementArguments`, which create two arrays of values for each run of a statement.
 struct StatementBinder {
   private let statement: SQLiteStatement
   private var index: CInt = 0
   private var code = SQLITE_OK
 
-  /// SQLite copies the bound bytes.
+  /// `SQLITE_TRANSIENT`, with which SQLite copies the bound bytes.
   private static let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
   private init(_ statement: SQLiteStatement) { self.statement = statement }
 
-  /// Binds all arguments of a statement, which then runs without `StatementArguments`.
+  /// Binds all arguments of a statement, so that it can run without `StatementArguments`.
   ///
   /// - Throws: `DatabaseError` if SQLite refuses a value, for example because it is too long.
   static func bind(_ statement: Statement, _ body: (inout StatementBinder) -> Void) throws {
-    // SQLite binds arguments only after a reset. The returned code repeats the error of the last run, which was thrown.
+    // SQLite can bind arguments only after a reset. The result code is ignored, because it only repeats the error of the last
+    // run, which has already been thrown.
     _ = sqlite3_reset(statement.sqliteStatement)
     var binder = StatementBinder(statement.sqliteStatement)
     body(&binder)
@@ -40,7 +41,7 @@ struct StatementBinder {
   mutating func bind(_ text: String?) {
     guard var text else { return next { sqlite3_bind_null($0, $1) } }
     text.withUTF8 { bytes in
-      // An empty text may have no address, which SQLite would bind as null.
+      // The buffer of an empty text may have no address, in which case SQLite would bind null.
       next { statement, index in
         guard let start = bytes.baseAddress else { return sqlite3_bind_text(statement, index, "", 0, Self.copies) }
         return start.withMemoryRebound(to: CChar.self, capacity: bytes.count) {

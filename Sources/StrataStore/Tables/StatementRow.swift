@@ -1,43 +1,43 @@
 internal import GRDB
 internal import GRDBSQLite
 
-/// The current row of a statement. Its columns are read by index, and only before the next step of the statement.
+/// The current row of a statement, whose columns are read by index. It is valid only until the next step of the statement.
 ///
-/// GRDB's `Row` builds a table of column names each time a statement runs.
+/// This is faster than GRDB's `Row`, which creates a table of column names each time a statement runs.
 struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
   private let statement: SQLiteStatement
 
   init(sqliteStatement: SQLiteStatement, index: CInt) { statement = sqliteStatement }
 
-  // The default implementation rejects a row whose first column is null.
+  // Replaces the default implementation, which rejects a row whose first column is null.
   static func fromStatement(_ statement: SQLiteStatement, atUncheckedIndex index: CInt) -> StatementRow? {
     StatementRow(sqliteStatement: statement, index: index)
   }
 
-  /// Required by GRDB. A row is not stored in a column.
+  /// Required by GRDB, but never used, because a row is not stored in a column.
   var databaseValue: DatabaseValue { .null }
   static func fromDatabaseValue(_ value: DatabaseValue) -> StatementRow? { nil }
 
-  /// The value of a column.
+  /// Returns the value of a column.
   ///
-  /// - Throws: ``StoreError`` with the code `damaged` if it has another type, or is null.
+  /// - Throws: ``StoreError`` with the code `damaged` if the value has a different type or is null.
   func column<T: StatementColumnConvertible>(_ index: Int) throws -> T {
     guard let value: T = try nullable(index) else { throw Self.damage(index) }
     return value
   }
 
-  /// The value of a column that may be null.
+  /// Returns the value of a column; `nil` if it is null.
   func nullable<T: StatementColumnConvertible>(_ index: Int) throws -> T? {
     guard sqlite3_column_type(statement, CInt(index)) != SQLITE_NULL else { return nil }
     guard let value = T(sqliteStatement: statement, index: CInt(index)) else { throw Self.damage(index) }
     return value
   }
 
-  /// The value of a column, as SQLite stores it.
+  /// Returns the value of a column without conversion.
   func value(_ index: Int) -> DatabaseValue { DatabaseValue(sqliteStatement: statement, index: CInt(index)) }
 
-  /// The value of a column, with its size added to `bytes`; `nil` for a text with a NUL or invalid UTF-8, which a `String` does not
-  /// hold unchanged.
+  /// Returns the value of a column, and adds the size of a text or blob to `bytes`. Returns `nil` for a text with a NUL or
+  /// invalid UTF-8, because `String` would change it.
   func exactValue(_ index: Int, _ bytes: inout Int) -> DatabaseValue? {
     let value = value(index)
     switch value.storage {
@@ -53,26 +53,26 @@ struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
     }
   }
 
-  /// The integer in a column; `nil` if the column has another type.
+  /// Returns the integer in a column; `nil` if the value is not an integer.
   func integer(_ index: Int) -> Int64? {
     guard sqlite3_column_type(statement, CInt(index)) == SQLITE_INTEGER else { return nil }
     return sqlite3_column_int64(statement, CInt(index))
   }
 
-  // An underlying error would reveal the value.
+  // The error has no underlying error, because GRDB's would contain the value.
   private static func damage(_ index: Int) -> StoreError {
     StoreError(.damaged, "column \(index) of a row has a value of the wrong type; check the store, then salvage it")
   }
 }
 
 extension StatementRow {
-  /// Returns the result of `body` for the first row of a statement; `nil` if there is no row.
+  /// Returns the result of `body` for the first row of a statement; `nil` if the statement returns no rows.
   static func first<R>(
     of statement: Statement, _ arguments: StatementArguments? = nil, _ body: (StatementRow) throws -> R
   ) throws -> R? {
     let rows = try fetchCursor(statement, arguments: arguments)
     guard let row = try rows.next() else { return nil }
-    // The cursor resets the statement when it is released.
+    // The cursor must stay alive while `body` runs, because it resets the statement when it is released.
     return try withExtendedLifetime(rows) { try body(row) }
   }
 

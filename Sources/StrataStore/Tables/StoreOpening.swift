@@ -2,11 +2,11 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Opens stores. A file is identified before anything is written to it.
+/// Opens stores. Never writes to a file before it has been identified as a store.
 struct StoreOpening {
-  /// The size in bytes to which SQLite truncates the journal (`PRAGMA journal_size_limit`).
+  /// The size in bytes to which SQLite truncates the write-ahead log (`PRAGMA journal_size_limit`).
   private static let journalLimit = 32 << 20
-  /// The value of `PRAGMA synchronous` with which each commit waits for the disk.
+  /// The value of `PRAGMA synchronous` for `FULL`, with which each commit waits for the disk.
   private static let full = 2
 
   let options: StoreOptions
@@ -63,10 +63,10 @@ struct StoreOpening {
     return .init(writer: writer, tables: tables, options: options, isReadOnly: isReadOnly)
   }
 
-  /// Opens a file for salvage, if SQLite finds the tables of a store in it.
+  /// Opens a file for salvage. SQLite must be able to find the tables of a store in the file.
   ///
-  /// - Throws: ``StoreError`` with the code `notAStore` if it is another database, `newerStore`; an error of damage if the
-  ///   tables cannot be found.
+  /// - Throws: ``StoreError`` with the code `notAStore` if the file is a different database, `newerStore`; an error that
+  ///   indicates damage if the tables cannot be found.
   func openDamaged(_ path: String, isReadOnly: Bool = true) throws -> (any DatabaseWriter, StoreTables) {
     let tables = try StoreTables(prefix: "", schema)
     try checkJournal(ofFile: path, .notAStore)
@@ -78,20 +78,21 @@ struct StoreOpening {
   private func checkTables(_ tables: StoreTables, _ db: Database) throws {
     let missing = try tables.all.filter { try !db.tableExists($0) }
     guard missing.isEmpty else {
-      // A file with the application ID of a store has had them.
+      // A file with the application ID of a store once had these tables.
       guard try Int.fetchOne(db, sql: "PRAGMA application_id") == StoreTables.applicationID else {
         throw StoreError(.notAStore, "the file has no tables of a store")
       }
       throw StoreError(.damaged, "the file has lost tables of the store: \(missing.joined(separator: ", "))")
     }
     do { try tables.versions(in: db)?.checkReadable() } catch let error as StoreError where error.code == .damaged {
-      // A store with an unreadable format is assumed to have the first one, which all stores have had.
+      // If the format cannot be read, the first format is assumed, with which all stores begin.
     } catch let error as DatabaseError where StoreError.isDamage(error, db) {
-      // The first format is assumed, as above.
+      // Assumes the first format, as above.
     }
   }
 
-  /// Resolves a symbolic link, because SQLite keeps the journal beside the file itself. The file need not exist yet.
+  /// Resolves a symbolic link to the store, because SQLite writes the journal next to the file itself. The file need not exist
+  /// yet.
   static func resolved(_ path: String) throws -> String {
     do { return try AtomicFile.target(of: path).path } catch { throw StoreError.ofFile(error) }
   }
@@ -102,7 +103,8 @@ struct StoreOpening {
     configuration.busyMode = .timeout(options.boundedBusyTimeout)
     configuration.label = "StrataStore"
     configuration.prepareDatabase { db in
-      // This works only before there is a table, and therefore before the journal mode is set.
+      // This setting is effective only before the first table is created, so it must precede the journal mode, which GRDB sets
+      // later.
       if !db.configuration.readonly { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
       try DatabaseFile.readSchema(of: db)
     }
@@ -116,7 +118,7 @@ struct StoreOpening {
       try checkJournal(ofFile: path, .damaged)
       return nil
     }
-    // SQLite treats so short a file as empty, and would overwrite it.
+    // SQLite treats such a short file as empty, and would overwrite it.
     guard size >= 512 else {
       throw StoreError(.notAStore, "the file is not an SQLite database; it is too short for one")
     }
@@ -138,7 +140,7 @@ struct StoreOpening {
     return nil
   }
 
-  /// Throws if the file is empty and has a journal: SQLite would remove the journal, and with it the last saves.
+  /// Throws if the file is empty but has a write-ahead log. SQLite would delete the log, which may contain the last saves.
   private func checkJournal(ofFile path: String, _ code: StoreError.Code) throws {
     guard try FileStatus(ofPath: path)?.size == 0, try FileStatus(ofPath: path + "-wal")?.size ?? 0 > 0 else { return }
     throw StoreError(
@@ -148,11 +150,12 @@ struct StoreOpening {
   }
 
   private func closeQuietly(_ queue: DatabaseQueue) {
-    // The connection only read. If closing fails, it closes when it is deallocated.
+    // An error is ignored: the connection was only used for reading, and is closed when it is deallocated at the latest.
     try? queue.close()
   }
 
-  /// Makes each commit wait for the disk, because a pool sets a weaker mode after it has prepared its connection.
+  /// Makes each commit wait for the disk. This cannot be part of the configuration, because a pool sets a weaker mode after it
+  /// has prepared its connection.
   private func prepare(_ pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { db in
       try db.withStoreErrors {
@@ -168,7 +171,7 @@ struct StoreOpening {
   private func makeTables(in writer: any DatabaseWriter, _ tables: StoreTables) throws {
     try writer.write { db in
       try db.withStoreErrors {
-        // Another process may have been faster.
+        // Checks again, because another process may have created the tables.
         guard try tables.versions(in: db) == nil else { return }
         if tables.prefix.isEmpty { try db.execute(sql: "PRAGMA application_id = \(StoreTables.applicationID)") }
         try tables.create(in: db)

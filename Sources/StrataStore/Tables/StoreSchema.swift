@@ -1,13 +1,15 @@
-/// The formats of a store's tables: the first one, and the steps from each to the next. There are no steps yet.
+/// The formats of a store's tables, defined by the steps from each format to the next. There is only one format so far, so
+/// there are no steps.
 package struct StoreSchema: Sendable {
-  /// A change of one format to the next.
+  /// A change of the tables from one format to the next.
   package struct Step: Sendable {
-    /// The lowest formats that a program must know to read and to write the store afterwards.
+    /// The formats that a program must at least support to read and to write the store after this step.
     let minimumReader, minimumWriter: Int
     private let change: @Sendable (_ prefix: String, _ execute: (String) throws -> Void) throws -> Void
 
-    /// - Parameter change: called with the prefix of the table names, and a function that runs a SQL statement. It must keep
-    ///   everything that older programs need that may still read the store, and throw if it fails.
+    /// - Parameter change: a closure that is called with the prefix of the table names and a function that runs an SQL
+    ///   statement. It must preserve everything that older programs need if they may still read the store. It must throw if it
+    ///   fails.
     package init(
       minimumReader: Int, minimumWriter: Int,
       change: @escaping @Sendable (_ prefix: String, _ execute: (String) throws -> Void) throws -> Void
@@ -15,22 +17,22 @@ package struct StoreSchema: Sendable {
       (self.minimumReader, self.minimumWriter, self.change) = (minimumReader, minimumWriter, change)
     }
 
-    /// Runs the change.
+    /// Runs the step.
     package func run(_ prefix: String, _ execute: (String) throws -> Void) throws { try change(prefix, execute) }
   }
 
-  /// The formats that this program knows.
+  /// The formats that this program supports.
   package static let today = StoreSchema(steps: [])
 
-  /// The first step changes format 1 to format 2.
+  /// The steps in ascending order. The first one changes format 1 to format 2.
   let steps: [Step]
-  /// A function that runs between the commit of a change and its final check, in which tests fail or damage something.
+  /// A closure that runs between the commit of a change and its final check. Tests use it to simulate failures and damage.
   let afterCommit: @Sendable () throws -> Void
 
   package init(steps: [Step], afterCommit: @escaping @Sendable () throws -> Void = {}) {
     (self.steps, self.afterCommit) = (steps, afterCommit)
   }
 
-  /// The format that this program writes, and the highest one that it knows.
+  /// The format that this program writes, which is also the highest one that it supports.
   var format: Int { steps.count + 1 }
 }

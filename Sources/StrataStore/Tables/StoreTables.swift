@@ -1,27 +1,28 @@
 internal import GRDB
 
-/// The tables of a store, whose names begin with a prefix in the app's own database (Docs/StoreFormat.md).
+/// The names and the structure of a store's tables (Docs/StoreFormat.md). In the app's own database, the names begin with a
+/// prefix.
 struct StoreTables: Sendable {
-  /// The `PRAGMA application_id` of a store's file: "Stra".
+  /// The `PRAGMA application_id` of a store's file: "Stra" in ASCII.
   static let applicationID = 0x5374_7261
 
-  /// The row of `meta` that exists while a change of the format is unfinished.
+  /// The name of the row in the table `meta` that exists while a change of the format is unfinished.
   private static let change = "schemaChange"
 
   let schema: StoreSchema
   let prefix: String
   let meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures: String
 
-  /// The queries of each save or read.
+  /// The queries that almost every save or read runs. Each transaction keeps their prepared statements.
   enum Query: Int, CaseIterable { case head, insert, insertKey, setHead }
 
-  /// The SQL of the queries, in their order.
+  /// The SQL of the queries, indexed by the raw values of ``Query``.
   let queries: [String]
 
   /// The names of all tables.
   var all: [String] { [meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures] }
 
-  /// - Throws: ``StoreError`` with the code `invalid` for a prefix that table names cannot have.
+  /// - Throws: ``StoreError`` with the code `invalid` if `prefix` cannot begin a table name.
   init(prefix: String, _ schema: StoreSchema = .today) throws {
     guard prefix.utf8.allSatisfy({ $0 == 95 || (48...57).contains($0) || (65...90).contains($0 & 0xDF) }),
       !(prefix.utf8.first.map { (48...57).contains($0) } ?? false), prefix.utf8.count <= 64
@@ -56,7 +57,7 @@ struct StoreTables: Sendable {
     }
   }
 
-  /// Creates the tables.
+  /// Creates the tables in the first format, and changes them to the current format.
   func create(in db: Database) throws {
     try db.execute(
       sql: """
@@ -102,7 +103,7 @@ struct StoreTables: Sendable {
     try apply(from: 1, in: db)
   }
 
-  /// Changes the tables from a format to the one that this program writes.
+  /// Changes the tables from the given format to the one that this program writes.
   func apply(from format: Int, in db: Database) throws {
     let steps = schema.steps.dropFirst(format - 1)
     guard var versions = try versions(in: db), !steps.isEmpty else { return }
@@ -123,7 +124,7 @@ struct StoreTables: Sendable {
     }
   }
 
-  /// Marks the store as changed and not yet checked, or removes the mark.
+  /// Marks a change of the format as unfinished, or removes the mark.
   func setChanging(_ isChanging: Bool, in db: Database) throws {
     try db.execute(
       sql: isChanging
@@ -131,9 +132,9 @@ struct StoreTables: Sendable {
       arguments: [Self.change])
   }
 
-  /// Checks that the counts, which have no checksum, are plausible, and that their sums are.
+  /// Checks that the counts and their sums are plausible, because counts have no checksum.
   ///
-  /// - Throws: ``StoreError`` with the code `damaged` if they are not.
+  /// - Throws: ``StoreError`` with the code `damaged` if they are implausible.
   func checkCounts(in db: Database) throws {
     let most = 1 << 53
     let isRight = try Bool.fetchOne(
@@ -149,7 +150,7 @@ struct StoreTables: Sendable {
     }
   }
 
-  /// The versions in the store's tables; `nil` if there is no store.
+  /// Returns the format versions that the store's tables contain; `nil` if the tables do not exist.
   func versions(in db: Database) throws -> StoreVersions? {
     guard try db.tableExists(meta) else { return nil }
     let rows = try StatementRow.all(
@@ -165,14 +166,14 @@ struct StoreTables: Sendable {
   }
 }
 
-/// The format of a store, and the lowest formats that a program must know to read and to write it.
+/// The format of a store, and the formats that a program must at least support to read and to write the store.
 struct StoreVersions: Sendable {
   var format: Int
   var minimumReader: Int
   var minimumWriter: Int
-  /// Whether a program has changed the format and has not yet checked the store.
+  /// Whether a change of the format is unfinished: a program has changed the tables, but the store has not been checked yet.
   var isChanging = false
-  /// The highest format that this program knows.
+  /// The highest format that this program supports.
   var known: Int
 
   var isReadable: Bool { minimumReader <= known }
