@@ -42,7 +42,7 @@ extension UnsentChange {
     return stored
   }
 
-  /// Sets the reason why a change waits, unless it has an error.
+  /// Sets the reason why the change is waiting, unless the change has an error.
   func setReason(_ reason: String, _ db: Database) throws {
     guard state == .waiting, reason != self.reason, code == nil else { return }
     try db.execute(cached: "UPDATE strata_remote_changes SET reason = ? WHERE number = ?", [reason, number])

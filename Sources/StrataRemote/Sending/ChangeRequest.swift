@@ -314,7 +314,7 @@ extension MappedEntity {
     request.verb == "POST" ? mapper.ids == .server && mapper.traits.honoursIdempotencyKeys : request.isConditional
   }
 
-  /// The JSON of a record with nothing except its id.
+  /// Returns the JSON of a record that has only its id.
   func json(ofID stored: DatabaseValue) throws -> ArchiveValue {
     var values = [ArchiveValue](repeating: .null, count: type.schema.fields.count)
     values[type.attributes[id.attribute].place] = try value(stored, id.attribute)
