@@ -22,7 +22,7 @@ public struct RemoteError: Error, Sendable {
     /// The server sent a redirection that is not followed: it forms a cycle, there are too many, or the method must not
     /// be repeated.
     case redirected
-    /// The server requires authentication (401), and there is no other token to try.
+    /// The server requires authentication (401), and no further token is available.
     case unauthorized
     /// The server forbids the request (403).
     case forbidden

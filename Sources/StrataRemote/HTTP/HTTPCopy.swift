@@ -22,7 +22,7 @@ struct HTTPCopy: Sendable, Hashable {
     else { return nil }
     return lastModified
   }
-  /// The time at which the answer, or the 304 that confirmed it, was received.
+  /// The time at which the response, or the 304 that confirmed it, was received.
   let receivedAt: Date
   /// The age of the response at receipt, in seconds: the greater of its apparent age and the sum of `Age` and the
   /// response delay (section 4.2.3).

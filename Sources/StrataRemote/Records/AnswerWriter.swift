@@ -21,7 +21,7 @@ struct AppliedAnswer: Sendable {
   /// The reason why a change counts as refused although the server reported success; `nil` if it does not.
   var notApplied: RemoteError?
 
-  /// Adds the result of another part of the same answer.
+  /// Adds the result of another part of the same response.
   mutating func add(_ other: AppliedAnswer) {
     ids += other.ids
     report.add(other.report)
@@ -40,7 +40,7 @@ extension MappedEntity {
   }
 }
 
-/// Merges an answer into the rows, in one transaction.
+/// Merges a response into the rows, in one transaction.
 ///
 ///     nodes → match local records → drop outdated and locally deleted ones → merge local changes three ways → rows
 ///

@@ -172,7 +172,7 @@ struct Acknowledgement {
     return record
   }
 
-  /// Moves the local edits to the row that a refresh stored before this answer arrived.
+  /// Moves the local edits to the row that a refresh stored before this response arrived.
   private func join(
     _ change: UnsentChange, _ existing: DatabaseValue, _ id: DatabaseValue, _ renaming: RecordRenaming
   ) throws {

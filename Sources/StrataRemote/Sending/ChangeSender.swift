@@ -318,7 +318,7 @@ struct ChangeSender: Sendable {
     session.post(kind, entity: change.entity, account: account)
   }
 
-  /// The number of unreadable answers after which a change is refused.
+  /// The number of unreadable responses after which a change is refused.
   private static let unreadableAnswers = 5
 
   func shown(_ change: UnsentChange) async throws -> RemoteChange {
