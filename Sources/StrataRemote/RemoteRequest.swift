@@ -22,7 +22,8 @@ public struct RemoteRequest: Sendable {
   /// Headers of this request, which take precedence over those of the configuration.
   public var headers: HTTPHeaders = [:]
 
-  /// The list of all records. Records that are missing from it are deleted locally if ``EntityMapper/missing`` is ``EntityMapper/Missing/delete``.
+  /// The list of all records. Records that are missing from it are deleted locally if ``EntityMapper/missing`` is
+  /// ``EntityMapper/Missing/delete``.
   public static let all = RemoteRequest(target: .list(path: nil, query: []))
 
   /// The record with an id, for example at `/tasks/7`. If the server no longer has the record (404, 410), it is deleted
