@@ -22,7 +22,6 @@ public import StrataCore
 ///
 /// The format is that of swift-corelibs-foundation's `NSKeyedArchiver`: a property list with the keys `$archiver`,
 /// `$version`, `$top` and `$objects`, in which objects are referenced by numbers called UIDs.
-/// `$top` and `$objects`, in which numbers (UIDs) refer to objects.
 public struct KeyedArchive: Sendable {
   /// The name of the archiver: `NSKeyedArchiver`, a subclass of it, or a different program.
   public let archiver: String

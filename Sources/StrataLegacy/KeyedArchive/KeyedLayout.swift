@@ -30,7 +30,7 @@ final class KeyedLayout {
     /// The keys of the layout.
     let keys: [String]
     let rawKeys: [String]
-    /// The length of the class name in bytes.
+    /// The length of the class name, in bytes.
     let nameBytes: Int
     /// The Foundation class of the objects, if they become values; otherwise `nil`.
     let foundation: FoundationValue?

@@ -43,10 +43,11 @@ extension KeyedReader {
 struct KeyedNesting {
   /// The number of archives that enclose the current one.
   var level = 0
-  /// The number of bytes that nested archives may still have, all together.
+  /// The number of bytes that nested archives may still have in total.
   ///
-  /// Nested data is smaller than the data that contains it, so a valid archive needs at most the bytes of the outermost
-  /// data for each level. A property list can refer to the same bytes several times, which would multiply per level.
+  /// Nested data is smaller than the data that contains it. A valid archive therefore needs, for each level, at most the
+  /// number of bytes of data in the outermost archive. Without this limit, the size could multiply at each level,
+  /// because a property list can refer to the same bytes several times.
   private var rest: Int
 
   static let levelLimit = 8

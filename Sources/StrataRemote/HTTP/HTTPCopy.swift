@@ -7,7 +7,6 @@ internal import Foundation
 ///
 /// Only explicit freshness counts. There is no heuristic freshness (section 4.2.2), so a response without `max-age` and
 /// `Expires` is stale at once. `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
-/// `Expires` is stale at once. `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
 struct HTTPCopy: Sendable, Hashable {
   /// The entity tag as the server sent it, weak or strong; `nil` if there is none.
   let etag: String?

@@ -9,8 +9,8 @@ struct TourStage {
   let archive: Data
   /// The issue after this stage.
   let issue: Issue
-  /// Whether an archive decodes to the saved value.
+  /// Returns whether an archive is decoded to the saved value.
   let isIntact: (Data) throws -> Bool
-  /// The size of the JSON that the archive replaces, in bytes.
+  /// The size in bytes of the JSON that the archive replaces.
   let jsonSize: Int
 }
