@@ -28,7 +28,7 @@ public struct RemoteError: Error, Sendable {
     case forbidden
     /// The resource does not exist (404, 410).
     case notFound
-    /// The server refuses the request (another 4xx).
+    /// The server refuses the request (any other 4xx status).
     case refused
     /// The record has been changed on the server in the meantime (409, 412).
     case conflict
@@ -37,7 +37,7 @@ public struct RemoteError: Error, Sendable {
     /// The mapper cannot read the body: the body is not JSON, does not contain the entity, or has a record without an
     /// id.
     case invalidBody
-    /// The server reported success for a change, but its record does not contain the change.
+    /// The server reported success for a change, but the server's record does not contain the change.
     case notApplied
     /// The response to a new record was lost, and the server cannot be asked whether it has the record.
     case uncertain

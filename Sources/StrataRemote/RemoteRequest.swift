@@ -1,4 +1,4 @@
-/// A request for records of an entity.
+/// Specifies which records of an entity to request from the server, and how.
 public struct RemoteRequest: Sendable {
   /// How a request uses the stored copy of an earlier response.
   public enum Policy: String, Sendable, Hashable, CaseIterable {

@@ -12,7 +12,7 @@ final class RemoteSession: Sendable {
   private struct State {
     var account: String
     var clients: [String: HTTPClient] = [:]
-    /// The number of the last request.
+    /// The number of the most recent request.
     var number: Int64
     var listeners: [Int: AsyncStream<RemoteEvent>.Continuation] = [:]
     var lastListener = 0

@@ -9,7 +9,7 @@ struct DataFile {
 
   var isStandard: Bool { path == "-" }
   var url: URL { URL(fileURLWithPath: path) }
-  /// The name of the input in messages.
+  /// The name that messages use for the input.
   var name: String { isStandard ? "standard input" : path }
 
   func read(_ console: Console) throws -> Data {

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// Shows the progress inside one file on a line of standard error, such as `2/5 43 %  120 MB/s  3 s left
-/// large.strata`.
+/// Shows the progress inside one file on a line of standard error, such as
+/// `2/5 43 %  120 MB/s  3 s left  large.strata`.
 struct ProgressLine {
   private static let interval = Duration.milliseconds(200)
 

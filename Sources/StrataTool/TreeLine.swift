@@ -5,7 +5,7 @@ struct TreeLine {
   var margin = 0
   var label = ""
   var value = ""
-  /// The style of the value.
+  /// The text style of the value.
   var style: TextStyle?
 
   /// Returns the line, cut to a width in columns.
@@ -19,7 +19,7 @@ struct TreeLine {
 }
 
 extension ArchiveValue {
-  /// The style of the value's summary.
+  /// The text style for the value's summary.
   var style: TextStyle {
     switch self {
     case .string, .url, .uuid, .data: .green

@@ -8,7 +8,7 @@ struct KeyedModels {
     let indices: [Int]
   }
 
-  /// The model for the records of a shape.
+  /// The model for all records that have the same shape.
   private struct ShapeModel {
     let shape: RecordShape
     let schema: ModelSchema?

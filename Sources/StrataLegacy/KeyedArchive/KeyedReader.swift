@@ -53,11 +53,11 @@ struct KeyedReader: ~Copyable, ~Escapable {
     var bytes = 0
   }
 
-  /// The state of an object.
+  /// The decoding state of an object.
   struct Mark {
     /// The object's number in the graph; -1 if it has none.
     var number: Int32 = -1
-    /// The index of the kept value, or one of the constants below.
+    /// The index of the kept value, or one of the negative constants below.
     var made = Self.new
 
     static let new: Int32 = -1

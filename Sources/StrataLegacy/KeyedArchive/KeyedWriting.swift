@@ -18,8 +18,8 @@ public struct KeyedWriting: Sendable, Hashable {
   /// Whether arrays, sets and dictionaries are written as `NSMutableArray` and so on, for programs that modify opened
   /// collections without copying them. An archive that was read does not record whether its collections were mutable.
   public var usesMutableCollections = false
-  /// The names of a class and its superclasses, by type name, for example `["Issue": ["GHIssue", "MTLModel",
-  /// "NSObject"]]`.
+  /// The names of a class and its superclasses, by type name, for example
+  /// `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
   public var classes: [String: [String]] = [:]
   /// The superclasses of all other classes that were not read from an archive, appended after superclasses that are
   /// models. The default is `["NSObject"]`.

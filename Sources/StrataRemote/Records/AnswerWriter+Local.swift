@@ -127,7 +127,7 @@ extension AnswerWriter {
     }
     let merging = type.merging(isWhole: false)
     let merged = try merging.merged(server, into: local, base: known)
-    // The server's complete values. Keys that the server no longer lists are removed, as in the merge with the base.
+    // The server's complete values. Keys that are missing from the server's values are removed, as in the merge above.
     let completed = try merging.merged(server, into: known, base: known).record
     for attribute in said {
       let declared = type.attributes[attribute]

@@ -18,10 +18,10 @@ struct AppliedAnswer: Sendable {
   var kept = 0
   /// The number of elements of id lists that were left out because their records are not stored yet.
   var awaited = 0
-  /// The reason why a change counts as refused although the server reported success; `nil` if it does not.
+  /// The reason why a change counts as refused although the server reported success; `nil` for an accepted change.
   var notApplied: RemoteError?
 
-  /// Adds the result of another part of the same response.
+  /// Adds the result of a further part of the same response.
   mutating func add(_ other: AppliedAnswer) {
     ids += other.ids
     report.add(other.report)

@@ -74,7 +74,7 @@ struct LocalChanges {
   }
 
   struct Conflict {
-    /// The column.
+    /// The name of the column.
     let field: String
     /// The part of the column's value that is in conflict.
     let part: ValuePart

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import StrataStore
 
-/// A row of the change queue, which stands for a record with unsent changes.
+/// A row of the change queue, which represents a record with unsent changes.
 struct UnsentChange: Sendable {
   let number: Int64
   let account: String

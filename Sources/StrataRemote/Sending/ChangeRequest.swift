@@ -14,7 +14,7 @@ struct ChangeRequest {
     case uncertain(UnsentChange)
     /// Nothing has to be sent.
     case nothing
-    /// The change waits for another change, or another store is sending it.
+    /// The change waits for a different change, or a different store is sending it.
     case waits
     /// All edits of the change are in conflict. The change waits until the conflicts are resolved.
     case held
@@ -95,7 +95,7 @@ struct ChangeRequest {
         return .nothing
       }
       guard try entity.idText(row[entity.id.slot]) ?? entity.idText(change.id) != nil else {
-        // The server does not have the record.
+        // The server does not have the record, so the record is sent as a new one.
         try change.becomeNew(db)
         return .again
       }
@@ -163,7 +163,7 @@ struct ChangeRequest {
     } else {
       try checkNulls(of: new, in: JSONMergePatch.apply(body, to: old), row, changed)
       if body == [:] {
-        // The old and new values have the same JSON.
+        // The old and new values have the same JSON, so there is nothing to send.
         for field in changed where !held.contains(where: { $0.field == field.column }) {
           try LocalChanges(db).setBase(entity, change.record, field.column, nil)
         }

@@ -139,7 +139,7 @@ struct ChangeSender: Sendable {
       switch outcome {
       case .nothing:
         if let uncertain {
-          // The server's record contains the change.
+          // The server's record already contains the change, so the change counts as sent.
           sending.sent += 1
           let shown = RemoteChange(uncertain, columns: [])
           post(.didSend(shown), shown)

@@ -10,7 +10,7 @@ struct Document {
     case propertyList
   }
 
-  /// The name of the file in messages.
+  /// The name that messages use for the file.
   let name: String
   let form: Form
   /// The value of the file. For a stream, this is an array of its models.

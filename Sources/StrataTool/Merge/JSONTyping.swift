@@ -10,7 +10,7 @@ struct JSONTyping {
   /// The decoding context for the scalars of all documents.
   private let context = DecodingContext(source: .json)
 
-  /// - Parameter examples: values of archives that contain no graphs.
+  /// - Parameter examples: values from archives. They must not contain graphs.
   init(examples: [ArchiveValue], isStrict: Bool) {
     self.isStrict = isStrict
     for example in examples { note(example) }

@@ -1,6 +1,6 @@
 internal import StrataCore
 
-/// Converts graphs of objects to trees, and trees to graphs.
+/// Converts graphs of objects to trees, and the trees back to graphs.
 struct ObjectTree {
   /// The names of the types whose records were objects of a graph.
   private(set) var types = Set<String>()

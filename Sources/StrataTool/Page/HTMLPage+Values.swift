@@ -26,7 +26,7 @@ extension HTMLPage {
       page.element("summary") { line(&$0, isRecord ? "type" : "soft") }
       let isGraph = if case .graph = value { true } else { false }
       for (index, part) in parts.enumerated() {
-        // The first part of a graph is its root.
+        // The first part of a graph is the root. The other parts are the graph's objects.
         page.addTree(
           part.value, label: part.label, graph: graph, object: isGraph && index > 0 ? index - 1 : nil,
           openLevels: openLevels - 1)

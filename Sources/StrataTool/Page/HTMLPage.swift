@@ -29,7 +29,7 @@ struct HTMLPage {
     for attribute in attributes { text += " \(attribute.name)=\"\(Self.escaped(attribute.value))\"" }
     text += ">"
     try content(&self)
-    // These elements have no end tag.
+    // `meta` and `br` have no end tag.
     if "\(name)" != "meta", "\(name)" != "br" { text += "</\(name)>\n" }
   }
 

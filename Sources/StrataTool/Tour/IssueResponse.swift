@@ -11,7 +11,7 @@ struct IssueResponse {
   /// Parses a response and checks that it contains an issue.
   ///
   /// - Parameters:
-  ///   - path: the path in messages.
+  ///   - path: the path of the response, as messages show it.
   ///   - isFirst: whether the issue is created from this response. Later responses may contain only some of the keys.
   init(path: String, _ data: Data, isFirst: Bool) throws {
     self.path = path

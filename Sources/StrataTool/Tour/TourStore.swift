@@ -6,7 +6,7 @@ internal import StrataStore
 struct TourStore {
   private static let name = "issues.store"
 
-  /// The path of the store in messages.
+  /// The path of the store, as messages show it.
   let path: String
   private let url: URL
 
