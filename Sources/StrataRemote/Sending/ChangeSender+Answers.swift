@@ -15,7 +15,7 @@ extension ChangeSender {
     var id: ArchiveValue?
     if hasContent, request.method == "DELETE" {
       // The content may be an HTML page from a proxy.
-      guard (try? JSONReader().read(response.body)) != nil else {  // The reason why the content is not JSON is not needed.
+      guard (try? JSONReader().read(response.body)) != nil else {  // The cause does not matter.
         throw RemoteError(.invalidBody, "the answer to DELETE is not JSON", entity: entity.name)
       }
     } else if hasContent, request.method != "POST" || response.headers["Location"] == nil || Self.isJSON(response) {
