@@ -50,7 +50,7 @@ public struct RemoteRefresh: Sendable, Hashable {
   }
 }
 
-/// A record in a list that the model cannot read.
+/// A list element that the model could not read as a record.
 public struct RemoteInvalid: Sendable, Hashable {
   /// The index of the record in the list, counted over all pages.
   public let index: Int

@@ -39,7 +39,7 @@ public final class RemoteStore: Sendable {
   /// - Parameters:
   ///   - entities: the entities. They must include every entity that a mapper names.
   ///   - configuration: the server's configuration.
-  ///   - account: an identifier of the current user that never changes. Changes made under an account are sent only
+  ///   - account: an identifier that never changes for the current user. Changes made under an account are sent only
   ///     with that account's token.
   /// - Throws: ``RemoteError`` with the code `invalidConfiguration`, whose reason lists every mistake, or with the code
   ///   `store`.
@@ -132,8 +132,8 @@ public final class RemoteStore: Sendable {
   /// - Parameters:
   ///   - type: the entity.
   ///   - remote: the records to request.
-  ///   - replacing: the rows that the response replaces, if it is complete for a subset of the records. Those of the
-  ///     rows that are missing from the response are deleted.
+  ///   - replacing: the rows that the response replaces, if it is complete for a subset of the records. A row in this set
+  ///     is deleted if its record is missing from the response.
   /// - Throws: ``RemoteError``, in which case no row was changed; `CancellationError`.
   @discardableResult
   public func refresh<E: Entity>(

@@ -34,7 +34,7 @@ struct FileResult {
       }
     }
 
-    /// Whether the command fails because of this outcome.
+    /// Whether this outcome makes the command fail.
     var isFailure: Bool { style != .green && style != .dim }
   }
 

@@ -154,7 +154,7 @@ struct InputFile {
     try ToolError.at(path) { try LegacyDocument(data(), isBinary: isBinary, limits: limits, leniently: leniently) }
   }
 
-  /// A description for messages of a file that begins with a gzip header.
+  /// The description that messages use for a file that begins with a gzip header.
   ///
   /// - Throws: an error if the file cannot be read, so that its format is unknown.
   var archiveName: String {

@@ -4,11 +4,11 @@ internal import StrataCore
 /// The property list of a keyed archive while the archive is being written.
 struct KeyedObjects {
   private var list: [PropertyList.Object] = [.null]
-  /// The property list numbers of scalars, by the scalar.
+  /// The property list numbers of the scalars added so far, by scalar.
   private var known: [Scalar: Int] = [:]
   /// The property list numbers of the objects, by UID.
   private var numbers: [Int] = []
-  /// The UIDs of strings and numbers, by the scalar.
+  /// The UIDs of the scalars that are objects of the archive, by scalar.
   private var shared: [Scalar: UInt64] = [:]
 
   /// A scalar that is compared bit by bit. In Swift, 0 equals -0, and strings in different normal forms are equal as

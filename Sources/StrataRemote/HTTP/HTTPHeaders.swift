@@ -1,6 +1,6 @@
 /// Header fields, in order. Names are case-insensitive (RFC 9110, section 5.1).
 public struct HTTPHeaders: Sendable, Hashable {
-  /// The fields, with the spelling of the original.
+  /// The fields, with their original spelling.
   public private(set) var fields: [Field]
 
   /// One header field line.

@@ -3,7 +3,7 @@
 public struct ServerTraits: Sendable, Hashable {
   /// The media type of the body of a `PATCH`. With either type, the body is a merge patch (RFC 7396).
   public enum PatchType: String, Sendable, Hashable, CaseIterable {
-    /// `application/merge-patch+json`.
+    /// `application/merge-patch+json`, the registered type of merge patches.
     case mergePatch = "application/merge-patch+json"
     /// `application/json`, for servers that accept no other type.
     case json = "application/json"

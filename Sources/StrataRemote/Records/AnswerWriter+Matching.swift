@@ -64,7 +64,7 @@ extension AnswerWriter {
       uniqueKeysWithValues: try types.map { ($0.number, try changes.records($0)) })
   }
 
-  /// If a record is a new local record, gives it a new key, because the server uses its current key.
+  /// Gives a record a new key if it is a new local record, because the server uses the record's current key.
   func rekeyIfNew(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     guard try changes.kind(entity, record) == .insert, !(try isAwaited(entity, record)) else { return }
     try RecordRenaming(catalog, entity, db).moveAside(record)

@@ -130,7 +130,7 @@ extension AnswerWriter {
   func setReference(_ row: Row, to target: DatabaseValue) throws {
     guard let entity = catalog[row[0]], let field = entity.field(column: row[2]) else { return }
     let record: DatabaseValue = row[1]
-    // A local edit of the field that was not sent yet takes precedence.
+    // An unsent local edit of the field takes precedence.
     guard try changes.bases(entity, record)[field.column] == nil else { return }
     try ChangeTriggers.withoutRecording(db) {
       try db.execute(

@@ -18,7 +18,7 @@ struct AppliedAnswer: Sendable {
   var kept = 0
   /// The number of elements of id lists that were left out because their records are not stored yet.
   var awaited = 0
-  /// The reason why a change counts as refused although the server reported success; `nil` for an accepted change.
+  /// The reason why a change counts as refused although the server reported success; `nil` for any other change.
   var notApplied: RemoteError?
 
   /// Adds the result of a further part of the same response.

@@ -76,7 +76,7 @@ struct CarriedEdits {
         "an unsent edit is of the column \(column), which no property uses any more; name \(key) in formerly: or in a step that renames it, or send the edits first",
         entity: entity.name)
     }
-    // If the version that wrote the values is unknown, the conversions that they need are unknown as well.
+    // If the version that wrote the values is unknown, it is also unknown which conversions the values need.
     if known.version != nil, !conversions.isEmpty { try convert(column, field, conversions) }
     guard field.column != column else { return }
     for table in ["edits", "conflicts"] {

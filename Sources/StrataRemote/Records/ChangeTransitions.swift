@@ -75,7 +75,7 @@ extension UnsentChange {
         """, [attempts, time, error?.code.rawValue, error?.reason, error?.status, number])
   }
 
-  /// Delays all changes of an account, because a server's rate limit applies to all its requests.
+  /// Delays all changes of an account, because a server's rate limit applies to all requests of the account.
   static func postponeAll(of account: String, until time: Double, _ db: Database) throws {
     try db.execute(
       cached: """

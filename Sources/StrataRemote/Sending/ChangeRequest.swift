@@ -22,7 +22,7 @@ struct ChangeRequest {
     case stuck
     /// The change is a deletion that waits for the changes of records that used to refer to the deleted record.
     case behind
-    /// The kind of the change has changed, so its request must be created again.
+    /// The change was turned into a different kind of change, so its request must be created again.
     case again
     /// The record must be fetched first, because a condition needs a validator that is not known, or because a `PUT`
     /// needs the whole record.

@@ -11,8 +11,8 @@ internal import StrataCore
 /// Ensures that a change is sent by only one of several stores that use the same database, in one process or in
 /// several.
 ///
-/// A lease ends when its request ends. A lease is invalid if its process has ended, or if its store was released. The
-/// outcome of a request under such a lease is unknown.
+/// A lease ends when its request ends. A lease is invalid if its process has ended, or if its store was released. If a
+/// request was sent under an invalid lease, the outcome of the request is unknown.
 final class SendingLease: Sendable {
   /// The maximum lifetime of a lease in seconds. It is limited because process identifiers are reused.
   private static let longest: TimeInterval = 600

@@ -45,7 +45,7 @@ final class ConversionJournal {
       throw ToolError("\(folder): another run is converting into this folder")
     }
     entries = try Self.parse(AtomicFile.read(url))
-    // Completes a partial last line, so that the next entry is not appended to it.
+    // Ends an incomplete last line, so that the next entry is not appended to it.
     if try file.status().size > 0 { try file.writeAll([UInt8(ascii: "\n")].bytes) }
     self.file = consume file
   }

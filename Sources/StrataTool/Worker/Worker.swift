@@ -85,7 +85,7 @@ struct Worker {
     if result.outcome.isFailure {
       answer = WorkerAnswer(number, answer.outcome, result.message ?? "", code: result.code)
     }
-    if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }  // A file without a stamp has no type.
+    if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }  // Only a stamp names the type.
     answer.add(losses: result.content?.losses ?? [])
     return answer
   }
@@ -227,7 +227,7 @@ struct Worker {
       outcome = isIntact ? .refused : .damaged
     }
     var answer = WorkerAnswer(number, outcome, result.message ?? "", code: result.code)
-    if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }  // A file without a stamp has no type.
+    if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }  // Only a stamp names the type.
     return answer
   }
 }
