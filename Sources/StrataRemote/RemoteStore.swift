@@ -13,7 +13,7 @@ public import StrataStore
 ///     try await remote.send()
 ///
 /// Every write through the database connection of the `EntityStore` is recorded as a change, whether it is made with
-/// models, GRDB records or SQL. Docs/Refresh.md is the guide.
+/// models, GRDB records or SQL. See Docs/Refresh.md for a guide.
 public final class RemoteStore: Sendable {
   /// The store that reads and writes the rows.
   public let entities: EntityStore
@@ -279,7 +279,7 @@ public final class RemoteStore: Sendable {
   // MARK: Ids
 
   /// Returns the current primary key of a record that was created under a local key. The server's id may have replaced
-  /// that key. If it did not, the given key is returned.
+  /// that key. A key that was not replaced is returned unchanged.
   public func currentKey<E: Entity>(of key: some DatabaseValueConvertible & Sendable, _ type: E.Type) async throws
     -> DatabaseValue
   {

@@ -19,7 +19,8 @@ final class KeyedLayout {
   /// The same indices for large key numbers, for which an array would be too long. They occur in hostile data with many
   /// keys.
   private let largeIndices: [Int: Int32]
-  // Exclusivity checks for each object would be too slow, and only the reader that created the layout uses it.
+  // Unchecked, because exclusivity checks for each object would be too slow. Only the reader that created the layout
+  // accesses it.
   @exclusivity(unchecked) private var plans: [Plan] = []
   @exclusivity(unchecked) private var lastPlan: Plan?
 

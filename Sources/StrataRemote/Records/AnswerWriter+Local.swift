@@ -165,7 +165,7 @@ extension AnswerWriter {
     nodes.nodes[place].isMerged = true
   }
 
-  /// Keeps local moves into and out of lists that were not sent yet, although the server's lists do not contain them.
+  /// Keeps unsent local moves into and out of lists, although the server's lists do not contain these moves.
   mutating func keepLists() throws {
     for place in nodes.nodes.indices {
       guard let entity = entity(place), let owner = records[place] else { continue }

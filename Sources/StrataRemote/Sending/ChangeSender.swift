@@ -132,7 +132,7 @@ struct ChangeSender: Sendable {
 
   private func send(_ number: Int64, _ sending: inout RemoteSending) async throws -> Step {
     var fetched: ArchiveValue?
-    // The change whose outcome is unknown, with the values that were sent.
+    // The change whose outcome is unknown, in the state in which it was sent.
     var uncertain: UnsentChange?
     for _ in 0..<4 {
       guard let (outcome, entity) = try await prepare(number, fetched, &sending) else { return .done }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Answers the requests of another program with the help of this program's models (Docs/Worker.md).
+/// Answers the requests of another program, using the models of this program (Docs/Worker.md).
 struct Worker {
   static let protocolVersion = 1
   /// The number of buffered bytes at which the answers are written to the output.
