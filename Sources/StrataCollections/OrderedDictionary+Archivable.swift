@@ -2,14 +2,16 @@
   public import OrderedCollections
   public import StrataCore
 
-  /// An ordered dictionary is archived in its own order: as an object if its keys are text, otherwise as an array of
-  /// pairs, because only objects keep their order (Docs/Format.md, section 8).
+  /// An ordered dictionary is archived in its own order. If its keys are text, it becomes an object. Otherwise it
+  /// becomes an array of pairs, because maps do not preserve the order of their entries (Docs/Format.md, section 8).
   ///
-  /// It decodes archived dictionaries, in the order of the archive. A dictionary decodes archived ordered dictionaries
-  /// whose keys are text. In JSON it is an object, or an array of pairs. A merge is per key: local keys keep their
-  /// order, and new keys follow in the order of the server.
+  /// An ordered dictionary can be decoded from an archived dictionary, in the order of the archive. A dictionary can be
+  /// decoded from an archived ordered dictionary whose keys are text. In JSON, an ordered dictionary is an object or an
+  /// array of pairs. It is merged key by key: local keys keep their order, and new keys are appended in the order of
+  /// the server.
   extension OrderedDictionary: Archivable where Key: Archivable, Value: Archivable {
-    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two keys are encoded alike; errors of keys and values.
+    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two keys have the same encoding; errors of keys and
+    ///   values.
     public func write(to writer: inout ArchiveWriter) throws {
       try writer.enter()
       try CanonicalOrder.checkDifferent(elements, "keys of an ordered dictionary", in: writer) { $0.key }
@@ -20,7 +22,7 @@
           writer.beginArray(count: 2)
         }
         try key.write(to: &writer)
-        // A key is data, but an error without it could not be located.
+        // A key is user data, but without it the location of an error would be unknown.
         do { try value.write(to: &writer) } catch { throw ArchiveError.at(.key(key as? String ?? "(key)"), error) }
         if !Self.isKeyed { writer.leave() }
       }
@@ -45,7 +47,7 @@
   }
 
   extension OrderedDictionary: PartialDictionary where Key: Archivable, Value: Archivable {
-    /// Whether the keys are archived as text, like strings and enums with string raw values.
+    /// Whether the keys are archived as text, which is the case for strings and for enums with string raw values.
     package static var isKeyed: Bool { TextKey.isText(Key.self) }
     package static var partType: any Archivable.Type { Value.self }
 
@@ -60,7 +62,7 @@
     }
   }
 
-  /// Determines which keys are archived as text.
+  /// Determines whether keys of a type are archived as text.
   private enum TextKey {
     static func isText(_ type: Any.Type) -> Bool {
       if type == String.self { return true }

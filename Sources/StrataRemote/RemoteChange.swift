@@ -15,22 +15,24 @@ public struct RemoteChange: Sendable, Hashable {
 
   /// The sending state of a change.
   public enum State: String, Sendable, Hashable, CaseIterable {
-    /// The next ``RemoteStore/send()`` sends it, unless it waits for another record or for a conflict to be resolved.
+    /// The next ``RemoteStore/send()`` sends the change, unless it waits for a different record or for a conflict to be
+    /// resolved.
     case waiting
-    /// It was sent, and its outcome is unknown. The next ``RemoteStore/send()`` asks the server.
+    /// The change was sent, and its outcome is unknown. The next ``RemoteStore/send()`` asks the server.
     case sending
-    /// A new record was sent, the outcome is unknown, and the server cannot be asked: it ignores `Idempotency-Key` and
-    /// chooses the ids (``ServerTraits``).
-    /// ``RemoteStore/confirm(_:id:)`` sets the record's id if the server has it, ``RemoteStore/retry(_:asNew:)`` sends
-    /// the record again, and ``RemoteStore/discard(_:)`` deletes it locally.
+    /// A new record was sent, and its outcome is unknown. The server cannot be asked, because it ignores
+    /// `Idempotency-Key` and assigns the ids itself (``ServerTraits``).
+    ///
+    /// If the server has the record, ``RemoteStore/confirm(_:id:)`` sets its id. Otherwise
+    /// ``RemoteStore/retry(_:asNew:)`` sends the record again, or ``RemoteStore/discard(_:)`` deletes it locally.
     case uncertain
-    /// The server refused it.
+    /// The server refused the change.
     case refused
   }
 
-  /// The position in the queue. It stays the same until the change has been sent.
+  /// The position in the queue, which stays the same until the change has been sent.
   public let number: Int64
-  /// The account that made the change.
+  /// The account under which the change was made.
   public let account: String
   /// The name of the entity.
   public let entity: String
@@ -44,14 +46,14 @@ public struct RemoteChange: Sendable, Hashable {
   public let state: State
   /// The changed columns of an update.
   public let columns: [String]
-  /// The number of times it was sent.
+  /// The number of times that the change was sent.
   public let attempts: Int
-  /// The code of the ``RemoteError`` with which the server refused it or the last attempt failed; `nil` if the change
-  /// waits for others.
+  /// The code of the ``RemoteError`` with which the server refused the change or the last attempt failed; `nil` if
+  /// there was no such error, for example because the change waits for other changes.
   public let code: RemoteError.Code?
-  /// The reason of the error with the ``code``, or a description of the condition that the change waits for.
+  /// The reason of the error that ``code`` belongs to, or a description of the condition that the change waits for.
   public let reason: String?
-  /// The status of the answer; `nil` without an answer.
+  /// The status of the response; `nil` if there was no response.
   public let status: Int?
 
   init(_ change: UnsentChange, columns: [String]) {

@@ -3,9 +3,9 @@ public import StrataCore
 /// A value that both sides changed and that no merge policy resolves. The row keeps the local value, which is not sent
 /// until the conflict is resolved.
 public struct RemoteConflict: Sendable, Hashable {
-  /// The number that identifies the conflict when it is resolved.
+  /// The number by which ``RemoteStore/resolve(_:_:)`` identifies the conflict.
   public let number: Int64
-  /// The account that it belongs to.
+  /// The account to which the conflict belongs.
   public let account: String
   /// The name of the entity.
   public let entity: String
@@ -13,9 +13,10 @@ public struct RemoteConflict: Sendable, Hashable {
   public let record: String
   /// The key of the property.
   public let key: String
-  /// The path of the changed value: the property, or a path inside it if it holds a model or a dictionary.
+  /// The path of the conflicting value: the property, or a path within the property if it holds a model or a
+  /// dictionary.
   public let path: String
-  /// The last value that both sides agreed on; null if there was none.
+  /// The last value on which both sides agreed; null if there was none.
   public let base: ArchiveValue
   /// The local value; null if there is none.
   public let local: ArchiveValue
@@ -24,16 +25,16 @@ public struct RemoteConflict: Sendable, Hashable {
 
   /// How a conflict is resolved.
   public enum Resolution: Sendable, Hashable {
-    /// The local value is sent and replaces the server's.
+    /// The local value is sent, and replaces the server's value.
     case local
-    /// The server's value replaces the local one.
+    /// The server's value replaces the local value.
     case server
-    /// Another value replaces both, and is sent.
+    /// The given value replaces both values, and is sent.
     case value(ArchiveValue)
   }
 }
 
 extension RemoteConflict: CustomStringConvertible {
-  /// One line: the number, the path, and the record, without values.
+  /// One line with the number, the path and the record, without values.
   public var description: String { "conflict \(number): \(path) of \(entity) \(record)".onOneLine }
 }

@@ -1,46 +1,47 @@
 public import Foundation
 internal import StrataStore
 
-/// An error of synchronizing entities with a server.
+/// An error that occurred while synchronizing entities with a server.
 ///
 /// Messages contain entities, methods, URL paths and columns, but never values, queries or headers.
 public struct RemoteError: Error, Sendable {
-  /// The kind of failure. Only the code is part of the interface; the text of ``description`` may change.
+  /// The kind of failure. Only the code is part of the API; the text of ``description`` may change.
   public enum Code: String, Sendable, Hashable, CaseIterable {
-    /// Mappers, models and tables do not match. Found when the configuration is checked.
+    /// Mappers, models and tables do not match. This is detected when the configuration is checked.
     case invalidConfiguration
     /// The server could not be reached.
     case notConnected
-    /// No complete answer arrived within the timeout.
+    /// No complete response arrived within the timeout.
     case timedOut
-    /// The connection ended before the answer was complete, or the answer is shorter than its `Content-Length`.
+    /// The connection ended before the response was complete, or the response is shorter than its `Content-Length`.
     case cutOff
-    /// The answer is larger than the limit.
+    /// The response is larger than the limit.
     case tooLarge
-    /// The answer is not HTTP, or violates a rule of HTTP.
+    /// The response is not HTTP, or violates a rule of HTTP.
     case invalidResponse
-    /// The server redirects in a way that is not followed: in a cycle, too often, or with a method that must not be
-    /// repeated.
+    /// The server sent a redirection that is not followed: it forms a cycle, there are too many, or the method must not
+    /// be repeated.
     case redirected
-    /// The server requires authentication (401), and the authentication has no other token to try.
+    /// The server requires authentication (401), and no further token is available.
     case unauthorized
-    /// The server forbids it (403).
+    /// The server forbids the request (403).
     case forbidden
     /// The resource does not exist (404, 410).
     case notFound
-    /// The server refuses the request (another 4xx).
+    /// The server refuses the request (any other 4xx status).
     case refused
-    /// The record has been changed at the server meanwhile (409, 412).
+    /// The record has been changed on the server in the meantime (409, 412).
     case conflict
-    /// The server failed, or asks to try later (408, 425, 429, 5xx), and all retries are used up.
+    /// The server failed, or asks the client to try later (408, 425, 429, 5xx), and all retries are used up.
     case unavailable
-    /// The mapper cannot read the body: it is not JSON, does not contain the entity, or has a record without an id.
+    /// The mapper cannot read the body: the body is not JSON, does not contain the entity, or has a record without an
+    /// id.
     case invalidBody
-    /// The server reported success for a change, but its record does not contain the change.
+    /// The server reported success for a change, but the server's record does not contain the change.
     case notApplied
-    /// The answer to a new record was lost, and the server cannot be asked whether it has the record.
+    /// The response to a new record was lost, and the server cannot be asked whether it has the record.
     case uncertain
-    /// The account was changed while the call ran.
+    /// The account was changed while the call was running.
     case accountChanged
     /// The database or a validation rule of a model rejected the data; see ``RemoteError/underlyingError``.
     case store
@@ -48,22 +49,22 @@ public struct RemoteError: Error, Sendable {
 
   /// The kind of failure.
   public let code: Code
-  /// The problem and the remedy, without entity, request, status and cause, which ``description`` adds.
+  /// The problem and the remedy. The entity, the request, the status and the cause are added by ``description``.
   public let reason: String
-  /// The name of the entity; `nil` if the error concerns none.
+  /// The name of the entity; `nil` if the error does not concern an entity.
   public internal(set) var entity: String?
-  /// The method of the request; `nil` without a request.
+  /// The method of the request; `nil` if there was no request.
   public internal(set) var method: String?
-  /// The URL of the request, without user, password, query and fragment; `nil` without a request.
+  /// The URL of the request, without user, password, query and fragment; `nil` if there was no request.
   public internal(set) var url: String?
-  /// The status of the answer; `nil` without an answer.
+  /// The status of the response; `nil` if there was no response.
   public let status: Int?
-  /// The first 64 KiB of the answer's body, which often names the invalid field. It may contain the user's values, so
-  /// ``description`` omits it.
+  /// The first 64 KiB of the response's body, which often names the invalid field. They may contain the user's values,
+  /// so ``description`` omits them.
   public internal(set) var body: Data?
-  /// The wait that the server requests with `Retry-After`; `nil` without that field.
+  /// The wait that the server requests with `Retry-After`; `nil` if the response lacks that field.
   public internal(set) var retryAfter: Duration?
-  /// The error that caused it.
+  /// The error that caused this error.
   public let underlyingError: (any Error)?
 
   /// Creates an error for a custom ``HTTPTransport``.
@@ -84,14 +85,14 @@ public struct RemoteError: Error, Sendable {
     underlyingError = underlying
   }
 
-  /// The URL without user, password, query and fragment, which may be private.
+  /// Returns the URL without user, password, query and fragment, because these may be private.
   static func shown(_ url: URL) -> String {
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url.path }
     (parts.user, parts.password, parts.query, parts.fragment) = (nil, nil, nil, nil)
     return parts.string ?? url.path
   }
 
-  /// A copy in which missing details are filled in.
+  /// Returns a copy in which missing details are filled in.
   func located(entity: String? = nil, method: String? = nil, url: URL? = nil) -> RemoteError {
     var error = self
     error.entity = self.entity ?? entity
@@ -102,7 +103,8 @@ public struct RemoteError: Error, Sendable {
 }
 
 extension RemoteError: CustomStringConvertible, LocalizedError {
-  /// One line: the problem, the remedy, the place and the cause. The wording may change between releases.
+  /// One line with the problem, the remedy, the entity and request, and the cause. The wording may change between
+  /// releases.
   public var description: String {
     var place: [String] = []
     if let entity { place.append(entity) }
@@ -116,8 +118,8 @@ extension RemoteError: CustomStringConvertible, LocalizedError {
 
   public var errorDescription: String? { description }
 
-  /// The message of a cause. For an error of `URLSession`, the message of the innermost underlying error, without the
-  /// values in its `userInfo`.
+  /// Returns the message of a cause. For an error of `URLSession`, this is the message of the innermost underlying
+  /// error, without the values in its `userInfo`.
   private static func wording(of error: any Error) -> String {
     var cause = error as NSError
     guard cause.domain == NSURLErrorDomain else { return StoreError.wording(of: error) }

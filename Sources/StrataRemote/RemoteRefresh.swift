@@ -4,36 +4,38 @@ internal import StrataStore
 public struct RemoteRefresh: Sendable, Hashable {
   /// The outcome of the request.
   public enum Outcome: String, Sendable, Hashable, CaseIterable {
-    /// The cached copy is still fresh by `Cache-Control` or `Expires`; no request was sent.
+    /// The cached copy is still fresh by `Cache-Control` or `Expires`, so no request was sent.
     case fresh
-    /// The server answered 304; no row was read or written.
+    /// The server responded with 304, so no row was read or written.
     case notModified
-    /// The answer was merged.
+    /// The response was merged into the rows.
     case merged
   }
 
   /// The outcome of the request.
   public let outcome: Outcome
-  /// The ids of the records in the answer, in its order, as the server spells them. Empty unless the answer was merged.
+  /// The ids of the records in the response, in the order of the response and as the server spells them. Empty unless
+  /// the response was merged.
   public internal(set) var ids: [String] = []
-  /// The number of inserted rows, in all tables that the answer concerns.
+  /// The number of inserted rows, in all tables that the response affects.
   public internal(set) var inserted = 0
   /// The number of updated rows.
   public internal(set) var updated = 0
-  /// The number of rows that the answer did not change.
+  /// The number of rows that the response did not change.
   public internal(set) var unchanged = 0
   /// The number of deleted rows.
   public internal(set) var deleted = 0
-  /// The number of skipped records: a newer answer has been merged already, or the record was deleted locally.
+  /// The number of records that were skipped because a newer response had already been merged, or because the record
+  /// was deleted locally.
   public internal(set) var passedOver = 0
-  /// The number of rows kept although the server no longer has the records: they have unsent changes, or other rows
-  /// refer to them.
+  /// The number of rows that were kept although the server no longer has their records, because the rows have unsent
+  /// changes or because other rows refer to them.
   public internal(set) var kept = 0
-  /// The number of conflicts: values that both sides changed and that no merge policy resolves.
+  /// The number of conflicts, which are values that both sides changed and that no merge policy resolves.
   public internal(set) var conflicts = 0
   /// The records that the model cannot read and that were skipped (``EntityMapper/Invalid/skip``).
   public internal(set) var invalid: [RemoteInvalid] = []
-  /// The number of pages.
+  /// The number of pages in the response.
   public internal(set) var pages = 0
 
   init(_ outcome: Outcome) { self.outcome = outcome }
@@ -48,16 +50,16 @@ public struct RemoteRefresh: Sendable, Hashable {
   }
 }
 
-/// A record of a list that the model cannot read.
+/// A list element that the model could not read as a record.
 public struct RemoteInvalid: Sendable, Hashable {
-  /// Its index in the list, over all pages.
+  /// The index of the record in the list, counted over all pages.
   public let index: Int
-  /// The reason, without values of the record.
+  /// The reason why the record cannot be read, without values of the record.
   public let reason: String
 }
 
 extension RemoteRefresh: CustomStringConvertible {
-  /// One line: `2 inserted, 1 updated, 3 unchanged`, or the reason why no row was changed.
+  /// One line, such as `2 inserted, 1 updated, 3 unchanged`, or the reason why no row was changed.
   public var description: String {
     switch outcome {
     case .fresh: return "still fresh, not asked"

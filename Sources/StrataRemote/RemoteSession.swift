@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataStore
 internal import StrataCore
 
-/// The state that the requests of one ``RemoteStore`` share: account, request numbers and event listeners.
+/// The state that all requests of one ``RemoteStore`` share: the account, the request numbers and the event listeners.
 final class RemoteSession: Sendable {
   let catalog: RemoteCatalog
   let lease = SendingLease()
@@ -12,15 +12,15 @@ final class RemoteSession: Sendable {
   private struct State {
     var account: String
     var clients: [String: HTTPClient] = [:]
-    /// The number of the last request.
+    /// The number of the most recent request.
     var number: Int64
     var listeners: [Int: AsyncStream<RemoteEvent>.Continuation] = [:]
     var lastListener = 0
-    /// For each entity, the database state at the last comparison of its rows with the stored copies.
+    /// For each entity, the state of the database when the entity's rows were last compared with the stored copies.
     var checks: [String: DatabaseState] = [:]
   }
 
-  /// Values that change when another connection writes, or when the schema changes, for instance when a table is
+  /// Values that change when a different connection writes, or when the schema changes, for example because a table is
   /// recreated.
   private struct DatabaseState: Equatable {
     let data: Int?
@@ -40,8 +40,8 @@ final class RemoteSession: Sendable {
 
   func setAccount(_ account: String) { state.withLock { $0.account = account } }
 
-  /// Returns the number of a new request. It is greater than all earlier ones, including those of other processes if
-  /// their clocks agree.
+  /// Returns the number of a new request. The number is greater than all earlier ones. This includes the numbers of
+  /// other processes if their clocks agree.
   func nextNumber() -> Int64 {
     let now = Int64(clamping: Int((clock.now().timeIntervalSince1970 * 1_000_000).rounded()))
     return state.withLock { state in
@@ -50,7 +50,7 @@ final class RemoteSession: Sendable {
     }
   }
 
-  /// Returns the client that sends requests of this account only.
+  /// Returns the client that sends the requests of this account only.
   func client(_ account: String) -> HTTPClient {
     state.withLock { state in
       if let known = state.clients[account] { return known }
@@ -94,17 +94,17 @@ final class RemoteSession: Sendable {
 
   // MARK: Database
 
-  /// Writes in one transaction. Throws `CancellationError` if the task is already cancelled; later cancellation has no
-  /// effect.
+  /// Writes in one transaction. Throws `CancellationError` if the task is already cancelled. Cancelling the task later
+  /// has no effect.
   func write<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
     try Task.checkCancellation()
     do {
-      // A separate task: cancellation must not interrupt the transaction between commit and event.
+      // This is a separate task, because cancellation must not interrupt the code between the commit and the event.
       return try await Task { [writer] in try await writer.write { db in try body(db) } }.value
     } catch { throw Self.located(error) }
   }
 
-  /// Forgets the stored copies of an entity if rows have disappeared without a delete through this connection.
+  /// Deletes the stored copies of an entity if rows have disappeared without being deleted through this connection.
   func checkRows(_ entity: MappedEntity) async throws {
     do {
       try await writer.writeWithoutTransaction { [self] db in

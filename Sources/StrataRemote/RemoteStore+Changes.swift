@@ -3,9 +3,10 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// The changes that have not been sent.
+/// Lists, retries, confirms and discards unsent changes.
 extension RemoteStore {
-  /// The unsent changes of all accounts, in queue order: once at the start, and after each change of the queue.
+  /// Returns a stream of the unsent changes of all accounts, in queue order. It yields them once at the start, and
+  /// again after each change of the queue.
   public func observeChanges() -> AsyncThrowingStream<[RemoteChange], any Error> {
     ValueObservation.tracking { db in try Self.changes(db) }.removeDuplicates()
       .newest(in: entities.writer) { RemoteSession.located($0) }
@@ -20,12 +21,12 @@ extension RemoteStore {
     try await session.read { db in try Self.changes(db) }
   }
 
-  /// Makes the next ``send()`` send a change that was refused, or that waits for a later time.
+  /// Makes the next ``send()`` send a change that was refused or that is delayed.
   ///
   /// - Parameters:
-  ///   - change: one of ``changes()``. If it has been sent meanwhile, nothing happens. If it is uncertain, it is sent
-  ///     again, which can create a duplicate record.
-  ///   - asNew: sends an update as a new record, if the server no longer has the record.
+  ///   - change: one of ``changes()``. If the change has been sent in the meantime, nothing happens. If the change is
+  ///     uncertain, it is sent again, which can create a duplicate record.
+  ///   - asNew: whether an update is sent as a new record, because the server no longer has the record.
   public func retry(_ change: RemoteChange, asNew: Bool = false) async throws {
     let catalog = session.catalog
     try await session.write { db in
@@ -41,13 +42,14 @@ extension RemoteStore {
     }
   }
 
-  /// Resolves an ``RemoteChange/State/uncertain`` change for which the server has the new record under this id.
+  /// Resolves an ``RemoteChange/State/uncertain`` change if the server has the new record, whose id the caller
+  /// provides.
   ///
-  /// The local record gets the id. The next ``send()`` sends later edits of it.
+  /// The local record gets this id. The next ``send()`` sends later edits of the record.
   ///
   /// - Parameters:
-  ///   - change: one of ``changes()``. If it is no longer uncertain, nothing happens.
-  ///   - id: the server's id, as it occurs in a URL path.
+  ///   - change: one of ``changes()``. If the change is no longer uncertain, nothing happens.
+  ///   - id: the server's id, as it appears in a URL path.
   /// - Throws: ``RemoteError`` with the code `invalidBody` if the property cannot hold the id.
   public func confirm(_ change: RemoteChange, id: String) async throws {
     let (catalog, answered) = (session.catalog, session.nextNumber())
@@ -63,10 +65,10 @@ extension RemoteStore {
     }
   }
 
-  /// Reverts a change: edited columns get the server's last known values back, a record that was created locally is
-  /// deleted, and a deleted record comes back with the next refresh.
+  /// Reverts a change. Edited columns are reset to the server's last known values, a record that was created locally is
+  /// deleted, and a record that was deleted locally is restored by the next refresh.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` if other rows refer to the new record.
+  /// - Throws: ``RemoteError`` with the code `store` if other rows refer to the new record that would be deleted.
   public func discard(_ change: RemoteChange) async throws {
     let catalog = session.catalog
     try await session.write { db in
@@ -83,8 +85,8 @@ extension RemoteStore {
         return try known.remove(db)
       }
       if known.kind == .insert, known.request != nil {
-        // The server may have the record. The triggers note the deletion, and the record is deleted there as soon as
-        // its id is known.
+        // The server may have the record. The triggers record the deletion, and the record is deleted on the server as
+        // soon as its id is known.
         return try db.execute(
           sql: "DELETE FROM \(entity.quotedTable) WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?",
           arguments: [known.record])

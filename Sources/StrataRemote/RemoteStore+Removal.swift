@@ -2,11 +2,11 @@ public import GRDB
 internal import StrataCore
 public import StrataStore
 
-/// Removing local rows without deleting the records at the server.
+/// Removes local rows without deleting the records on the server.
 extension RemoteStore {
-  /// Removes local rows without deleting the records at the server. The next refresh brings them back.
+  /// Removes local rows without deleting the records on the server. The next refresh restores the rows.
   ///
-  /// A row stays if it has unsent changes, if a record with unsent changes refers to it, or if a foreign key prevents
+  /// A row is kept if it has unsent changes, if a record with unsent changes refers to it, or if a foreign key prevents
   /// its deletion.
   ///
   /// - Returns: the number of rows that were removed.
@@ -28,12 +28,13 @@ extension RemoteStore {
     }
   }
 
-  /// Removes all rows of the entities without deleting the records at the server, for a user who logs out. Answers to
-  /// running requests are dropped.
+  /// Removes all rows of the entities without deleting the records on the server, for example when a user logs out.
+  /// Responses to running requests are dropped.
   ///
-  /// - Parameter discardingChanges: also removes unsent changes. Without it, they are an error.
-  /// - Throws: ``RemoteError`` with the code `store` if there are unsent changes, or if a row of another table refers to one of the rows.
-  ///   Nothing was removed then.
+  /// - Parameter discardingChanges: whether unsent changes are removed as well. If it is `false`, unsent changes are an
+  ///   error.
+  /// - Throws: ``RemoteError`` with the code `store` if there are unsent changes, or if a row in a different table
+  ///   refers to one of the rows. In both cases, nothing was removed.
   public func reset(discardingChanges: Bool = false) async throws {
     let number = session.nextNumber()
     try await session.write { [session] db in

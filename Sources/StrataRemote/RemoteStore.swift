@@ -3,8 +3,8 @@ public import GRDB
 internal import StrataCore
 public import StrataStore
 
-/// Synchronizes entities with a server. It returns stored rows at once, merges the server's answers into them, and
-/// sends local changes, now or when there is a connection again.
+/// Synchronizes the entities of an `EntityStore` with a server. Reads return the stored rows immediately, the server's
+/// responses are merged into the rows, and local changes stay in a queue until ``send()`` sends them.
 ///
 ///     let remote = try await RemoteStore(
 ///       entities, RemoteConfiguration(baseURL: url, mappers: EntityMapper(Project.self), EntityMapper(Todo.self)))
@@ -12,8 +12,8 @@ public import StrataStore
 ///     try await entities.save(todo)  // an ordinary edit
 ///     try await remote.send()
 ///
-/// Every write to the tables through the database of the `EntityStore` is recorded, by models, GRDB or SQL.
-/// Docs/Refresh.md is the guide.
+/// Every write through the database connection of the `EntityStore` is recorded as a change, whether it is made with
+/// models, GRDB records or SQL. See Docs/Refresh.md for a guide.
 public final class RemoteStore: Sendable {
   /// The store that reads and writes the rows.
   public let entities: EntityStore
@@ -33,15 +33,16 @@ public final class RemoteStore: Sendable {
     let headers: HTTPHeaders
   }
 
-  /// Compares the mappers with entities and tables, creates the tables of the change queue, and records changes from
-  /// now on.
+  /// Checks the mappers against the entities and the tables, creates the tables of the change queue, and starts
+  /// recording changes.
   ///
   /// - Parameters:
   ///   - entities: the entities. They must include every entity that a mapper names.
   ///   - configuration: the server's configuration.
-  ///   - account: the current account, a text that stays the same for one user. Its changes are sent with its token
-  ///     only.
-  /// - Throws: ``RemoteError`` with the code `invalidConfiguration`, whose reason lists every mistake; `store`.
+  ///   - account: an identifier that never changes for the current user. Changes made under an account are sent only
+  ///     with that account's token.
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration`, whose reason lists every mistake, or with the code
+  ///   `store`.
   public init(_ entities: EntityStore, _ configuration: RemoteConfiguration, account: String = "") async throws {
     self.entities = entities
     do {
@@ -71,8 +72,8 @@ public final class RemoteStore: Sendable {
   public var account: String { session.account }
 
   /// Changes the current account. Unsent changes of the previous account stay in the queue until that account is
-  /// current again. Answers to its running requests are dropped. The rows stay as they are: if accounts must not see
-  /// each other's rows, give each its own database.
+  /// current again. Responses to requests that the previous account still has in flight are dropped. Rows are not
+  /// changed. If accounts must not see each other's rows, use one database for each account.
   public func use(account: String) async throws {
     try await session.write { [session] db in
       try db.execute(sql: "UPDATE temp.strata_remote_session SET account = ?", arguments: [account])
@@ -83,10 +84,12 @@ public final class RemoteStore: Sendable {
 
   // MARK: Fetching
 
-  /// Returns a stream of the stored entities, and then of the entities after the server's answer.
+  /// Returns a stream that yields the stored entities, and then yields the entities again after the server's response
+  /// has been merged.
   ///
-  /// The first element always comes; the second one only if an answer was merged. If the refresh fails, its error is
-  /// thrown after the first element. Ending the loop early cancels the refresh, unless other callers wait for it.
+  /// The stream always yields the stored entities. It yields a second time only if a response was merged. If the
+  /// refresh fails, the stream throws the error after the first element. Ending the loop early cancels the refresh,
+  /// unless other callers wait for it.
   ///
   /// - Parameters:
   ///   - request: the entities to read from the database.
@@ -108,12 +111,12 @@ public final class RemoteStore: Sendable {
     }
   }
 
-  /// Returns the stored entities, without a request to the server. It never fails because of the network.
+  /// Returns the stored entities without sending a request, and therefore never fails because of the network.
   public func cached<E: Entity>(_ request: QueryInterfaceRequest<E>) async throws -> [E] {
     try await entities.fetchAll(request)
   }
 
-  /// Refreshes from the server, and returns the entities after its answer was merged.
+  /// Refreshes records from the server, and then returns the requested entities.
   public func refreshed<E: Entity>(
     _ request: QueryInterfaceRequest<E>, from remote: RemoteRequest = .all
   ) async throws -> [E] {
@@ -121,17 +124,17 @@ public final class RemoteStore: Sendable {
     return try await entities.fetchAll(request)
   }
 
-  /// Requests records from the server and merges its answer, in one transaction.
+  /// Requests records from the server and merges the response in one transaction.
   ///
-  /// Equal refreshes at the same time share one request. Cancelling one of them does not cancel the others. A refresh
-  /// with `replacing` is not shared.
+  /// Identical refreshes that run at the same time share one request. Cancelling one of them does not cancel the
+  /// others. A refresh with `replacing` is not shared.
   ///
   /// - Parameters:
   ///   - type: the entity.
   ///   - remote: the records to request.
-  ///   - replacing: the rows that the answer replaces, if it is complete for a part of the records: those that are
-  ///     missing from the answer are deleted.
-  /// - Throws: ``RemoteError``, and no row was changed; `CancellationError`.
+  ///   - replacing: the rows that the response replaces, if it is complete for a subset of the records. A row in this set
+  ///     is deleted if its record is missing from the response.
+  /// - Throws: ``RemoteError``, in which case no row was changed; `CancellationError`.
   @discardableResult
   public func refresh<E: Entity>(
     _ type: E.Type, _ remote: RemoteRequest = .all, replacing: QueryInterfaceRequest<E>? = nil
@@ -149,7 +152,7 @@ public final class RemoteStore: Sendable {
     return try await shared(refreshing)
   }
 
-  /// Runs one refresh for all callers that request the same at the same time.
+  /// Runs one refresh for all callers that make the same request at the same time.
   private func shared(_ refreshing: Refreshing) async throws -> RemoteRefresh {
     let (account, entity, remote) = (refreshing.account, refreshing.entity, refreshing.request)
     let key = RefreshKey(
@@ -157,12 +160,13 @@ public final class RemoteStore: Sendable {
     return try await share(\.refreshes, key) { try await refreshing.run() }
   }
 
-  /// Merges JSON that a server has pushed, by a web socket, a notification or a file, by the same rules as an answer.
+  /// Merges JSON that the server pushed, for example over a web socket, in a notification or in a file, by the same
+  /// rules as a response.
   ///
   /// - Parameters:
-  ///   - json: one record or a list of records, in the form of an answer.
+  ///   - json: one record or a list of records, in the same form as in a response.
   ///   - type: the entity.
-  /// - Throws: ``RemoteError`` with the codes `invalidBody` and `store`, and no row was changed.
+  /// - Throws: ``RemoteError`` with the code `invalidBody` or `store`, in which case no row was changed.
   @discardableResult
   public func apply<E: Entity>(_ json: Data, to type: E.Type) async throws -> RemoteRefresh {
     try await apply(json, session.catalog.known(type))
@@ -189,12 +193,14 @@ public final class RemoteStore: Sendable {
 
   // MARK: Sending
 
-  /// Sends the unsent changes in the order in which they were made, each record after the records that it refers to.
+  /// Sends the unsent changes in the order in which they were made, except that each record is sent after the records
+  /// that it refers to.
   ///
-  /// A change that the server refuses stays in the queue and blocks only the changes that depend on it. Calls at the
-  /// same time share one run.
+  /// A change that the server refuses stays in the queue and blocks only the changes that depend on it. Concurrent
+  /// calls share one run.
   ///
-  /// - Throws: ``RemoteError`` if the server cannot be reached, or asks to wait. A later call sends the rest.
+  /// - Throws: ``RemoteError`` if the server cannot be reached, or asks the client to wait. A later call sends the
+  ///   remaining changes.
   @discardableResult
   public func send() async throws -> RemoteSending {
     let account = session.account
@@ -202,18 +208,19 @@ public final class RemoteStore: Sendable {
     return try await share(\.sending, account) { try await sender.run() }
   }
 
-  /// Sends the unsent changes, and then refreshes the lists of all entities, in the order of the mappers. Call it when
-  /// a connection is back, when the app comes to the foreground, and from time to time.
+  /// Sends the unsent changes, and then refreshes the lists of all entities in the order of the mappers. Call this
+  /// method when the connection is restored, when the app comes to the foreground, and at regular intervals.
   ///
-  /// If the task is cancelled, the finished steps are kept.
+  /// If the task is cancelled, the results of the finished steps are kept.
   ///
-  /// - Throws: the first error of ``send()`` and ``refresh(_:_:replacing:)``: at once if there is no connection, no
-  ///   valid token, or another account; otherwise after all lists were requested.
+  /// - Throws: the first error that ``send()`` or ``refresh(_:_:replacing:)`` throws. The error is thrown at once if
+  ///   there is no connection or no valid token, or if the account was changed. Otherwise it is thrown after all lists
+  ///   have been requested.
   @discardableResult
   public func sync() async throws -> RemoteSync {
     var (sync, failure) = (RemoteSync(), nil as RemoteError?)
     func note(_ error: RemoteError) throws {
-      // Every other request would fail too.
+      // Every other request would fail as well.
       if [.notConnected, .unauthorized, .accountChanged].contains(error.code) { throw failure ?? error }
       failure = failure ?? error
     }
@@ -237,9 +244,9 @@ public final class RemoteStore: Sendable {
 
   /// Returns a temporary primary key for a new local record whose primary key is the server's numeric id.
   ///
-  /// The number is negative, because servers use positive ones. A positive number could belong to another record at the
-  /// server, and saving an object with it would overwrite that record. It has at most 53 bits, the limit of integers in
-  /// JavaScript.
+  /// The key is negative, because servers assign positive numbers. A positive key could be the id of another record on
+  /// the server, and saving an object with that key would overwrite the record. The key has at most 53 bits, the limit
+  /// of integers in JavaScript.
   public func newKey() -> Int64 { -Int64.random(in: 1...(1 << 53) - 1) }
 
   // MARK: Conflicts
@@ -254,7 +261,8 @@ public final class RemoteStore: Sendable {
     }
   }
 
-  /// Resolves a conflict. If it has been resolved already, or the server's next answer ended it, nothing happens.
+  /// Resolves a conflict. Does nothing if the conflict has been resolved already, or if a later response from the
+  /// server ended it.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if the column cannot hold the value, if a reference is resolved by
   ///   `.value`, or if the server's reference is to a record that does not exist locally.
@@ -270,8 +278,8 @@ public final class RemoteStore: Sendable {
 
   // MARK: Ids
 
-  /// Returns the current primary key of a record that was created locally with another one, before the server assigned
-  /// its id. Returns the key unchanged if it was not replaced.
+  /// Returns the current primary key of a record that was created under a local key. The server's id may have replaced
+  /// that key. A key that was not replaced is returned unchanged.
   public func currentKey<E: Entity>(of key: some DatabaseValueConvertible & Sendable, _ type: E.Type) async throws
     -> DatabaseValue
   {
@@ -287,7 +295,8 @@ public final class RemoteStore: Sendable {
 
   // MARK: Events
 
-  /// A stream of the events from now on, for one reader. Only the last 1,024 unread events are kept.
+  /// Returns a stream of all future events, for one reader. If the reader falls behind, only the last 1,024 unread
+  /// events are kept.
   public func events() -> AsyncStream<RemoteEvent> { session.events() }
 
   // MARK: Sharing

@@ -2,6 +2,6 @@
 public struct RemoteSync: Sendable, Hashable {
   /// The result of sending.
   public internal(set) var sending = RemoteSending()
-  /// The result of refreshing each entity, by its name.
+  /// The results of refreshing the entities, by the entity's name.
   public internal(set) var refreshes: [String: RemoteRefresh] = [:]
 }

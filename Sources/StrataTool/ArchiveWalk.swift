@@ -1,21 +1,21 @@
 internal import Foundation
 internal import StrataCore
 
-/// Reads an archive from end to end, member by member, with the same checks as every reader of the library.
+/// Reads an archive from start to end, member by member, with the same checks as all readers of the library.
 struct ArchiveWalk {
   /// The stamp of the first member.
   private(set) var first: Stamp?
-  /// The number of models, and the uncompressed size of their bodies in bytes.
+  /// The number of models, and the total uncompressed size of their bodies in bytes.
   private(set) var count: UInt64 = 0
   private(set) var plainSize: UInt64 = 0
   private(set) var memberCount: UInt64 = 0
   /// The size of the file in bytes.
   private(set) var fileSize = 0
 
-  /// Walks a file, with one member in memory at a time.
+  /// Reads a file, with only one member in memory at a time.
   ///
   /// - Parameters:
-  ///   - progress: is called with the offset after each member.
+  ///   - progress: called after each member, with the offset of the member's end.
   ///   - body: receives the stamp and the values of each member. An end member has no values.
   static func walk(
     _ url: URL, limits: ArchiveLimits, progress: (Int) -> Void = { _ in },
@@ -35,7 +35,7 @@ struct ArchiveWalk {
       memberCount: members.memberCount, fileSize: members.offset)
   }
 
-  /// Walks an archive that is in memory.
+  /// Reads an archive that is in memory.
   static func walk(
     _ data: Data, limits: ArchiveLimits, _ body: (Stamp, [ArchiveValue]) throws -> Void
   ) throws -> ArchiveWalk {
@@ -59,7 +59,8 @@ struct ArchiveWalk {
       fileSize: place)
   }
 
-  /// Decodes the values of a body: an array in a stream member, one value in a single archive, none in an end member.
+  /// Returns the values of a body: the elements of the array in a stream member, the value in a single archive, and
+  /// none in an end member.
   private static func values(
     _ bytes: [UInt8], _ stamp: Stamp, _ size: Int, _ context: DecodingContext
   ) throws -> [ArchiveValue] {

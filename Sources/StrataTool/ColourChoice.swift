@@ -1,12 +1,13 @@
 internal import ArgumentParser
 
-/// The value of `--color`: whether output is coloured.
+/// The value of `--color`, which determines whether output is coloured.
 enum ColourChoice: String, CaseIterable, ExpressibleByArgument {
-  /// Coloured on a terminal, unless the environment turns colours off.
+  /// Output is coloured on a terminal, unless the environment turns colours off.
   case auto
   case always, never
 
-  /// Removes every `--color` before `--` from the arguments, because every command accepts it. The last one counts.
+  /// Removes every `--color` before `--` from the arguments, because all commands accept this option. The last
+  /// occurrence takes effect.
   ///
   /// - Throws: `ToolError` for a missing or unknown value.
   static func extract(from arguments: inout [String]) throws -> ColourChoice {
@@ -36,7 +37,7 @@ enum ColourChoice: String, CaseIterable, ExpressibleByArgument {
 
   /// Returns whether a stream is coloured.
   ///
-  /// - Parameter environment: a nonempty `NO_COLOR` or `TERM=dumb` turns colours off for `auto` (no-color.org).
+  /// - Parameter environment: with `auto`, a nonempty `NO_COLOR` or `TERM=dumb` turns colours off (no-color.org).
   func isColoured(onTerminal isTerminal: Bool, _ environment: [String: String]) -> Bool {
     switch self {
     case .always: true

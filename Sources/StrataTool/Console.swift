@@ -1,16 +1,16 @@
 package import Foundation
 
-/// The reader of standard output has closed the pipe.
+/// The error that is thrown when the reader of standard output has closed the pipe.
 struct BrokenPipe: Error {}
 
-/// The input and output of a command: the standard streams, or a test's substitutes.
+/// The input and output of a command, which are the standard streams or a test's substitutes.
 package struct Console {
   package var read: () throws -> Data
-  /// Returns the next bytes of standard input as soon as there are some; none at its end.
+  /// Returns the next bytes of standard input as soon as some are available; empty at the end of the input.
   package var readSome: () throws -> Data
   package var write: (Data) throws -> Void
   package var writeError: (Data) -> Void
-  /// The line width in columns: the terminal's, or a default.
+  /// The line width in columns: the width of the terminal, or a default.
   package var width: Int
   /// Whether standard output is a terminal.
   package var isTerminal: Bool
@@ -43,7 +43,7 @@ package struct Console {
     self.environment = environment
   }
 
-  /// The streams of the process.
+  /// A console that uses the standard streams of the process.
   package static var standard: Console {
     var console = Console(
       read: {
@@ -59,7 +59,7 @@ package struct Console {
         }
       },
       writeError: { data in
-        // A failure to write here cannot be reported. The exit code still shows that the command failed.
+        // A failure to write to standard error cannot be reported. The exit code still shows that the command failed.
         try? FileHandle.standardError.write(contentsOf: data)
       },
       width: terminalWidth ?? 100, isTerminal: isatty(STDOUT_FILENO) == 1, showsProgress: isatty(STDERR_FILENO) == 1,
@@ -68,7 +68,8 @@ package struct Console {
     return console
   }
 
-  /// The value of `COLUMNS` or else the terminal's width, at least 20; `nil` if standard output is not a terminal.
+  /// The value of `COLUMNS`, or else the width of the terminal; at least 20. `nil` if standard output is not a
+  /// terminal.
   private static var terminalWidth: Int? {
     guard isatty(STDOUT_FILENO) == 1 else { return nil }
     if let columns = ProcessInfo.processInfo.environment["COLUMNS"].flatMap({ Int($0) }), columns > 0 {
@@ -79,7 +80,7 @@ package struct Console {
     return size.ws_col > 0 ? max(Int(size.ws_col), 20) : nil
   }
 
-  /// The width to which lines are cut for a terminal. In a pipe, lines are never cut.
+  /// The width to which lines are cut on a terminal. Lines are never cut if the output is not a terminal.
   var lineWidth: Int { isTerminal ? width : .max }
 
   /// Whether standard output is coloured.
@@ -90,13 +91,13 @@ package struct Console {
 
   func line(_ text: String = "") throws { try write(Data((text + "\n").utf8)) }
 
-  /// Prints lines in one piece. Prints nothing if there are none.
+  /// Prints lines in a single write. Prints nothing if there are no lines.
   func lines(_ lines: [String]) throws { if !lines.isEmpty { try line(lines.joined(separator: "\n")) } }
 
   /// Prints an error to standard error.
   func errorLine(_ text: String) { printStatus(text, .red) }
 
-  /// Prints a note, which is not a failure, to standard error.
+  /// Prints a note to standard error. A note does not mean that the command fails.
   func noteLine(_ text: String) { printStatus(text, .yellow) }
 
   private func printStatus(_ text: String, _ style: TextStyle) {
@@ -104,7 +105,7 @@ package struct Console {
     writeError(Data((name + " " + text + "\n").utf8))
   }
 
-  /// Shows a line on standard error that the next one replaces. Does nothing unless progress is shown.
+  /// Shows a line on standard error that the next progress line replaces. Does nothing unless progress is shown.
   func progress(_ text: String) {
     guard showsProgress else { return }
     writeError(Data(("\r\u{1B}[K" + text.cut(to: max(width - 1, 1))).utf8))

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// The file that an argument names; `-` is standard input or output.
+/// The file that an argument names. The argument `-` means standard input or output.
 struct DataFile {
   let path: String
 
@@ -9,7 +9,7 @@ struct DataFile {
 
   var isStandard: Bool { path == "-" }
   var url: URL { URL(fileURLWithPath: path) }
-  /// The name of the input in messages.
+  /// The name that messages use for the input.
   var name: String { isStandard ? "standard input" : path }
 
   func read(_ console: Console) throws -> Data {
@@ -23,9 +23,10 @@ struct DataFile {
     try replace { try $0.writeAll(data.bytes) }
   }
 
-  /// Throws if an archive would be printed to a terminal, which would interpret some of its bytes as control codes.
+  /// Throws if an archive would be written to a terminal, because the terminal would interpret some bytes as control
+  /// codes. Commands call this method before they read their input.
   ///
-  /// - Throws: `ToolError`. Commands call this before they read anything.
+  /// - Throws: `ToolError`.
   func refuseTerminal(_ console: Console) throws {
     guard isStandard, console.isTerminal else { return }
     throw ToolError(
@@ -33,9 +34,9 @@ struct DataFile {
     )
   }
 
-  /// Replaces the file atomically by the output of `writing`. If that throws, the file is unchanged.
+  /// Replaces the file atomically with the output of `writing`. If `writing` throws, the file is unchanged.
   func replace(_ writing: (borrowing OpenFile) throws -> Void) throws {
-    // A URL drops the trailing slash, so a file would be created under the name of the folder.
+    // A URL drops the trailing slash, so the write would create a file with the name of the folder.
     guard path.utf8.last != UInt8(ascii: "/") else {
       throw ToolError(
         "\(path): names a folder; give the name of a file, without / at its end")
@@ -43,10 +44,10 @@ struct DataFile {
     try ToolError.at(path) { try AtomicFile.replace(url, writing: writing) }
   }
 
-  /// Parses the bytes of the file as JSON.
+  /// Parses the content of the file as JSON.
   ///
-  /// - Parameter takesDuplicateKeys: whether the last value of a duplicate key counts. By default a duplicate key is an
-  ///   error, because picking a value would be a guess and lose the other one.
+  /// - Parameter takesDuplicateKeys: whether the last value of a duplicate key is used. By default a duplicate key is
+  ///   an error, because choosing one value would be a guess and the other value would be lost.
   func document(in data: Data, takesDuplicateKeys: Bool = false) throws -> ArchiveValue {
     guard !data.isEmpty else { throw ToolError("\(name): the file is empty; a JSON document is expected") }
     var reader = JSONReader()

@@ -29,7 +29,7 @@ struct DecodeCommand: ToolCommand {
   var limits: LimitOptions
 
   func run(on console: Console) throws -> Int32 {
-    // Printed output cannot be taken back, so nothing is printed before everything is decoded.
+    // Printed output cannot be undone, so nothing is printed before everything has been decoded.
     var text = JSONText(isPretty: pretty)
     let file = try InputFile(DataFile(input), console)
     switch file.format {
@@ -52,7 +52,8 @@ struct DecodeCommand: ToolCommand {
         for value in values { try text.append(value, inArray: stamp.kind == .member) }
       }.first
     }
-    // The array is closed after the last member: a stream that was appended to has an end member in the middle, too.
+    // The array is closed after the last member of the file, because a stream to which models were appended also has an
+    // end member in the middle.
     if first?.kind != .single { text.closeArray() }
     text.data.append(UInt8(ascii: "\n"))
     try DataFile(output).write(text.data, console)

@@ -1,11 +1,11 @@
 internal import StrataCore
 
-/// The results of `verify` or `upgrade`, as lines of text or as JSON.
+/// The results of `verify` or `upgrade`, which can be shown as lines of text or as JSON.
 struct FileReport {
-  /// The maximum width to which a column is padded. A longer cell shifts only its own line.
+  /// The maximum width to which a column is padded. A wider cell affects only its own line.
   private static let mostColumns = 60
 
-  /// The outcomes that the command has, in the order of their counts.
+  /// The outcomes that are possible for the command, in the order in which their counts are shown.
   let outcomes: [FileResult.Outcome]
   private(set) var results: [FileResult] = []
 
@@ -32,7 +32,8 @@ struct FileReport {
 
   private func count(_ outcome: FileResult.Outcome) -> Int { results.count { $0.outcome == outcome } }
 
-  /// One line per file in aligned columns, and a line of counts for several files unless quiet.
+  /// Returns one line for each file, in aligned columns. If there are several files, a line of counts follows unless
+  /// `isQuiet` is set.
   ///
   /// - Parameter isQuiet: whether only failures are shown.
   private func lines(isQuiet: Bool, _ paint: (String, TextStyle?) -> String) -> [String] {

@@ -5,24 +5,24 @@ internal import StrataCore
 struct FileResult {
   enum Outcome: String {
     case intact
-    /// Of an older version, and written in the current one.
+    /// The file was of an older version, and was written in the current version.
     case upgraded
-    /// Of the current version.
+    /// The file is already in the current version.
     case current
-    /// Begins like an archive, a keyed archive or a property list, and is invalid.
+    /// The file begins like an archive, a keyed archive or a property list, but is invalid.
     case damaged
-    /// An intact archive that its model rejects.
+    /// The archive is intact, but its model rejects it.
     case refused
     case missing
-    /// The system cannot read the file.
+    /// The operating system cannot read the file.
     case unreadable
-    /// Another format, a newer format version, or beyond the limits.
+    /// The file has a different format or a newer format version, or exceeds the limits.
     case unsupported
     /// No model of the program is registered for the archive.
     case unknown
-    /// The output file exists.
+    /// The output file already exists.
     case exists
-    /// A file of another format in a folder, which is skipped.
+    /// A file in a folder that is skipped because it has a different format.
     case other
 
     var style: TextStyle {
@@ -34,7 +34,7 @@ struct FileResult {
       }
     }
 
-    /// Whether the command fails because of this outcome.
+    /// Whether this outcome makes the command fail.
     var isFailure: Bool { style != .green && style != .dim }
   }
 
@@ -44,23 +44,24 @@ struct FileResult {
     var type: String?
     var modelVersion: Int?
     let count: UInt64
-    /// The unit of `count`.
+    /// The unit in which `count` counts.
     let noun: String
     let size: Int
-    /// The type and version as which the values were decoded; `nil` if no model is registered for them.
+    /// The type and version as which the values were decoded; `nil` if no model is registered for the archive's type.
     var model: String?
     /// The version of the model in the program.
     var currentVersion: Int?
-    /// The values that the models discarded.
+    /// Descriptions of the values that the models discarded.
     var losses: [String] = []
 
-    /// The type and version, or else the kind of file, and the type and version as which it was decoded.
+    /// The type and version of the file, or its kind if it has no type, followed by the type and version as which it
+    /// was decoded.
     var name: String {
       let name = type.map { type in modelVersion.map { "\(type)@\($0)" } ?? type } ?? kind
       return model.map { $0 == name ? "\(name) decoded" : "\(name) → \($0)" } ?? name
     }
 
-    /// Adds the type as which the values were decoded, and the report of that.
+    /// Adds the type as which the values were decoded, and the report of decoding them.
     mutating func add(_ type: ArchivedType, _ report: DecodingReport) {
       currentVersion = type.type._rootSchema?.modelVersion
       model = currentVersion.map { "\(type.name)@\($0)" } ?? type.name
@@ -82,13 +83,13 @@ struct FileResult {
     (self.path, self.outcome, self.message) = (path, outcome, message)
   }
 
-  /// The result for an error that reading the file threw.
+  /// Creates the result for an error that was thrown while the file was read.
   ///
-  /// - Parameter isIntact: whether the file was read from end to end, so that the model is the one that rejects it.
+  /// - Parameter isIntact: whether the file had been read from start to end, which means that the model rejected it.
   init(_ path: String, _ error: any Error, isIntact: Bool = false) {
     let code = (error as? ArchiveError)?.code ?? (error as? ToolError)?.code
     let message = ToolError.message(of: error)
-    // The output line already names the path.
+    // The line of output already contains the path.
     let start = (path == "-" ? "standard input" : path).onOneLine + ": "
     let found = Self.outcome(code, path)
     let outcome = isIntact && found == .damaged ? .refused : found

@@ -1,19 +1,19 @@
 internal import Foundation
 internal import StrataCore
 
-/// The files of a folder and its subfolders, in the order of their names' bytes.
+/// The files of a folder and its subfolders, sorted by the bytes of their names.
 ///
-/// Symbolic links are not followed, so no folder is walked twice or endlessly.
+/// Symbolic links are not followed, so no folder is visited twice, and cycles are impossible.
 struct FileTree {
   enum Item {
     case file(FileStatus)
-    /// Something other than a regular file or a folder, described in words.
+    /// An item that is neither a regular file nor a folder, with a description of it.
     case other(String)
     /// A file or folder that cannot be read.
     case unreadable(any Error)
   }
 
-  /// The items with their paths relative to the folder.
+  /// The items, with their paths relative to the folder.
   private(set) var items: [(path: String, item: Item)] = []
 
   init(_ folder: String) throws {
@@ -21,7 +21,7 @@ struct FileTree {
     while let path = rest.popLast() {
       let full = folder + "/" + path
       do {
-        // Skips an entry that was removed after its folder was listed.
+        // An entry that was removed after its folder was listed is skipped.
         guard let status = try FileStatus(ofPath: full) else { continue }
         if status.isFolder {
           rest += try list(full, under: path + "/")
@@ -34,7 +34,7 @@ struct FileTree {
     }
   }
 
-  /// Lists the paths in a folder, in descending order because the caller pops from the end.
+  /// Returns the paths in a folder in descending order, because the caller removes them from the end.
   private mutating func list(_ folder: String, under start: String) throws -> [String] {
     guard let stream = SystemCall.perform(.list, pointer: { opendir(folder) }) else {
       throw ToolError("cannot read the folder “\(folder)”: " + String(cString: strerror(errno)))
@@ -53,7 +53,7 @@ struct FileTree {
       if let name = String(validUTF8: bytes) {
         paths.append(start + name)
       } else {
-        // Foundation would skip this file silently.
+        // Foundation would skip this file without an error.
         let name = String(decoding: bytes, as: UTF8.self)
         items.append((start + name, .unreadable(ToolError("the name of the file is not UTF-8; rename it"))))
       }
@@ -64,18 +64,18 @@ struct FileTree {
     return paths.sorted { $1.utf8.lexicographicallyPrecedes($0.utf8) }
   }
 
-  /// Returns whether a path has the name of a temporary file, or is in a folder with such a name. The file may be a
-  /// user's own, so it is skipped but never deleted.
+  /// Returns whether a path is that of a temporary file, or of a file in a temporary folder, judging by the name. The
+  /// file may belong to the user, so it is skipped but never deleted.
   static func isUnfinished(_ path: String) -> Bool {
     path.split(separator: "/").contains { TemporaryFiles.isTemporary($0) }
   }
 
-  /// Returns whether no file exists at a path, or at the target of its link.
+  /// Returns whether no file exists at a path. If the path is a link, its target is checked.
   static func isMissing(_ path: String) -> Bool {
     access(path, F_OK) != 0 && [ENOENT, ENOTDIR].contains(errno)
   }
 
-  /// Returns whether a path is a folder, or a link to one.
+  /// Returns whether a path is a folder or a link to a folder.
   static func isFolder(_ path: String) -> Bool {
     var isFolder: ObjCBool = false
     return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue

@@ -2,22 +2,22 @@ internal import Foundation
 internal import StrataCore
 internal import StrataLegacy
 
-/// An input file of any format. The format is detected from the bytes, not from the name.
+/// An input file in any format. The format is detected from the content, not from the name.
 struct InputFile {
   enum Format {
     case archive
     case propertyList(isBinary: Bool)
-    /// Another format, described in words.
+    /// Any other format, with a description of it.
     case other(String)
   }
 
-  /// The maximum size of a property list, which is read into memory as a whole.
+  /// The maximum size of a property list in bytes. A property list is read into memory as a whole.
   private static let largestList = ArchiveLimits().inflatedSize
 
   let path: String
   let format: Format
   private let url: URL
-  /// The content of an input that cannot be read twice, such as standard input or a pipe; otherwise `nil`.
+  /// The content of an input that cannot be read twice, such as standard input or a pipe; `nil` for other inputs.
   private let content: Data?
 
   init(_ file: DataFile, _ console: Console) throws {
@@ -29,7 +29,7 @@ struct InputFile {
     self.init(path: file.path, format: Self.format(of: data.prefix(4096)), content: data)
   }
 
-  /// An input that is in memory, under a name for messages.
+  /// Creates an input from data in memory, with a name for messages.
   init(named name: String, content: Data) {
     self.init(path: name, format: Self.format(of: content.prefix(4096)), content: content)
   }
@@ -59,7 +59,7 @@ struct InputFile {
 
   /// Detects the format from the first bytes of a file.
   static func format(of start: Data) -> Format {
-    // An empty file, or the first byte of a gzip header, counts as a truncated archive.
+    // An empty file counts as a truncated archive, as does a file that contains only the first byte of a gzip header.
     if start.count < 2, start.isEmpty || start.first == 0x1F { return .archive }
     if start.starts(with: [0x1F, 0x8B]) { return .archive }
     switch PropertyListFormat(of: start.bytes) {
@@ -80,7 +80,7 @@ struct InputFile {
       ("a Zstandard file", [0x28, 0xB5, 0x2F, 0xFD]), ("an xar archive", Array("xar!".utf8)),
     ]
     if let known = marks.first(where: { start.starts(with: $0.1) }) { return known.0 }
-    // The last character may be cut off at the end of `start`.
+    // The end of `start` may be in the middle of a character.
     let isText = (0..<4).contains { cut in
       String(data: start.dropLast(cut), encoding: .utf8).map { text in
         text.unicodeScalars.allSatisfy { $0.value >= 0x20 || "\t\n\r".unicodeScalars.contains($0) }
@@ -91,13 +91,14 @@ struct InputFile {
     return "an unknown format that begins with the bytes " + bytes.joined(separator: " ")
   }
 
-  /// Whether it is the file of a store.
+  /// Whether the file is a store.
   var isStore: Bool {
     guard content == nil, case .other("a SQLite database") = format else { return false }
     return StoreFile.isStore(path)
   }
 
-  /// Returns whether a file of another format may be JSON. Braces and parentheses begin OpenStep property lists, too.
+  /// Returns whether a file may be JSON, given the description of its format. OpenStep property lists also begin with
+  /// braces or parentheses.
   static func mayBeJSON(_ found: String) -> Bool { found == "JSON" || found == "text" || found.contains("OpenStep") }
 
   /// Whether the file has no bytes.
@@ -110,16 +111,17 @@ struct InputFile {
     get throws { try ToolError.at(path) { try content?.count ?? OpenFile(reading: url).status().size } }
   }
 
-  /// The bytes of the file.
+  /// Returns the content of the file.
   func data() throws -> Data {
     if let content { return content }
     return try ToolError.at(path) { Data(try AtomicFile.read(url, limit: Self.largestList)) }
   }
 
-  /// The stamp of an archive, or of the first member of a stream.
+  /// Returns the stamp of an archive, or of the first member of a stream.
   func stamp() throws -> Stamp { try content.map { try Stamp(of: $0) } ?? MemberReader.stamp(ofFile: url) }
 
-  /// Calls `body` with a file of the input. Content that cannot be read twice is written to a temporary file.
+  /// Calls `body` with the URL of a file that has the input's content. Content that cannot be read twice is written to
+  /// a temporary file.
   func withURL<R>(_ body: (URL) throws -> R) throws -> R {
     guard let content else { return try body(url) }
     let copy = FileManager.default.temporaryDirectory.appendingPathComponent("strata-" + UUID().uuidString)
@@ -128,7 +130,7 @@ struct InputFile {
     return try body(copy)
   }
 
-  /// Walks an archive. One member of a file is in memory at a time.
+  /// Reads an archive from start to end, with only one member in memory at a time.
   func walk(
     limits: ArchiveLimits = ArchiveLimits(), progress: (Int) -> Void = { _ in },
     _ body: (Stamp, [ArchiveValue]) throws -> Void
@@ -144,16 +146,17 @@ struct InputFile {
 
   /// Decodes the file as a property list.
   ///
-  /// - Parameter leniently: whether malformed objects of a keyed archive are shown as they are, instead of throwing.
+  /// - Parameter leniently: whether malformed objects of a keyed archive are shown as they are. Otherwise they are
+  ///   errors.
   func legacyDocument(
     isBinary: Bool, limits: ArchiveLimits = ArchiveLimits(), leniently: Bool = false
   ) throws -> LegacyDocument {
     try ToolError.at(path) { try LegacyDocument(data(), isBinary: isBinary, limits: limits, leniently: leniently) }
   }
 
-  /// Describes a file that begins with a gzip header, for messages.
+  /// The description that messages use for a file that begins with a gzip header.
   ///
-  /// - Throws: if the file cannot be read, so that its format is unknown.
+  /// - Throws: an error if the file cannot be read, so that its format is unknown.
   var archiveName: String {
     get throws {
       guard try !isEmpty else { return "an empty file" }
@@ -166,7 +169,7 @@ struct InputFile {
     }
   }
 
-  /// The error for a file of an unsupported format.
+  /// Returns the error for a file in an unsupported format.
   static func unknown(_ found: String) -> ArchiveError {
     let advice = found == "JSON" ? "; encode makes an archive of it" : ""
     return ArchiveError(

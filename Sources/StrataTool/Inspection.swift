@@ -6,21 +6,21 @@ struct Inspection {
   let path: String
   let stamp: Stamp
   let fileSize: Int
-  /// The number of models and uncompressed bytes in the whole file; `nil` if a stream's end was not found.
+  /// The number of models and of uncompressed bytes in the whole file; `nil` if the end of a stream was not found.
   private(set) var total: (count: UInt64, plainSize: UInt64)?
   /// The number of records of each type and version, in order of first occurrence; `nil` if no body was read.
   private(set) var types: [(mark: String, type: String, version: Int?, count: Int)]?
-  /// The values, or the first models of a stream.
+  /// The value of the archive, or the first models of a stream.
   private(set) var values: [ArchiveValue]?
 
-  /// - Parameter mostValues: the maximum number of a stream's models to keep.
+  /// - Parameter mostValues: the maximum number of models of a stream that are kept.
   init(_ file: InputFile, mostValues: Int, limits: ArchiveLimits) throws {
     path = file.path
     var kept: [ArchiveValue] = []
     var census = TypeCensus()
     let walk = try file.walk(limits: limits) { _, values in
       for value in values { census.add(value) }
-      // An archive of one value always shows it.
+      // The value of a single-value archive is always kept.
       kept += values.prefix(max(kept.isEmpty ? 1 : 0, mostValues - kept.count))
     }
     guard let first = walk.first else { throw ToolError("\(path): the file is empty") }
@@ -31,7 +31,7 @@ struct Inspection {
     values = kept
   }
 
-  /// Reads the stamps only. Nothing is inflated.
+  /// Reads only the stamps, without inflating the file.
   init(stampOf file: DataFile) throws {
     path = file.path
     (stamp, fileSize, total) = try ToolError.at(path) {
@@ -43,7 +43,7 @@ struct Inspection {
 
   var count: UInt64 { total?.count ?? 0 }
 
-  /// The fields of the stamp and the sizes.
+  /// The fields of the stamp, and the sizes, as rows of text.
   var rows: [(name: String, text: String)] {
     var rows: [(name: String, text: String)] = [
       ("file", path.onOneLine),
@@ -65,25 +65,25 @@ struct Inspection {
     return rows
   }
 
-  /// The types of the records and their numbers.
+  /// The types of the records, with the number of records of each type, as rows of text.
   var typeRows: [(name: String, text: String)] {
     (types ?? []).enumerated().map { place, type in
       (place == 0 ? "types" : "", "\(type.mark.onOneLine)  \(type.count.counted("record"))")
     }
   }
 
-  /// The header lines before the values. No line is wider than `width`.
+  /// Returns the header lines that precede the values. No line is wider than `width`.
   func lines(width: Int, isColoured: Bool) -> [String] {
     func row(_ name: String, _ text: String) -> String { LegacyDocument.row(name, text, width, isColoured) }
     var lines = rows.map { row($0.0, $0.1) }
     if let types {
       let marks = types.map(\.mark.onOneLine)
-      // A very long name shifts only its own count.
+      // A very long name displaces only the count in its own line.
       let column = min(marks.map(\.terminalWidth).max() ?? 0, 40) + 2
       lines += types.isEmpty ? [row("types", "none")] : []
       for (place, type) in types.enumerated() {
         let count = type.count.counted("record")
-        // A long name is cut so that the count stays visible.
+        // A long name is cut, so that the count remains visible.
         let mark = width < .max ? marks[place].cut(to: max(width - 17 - count.count, 1)) : marks[place]
         let room = width < .max ? min(column, max(width - 15 - count.count, 0)) : column
         lines.append(row(place == 0 ? "types" : "", mark.padded(to: max(room, mark.terminalWidth + 2)) + count))
@@ -123,7 +123,7 @@ struct Inspection {
 }
 
 extension ArchiveValue {
-  /// The value in a form that JSON can represent, with records as `{"record": "Issue@3", "fields": {…}}`.
+  /// The value in a form that JSON can represent. Records become `{"record": "Issue@3", "fields": {…}}`.
   fileprivate var describedForJSON: ArchiveValue {
     switch self {
     case .record(let record):

@@ -1,12 +1,12 @@
 internal import Foundation
 internal import StrataCore
 
-/// JSON text of one value, or of an array that is built element by element.
+/// The JSON text of a single value, or of an array that is built element by element.
 struct JSONText {
   let isPretty: Bool
   var data = Data()
   private var hasElements = false
-  /// The number of cyclic references that were written as null.
+  /// The number of cyclic references that were replaced by null.
   private(set) var cycleCount = 0
 
   init(isPretty: Bool) { self.isPretty = isPretty }
@@ -15,7 +15,7 @@ struct JSONText {
     append(try JSONWriter(isPretty: isPretty).write(value, nullingCycles: &cycleCount), inArray)
   }
 
-  /// Appends a model by its JSON mapping.
+  /// Appends a model in the form of its JSON mapping.
   mutating func append(model: some Archivable, inArray: Bool) throws {
     append(try JSONWriter(isPretty: isPretty).write(model), inArray)
   }
@@ -31,7 +31,7 @@ struct JSONText {
       data.append(text)
       return
     }
-    // Line feeds in strings are escaped, so each one here ends a line.
+    // Line feeds inside strings are escaped, so every line feed ends a line.
     for line in text.split(separator: UInt8(ascii: "\n")) {
       data.append(contentsOf: "\n  ".utf8)
       data.append(line)
@@ -46,7 +46,7 @@ struct JSONText {
 }
 
 extension ArchiveValue {
-  /// The value as JSON, with a line feed at the end.
+  /// Returns the value as JSON text, with a line feed at the end.
   func jsonText(isPretty: Bool = true) throws -> Data {
     try JSONWriter(isPretty: isPretty).write(self) + Data("\n".utf8)
   }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import StrataCore
 
-/// The limits on the work for one archive.
+/// The options that limit the work for one archive.
 struct LimitOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How many values one archive may make.", valueName: "count"))
   var maxValues: Int?
@@ -18,7 +18,8 @@ struct LimitOptions: ParsableArguments {
     }
   }
 
-  /// The default limits with the given options. Any given option turns off the limit per byte of the file.
+  /// The default limits, changed by the given options. If any option is given, there is no limit on the work for each
+  /// byte of the file.
   var limits: ArchiveLimits {
     var limits = ArchiveLimits()
     if let maxValues { limits.values = maxValues }

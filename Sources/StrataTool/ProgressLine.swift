@@ -1,24 +1,25 @@
 internal import Foundation
 internal import StrataCore
 
-/// The progress inside one file, on a line of standard error: `2/5 43 %  120 MB/s  3 s left  large.strata`.
+/// Shows the progress inside one file on a line of standard error, such as
+/// `2/5 43 %  120 MB/s  3 s left  large.strata`.
 struct ProgressLine {
   private static let interval = Duration.milliseconds(200)
 
   private let console: Console
-  /// The place of the file among all files.
+  /// The position of the file among all files, as text.
   private let place: String
   private let name: String
   private let total: Int
   private let start = ContinuousClock.now
   private var shown = ContinuousClock.now
 
-  /// - Parameter total: the number of bytes of the file.
+  /// - Parameter total: the size of the file in bytes.
   init(_ console: Console, _ place: String, _ name: String, total: Int) {
     (self.console, self.place, self.name, self.total) = (console, place, name, total)
   }
 
-  /// Shows that a number of bytes are done, unless the line was shown just now.
+  /// Shows the number of bytes that have been processed, unless the line was updated a short time ago.
   mutating func show(_ done: Int) {
     guard console.showsProgress else { return }
     let now = ContinuousClock.now

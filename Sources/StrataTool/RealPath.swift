@@ -3,10 +3,10 @@ internal import StrataCore
 
 /// Resolves symbolic links in paths.
 enum RealPath {
-  /// The maximum number of links to follow. More count as a cycle.
+  /// The maximum number of links to follow. More links count as a cycle.
   private static let mostLinks = 40
 
-  /// The path with its links resolved. The components that do not exist yet are kept as they are.
+  /// Returns the path with all links resolved. Components that do not exist yet are kept unchanged.
   ///
   /// - Throws: `ToolError` if the system cannot resolve the path, or if the resolved path is not UTF-8.
   static func of(_ path: String) throws -> String {
@@ -25,7 +25,7 @@ enum RealPath {
       }
       guard errno == ENOENT, url.path != "/" else { throw ToolError("\(path): " + String(cString: strerror(errno))) }
       if try FileStatus(ofPath: url.path)?.isSymbolicLink ?? false {
-        // A dangling link: a file that is written through it is created at its target.
+        // The link is dangling. A file that is written through the link is created at its target.
         links += 1
         guard links <= mostLinks else { throw ToolError("\(path): " + String(cString: strerror(ELOOP))) }
         let target = try FileManager.default.destinationOfSymbolicLink(atPath: url.path)

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import StrataCore
 
-/// The type and version under which a JSON document is archived.
+/// The options for the type and version under which a JSON document is archived.
 struct RecordOptions: ParsableArguments {
   @Option(
     help:
@@ -27,7 +27,8 @@ struct RecordOptions: ParsableArguments {
     if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version takes 0 or more.") }
   }
 
-  /// Archives a JSON document: by a model of the program if the type is one, or else as a record if there is a type.
+  /// Archives a JSON document. If the type is a model of the program, the model is used. If it is any other type, the
+  /// document becomes a record.
   func archive(of document: ArchiveValue, _ file: DataFile, _ models: ToolModels) throws -> Data {
     guard let type else { return try ArchiveEncoder().encode(document) }
     if modelVersion == nil, let known = models.type(named: type) {

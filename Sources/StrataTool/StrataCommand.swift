@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// The root command.
+/// The root command `strata`.
 struct StrataCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "strata",
@@ -18,7 +18,8 @@ struct StrataCommand: ParsableCommand {
       CommandGroup(name: "Development", subcommands: [TourCommand.self, SchemaCommand.self]),
     ])
 
-  // For the help text only: `ColourChoice.extract(from:)` removes the option before parsing, for every command.
+  // This property exists only for the help text. `ColourChoice.extract(from:)` removes the option from the arguments of
+  // every command before they are parsed.
   @Option(help: "Colours: auto, on a terminal alone; always; or never. Any command takes it.")
   var color = ColourChoice.auto
 }

@@ -1,8 +1,8 @@
 extension String {
-  /// Returns the text, cut off with an ellipsis if it takes more columns than `width`.
+  /// Returns the text, cut and with an ellipsis appended if it is wider than `width` columns.
   func cut(to width: Int) -> String {
     guard width > 0 else { return "" }
-    // A character takes at most as many columns as bytes.
+    // A character is never wider than its number of bytes.
     if utf8.count <= width { return self }
     var (columns, end) = (0, startIndex)
     var place = startIndex
@@ -10,13 +10,13 @@ extension String {
       columns += self[place].terminalWidth
       if columns > width { return self[..<end] + "…" }
       formIndex(after: &place)
-      // The text before this index leaves a column for the ellipsis.
+      // The text before this index leaves one column for the ellipsis.
       if columns < width { end = place }
     }
     return self
   }
 
-  /// The number of columns that the text takes on a terminal.
+  /// The number of columns that the text occupies on a terminal.
   var terminalWidth: Int { reduce(0) { $0 + $1.terminalWidth } }
 
   /// Returns the text padded with leading spaces to a width.
@@ -31,14 +31,15 @@ extension String {
 }
 
 extension Character {
-  /// The blocks of wide East Asian characters, which take two columns (Unicode Standard Annex 11).
+  /// The blocks of wide East Asian characters, which occupy two columns (Unicode Standard Annex 11).
   private static let wide: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
     0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF,
     0x20000...0x3FFFD,
   ]
 
-  /// The number of columns that the character takes on a terminal: 1, or 2 for wide characters and emoji.
+  /// The number of columns that the character occupies on a terminal, which is 2 for wide characters and emoji and 1
+  /// for all others.
   var terminalWidth: Int {
     guard let first = unicodeScalars.first, first.value >= 0x1100 else { return 1 }
     if first.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}") { return 2 }
@@ -47,7 +48,7 @@ extension Character {
 }
 
 extension BinaryInteger {
-  /// `1,234,567`, independent of the locale.
+  /// The number with separators between thousands, such as `1,234,567`, independent of the locale.
   var grouped: String {
     let digits = Array(String(magnitude))
     var text = self < 0 ? "-" : ""
@@ -58,11 +59,11 @@ extension BinaryInteger {
     return text
   }
 
-  /// `1 value`, `2,000 values`.
+  /// Returns the number followed by a noun in the singular or plural, such as `1 value` or `2,000 values`.
   func counted(_ noun: String) -> String { "\(grouped) \(noun)\(self == 1 ? "" : "s")" }
 }
 
-/// The quotient with a number of decimal places, independent of the locale; `–` if the divisor is 0.
+/// Returns the quotient with the given number of decimal places, independent of the locale; `–` if the divisor is 0.
 func ratio(_ dividend: UInt64, _ divisor: UInt64, places: Int = 2) -> String {
   guard divisor > 0 else { return "–" }
   let scale = (0..<places).reduce(UInt64(1)) { scale, _ in scale * 10 }
@@ -74,7 +75,7 @@ func ratio(_ dividend: UInt64, _ divisor: UInt64, places: Int = 2) -> String {
   return (rounded / scale).grouped + "." + String(repeating: "0", count: places - fraction.count) + fraction
 }
 
-/// A fingerprint as 16 hexadecimal digits.
+/// Returns a fingerprint as 16 hexadecimal digits.
 func hexadecimal(_ value: UInt64) -> String {
   let digits = String(value, radix: 16)
   return String(repeating: "0", count: 16 - digits.count) + digits

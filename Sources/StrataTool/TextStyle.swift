@@ -1,4 +1,4 @@
-/// A text style for terminals. The raw value is the SGR parameter of ECMA-48, section 8.3.117.
+/// A text style on a terminal. The raw value is the SGR parameter from ECMA-48, section 8.3.117.
 enum TextStyle: Int {
   case bold = 1
   case dim = 2

@@ -10,8 +10,8 @@ extension Tool {
   ///       static func main() { Tool.main(Issue.self, Settings.self) }
   ///     }
   ///
-  /// - Parameter models: the models that the app archives, including subclasses. A model covers optionals and collections of it. Models
-  ///   inside need not be listed.
+  /// - Parameter models: the models that the app archives, including subclasses. Optionals and collections of a model
+  ///   need not be listed, and neither do models that other models contain.
   public static func main(_ models: any VersionedModel.Type...) -> Never { exit(runProcess(ToolModels(models))) }
 
   /// Runs the tool with the arguments of this process.
@@ -19,11 +19,11 @@ extension Tool {
   /// - Returns: the exit code of ``run(_:on:)``, or 64 if an argument or the path of the current folder is not UTF-8.
   private static func runProcess(_ models: ToolModels) -> Int32 {
     openStandardStreams()
-    // Writing beyond the system's file size limit must throw an error (EFBIG), like a full disk. The signal would end
-    // the process and leave partial files behind.
+    // Exceeding the system's file size limit must cause an error (EFBIG), like a full disk. The signal would end the
+    // process and leave partial files behind.
     signal(SIGXFSZ, SIG_IGN)
-    // Likewise for a closed pipe. After cleaning up, the process ends by this signal without a message, like other
-    // programs.
+    // Writing to a closed pipe must cause an error for the same reason. After cleaning up, the process ends with this
+    // signal and without a message, like other programs.
     signal(SIGPIPE, SIG_IGN)
     var console = Console.standard
     console.models = models
@@ -33,7 +33,8 @@ extension Tool {
     }
     var arguments: [String] = []
     for place in 1..<max(Int(CommandLine.argc), 1) {
-      // `CommandLine.arguments` replaces invalid UTF-8 by the same character, so two file names could become equal.
+      // `CommandLine.arguments` replaces all invalid UTF-8 by the same character, so two different file names could
+      // become equal.
       guard let argument = CommandLine.unsafeArgv[place].flatMap({ String(validatingCString: $0) })
       else {
         console.errorLine("argument \(place) is not UTF-8; a file of such a name must be renamed")
@@ -49,20 +50,22 @@ extension Tool {
     return code
   }
 
-  /// Whether the path of the current folder is UTF-8. If not, Foundation would resolve relative paths elsewhere.
+  /// Whether the path of the current folder is UTF-8. If it is not, Foundation would resolve relative paths in a
+  /// different folder.
   private static var isCurrentFolderText: Bool {
-    // If the current folder no longer exists, opening a file in it throws the error.
+    // If the current folder no longer exists, the error is thrown when a file in it is opened.
     guard let path = getcwd(nil, 0) else { return true }
     defer { free(path) }
     return String(validatingCString: path) != nil
   }
 
-  /// Opens `/dev/null` for each standard stream that is closed. Otherwise the next opened file would get the
+  /// Opens `/dev/null` for each standard stream that is closed. Otherwise the next opened file would get the stream's
   /// descriptor, and output would be written into that file.
   private static func openStandardStreams() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
     where fcntl(descriptor, F_GETFD) == -1 {
-      // `open` takes the lowest free descriptor. The wrong access mode makes each use fail, as if it was closed.
+      // `open` uses the lowest free descriptor. Because of the wrong access mode, each use of the descriptor fails, as
+      // if the stream were closed.
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
   }

@@ -1,19 +1,20 @@
 internal import ArgumentParser
 internal import Foundation
 
-/// The command line tool.
+/// The command-line tool.
 public enum Tool {
   /// The version of the library and the tool.
   package static let version = "0.1.0"
 
   static let wrongUsage: Int32 = 64
-  /// The exit code that a shell reports for SIGPIPE.
+  /// The exit code that a shell reports if a process is ended by SIGPIPE.
   static let brokenPipe: Int32 = 128 + 13
 
-  /// Runs the command that the arguments name. They exclude the name of the program.
+  /// Runs the command that the arguments name. The arguments do not include the name of the program.
   ///
-  /// - Returns: the exit code: 0 for success, 64 for invalid arguments, and 141 if the reader of the output has closed
-  ///   the pipe. A failure is 1, or 2 in commands whose 1 means differences or conflicts.
+  /// - Returns: the exit code, which is 0 for success, 64 for invalid arguments, and 141 if the reader of the output
+  ///   has closed the pipe. For a failure, it is 1, or 2 in commands for which 1 means that there are differences or
+  ///   conflicts.
   package static func run(_ arguments: [String], on console: Console) -> Int32 {
     var (arguments, console) = (arguments, console)
     if let name = console.models.ambiguousName {
@@ -35,7 +36,7 @@ public enum Tool {
     let failure = (type(of: command) as? any ToolCommand.Type)?.failureCode ?? 1
     do {
       guard let command = command as? any ToolCommand else {
-        // The root command, or a request for help, which throws the text to print.
+        // This is the root command or a request for help. In both cases, `run` throws the text to print.
         var command = command
         try command.run()
         return 0
@@ -61,7 +62,7 @@ public enum Tool {
     error is CleanExit || error is ExitCode || StrataCommand.exitCode(for: error) != .failure
   }
 
-  /// Prints the help if it was requested, otherwise the error in the arguments.
+  /// Prints the help if it was requested, and otherwise the error in the arguments.
   private static func stop(_ error: any Error, _ console: Console) -> Int32 {
     guard StrataCommand.exitCode(for: error) != .success else {
       do { try console.line(UsageLine.shortened(in: StrataCommand.fullMessage(for: error))) } catch is BrokenPipe {

@@ -1,8 +1,8 @@
 internal import ArgumentParser
 
-/// A command that reads and writes through a console.
+/// A command that uses a console for its input and output.
 protocol ToolCommand: ParsableCommand {
-  /// The exit code of a failure.
+  /// The exit code if the command fails.
   static var failureCode: Int32 { get }
 
   /// - Returns: the exit code.

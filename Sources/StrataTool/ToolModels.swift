@@ -1,25 +1,25 @@
 internal import Foundation
 package import StrataCore
 
-/// The models of an app, by whose types its tool decodes, upgrades and merges.
+/// The models of an app. Its tool uses them to decode, upgrade and merge archives.
 package struct ToolModels: Sendable {
   let types: [any VersionedModel.Type]
 
   package init(_ types: [any VersionedModel.Type] = []) { self.types = types }
 
-  /// A name that two models have.
+  /// A name that two of the models share; `nil` if there is none.
   var ambiguousName: String? {
     var names: Set<String> = []
     return types.map { $0.schema.name }.first { !names.insert($0).inserted }
   }
 
-  /// Returns the type of archives with a type name; `nil` if no model is registered for it.
+  /// Returns the archived type for a type name in a stamp; `nil` if no model is registered for that name.
   func type(named name: String) -> ArchivedType? {
     ArchivedType.index(of: name, in: types).map { ArchivedType(types[$0], types, stampedAs: name) }
   }
 
-  /// Returns the type of an archive, or of the elements of a stream; `nil` if no model is registered for it. A stream has models as
-  /// elements.
+  /// Returns the type of an archive, or of the elements of a stream; `nil` if no model is registered for it. The
+  /// elements of a stream must be models.
   func type(of stamp: Stamp) -> ArchivedType? {
     guard let type = type(named: stamp.typeName), stamp.kind == .single || type.type is any VersionedModel.Type else {
       return nil
@@ -27,9 +27,10 @@ package struct ToolModels: Sendable {
     return type
   }
 
-  /// Returns the type that `--type` names, or the type of archives with a stamp if that is one of the same model.
+  /// Returns the type that `--type` names. If a stamp is given and belongs to the same model, returns the type that the
+  /// stamp names.
   ///
-  /// - Throws: `ToolError` if no model is registered for it.
+  /// - Throws: `ToolError` if no model is registered for the type.
   func type(ofOption name: String, stampedAs stamp: String? = nil) throws -> ArchivedType {
     guard let index = ArchivedType.index(of: name, in: types) else {
       let names = types.map { $0.schema.name }.sorted().joined(separator: ", ")
@@ -42,13 +43,13 @@ package struct ToolModels: Sendable {
     return ArchivedType(types[index], types, stampedAs: stamp ?? name)
   }
 
-  /// The JSON mapping of a type. A key that no field reads is an error if it would be lost.
+  /// Returns the JSON mapping of a type. A key that no field reads is an error if its value would be lost.
   func adapter<T: Archivable>(_ type: T.Type, ignoresUnknownKeys: Bool) throws -> JSONAdapter<T> {
     let keeps = type._rootSchema?.keepsUnknownFields ?? false
     return try JSONAdapter(type, unknownKeys: keeps ? .capture : ignoresUnknownKeys ? .ignore : .refuse)
   }
 
-  /// Returns an archive of a JSON document that has the form of a type's mapping.
+  /// Returns an archive of a JSON document that matches the JSON mapping of a type.
   func archive(ofJSON document: ArchiveValue, as type: ArchivedType, ignoresUnknownKeys: Bool) throws -> Data {
     func archive<T: Archivable>(_ root: T.Type) throws -> Data {
       let value = try adapter(root, ignoresUnknownKeys: ignoresUnknownKeys).decode(document)
@@ -60,7 +61,7 @@ package struct ToolModels: Sendable {
     return try archive(type.type)
   }
 
-  /// Decodes an archive, value by value: the models of a stream one at a time.
+  /// Decodes an archive. The models of a stream are decoded one at a time.
   func decode(
     _ file: InputFile, as type: ArchivedType, limits: ArchiveLimits, _ body: (any Archivable) throws -> Void
   ) throws -> DecodingReport {
@@ -83,9 +84,10 @@ package struct ToolModels: Sendable {
     }
   }
 
-  /// Writes an archive in the current versions of its models to a file, which is replaced. A stream is read and written model by model.
+  /// Writes an archive to a file, which is replaced, with its models upgraded to their current versions. A stream is
+  /// read and written model by model.
   ///
-  /// - Returns: the number of values, the report of decoding them, and whether the archive was older.
+  /// - Returns: the number of values, the report of decoding them, and whether the archive was in an older version.
   func upgrade(
     _ file: InputFile, as type: ArchivedType, to output: DataFile, limits: ArchiveLimits
   ) throws -> (count: UInt64, report: DecodingReport, wasOlder: Bool) {
@@ -112,7 +114,7 @@ package struct ToolModels: Sendable {
     }
   }
 
-  /// Returns an archive of one value in the current versions of its models.
+  /// Returns an archive of a single value, with its models upgraded to their current versions.
   func upgrade(
     _ data: Data, _ stamp: Stamp, limits: ArchiveLimits, report: inout DecodingReport
   ) throws -> Data {
@@ -120,7 +122,7 @@ package struct ToolModels: Sendable {
     return try ArchiveUpgrader(types[index], limits: limits, subclasses: types).upgrade(data, report: &report)
   }
 
-  /// The model of the elements of a stream; `nil` for an archive of one value.
+  /// Returns the model of a stream's elements; `nil` for an archive of a single value.
   private static func element(of file: InputFile, _ type: ArchivedType) throws -> (any VersionedModel.Type)? {
     try file.stamp().kind == .single ? nil : type.type as? any VersionedModel.Type
   }

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// The limits of a tree of values.
+/// The options that limit a tree of values.
 struct TreeOptions: ParsableArguments {
   @Option(help: "Levels of the tree.")
   var depth = 4

@@ -1,11 +1,11 @@
 internal import ArgumentParser
 internal import StrataCore
 
-/// A word in place of a command that is not the name of one.
+/// A word at the position of a command that is not the name of a command.
 struct UnknownCommand {
   let message: String
 
-  /// - Returns: `nil` if the arguments begin with a command or an option.
+  /// - Returns: the first word that is not a command; `nil` if the arguments begin with a command or an option.
   static func find(in arguments: [String]) -> UnknownCommand? {
     var group: any ParsableCommand.Type = StrataCommand.self
     var path = "strata"
@@ -20,7 +20,7 @@ struct UnknownCommand {
       let names = commands.compactMap { $0.configuration.commandName }
       let near = names.map { (name: $0, distance: Self.distance(word, $0)) }.min { $0.distance < $1.distance }
       var advice = ""
-      // A suggestion differs in at most a third of its letters, or in one.
+      // The suggested name differs from the word in at most a third of the name's letters, or in one letter.
       if let near, near.distance <= max(near.name.count / 3, 1) { advice = "; did you mean \(near.name)?" }
       return UnknownCommand(
         message: "there is no command “\(word.cut(to: 40).onOneLine)” of \(path)\(advice) (\(path) --help lists them)")
@@ -28,7 +28,8 @@ struct UnknownCommand {
     return nil
   }
 
-  /// The edit distance between two words: the number of letters to insert, delete, replace or swap with a neighbour.
+  /// Returns the edit distance between two words, which is the number of letters to insert, delete, replace, or swap
+  /// with a neighbour.
   static func distance(_ first: String, _ second: String) -> Int {
     let (first, second) = (Array(first), Array(second))
     var rows = [Array(0...second.count)]

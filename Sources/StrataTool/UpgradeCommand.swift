@@ -58,17 +58,17 @@ struct UpgradeCommand: ToolCommand {
   private struct Job {
     let input: String
     let output: String
-    /// Creates the folders of the output.
+    /// Creates the parent folders of the output.
     var prepare: () throws -> Void = {}
-    /// Whether the user named the file, so that another format is a failure.
+    /// Whether the user named the file, in which case an unsupported format is a failure.
     var isNamed = true
-    /// The result for an item of a folder that is not read.
+    /// The result for an item of a folder that is not read; `nil` for files that are read.
     var result: FileResult?
   }
 
-  /// The files to upgrade.
+  /// Returns the files to upgrade.
   ///
-  /// - Throws: `ToolError` if two of them have the same output.
+  /// - Throws: `ToolError` if two of the files have the same output.
   private func jobs() throws -> [Job] {
     if files.count == 1, !FileTree.isFolder(files[0]) { return [Job(input: files[0], output: output)] }
     var jobs: [Job] = []

@@ -1,9 +1,10 @@
-/// Shortens the `USAGE:` line of a help text. The argument parser puts every option into that line, although they are
-/// listed below it.
+/// Shortens the `USAGE:` line of a help text. The argument parser lists every option in that line, although the options
+/// are also listed below.
 struct UsageLine {
   private static let start = "USAGE: "
 
-  /// Returns the help with a usage line of arguments, then required options, then `[<options>]` for all others.
+  /// Returns the help with a shorter usage line, which has the arguments, the required options, and `[<options>]` for
+  /// all other options.
   static func shortened(in help: String) -> String {
     help.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       line.hasPrefix(start)
@@ -11,7 +12,7 @@ struct UsageLine {
     }.joined(separator: "\n")
   }
 
-  /// Splits a usage line into words. A bracketed group is one part, and so is a required option with its value.
+  /// Splits a usage line into parts. A group in brackets is a single part, and so is a required option with its value.
   private static func parts(of line: Substring) -> [String] {
     var parts: [String] = []
     var depth = 0

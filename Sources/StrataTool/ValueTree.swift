@@ -1,11 +1,11 @@
 internal import Foundation
 internal import StrataCore
 
-/// The tree of a value with one line per field, limited in width, depth and number of elements.
+/// A value as a tree with one line for each field. The tree is limited in width, depth and number of elements.
 struct ValueTree {
   private struct Step {
     var label = ""
-    /// `nil` for the line that counts the omitted values, whose number is `more`.
+    /// The value; `nil` for a line that states the number of omitted values, which is `more`.
     var value: ArchiveValue?
     var more = 0
     let level: Int
@@ -19,21 +19,21 @@ struct ValueTree {
 
   mutating func add(_ value: ArchiveValue) { add([("", value)]) }
 
-  /// Adds the first models of a stream that has `count` models.
+  /// Adds the first models of a stream that has `count` models in total.
   mutating func add(elements values: [ArchiveValue], of count: Int) {
     lines.append("stream of \(count.counted("model"))")
     add(values.enumerated().map { ("[\($0)] ", $1) }, more: count - values.count, level: 1)
   }
 
-  /// Adds labeled values. An object of `graph` is shown at its first occurrence, with its number. Later occurrences are
-  /// an arrow and the number.
+  /// Adds labeled values. An object of `graph` is shown at its first occurrence, with its number. At later occurrences,
+  /// only an arrow and the number are shown.
   ///
-  /// - Parameter more: the number of values that were left out.
+  /// - Parameter more: the number of values that are omitted.
   mutating func add(
     _ top: [(label: String, value: ArchiveValue)], more: Int = 0, level: Int = 0, in graph: GraphOrder? = nil
   ) {
     var shown = Set<Int>()
-    // A stack: the next step is the last one.
+    // The steps that remain, as a stack with the next step at the end.
     var steps: [Step] = []
     func push(_ values: some BidirectionalCollection<(label: String, value: ArchiveValue)>, _ more: Int, _ level: Int) {
       if more > 0 { steps.append(Step(more: more, level: level)) }
@@ -64,7 +64,7 @@ struct ValueTree {
 }
 
 extension ArchiveValue {
-  /// The value in a few words on one line.
+  /// Returns a short description of the value on one line.
   func summary(mostCharacters: Int) -> String {
     switch self {
     case .null: "null"
@@ -93,7 +93,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The values inside, with labels.
+  /// Returns the values inside this value, with labels.
   func children(atMost most: Int) -> [(label: String, value: ArchiveValue)] {
     switch self {
     case .array(let elements), .set(let elements): elements.prefix(most).enumerated().map { ("[\($0)] ", $1) }

@@ -59,13 +59,13 @@ struct VerifyCommand: ToolCommand {
       if result.outcome != .other { isKnown = true }
       report.add(result)
     }
-    // A folder without any archive would hide a wrong path.
+    // If a folder without any archive were accepted, a wrong path would go unnoticed.
     if !isKnown {
       report.add(FileResult(folder, .missing, "no archive, keyed archive or property list is in this folder"))
     }
   }
 
-  /// - Parameter isNamed: whether the user named the file, so that another format is a failure.
+  /// - Parameter isNamed: whether the user named the file, in which case an unsupported format is a failure.
   private func result(_ path: String, _ progress: String, isNamed: Bool, _ console: Console) -> FileResult {
     console.progress("\(progress) \(path.onOneLine)")
     do {
@@ -77,7 +77,7 @@ struct VerifyCommand: ToolCommand {
     } catch { return FileResult(path, error) }
   }
 
-  /// Reads every revision of a store.
+  /// Verifies a store by reading every revision.
   private func storeResult(_ path: String) throws -> FileResult {
     let (report, size) = try ToolError.at(path) {
       var options = StoreOptions()
@@ -99,14 +99,14 @@ struct VerifyCommand: ToolCommand {
 }
 
 extension ToolModels {
-  /// Reads a file from end to end, and decodes it if it is an archive of a model of the program.
+  /// Reads a file from start to end. If it is an archive of one of the program's models, also decodes it.
   ///
-  /// - Parameter progress: is called with the number of bytes that were read, for each member of a stream.
+  /// - Parameter progress: called for each member of a stream, with the number of bytes that have been read.
   func verify(_ file: InputFile, limits: ArchiveLimits, progress: (Int) -> Void = { _ in }) -> FileResult {
     do {
       switch file.format {
       case .archive:
-        // An empty file may be a truncated archive, and is not of another format.
+        // An empty file counts as damaged and not as a different format, because it may be a truncated archive.
         guard try !file.isEmpty else { return FileResult(file.path, .damaged, "the file is empty") }
         let walk = try file.walk(limits: limits, progress: progress) { _, _ in }
         var content = Self.content(walk)

@@ -6,16 +6,17 @@ extension ArchiveDecoder {
   ///
   ///     let issues = try ArchiveDecoder().decode([Issue].self, fromKeyed: data)
   ///
-  /// Opens a ``/StrataLegacy/KeyedArchive`` with the decoder's limits and decodes from it.
+  /// This method opens a ``/StrataLegacy/KeyedArchive`` with the decoder's limits and decodes from it.
   ///
-  /// - Throws: the errors of opening a ``/StrataLegacy/KeyedArchive``, and those of the method that takes one.
+  /// - Throws: the errors of opening a ``/StrataLegacy/KeyedArchive``, and the errors of the method that decodes from
+  ///   one.
   /// - Complexity: linear in the size of the archive.
   public func decode<T: Archivable>(_ type: T.Type = T.self, fromKeyed data: Data, key: String = "root") throws -> T {
     var report = DecodingReport()
     return try decode(type, fromKeyed: data, key: key, report: &report)
   }
 
-  /// Decodes models from the bytes of a Foundation keyed archive, and reports the upgrades.
+  /// Decodes models from the bytes of a Foundation keyed archive, and reports which models were upgraded.
   ///
   /// - Throws: the same errors as the method without a report.
   public func decode<T: Archivable>(
@@ -24,26 +25,26 @@ extension ArchiveDecoder {
     try decode(type, fromKeyed: KeyedArchive(data, limits: limits), key: key, report: &report)
   }
 
-  /// Decodes models from a Foundation keyed archive. Models that an older version wrote are upgraded.
+  /// Decodes models from a Foundation keyed archive. Models written by an older version are upgraded.
   ///
   ///     let issues = try ArchiveDecoder().decode([Issue].self, fromKeyed: KeyedArchive(propertyList))
   ///
-  /// An object becomes the model whose registered, former or legacy name (``/StrataLegacy/LegacyModel``) is the name of
-  /// its class. Only models that `type` contains, and those in `ArchiveDecoder.subclasses`, are ever created. The
-  /// version is Mantle's `MTLModelVersion`, or 0 if there is none. Steps, hooks, validation and former keys work as for
-  /// an archive of this library. Keys without a field are ignored, and a key that holds nil leaves its field at the
-  /// default. All references to an object of a class model give the same instance.
+  /// An object becomes the model whose registered, former or legacy name (``/StrataLegacy/LegacyModel``) equals the
+  /// name of the object's class. Only models that `type` contains, and those in `ArchiveDecoder.subclasses`, are ever
+  /// created. The version is Mantle's `MTLModelVersion`, or 0 if there is none. Migration steps, hooks, validation and
+  /// former keys work as in an archive of this library. Keys without a field are ignored, and a key that holds nil
+  /// leaves the field at its default value. All references to an object of a class model give the same instance.
   ///
-  /// Keyed archives store equal numbers once, regardless of their types. So an integer can be read from a whole
+  /// Keyed archives store equal numbers once, regardless of their types. Therefore an integer can be read from a whole
   /// floating-point number, a boolean from 0 and 1, and vice versa.
   ///
   /// - Parameters:
   ///   - type: the type of the archived value.
   ///   - archive: the archive.
-  ///   - key: the top key. Most archives have only the default one.
+  ///   - key: the top key. Most archives have only the default key.
   /// - Throws: `ArchiveError` with the code `newerModel`, before any model is created, if a newer version of a model
-  ///   wrote one of the objects; `missingValue` if there is no such key; `invalidSchema` if two models claim the same
-  ///   name; otherwise the errors for other archives, from `unknownType` on.
+  ///   wrote one of the objects; `missingValue` if the key does not exist; `invalidSchema` if two models claim the same
+  ///   name; otherwise the errors of decoding other archives, from `unknownType` on.
   /// - Complexity: linear in the size of the archive.
   public func decode<T: Archivable>(
     _ type: T.Type = T.self, fromKeyed archive: KeyedArchive, key: String = "root"
@@ -52,7 +53,7 @@ extension ArchiveDecoder {
     return try decode(type, fromKeyed: archive, key: key, report: &report)
   }
 
-  /// Decodes models from a Foundation keyed archive, and reports the upgrades.
+  /// Decodes models from a Foundation keyed archive, and reports which models were upgraded.
   ///
   /// - Throws: the same errors as the method without a report.
   public func decode<T: Archivable>(
@@ -84,7 +85,7 @@ extension ArchiveDecoder {
       for number in found { uses[number] += 1 }
       return found
     }
-    // An object follows the objects that it refers to, as far as cycles allow.
+    // Objects are ordered so that each object follows the objects that it refers to, as far as cycles allow.
     let order = Postorder.numbers(from: references(in: graph.root)) { references(in: graph.objects[$0]) }
     var indices = [Int](repeating: -1, count: numbers.count)
     for (index, number) in order.enumerated() { indices[number] = index }
@@ -102,8 +103,8 @@ extension ArchiveDecoder {
     let table = ObjectTable(types: models.objectTypes, first: 0, count: order.count)
     table.placing = context.budget
     context.objects = table
-    // The size of each placed entry with all entries placed in it; 0 for entries that stay references. Without shared
-    // objects, all are placed.
+    // For each entry, its size including all entries placed in it; 0 for an entry that stays a reference. If there are
+    // no shared objects, every entry is placed, and the array is empty.
     let hasShared = uses.contains { $0 > 1 }
     var placedSizes = [Int](repeating: 0, count: hasShared ? order.count : 0)
     for number in order {
@@ -136,12 +137,12 @@ extension ArchiveDecoder {
     return root
   }
 
-  // Each reference to a shared object could copy it, so a large object stays a reference. A copy of a small one has at
-  // most as many values as ``ArchiveLimits/maxWorkPerByte`` allows for a byte. A model is copied anyway, at each
-  // reference to it.
+  // The maximum sizes of shared objects that are placed, which means copied at each reference. Larger objects stay
+  // references. A copy of a small object has at most as many values as ``ArchiveLimits/maxWorkPerByte`` allows for one
+  // byte. A model is copied at each reference in any case.
   private static var largestSharedUnknown: Int { 64 }
   private static var largestSharedKnown: Int { 1 << 16 }
-  /// Larger sizes are clamped to this one, so that adding them does not overflow.
+  /// Greater sizes are clamped to this one, so that sums of sizes do not overflow.
   private static var largestSize: Int { 1 << 30 }
 
   private func object(

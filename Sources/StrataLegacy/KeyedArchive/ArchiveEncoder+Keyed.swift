@@ -2,7 +2,7 @@ public import Foundation
 public import StrataCore
 
 extension ArchiveEncoder {
-  /// Encodes a value as a Foundation keyed archive, for a program that opens no other format.
+  /// Encodes a value as a Foundation keyed archive, for a program that cannot open any other format.
   ///
   ///     let data = try ArchiveEncoder().encodeKeyed(issue) { record in
   ///       guard record.typeName == "Issue" else { return }
@@ -10,27 +10,27 @@ extension ArchiveEncoder {
   ///       record.modelVersion = 1
   ///     }
   ///
-  /// - A model is an object of the class that ``/StrataLegacy/KeyedWriting/classes`` has for it, else of the first of
-  ///   its ``/StrataLegacy/LegacyModel/legacyNames``, else of its registered name.
-  /// - Its fields keep their keys, and nil is omitted. Its version is under `MTLModelVersion`, as in Mantle. Excluded
-  ///   fields are omitted, and so are conditional references to objects that nothing else refers to.
+  /// - A model becomes an object of a class. The class name is the one that ``/StrataLegacy/KeyedWriting/classes``
+  ///   specifies, otherwise the first of the model's ``/StrataLegacy/LegacyModel/legacyNames``, otherwise its
+  ///   registered name.
+  /// - The model's fields keep their keys, and nil is omitted. The version is stored under `MTLModelVersion`, as in
+  ///   Mantle. Excluded fields are omitted, as are conditional references to objects that nothing else refers to.
   /// - Objects of class models are written once. Strings, numbers, dates, data, URLs, UUIDs, decimals and collections
-  ///   are Foundation's.
+  ///   are written as Foundation's classes.
   ///
-  /// The archive has the current fields. An older program refuses newer versions and expects its own keys. `adjust`
-  /// receives every record before it is written, under its registered name, and may change it. If it gives a record
-  /// keys of another version, it must set that version too: the steps from it run when the archive is read. Keyed
-  /// archives are not compressed.
+  /// The archive contains the fields of the current version. An older program expects its own keys and refuses newer
+  /// versions, so `adjust` can change every record before it is written. It receives the record under the registered
+  /// name of its model. If `adjust` gives a record the keys of another version, it must also set that version, so that
+  /// the right migration steps run when the archive is read. Keyed archives are not compressed.
   ///
   /// - Parameters:
   ///   - value: a model, or a value that contains models.
   ///   - key: the top key.
-  ///   - options: the names of classes, and how numbers are stored.
+  ///   - options: the names of classes, and the storage of numbers.
   ///   - adjust: changes a record to the form that the other program expects.
   /// - Throws: the errors of `encode(_:)` and ``/StrataLegacy/KeyedArchive/data(_:)``; `invalidSchema` if two models
-  ///   have the same name; `migrationFailed` if `adjust` throws, with its error as the cause, and if it replaces a
-  ///   key of a record by one that no field of the model reads, and leaves the record in the current version.
-  /// - Complexity: linear in the size of the value.
+  ///   have the same name; `migrationFailed` if `adjust` throws, with its error as the cause, or if it replaces a key
+  ///   of a record by a key that no field of the model reads, without changing the record's version.
   public func encodeKeyed<T: Archivable>(
     _ value: T, key: String = "root", options: KeyedWriting = KeyedWriting(),
     adjust: ((inout ModelRecord) throws -> Void)? = nil
@@ -46,7 +46,7 @@ extension ArchiveEncoder {
     case let value: graph = ObjectGraph(objects: [], root: value)
     }
     if let adjust {
-      // The innermost records first.
+      // Adjusts the innermost records first.
       func adjusted(_ value: ArchiveValue) throws -> ArchiveValue {
         let value = try value.mapLocated(adjusted)
         guard case .record(let written) = value else { return value }
@@ -90,14 +90,15 @@ extension KeyedWriting {
 }
 
 extension ModelSchema {
-  /// A key that no field reads, if an adjustment has replaced keys of a record of the current version.
+  /// Returns a key that no field reads, if the adjustment has replaced keys of a record without changing its current
+  /// version.
   fileprivate func unreadKey(of record: ModelRecord, writtenAs written: ModelRecord) -> String? {
     guard record.modelVersion == modelVersion, !keepsUnknownFields, written.keys.contains(where: { record[$0] == nil })
     else { return nil }
     return record.keys.first { written[$0] == nil && !takenKeys.contains(ExactKey($0)) }
   }
 
-  /// The class name that the model had. Legacy names inherited from a superclass do not count.
+  /// Returns the class name that the model had. Legacy names inherited from a superclass are not used.
   fileprivate var legacyName: String {
     func names(_ schema: ModelSchema) -> [String] { (schema.type as? any LegacyModel.Type)?.legacyNames ?? [] }
     let own = names(self)

@@ -1,14 +1,14 @@
 import Foundation
 internal import StrataCore
 
-// Classes whose fields are restructured, not only renamed. Each is followed by its encoding.
+// Classes whose fields are restructured as well as renamed. The encoding of each class follows its decoding.
 
 extension FoundationRecord {
   // MARK: NSAttributedString
 
-  /// The text, and runs of UTF-16 units with their attributes.
+  /// Decodes the text, and the runs of UTF-16 code units with their attributes.
   ///
-  /// Several runs may share their attributes. The budget counts the attributes once for each run.
+  /// Several runs may share the same attributes. The budget counts the attributes once for each run.
   static func attributedString(_ fields: KeyedFields, _ budget: WorkBudget) throws -> KeyedFields {
     guard case .string(let text)? = fields["NSString"] else { return fields }
     let length = text.utf16.count
@@ -33,7 +33,7 @@ extension FoundationRecord {
         add(location, count, attributes[index])
         location += count
       }
-      // Attributes that no run uses would be lost.
+      // The fields are kept unchanged, because attributes that no run uses would be lost.
       guard !sizes.contains(0) else { return fields }
     case (nil, let attributes?): add(0, length, attributes)
     case (nil, nil): break
@@ -49,7 +49,7 @@ extension FoundationRecord {
   static func encodeAttributedString(_ record: ModelRecord) throws -> [(key: String, value: ArchiveValue)]? {
     guard let text = record["string"]?.stringValue, let runs = record["runs"]?.arrayValue else { return nil }
     var attributes: [ArchiveValue] = []
-    // Equality does not tell 0 from -0, nor the spellings of a text.
+    // Digests are used because equality does not distinguish 0 from -0, or different normal forms of the same text.
     let digests = ValueDigests(WorkBudget(ArchiveLimits()))
     var indices: [ValueDigest: Int] = [:]
     var info = Data()
@@ -118,8 +118,8 @@ extension FoundationRecord {
 
   // MARK: NSValue
 
-  /// The values that are encoded as text: the field name, the archive key, the kind in `NS.special`, and the names of
-  /// the numbers.
+  /// The values that are encoded as text: the field name, the archive key, the value of `NS.special`, and the names of
+  /// the numbers in the text.
   private static let texts: [(name: String, key: String, special: Int, parts: [String])] = [
     ("point", "NS.pointval", 1, ["x", "y"]), ("size", "NS.sizeval", 2, ["width", "height"]),
     ("rect", "NS.rectval", 3, ["x", "y", "width", "height"]),
@@ -145,7 +145,7 @@ extension FoundationRecord {
       by: [("range", range(try fields.integer(keys[0]), try fields.integer(keys[1])))])
   }
 
-  /// `NS.special` is the kind of the value; 4 is a range.
+  /// Encodes an `NSValue`. `NS.special` identifies the kind of value; 4 is a range.
   static func encodeValue(_ record: ModelRecord) -> [(key: String, value: ArchiveValue)]? {
     let parts = parts(of: "NSValue").filter { record[$0] != nil }
     guard parts.count == 1, let value = record[parts[0]] else { return nil }
@@ -182,7 +182,8 @@ extension FoundationRecord {
     return result
   }
 
-  /// Decodes pairs of LEB128 integers: 7 bits per byte, the lowest first; the eighth bit is set if more follow.
+  /// Decodes pairs of LEB128 integers. Each byte has 7 bits of the integer, starting with the lowest. The eighth bit is
+  /// set if more bytes follow.
   private static func integers(_ data: Data, _ key: String) throws -> [Int] {
     var numbers: [Int] = []
     var number = 0
@@ -214,6 +215,6 @@ extension FoundationRecord {
 }
 
 extension ArchiveValue {
-  /// Whether the value is an object with exactly these keys. The class's encoding has no place for other keys.
+  /// Whether the value is an object with exactly these keys. The class's encoding cannot represent any other keys.
   fileprivate func holds(_ keys: [String]) -> Bool { objectValue.map { Set($0.keys) == Set(keys) } ?? false }
 }

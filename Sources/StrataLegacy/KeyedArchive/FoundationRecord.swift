@@ -1,9 +1,9 @@
 import Foundation
 internal import StrataCore
 
-/// Classes of Foundation, AppKit and UIKit whose objects stay records, with clearer field names.
+/// Classes of Foundation, AppKit and UIKit whose objects remain records, with clearer field names.
 enum FoundationRecord {
-  /// Returns the fields of a record. Those of known classes are renamed or restructured.
+  /// Returns the fields of a record. The fields of known classes are renamed or restructured.
   static func fields(of typeName: String, _ fields: KeyedFields, _ budget: WorkBudget) throws -> KeyedFields {
     switch structures[typeName] {
     case .attributedString?: try attributedString(fields, budget)
@@ -14,7 +14,7 @@ enum FoundationRecord {
     }
   }
 
-  /// Classes whose fields are restructured, not only renamed.
+  /// The classes whose fields are restructured as well as renamed.
   enum Structure { case attributedString, indexSet, value }
 
   static let structures: [String: Structure] = [
@@ -23,7 +23,7 @@ enum FoundationRecord {
     "NSIndexSet": .indexSet, "NSMutableIndexSet": .indexSet, "NSValue": .value,
   ]
 
-  /// The fields that restructuring creates.
+  /// Returns the names of the fields that restructuring creates.
   static func parts(of typeName: String) -> [String] {
     switch structures[typeName] {
     case .attributedString?: ["string", "runs"]
@@ -33,7 +33,7 @@ enum FoundationRecord {
     }
   }
 
-  /// Returns whether the fields of a class stay unchanged.
+  /// Returns whether the fields of a class are kept unchanged.
   static func keepsFields(of typeName: String) -> Bool {
     !typeName.hasPrefix("NS") && !typeName.hasPrefix("_NS") && !isKnown(typeName)
   }
@@ -60,7 +60,7 @@ enum FoundationRecord {
     "NSFont": font, "UIFont": font, "UICTFont": font,
   ]
 
-  /// Removes the prefix `NS.` from the fields of other Foundation classes.
+  /// Removes the prefix `NS.` from the fields of Foundation classes that are not known.
   static func withoutPrefix(_ fields: KeyedFields, of typeName: String) -> KeyedFields {
     guard typeName.hasPrefix("NS") || typeName.hasPrefix("_NS") else { return fields }
     let prefixed = fields.keys.filter { $0.hasPrefix("NS.") }
@@ -69,7 +69,7 @@ enum FoundationRecord {
       fields, Dictionary(prefixed.map { ($0, String($0.dropFirst(3))) }, uniquingKeysWith: { first, _ in first }))
   }
 
-  /// Renames fields. A field keeps its name if the new one is taken.
+  /// Renames fields. A field keeps its name if a field with the new name already exists.
   private static func renamed(_ fields: KeyedFields, _ names: [String: String]) -> KeyedFields {
     var taken = Set(fields.keys)
     var result = fields
@@ -84,16 +84,17 @@ enum FoundationRecord {
   /// Returns whether a class of Foundation, AppKit or UIKit with this name is known.
   static func isKnown(_ typeName: String) -> Bool { names[typeName] != nil || structures[typeName] != nil }
 
-  /// The archive key of a field of a known class; `nil` for any other field.
+  /// Returns the archive key for a field of a known class; `nil` for any other field.
   ///
-  /// Keys of AppKit and UIKit may have the same field name. The key with the class's own prefix is preferred.
+  /// An AppKit key and a UIKit key may have the same field name. In that case, the key with the prefix of the class is
+  /// preferred.
   static func rawKey(of key: String, in typeName: String) -> String? {
     let keys = names[typeName]?.filter { $0.value == key }.map(\.key).sorted() ?? []
     return keys.first { $0.hasPrefix(typeName.prefix(2)) } ?? keys.first
   }
 
-  /// Returns the fields of a record as its class encodes them: the fields of the encoding by their archive keys, and all
-  /// other fields.
+  /// Separates the fields of a record for encoding. `raw` has the restructured fields in the class's own encoding, by
+  /// archive key, and `others` has all other fields.
   static func keyed(_ record: ModelRecord) throws -> (
     raw: [(key: String, value: ArchiveValue)], others: [(key: String, value: ArchiveValue)]
   ) {

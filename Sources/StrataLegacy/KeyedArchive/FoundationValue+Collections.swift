@@ -1,11 +1,11 @@
 import Foundation
 internal import StrataCore
 
-// Foundation's collections. Each is followed by its encoding.
+// Foundation's collections. The encoding of each class follows its decoding.
 
 extension FoundationValue {
   static let objects = KeyedFields.Elements(list: "NS.objects", prefix: "NS.object.")
-  /// The elements of a set with counts. They are never in one array.
+  /// The keys for the elements of a counted set. A counted set never stores its elements in a single array.
   static let counted = KeyedFields.Elements(list: "NS.objects", prefix: "NS.object")
   static let keys = KeyedFields.Elements(list: "NS.keys", prefix: "NS.key.")
 
@@ -29,7 +29,7 @@ extension FoundationValue {
     .set(try digests.unique(fields.elements(objects)))
   }
 
-  /// The elements with their counts, or a set if the archiver wrote no counts.
+  /// Decodes the elements with their counts, or a set if the archiver wrote no counts.
   static func countedSet(_ fields: KeyedFields, _ digests: ValueDigests) throws -> ArchiveValue {
     guard fields["NS.count"] != nil else { return .set(try digests.unique(fields.elements(objects))) }
     let count = try fields.integer("NS.count")

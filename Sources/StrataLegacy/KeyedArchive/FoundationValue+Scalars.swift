@@ -1,7 +1,7 @@
 import Foundation
 internal import StrataCore
 
-// Foundation's classes with a single value. Each is followed by its encoding.
+// Foundation's classes with a single value. The encoding of each class follows its decoding.
 
 extension FoundationValue {
   // MARK: NSString
@@ -39,8 +39,9 @@ extension FoundationValue {
 
   // MARK: NSDecimalNumber
 
-  /// The mantissa has up to eight digits in base 65,536, the lowest first, of which `NS.length` are used. The byte
-  /// order of each is in `NS.mantissa.bo`: 1 is little-endian, 2 is big-endian.
+  /// Decodes a decimal number. The mantissa has up to eight digits in base 65,536, starting with the lowest.
+  /// `NS.length` is the number of digits in use. `NS.mantissa.bo` is the byte order of each digit: 1 for little-endian,
+  /// 2 for big-endian.
   static func decimal(_ fields: KeyedFields) throws -> ArchiveValue {
     let bytes = Array(try fields.data("NS.mantissa"))
     let length = try fields.integer("NS.length")
@@ -49,7 +50,7 @@ extension FoundationValue {
     guard (0...8).contains(length), bytes.count >= 2 * length, bytes.count <= 16 else {
       throw ArchiveError(.damaged, "a mantissa is not as long as its length states", path: [.key("NS.mantissa")])
     }
-    // A sign without digits is NaN.
+    // A negative sign without digits represents NaN.
     guard length > 0 || !isNegative else { return .decimal(.nan) }
     var mantissa = WideInteger.Magnitude.zero
     for digit in (0..<length).reversed() {
@@ -63,9 +64,9 @@ extension FoundationValue {
     return .decimal(decimal)
   }
 
-  /// Encodes eight digits in base 65,536, the lowest first, in little-endian order.
+  /// Encodes eight digits in base 65,536, starting with the lowest. Each digit is in little-endian byte order.
   static func decimal(_ decimal: Decimal) -> FoundationEncoding {
-    // A sign without digits is NaN.
+    // A negative sign without digits represents NaN.
     let parts = DecimalParts(decimal) ?? DecimalParts(isNegative: true, mantissa: .zero, exponent: 0)
     let (mantissa, exponent) = parts.withinRange
     let digits = [mantissa.low, mantissa.high].flatMap { half in
@@ -103,7 +104,8 @@ extension FoundationValue {
 
   static func url(_ fields: KeyedFields) throws -> ArchiveValue {
     let relative = try fields.string("NS.relative")
-    // Foundation archived strings that it no longer accepts as URLs, such as an empty one. They stay strings.
+    // Foundation has archived strings that it no longer accepts as URLs, such as the empty string. These remain
+    // strings.
     switch fields["NS.base"] {
     case nil, .null?:
       // RFC 3986 does not allow an empty scheme, but Foundation accepts it.

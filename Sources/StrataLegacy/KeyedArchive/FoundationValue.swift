@@ -3,7 +3,7 @@ internal import StrataCore
 
 /// The Foundation classes whose objects become values, with the keys of their encodings.
 ///
-/// Reading and writing them is in the files for scalars and for collections.
+/// The extensions in the files for scalars and for collections read and write these values.
 enum FoundationValue {
   case string, number, decimal, date, data, array, set, countedSet, dictionary, url, uuid, null
 
@@ -15,8 +15,8 @@ enum FoundationValue {
     "NSDictionary": .dictionary, "NSMutableDictionary": .dictionary, "NSURL": .url, "NSUUID": .uuid, "NSNull": .null,
   ]
 
-  /// The class of an object; `nil` for another class, or if the keys of a known encoding are missing. Such objects stay
-  /// records with all their fields.
+  /// Creates the value kind for a class. Returns `nil` if the class is not one of these classes, or if the keys of a
+  /// known encoding are missing. Such an object remains a record with all its fields.
   init?(_ type: KeyedClass, keys: [String]) {
     guard let found = Self.find(type), found.reads(keys) else { return nil }
     self = found
@@ -25,7 +25,8 @@ enum FoundationValue {
   /// Finds the class by name, without checking the keys.
   static func find(_ type: KeyedClass) -> FoundationValue? {
     if let found = names[type.name] { return found }
-    // Foundation has private subclasses of its public classes. A program's own subclasses do not count.
+    // Foundation has private subclasses of its public classes. A program's own subclasses are not treated as Foundation
+    // classes.
     guard type.name.hasPrefix("_NS") || type.name.hasPrefix("__NS") || type.name.hasPrefix("Foundation.") else {
       return nil
     }
@@ -40,7 +41,8 @@ enum FoundationValue {
     case .decimal: keys.contains("NS.mantissa")
     case .date: keys.contains("NS.time")
     case .data: keys.contains("NS.data") || keys.contains("NS.bytes")
-    // A key that only begins like one of these belongs to another encoding, and its value would be lost.
+    // A key must match completely. A key that only begins like one of these belongs to a different encoding, and its
+    // value would be lost.
     case .array, .set: keys.isEmpty || keys.contains { Self.objects.has($0) }
     case .countedSet: keys.contains { Self.objects.has($0) || $0 == "NS.count" }
     case .dictionary: keys.isEmpty || keys.contains { Self.objects.has($0) || Self.keys.has($0) }
@@ -60,7 +62,7 @@ enum FoundationValue {
 
   /// Decodes the value of an object.
   ///
-  /// - Throws: `ArchiveError` with the code `damaged` if a key holds something that the class does not write.
+  /// - Throws: `ArchiveError` with the code `damaged` if a key holds a value that the class does not write.
   func decode(_ fields: KeyedFields, _ digests: ValueDigests) throws -> ArchiveValue {
     switch self {
     case .null: .null
@@ -78,7 +80,8 @@ enum FoundationValue {
     }
   }
 
-  /// The encoding of a value as a separate object; `nil` if it has no Foundation class, or is native to property lists.
+  /// Returns the encoding of a value as a separate object; `nil` if the value has no Foundation class, or if property
+  /// lists support it directly.
   static func encoding(of value: ArchiveValue) -> FoundationEncoding? {
     switch value {
     case .null: FoundationEncoding(["NSNull", "NSObject"], [])
@@ -98,19 +101,19 @@ enum FoundationValue {
 
 /// The encoding of an object of a Foundation class.
 struct FoundationEncoding {
-  /// The content under a key.
+  /// A part of the encoding, which is stored under one key.
   enum Part {
     case inlined(PropertyList.Object)
     /// A separate object, or nil.
     case object(ArchiveValue?)
-    /// An array of objects. Errors name them by the keys if there are any.
+    /// An array of objects. If `keys` is not `nil`, errors identify an object by its key.
     case list([ArchiveValue], keys: [String]?)
   }
 
-  /// The class and its superclasses.
+  /// The names of the class and its superclasses.
   let chain: [String]
   let parts: [(key: String, part: Part)]
-  /// The mutable class, for programs that change collections after opening them.
+  /// The name of the mutable class, for programs that modify collections after opening them.
   var mutable: String?
 
   init(_ chain: [String], mutable: String? = nil, _ parts: [(key: String, part: Part)]) {

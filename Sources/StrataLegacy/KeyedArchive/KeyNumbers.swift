@@ -1,19 +1,19 @@
 internal import StrataCore
 
-/// Small numbers for the keys of a keyed archive. Equal keys have the same number.
+/// Assigns small numbers to the keys of a keyed archive. Equal keys have the same number.
 struct KeyNumbers {
-  /// The key number of each property list object; -1 if the object has not occurred as a key.
+  /// The key number of each property list object; -1 if the object has not occurred as a key yet.
   private var numbers: ContiguousArray<Int32>
-  /// The keys by their numbers.
+  /// The keys, by key number.
   private(set) var keys: [String] = []
   private var numbersByKey: [ExactKey: Int32] = [:]
 
   /// - Parameter count: the number of objects in the property list.
   init(count: Int) { numbers = ContiguousArray(repeating: -1, count: count) }
 
-  /// Reads the numbers of keys from the references to them; -1 for a key that is not a string.
+  /// Reads references to keys, and stores the key numbers; -1 for a key that is not a string.
   ///
-  /// - Parameter found: has room for at least `count` numbers.
+  /// - Parameter found: receives the key numbers. It must have room for at least `count` of them.
   @inline(__always)
   mutating func read(
     _ list: borrowing BinaryPropertyList, at start: Int, count: Int, into found: inout ContiguousArray<Int32>
@@ -35,7 +35,7 @@ struct KeyNumbers {
     }
   }
 
-  /// Returns the number of the key at an offset; -1 if it is not a string.
+  /// Returns the key number of the object at an offset; -1 if the object is not a string.
   @inline(never)
   private mutating func find(at offset: Int, in list: borrowing BinaryPropertyList) -> Int32 {
     guard let key = KeyedTable.string(at: offset, of: list) else { return -1 }

@@ -1,52 +1,56 @@
 public import Foundation
 public import StrataCore
 
-/// The contents of a Foundation keyed archive (`NSKeyedArchiver`, also as Mantle writes it), read without its classes.
+/// The contents of a Foundation keyed archive, as written by `NSKeyedArchiver` or Mantle. The archived classes are not
+/// needed for reading it.
 ///
 ///     let archive = try KeyedArchive(propertyList)
 ///     archive.graph.resolve(archive.graph.root)?["name"]
 ///
-/// - An object with a class is a `ModelRecord` in ``graph``. Its type is the class name, its fields are those that the
-///   class encoded, and references to it are `ArchiveValue.reference(_:)`. So shared objects occur once, and cycles
-///   end.
+/// - An object that has a class is a `ModelRecord` in ``graph``. The record's type is the class name, its fields are
+///   those that the class encoded, and references to the object are `ArchiveValue.reference(_:)`. Shared objects
+///   therefore occur only once, and cycles are possible.
 /// - `MTLModelVersion`, which Mantle writes into each model, is the version of the record and not a field.
 /// - Foundation's own strings, numbers, dates, data, URLs, UUIDs and collections are inlined as values. A collection
-///   that contains itself is an object of the graph, because it would have no end otherwise.
+///   that contains itself is an object of the graph, because it could not be inlined.
 /// - nil and `NSNull` are `ArchiveValue.null`. A key that was not encoded is absent.
 ///
-/// Objects of one class with the same keys have their fields in the order of the first such object.
+/// If several objects of a class have the same keys, their fields are all in the order of the first such object.
 ///
-/// Objects are numbered in the order of a depth-first walk from the top keys: keys in the order of the file, and each
-/// object with everything inside it before the next.
+/// Objects are numbered by a depth-first traversal from the top keys. Keys are visited in the order of the file, and
+/// everything inside an object is visited before the next object.
 ///
-/// The format is the one of swift-corelibs-foundation's `NSKeyedArchiver`: a property list with the keys `$archiver`, `$version`,
-/// `$top` and `$objects`, in which numbers (UIDs) refer to objects.
+/// The format is that of swift-corelibs-foundation's `NSKeyedArchiver`: a property list with the keys `$archiver`,
+/// `$version`, `$top` and `$objects`, in which objects are referenced by numbers called UIDs.
 public struct KeyedArchive: Sendable {
-  /// The name of the archiver: `NSKeyedArchiver`, a subclass, or another writer.
+  /// The name of the archiver: `NSKeyedArchiver`, a subclass of it, or a different program.
   public let archiver: String
-  /// The version of the format: 100,000.
+  /// The version of the format, which is 100,000.
   public let version: Int
-  /// The objects. The root is the value of the key `root`, or an object of all keys if there is no such key.
+  /// The objects of the archive. The root is the value of the key `root`. If there is no such key, the root is an
+  /// object that contains all keys.
   ///
-  /// ``data(_:)`` writes the changes made here.
+  /// Changes to the graph are written by ``data(_:)``.
   public var graph: ObjectGraph
-  /// The values of all keys except `root`, and the index of `root` among the keys.
+  /// The values of all top keys except `root`, and the index of `root` among the keys.
   private let others: ArchiveObject
   private let rootIndex: Int?
   let classes: [String: KeyedClass]
   private let encodings: [String: KeyedEncoding]
   private let topEncoding: KeyedEncoding
-  /// The errors of malformed objects, by their numbers in the graph. Empty unless opened for inspection.
+  /// The errors of malformed objects, by object number. Empty unless the archive was opened for inspection.
   package let objectErrors: [Int: ArchiveError]
-  /// The number of objects plus the bytes of text and data that were read; `nil` for an archive that was not read.
+  /// The number of objects plus the number of bytes of text and data in the archive; `nil` if the archive was not read
+  /// from a file.
   let size: Int?
 
-  /// The values by their top keys: usually `root`. Values without a key have `$0`, `$1` ….
+  /// The values by top key, usually only `root`. Values that were archived without a key have the keys `$0`, `$1` and
+  /// so on.
   public var top: [String: ArchiveValue] {
     Dictionary(topEntries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The keys of ``top`` in the order of the file.
+  /// The keys of ``top``, in the order of the file.
   public var topKeys: [String] { topEntries.map(\.key) }
 
   private var topEntries: [ArchiveObject.Entry] {
@@ -58,16 +62,17 @@ public struct KeyedArchive: Sendable {
 
   static let rootKey = "root"
 
-  /// The version of the format that this program supports, and the only one that exists.
+  /// The version of the format that this library supports. No other version exists.
   public static let knownVersion = 100_000
 
-  /// Reads an archive that is a binary or an XML property list.
+  /// Reads an archive from a binary or XML property list.
   ///
   /// - Parameters:
   ///   - data: the property list.
   ///   - limits: the limits on the archive, including the archives nested in it.
-  ///   - opensNested: whether data that is a keyed archive itself is decoded.
-  /// - Throws: the same errors as ``PropertyListReader/read(_:)`` and `init(_:limits:opensNested:)` with a property list.
+  ///   - opensNested: whether to decode data that is itself a keyed archive.
+  /// - Throws: the same errors as ``PropertyListReader/read(_:)`` and as `init(_:limits:opensNested:)` with a property
+  ///   list.
   public init(_ data: Data, limits: ArchiveLimits = ArchiveLimits(), opensNested: Bool = false) throws {
     var reader = PropertyListReader()
     reader.limits = limits
@@ -77,25 +82,28 @@ public struct KeyedArchive: Sendable {
 
   /// Reads the objects of a property list that is a keyed archive.
   ///
-  /// Inlined values may nest as deep as `ArchiveLimits.depth`, and at most 512 levels. Objects may refer to each other
-  /// in chains of any length. A shared value is repeated at each reference, as often as `ArchiveLimits.values`,
-  /// `ArchiveLimits.expandedBytes` and `ArchiveLimits.maxWorkPerByte` allow for the archive's number of objects and its
-  /// bytes of text and data. A class chain has at most 64 names.
+  /// Inlined values can be nested up to `ArchiveLimits.depth`, and at most 512 levels deep. Chains of references
+  /// between objects can have any length. A shared value is repeated at each reference, up to what
+  /// `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and `ArchiveLimits.maxWorkPerByte` allow for the archive's
+  /// number of objects and bytes of text and data. The chain of a class and its superclasses has at most 64 names.
   ///
-  /// Programs archive objects into data and put that into other archives. With `opensNested`, data that begins like a
-  /// property list and is a keyed archive becomes the value of its key `root`, or an object of all its keys. Its
-  /// objects follow the earlier ones in the same ``graph``. Archives nest in up to 8 levels; deeper ones stay data. All
-  /// limits apply to the whole. A property list that is not a keyed archive stays data, and a damaged one is an error.
-  /// They replace the data when the archive is written, so do not set `opensNested` to hand an archive back.
+  /// Programs can archive objects into data, and store that data in another archive. If `opensNested` is set, data that
+  /// begins like a property list and is a keyed archive is replaced by the value of its key `root`, or by an object of
+  /// all its keys if there is no such key. The nested archive's objects are appended to the same ``graph``. Archives
+  /// are opened up to 8 levels deep, and deeper ones remain data. All limits apply to the whole, including nested
+  /// archives. A property list that is not a keyed archive remains data, and a damaged one is an error. The decoded
+  /// values also replace the data when the archive is written again. If the archive must be returned unchanged, do not
+  /// set `opensNested`.
   ///
   /// - Parameters:
   ///   - propertyList: the property list.
   ///   - limits: the limits on the archive, including the archives nested in it.
-  ///   - opensNested: whether data that is a keyed archive itself is decoded.
-  /// - Throws: `ArchiveError` with the code `notAnArchive` if the property list is something else; `newerFormat` for a
-  ///   version above ``knownVersion``; `damaged` if a reference has no target, if references refer to each other in a
-  ///   cycle, if a class or a Foundation value is malformed, or if the list cannot be written because a number in it
-  ///   names no object or a date is not finite; `limitExceeded`. The path begins with the top key.
+  ///   - opensNested: whether to decode data that is itself a keyed archive.
+  /// - Throws: `ArchiveError` with the code `notAnArchive` if the property list is not a keyed archive; `newerFormat`
+  ///   for a version above ``knownVersion``; `damaged` if a reference has no target, if references refer to each other
+  ///   in a cycle, if a class or a Foundation value is malformed, or if the list cannot be written because it refers to
+  ///   an object that does not exist or contains a date that is not finite; `limitExceeded`. The path begins with the
+  ///   top key.
   /// - Complexity: linear in the size of the property list.
   public init(
     _ propertyList: PropertyList, limits: ArchiveLimits = ArchiveLimits(), opensNested: Bool = false
@@ -104,8 +112,8 @@ public struct KeyedArchive: Sendable {
     try self.init(BinaryPropertyList(data.bytes, limits: .ofChecked), limits, opensNested)
   }
 
-  /// Opens an archive for inspection. A malformed object is a record of its encoded fields, a reference without a
-  /// target refers to null, and ``objectErrors`` has the errors.
+  /// Opens an archive for inspection. A malformed object becomes a record of its encoded fields, and a reference
+  /// without a target refers to null. The errors are collected in ``objectErrors``.
   ///
   /// - Throws: the same errors as `init(_:limits:opensNested:)` if the data is not a keyed archive or exceeds a limit.
   package init(inspecting propertyList: PropertyList, limits: ArchiveLimits) throws {
@@ -145,7 +153,7 @@ public struct KeyedArchive: Sendable {
   /// Creates an archive from a graph, for writing.
   ///
   /// - Parameters:
-  ///   - graph: the objects, and the value to archive.
+  ///   - graph: the objects, and the root value to archive.
   ///   - key: the top key of the root.
   public init(_ graph: ObjectGraph, key: String = "root") {
     archiver = "NSKeyedArchiver"
@@ -162,23 +170,23 @@ public struct KeyedArchive: Sendable {
     topEncoding = KeyedEncoding()
   }
 
-  /// The archive as a binary property list, which `NSKeyedUnarchiver` opens.
+  /// Returns the archive as a binary property list, which `NSKeyedUnarchiver` can open.
   ///
-  /// An archive that was read keeps its keys, its classes with their superclasses, and whether each value is inlined or
-  /// a separate object. Reading the result gives the same graph. Objects that nothing refers to are omitted. The same
-  /// archive always gives the same bytes.
+  /// An archive that was read keeps its keys and its classes with their superclasses. Each value is inlined or a
+  /// separate object, as it was before. Reading the result gives the same graph. Objects without references to them are
+  /// omitted. The same archive always gives the same bytes.
   ///
-  /// - Parameter options: how classes and numbers are written if the archive does not determine it.
-  /// - Throws: `ArchiveError` with the code `notEncodable` if a reference names no object, an integer takes more than
-  ///   128 bits, a number is only known as text, a date of a property list is not finite, a field has a key that the
-  ///   archiver reserves, or the archive has no key `root` and its root is not an object of all keys; `limitExceeded`
-  ///   if inlined values nest in more than 512 levels, the maximum for reading.
+  /// - Parameter options: determines how classes and numbers are written if the archive does not determine it.
+  /// - Throws: `ArchiveError` with the code `notEncodable` if a reference names an object that does not exist, an
+  ///   integer has more than 128 bits, a number is only known as text, a date of a property list is not finite, a field
+  ///   has a key that the archiver reserves, or the archive has no key `root` and its root is not an object of all
+  ///   keys; `limitExceeded` if inlined values are nested more than 512 levels deep, the maximum for reading.
   /// - Complexity: linear in the size of everything reachable from the root. The stack does not grow with the graph.
   public func data(_ options: KeyedWriting = KeyedWriting()) throws -> Data {
     try PropertyListWriter().write(propertyList(options))
   }
 
-  /// The archive as a property list, before ``data(_:)`` converts it to bytes.
+  /// Returns the archive as a property list, which ``data(_:)`` converts to bytes.
   ///
   /// - Throws: the same errors as ``data(_:)``.
   public func propertyList(_ options: KeyedWriting = KeyedWriting()) throws -> PropertyList {
@@ -190,10 +198,11 @@ public struct KeyedArchive: Sendable {
     return try writer.write(topEntries, topEncoding, archiver: archiver)
   }
 
-  /// The names of a class and its superclasses when the archive was written, the class first. Empty for a class that
-  /// the archive does not have.
+  /// Returns the names of a class and its superclasses at the time of archiving, starting with the class itself. Empty
+  /// if the archive does not contain the class.
   public func classChain(of typeName: String) -> [String] { classes[typeName]?.chain ?? [] }
 
-  /// The names of classes to use instead of a class that a program does not have, as specified by the class's author.
+  /// Returns the names of classes that can be used if a program does not have the class. The author of the class
+  /// specified them.
   public func classHints(of typeName: String) -> [String] { classes[typeName]?.hints ?? [] }
 }

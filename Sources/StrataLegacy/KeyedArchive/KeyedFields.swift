@@ -8,9 +8,9 @@ struct KeyedFields {
 
   subscript(key: String) -> ArchiveValue? { keys.firstIndex(of: key).map { values[$0] } }
 
-  /// Returns the value under a key as an expected type.
+  /// Returns the value under a key, converted to an expected type.
   ///
-  /// - Throws: `ArchiveError` with the code `damaged` if it is absent or of another type.
+  /// - Throws: `ArchiveError` with the code `damaged` if the value is absent or has a different type.
   func required<T>(_ key: String, _ expected: String, _ read: (ArchiveValue) -> T?) throws -> T {
     guard let value = self[key], let found = read(value) else {
       throw ArchiveError(.damaged, "\(expected) is expected", path: [.key(key)])
@@ -26,8 +26,8 @@ struct KeyedFields {
     try required(key, "data") { if case .data(let data) = $0 { data } else { nil } }
   }
 
-  /// The keys of a collection's elements: one for an array, or one with a number for each element, as in older
-  /// archivers.
+  /// The keys under which a collection stores its elements: a single key with an array, or a numbered key for each
+  /// element, as in older archives.
   struct Elements {
     let list: String
     let prefix: String
@@ -41,9 +41,9 @@ struct KeyedFields {
     }
   }
 
-  /// The elements of a collection; empty if it has no keys for them.
+  /// Returns the elements of a collection; empty if it has no keys for elements.
   ///
-  /// - Throws: `ArchiveError` with the code `damaged` if one is missing, or if there are both kinds of keys.
+  /// - Throws: `ArchiveError` with the code `damaged` if an element is missing, or if both kinds of keys are present.
   func elements(_ keys: Elements) throws -> [ArchiveValue] {
     let list = self[keys.list]
     var byKey: [String: ArchiveValue] = [:]

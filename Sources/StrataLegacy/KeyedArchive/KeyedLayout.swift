@@ -1,40 +1,43 @@
 internal import StrataCore
 
-/// The keys that several dictionaries have in common, in any order: usually those of all objects of a class. Everything
-/// derived from them is computed once, in the order of the first dictionary.
+/// The set of keys that several dictionaries share, usually all objects of a class. The order of the keys in each
+/// dictionary does not matter. Everything that is derived from the keys is computed once, in the order of the first
+/// dictionary.
 final class KeyedLayout {
-  /// The keys without `$class`, and without the `$` by which the archiver escapes them.
+  /// The keys without `$class`, and without the `$` that the archiver adds to escape keys.
   let keys: [String]
-  /// The keys in the escaped form of the archive.
+  /// The keys as they appear in the archive, with escapes.
   let rawKeys: [String]
-  /// The length of all keys in bytes.
+  /// The total length of all keys, in bytes.
   let keyBytes: Int
-  /// A key that only the archiver itself may use.
+  /// A key that is reserved for the archiver; `nil` if there is none.
   let reservedKey: String?
   /// The number of keys in a dictionary, including `$class`.
   private let count: Int
-  /// The index in ``keys`` by key number: -1 for none, -2 for `$class`.
+  /// The index in ``keys``, by key number: -1 for an unknown key, -2 for `$class`.
   private let indices: [Int32]
-  /// The same for large key numbers, as in hostile data with many keys, for which an array would be too long.
+  /// The same indices for large key numbers, for which an array would be too long. They occur in hostile data with many
+  /// keys.
   private let largeIndices: [Int: Int32]
-  // Only the reader that created a layout uses it, and exclusivity checks at each object would cost too much.
+  // Unchecked, because exclusivity checks for each object would be too slow. Only the reader that created the layout
+  // accesses it.
   @exclusivity(unchecked) private var plans: [Plan] = []
   @exclusivity(unchecked) private var lastPlan: Plan?
 
-  /// How objects of one class with these keys are decoded.
+  /// The instructions for decoding objects of one class that have these keys.
   final class Plan {
     fileprivate let identity: Int
     let type: KeyedClass
     /// The keys of the layout.
     let keys: [String]
     let rawKeys: [String]
-    /// The length of the class name in bytes.
+    /// The length of the class name, in bytes.
     let nameBytes: Int
-    /// The Foundation class, if the objects become values.
+    /// The Foundation class of the objects, if they become values; otherwise `nil`.
     let foundation: FoundationValue?
-    /// Whether the fields of a record stay unchanged, except the model version.
+    /// Whether the fields of a record are kept as they are, except for the model version.
     let keepsFields: Bool
-    /// The index of the model version.
+    /// The index of the model version among the fields; `nil` if there is none.
     let versionIndex: Int?
     /// The shape of the most recent record.
     @exclusivity(unchecked) var shape: RecordShape?
@@ -57,7 +60,7 @@ final class KeyedLayout {
 
   /// Creates a layout from key numbers.
   ///
-  /// - Throws: `ArchiveError` with the code `damaged` if a number does not belong to a string, or is a duplicate.
+  /// - Throws: `ArchiveError` with the code `damaged` if a key number does not belong to a string or is a duplicate.
   init(_ numbers: ContiguousArray<Int32>, keys: [String]) throws {
     var rawKeys: [String] = []
     var indices: [Int32] = []
@@ -88,7 +91,7 @@ final class KeyedLayout {
     indices.indices.contains(number) ? indices[number] : largeIndices[number] ?? -1
   }
 
-  /// The index in ``keys`` of a key number: -1 for none, -2 for `$class`.
+  /// Returns the index in ``keys`` for a key number: -1 for an unknown key, -2 for `$class`.
   @inline(__always)
   private func index(of number: Int32) -> Int32 {
     if number >= 0, Int(number) < indices.count { return indices[Int(number)] }
@@ -98,12 +101,14 @@ final class KeyedLayout {
   @inline(never)
   private func largeIndex(of number: Int) -> Int32 { largeIndices[number] ?? -1 }
 
-  /// Finds the indices of keys by their numbers.
+  /// Finds the indices of a dictionary's keys by their key numbers.
   ///
   /// - Parameters:
   ///   - count: the number of keys. The array may be longer.
-  ///   - found: receives the indices, from `first` on. They are meaningless if the keys are not those of this layout.
-  /// - Returns: the entry of `$class`, or -1 if there is none; `nil` if the keys are not those of this layout.
+  ///   - found: receives the indices, starting at `first`. They are meaningless if the dictionary does not have the
+  ///     keys of this layout.
+  /// - Returns: the position of `$class` in the dictionary, or -1 if it is absent; `nil` if the dictionary does not
+  ///   have the keys of this layout.
   @inline(__always)
   func find(
     _ numbers: ContiguousArray<Int32>, count: Int, in found: inout ContiguousArray<Int32>, from first: Int
@@ -124,7 +129,7 @@ final class KeyedLayout {
         return nil
       }
     }
-    // `seen` covers 64 keys. Duplicates among more keys are found by a set.
+    // `seen` covers 64 keys. If there are more keys, a set finds the duplicates.
     if count > 64 {
       var others = Set<Int32>(minimumCapacity: count)
       for entry in 0..<count where !others.insert(found[first &+ entry]).inserted { return nil }
@@ -132,13 +137,13 @@ final class KeyedLayout {
     return classEntry
   }
 
-  /// The plan for objects whose class has the given identity.
+  /// Returns the plan for objects whose class has the given identity.
   @inline(__always)
   func plan(ofClass identity: Int, _ type: () throws -> KeyedClass) rethrows -> Plan {
     if let lastPlan, lastPlan.identity == identity { return lastPlan }
     let plan = try plans.first { $0.identity == identity } ?? Plan(type(), identity: identity, self)
     if !plans.contains(where: { $0 === plan }) {
-      // Hostile data can have any number of classes.
+      // The cache is limited, because hostile data can contain any number of classes.
       if plans.count >= 8 { plans.removeFirst() }
       plans.append(plan)
     }
@@ -146,17 +151,18 @@ final class KeyedLayout {
     return plan
   }
 
-  /// Returns whether only the archiver itself may use a key: one with a single `$` that is not followed by a number.
+  /// Returns whether a key is reserved for the archiver, because it begins with a single `$` that is not followed by a
+  /// number.
   private static func isReserved(_ key: String) -> Bool {
     guard key.hasPrefix("$"), !key.hasPrefix("$$") else { return false }
     return key.count == 1 || !key.dropFirst().allSatisfy { $0.isASCII && $0.isNumber }
   }
 
-  /// Removes the `$` by which the archiver escapes keys that begin with `$`.
+  /// Removes the `$` that the archiver adds to keys that begin with `$`.
   static func unescaped(_ keys: [String]) -> [String] {
     guard keys.contains(where: { $0.hasPrefix("$$") }) else { return keys }
     let known = Set(keys.map { ExactKey($0) })
-    // Values without a key have `$0`, `$1` …, with which an unescaped key must not collide.
+    // Values without a key have the keys `$0`, `$1` and so on, and an unescaped key must not collide with these.
     return keys.map { key in
       guard key.hasPrefix("$$"), !known.contains(ExactKey(String(key.dropFirst()))) else { return key }
       return String(key.dropFirst())

@@ -1,29 +1,30 @@
 internal import StrataCore
 
-/// Finds the models for the classes of a keyed archive, and converts the records of its objects to records of models.
+/// Finds the models for the classes of a keyed archive, and converts records of the archive to records of these models.
 struct KeyedModels {
-  /// A record's shape, and the indices of its nulls.
+  /// A cache key: the shape of a record, and the indices of its null values.
   private struct Nulls: Hashable {
     let shape: ObjectIdentifier
     let indices: [Int]
   }
 
-  /// The model for the records of a shape.
+  /// The model for all records that have the same shape.
   private struct ShapeModel {
     let shape: RecordShape
     let schema: ModelSchema?
-    /// Whether the records hold their fields under ``representationKey``.
+    /// Whether the records hold their fields in a dictionary under ``representationKey``.
     let hasRepresentation: Bool
   }
 
   private var schemas: [String: ModelSchema] = [:]
-  /// The models found for class names of the archive.
+  /// A cache of the models found for class names in the archive.
   private var found: [String: ModelSchema?] = [:]
-  /// The model for the last record. Objects of one class often follow each other.
+  /// The model for the most recent record, because objects of the same class often follow each other.
   private var last: ShapeModel?
-  /// The model for each shape. The graph holds the shapes too, so this takes no more memory than they do.
+  /// The model for each shape. The graph already holds the shapes, so this cache needs no more memory than they do.
   private var models: [ObjectIdentifier: ShapeModel] = [:]
-  /// The shapes of records with the names of their models and without nulls.
+  /// A cache of the shapes of records after their type has been renamed to the model's name and their nulls have been
+  /// removed.
   private var shapes: [Nulls: RecordShape] = [:]
   /// The class models, by name.
   let objectTypes: [String: any VersionedModel.Type]
@@ -59,12 +60,12 @@ struct KeyedModels {
     schemas[name] = schema
   }
 
-  /// The model for objects of a class; `nil` if there is none.
+  /// Returns the model for objects of a class; `nil` if there is none.
   ///
-  /// The class name is looked up first, then the archive's hints in order, as in Foundation. Superclasses do not count:
-  /// an object of a subclass is not decoded as its superclass.
+  /// The class name is looked up first, and then the archive's hints in the given order, as in Foundation. Superclasses
+  /// are not considered, because an object of a subclass is not decoded as its superclass.
   private mutating func schema(of typeName: String) -> ModelSchema? {
-    // Each object of a hostile file can have its own shape and many long hints.
+    // The result is cached, because in a hostile file each object can have its own shape and many long hints.
     if let known = found[typeName] { return known }
     var schema = schema(named: typeName)
     for hint in classes[typeName]?.hints ?? [] where schema == nil { schema = self.schema(named: hint) }
@@ -116,18 +117,18 @@ struct KeyedModels {
     return parts.count == 2 ? parts.joined(separator: ".") : nil
   }
 
-  /// - Throws: `ArchiveError` with the code `newerModel` if a newer version of its model wrote the record.
+  /// - Throws: `ArchiveError` with the code `newerModel` if the record was written by a newer version of its model.
   mutating func refuseNewer(_ record: ModelRecord) throws {
     guard let version = record.modelVersion, let schema = model(of: record).schema, version > schema.modelVersion
     else { return }
     throw ArchiveError.newer(version, schema)
   }
 
-  /// A record with the name of its model and without nulls: a key that holds nil leaves the field at its default. `nil`
-  /// if there is no model.
+  /// Returns the record with the name of its model and without nulls, so that a key that holds nil leaves its field at
+  /// the default value. Returns `nil` if there is no model.
   ///
-  /// - Parameter place: replaces references in an external representation by the values that they refer to, because
-  ///   ``LegacyModel/record(fromExternalRepresentation:version:)`` cannot follow them.
+  /// - Parameter place: replaces the references in an external representation with the referenced values, because
+  ///   ``LegacyModel/record(fromExternalRepresentation:version:)`` cannot resolve references.
   mutating func record(
     _ record: ModelRecord, in context: DecodingContext, placing place: (ArchiveValue) throws -> ArchiveValue
   ) throws -> ModelRecord? {
@@ -150,7 +151,7 @@ struct KeyedModels {
     if let shape = shapes[nulls] { return shape }
     let keys = zip(record.keys, record.values).compactMap { $1.isNull ? nil : $0 }
     let shape = record.shape.named(schema.name, version: record.modelVersion).limited(to: keys)
-    // Hostile data can have any number of shapes.
+    // The cache is limited, because hostile data can contain any number of shapes.
     if shapes.count < 1024 { shapes[nulls] = shape }
     return shape
   }

@@ -1,17 +1,18 @@
 import Foundation
 internal import StrataCore
 
-/// The property list of a keyed archive that is being written.
+/// The property list of a keyed archive while the archive is being written.
 struct KeyedObjects {
   private var list: [PropertyList.Object] = [.null]
-  /// The property list numbers of scalars, by content.
+  /// The property list numbers of the scalars added so far, by scalar.
   private var known: [Scalar: Int] = [:]
   /// The property list numbers of the objects, by UID.
   private var numbers: [Int] = []
-  /// UIDs of strings and numbers.
+  /// The UIDs of the scalars that are objects of the archive, by scalar.
   private var shared: [Scalar: UInt64] = [:]
 
-  /// A scalar that is compared bit by bit. In Swift, 0 equals -0, as do strings in different normal forms.
+  /// A scalar that is compared bit by bit. In Swift, 0 equals -0, and strings in different normal forms are equal as
+  /// well.
   private enum Scalar: Hashable {
     case bool(Bool)
     case integer(WideInteger)
@@ -35,7 +36,7 @@ struct KeyedObjects {
 
   init() { _ = append(.string("$null")) }
 
-  /// Adds an object to the property list, or finds an equal scalar in it.
+  /// Adds an object to the property list, unless it already contains an equal scalar. Returns the property list number.
   mutating func add(_ object: PropertyList.Object) -> Int {
     let scalar = Scalar(object)
     if let scalar, let number = known[scalar] { return number }
@@ -44,7 +45,7 @@ struct KeyedObjects {
     return list.count - 1
   }
 
-  /// Adds an object and returns its UID. Equal scalars are added once.
+  /// Adds an object and returns its UID. Equal scalars are added only once.
   mutating func append(_ object: PropertyList.Object) -> UInt64 {
     let scalar = Scalar(object)
     if let scalar, let uid = shared[scalar] { return uid }
@@ -54,20 +55,20 @@ struct KeyedObjects {
     return uid
   }
 
-  /// Reserves a UID for an object that is set later.
+  /// Reserves a UID for an object that will be set later.
   mutating func reserve() -> UInt64 {
     numbers.append(0)
     return UInt64(numbers.count - 1)
   }
 
-  /// Sets the object of a UID.
+  /// Sets the object that has the given UID.
   mutating func set(_ uid: UInt64, to object: PropertyList.Object) { numbers[Int(uid)] = add(object) }
 
   mutating func dictionary(_ members: [(key: String, value: Int)]) -> PropertyList.Object {
     .dictionary(members.map { .init(key: add(.string($0.key)), value: $0.value) })
   }
 
-  /// Returns the whole property list, with values under the top keys.
+  /// Returns the complete property list, with the given values under the top keys.
   consuming func finish(top: [(key: String, value: Int)], archiver: String) -> PropertyList {
     let members = [
       ("$version", add(.integer(WideInteger(KeyedArchive.knownVersion)))), ("$archiver", add(.string(archiver))),

@@ -1,14 +1,15 @@
 internal import StrataCore
 
-// Inspecting an archive with malformed parts, which are kept unchanged while their errors are collected.
+// Support for inspecting an archive with malformed parts. These parts are kept unchanged, and their errors are
+// collected.
 
 extension KeyedReader {
-  /// Whether malformed objects are collected instead of thrown.
+  /// Whether the errors of malformed objects are collected instead of thrown.
   var isLenient: Bool { contents.objectErrors != nil }
 
-  /// Collects the error of an object, which becomes one of the graph.
+  /// Collects the error of an object, and adds the object to the graph.
   ///
-  /// - Throws: the error, if the reader is strict or if the code is not `damaged`.
+  /// - Throws: the error, if the reader does not collect errors or if the code is not `damaged`.
   mutating func note(_ error: any Error, of identity: Int) throws {
     let error = try collectable(error)
     let known = Int(marks[identity].number)
@@ -16,7 +17,7 @@ extension KeyedReader {
     if contents.objectErrors?[number] == nil { contents.objectErrors?[number] = error }
   }
 
-  /// Adds a null object to the graph, for a reference without a target.
+  /// Adds a null object to the graph, in place of the missing target of a reference.
   ///
   /// - Throws: the same errors as `note(_:of:)`.
   mutating func addNull(for error: any Error, to frame: inout Frame) throws {
@@ -32,7 +33,7 @@ extension KeyedReader {
     return error
   }
 
-  /// The class name of the object that a frame decodes.
+  /// Returns the class name of the object that a frame decodes.
   func className(of frame: borrowing Frame) throws -> String {
     let reference = table.list.reference(at: frame.children + frame.classEntry * table.list.referenceSize)
     return try classes[table.target(reference).identity]?.name ?? ""

@@ -2,7 +2,7 @@ import Foundation
 internal import StrataCore
 
 extension KeyedReader {
-  /// Decodes data, or the archive inside it if nested archives are opened.
+  /// Decodes data. If nested archives are opened and the data is an archive, decodes the archive instead.
   mutating func data(_ target: KeyedTable.Target, inside depth: Int) throws -> Made {
     let data = table.list.data(at: target.offset)
     guard data.count <= limits.stringLength else { throw tooLong(data.count) }
@@ -16,7 +16,7 @@ extension KeyedReader {
     return made
   }
 
-  /// The contents of data that is a keyed archive; `nil` for other data.
+  /// Returns the contents of data that is a keyed archive; `nil` for other data.
   private mutating func openNested(_ data: Data, inside depth: Int) throws -> Made? {
     guard let file = try nested?.binary(data, limits), let nested else { return nil }
     let list = try BinaryPropertyList(file.data.bytes, limits: file.limits)
@@ -41,12 +41,13 @@ extension KeyedReader {
 
 /// The state of reading keyed archives that are nested in data.
 struct KeyedNesting {
-  /// The number of archives around the current one.
+  /// The number of archives that enclose the current one.
   var level = 0
-  /// The number of bytes that nested archives may still have, all together.
+  /// The number of bytes that nested archives may still have in total.
   ///
-  /// Nested data is smaller than the data that contains it, so a valid archive needs at most the bytes of the outermost
-  /// data for each level. A property list can refer to the same bytes several times, which would multiply per level.
+  /// Nested data is smaller than the data that contains it. A valid archive therefore needs, for each level, at most the
+  /// number of bytes of data in the outermost archive. Without this limit, the size could multiply at each level,
+  /// because a property list can refer to the same bytes several times.
   private var rest: Int
 
   static let levelLimit = 8
@@ -54,7 +55,7 @@ struct KeyedNesting {
   /// - Parameter dataSize: the number of bytes of data in the outermost archive.
   init(dataSize: Int) { rest = Self.levelLimit * dataSize }
 
-  /// Returns the property list that data contains in the binary format; `nil` if the data is not a property list.
+  /// Returns the property list in the data, converted to the binary format; `nil` if the data is not a property list.
   ///
   /// - Throws: `ArchiveError` if the property list is damaged or exceeds a limit.
   mutating func binary(_ data: Data, _ limits: ArchiveLimits) throws -> (data: Data, limits: ArchiveLimits)? {
@@ -73,7 +74,7 @@ struct KeyedNesting {
     }
   }
 
-  /// Returns whether data begins like a property list in the binary or XML format.
+  /// Returns whether data begins like a binary or XML property list.
   private static func looksRight(_ data: Data) -> Bool {
     switch PropertyListFormat(of: data.bytes) {
     case .binary: true

@@ -1,13 +1,13 @@
 import Foundation
 internal import StrataCore
 
-// Collections and objects, which need a frame.
+// Opens frames for collections and objects.
 
 extension KeyedReader {
   /// Adds a value that is not a scalar, or opens a frame for it.
   ///
   /// - Parameter opened: receives the frame, if one is opened.
-  /// - Returns: whether a frame is opened.
+  /// - Returns: whether a frame was opened.
   mutating func open(
     _ target: KeyedTable.Target, in frame: inout Frame, as opened: inout Frame
   ) throws -> Bool {
@@ -53,7 +53,7 @@ extension KeyedReader {
     var classEntry: Int
     do { (layout, classEntry) = try self.layout(start, count) } catch {
       try note(error, of: target.identity)
-      // Reads the keys and then the values as an array, because they do not form a dictionary.
+      // The keys and then the values are read as an array, because they do not form a dictionary.
       opened = Frame(
         container: .array, identity: target.identity, children: start, count: 2 * count, depth: frame.depth + 1)
       try begin(opened)
@@ -89,7 +89,7 @@ extension KeyedReader {
     guard let foundation = plan.foundation else {
       try spend(plan.nameBytes)
       _ = number(for: target.identity)
-      // Objects of the graph are not nested in other values, so they have their own depth.
+      // Objects of the graph are not nested in other values, so their depth starts at 1.
       return try open(.record(plan), depth: 1)
     }
     if foundation == .date, count == 2, frame.depth < depthLimit {
@@ -100,12 +100,12 @@ extension KeyedReader {
         indexCount = firstIndex
         let date = Date(timeIntervalSinceReferenceDate: table.list.double(at: time.offset))
         let made = Made(value: .date(date), height: 1, bytes: layout.keyBytes)
-        // Decoding a date again costs no more than finding it.
+        // The date is not kept, because decoding it again costs no more than looking it up.
         add(made, to: &frame)
         return false
       }
     }
-    // A collection has its elements in an array of the property list, which counts as the level.
+    // A collection holds its elements in an array of the property list, and only that array counts as a level.
     let depth = foundation.isCollection ? frame.depth : frame.depth + 1
     return try open(.foundation(foundation, layout), depth: depth)
   }
@@ -117,8 +117,8 @@ extension KeyedReader {
     }
   }
 
-  /// Returns the layout of a dictionary, and the entry of its class. Appends the indices of its keys to those of open
-  /// frames.
+  /// Returns the layout of a dictionary, and the position of its class. Appends the indices of the dictionary's keys to
+  /// those of the open frames.
   private mutating func layout(_ start: Int, _ count: Int) throws -> (KeyedLayout, classEntry: Int) {
     let first = indexCount
     if indices.count < first + count { indices += repeatElement(0, count: indices.count + count) }
@@ -136,11 +136,11 @@ extension KeyedReader {
     return (layout, layout.find(openedKeys, count: count, in: &indices, from: first) ?? -1)
   }
 
-  /// The slot for a layout, independent of the order of its keys.
+  /// Returns the index in ``layouts`` for a layout, independent of the order of its keys.
   private static func slot(of numbers: ArraySlice<Int32>) -> Int {
     var hash = UInt64(numbers.count)
     for number in numbers {
-      // Sums do not depend on the order.
+      // A sum does not depend on the order.
       let mixed = UInt64(truncatingIfNeeded: number &+ 2) &* 0x9E37_79B9_7F4A_7C15
       hash &+= mixed ^ mixed &>> 29
     }

@@ -1,6 +1,6 @@
 internal import StrataCore
 
-// Finishing frames whose children are all decoded.
+// Creates the values of frames whose children have all been decoded.
 
 extension KeyedReader {
   mutating func finish(_ frame: inout Frame) throws -> Made {
@@ -41,14 +41,15 @@ extension KeyedReader {
     return made
   }
 
-  /// The archive that was opened inside a data object; `nil` if the data stayed data.
+  /// Returns the value of the archive that was opened inside a data object; `nil` if the data was not opened as an
+  /// archive.
   private func openedArchive(in frame: Frame, _ layout: KeyedLayout) -> ArchiveValue? {
     guard let index = layout.keys.firstIndex(where: { $0 == "NS.data" || $0 == "NS.bytes" }) else { return nil }
     if case .data = frame.values[index] { return nil }
     return frame.values[index]
   }
 
-  /// The entries in their own order, which other dictionaries of the layout need not have.
+  /// Returns a dictionary's entries in their own order, which can differ from the order of the layout.
   private func object(_ frame: Frame, _ layout: KeyedLayout) -> ArchiveObject {
     var own = indices[frame.indices..<frame.indices + frame.count]
     // If the class is unreadable, its key is not an entry of the object.
@@ -72,7 +73,7 @@ extension KeyedReader {
     return try recordOfNewShape(&frame, plan)
   }
 
-  /// A record whose shape differs from the last one with the same plan.
+  /// Returns a record whose shape differs from that of the previous record with the same plan.
   private mutating func recordOfNewShape(_ frame: inout Frame, _ plan: KeyedLayout.Plan) throws -> ModelRecord {
     var fields = KeyedFields(keys: plan.keys, values: [])
     swap(&fields.values, &frame.values)
@@ -106,12 +107,12 @@ extension KeyedReader {
     return ModelRecord(shape: shape, values: fields.values)
   }
 
-  /// Remembers how the fields of an object are encoded, for all objects of its shape.
+  /// Remembers the encoding of an object's fields, which is the same for all objects of its shape.
   ///
   /// - Parameter names: the names of all fields, including the version.
   private mutating func note(_ plan: KeyedLayout.Plan, _ frame: Frame, _ names: [String]) {
     let typeName = plan.type.name
-    // Hostile data can have any number of classes.
+    // The number of classes is limited, because hostile data can contain any number of them.
     guard contents.encodings.count < 4096 || contents.encodings[typeName] != nil else { return }
     var areInlined = [Bool?](repeating: nil, count: plan.keys.count)
     for entry in 0..<frame.count where entry != frame.classEntry {

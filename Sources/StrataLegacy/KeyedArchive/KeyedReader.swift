@@ -1,10 +1,11 @@
 import Foundation
 internal import StrataCore
 
-/// Decodes the values of a keyed archive in one walk from the top keys.
+/// Decodes the values of a keyed archive in one traversal from the top keys.
 ///
-/// Open values are in a list of frames instead of on the call stack, so an archive may nest to any depth. The reader is
-/// noncopyable, because a copy would share the arrays, and the next append would copy their elements.
+/// Values that are being decoded are kept in a list of frames instead of on the call stack, so archives can be nested
+/// to any depth. The reader is noncopyable, because a copy would share the arrays, and the next append would then copy
+/// their elements.
 struct KeyedReader: ~Copyable, ~Escapable {
   let table: KeyedTable
   let limits: ArchiveLimits
@@ -23,19 +24,19 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
     let container: Container
     let identity: Int
-    /// The offset and the number of the references to its children.
+    /// The offset and the number of the references to the children.
     let children: Int
     let count: Int
-    /// The number of levels of inlined values, including this one.
+    /// The number of nested levels of inlined values, including this one.
     let depth: Int
-    /// The start of its key indices in ``indices``; -1 if the children have none.
+    /// The start of the children's key indices in ``indices``; -1 if the children have no keys.
     var indices = -1
-    /// The entry of the class among the children; -1 for none.
+    /// The index of the class among the children; -1 if there is none.
     var classEntry = -1
-    /// The entry of the next child.
+    /// The index of the next child to decode.
     var next = 0
     var values: [ArchiveValue] = []
-    /// The number of values inside, the number of their levels, and their bytes of text and data.
+    /// The number of values inside, the number of their nested levels, and their number of bytes of text and data.
     var size = 1
     var height = 0
     var bytes = 0
@@ -48,41 +49,42 @@ struct KeyedReader: ~Copyable, ~Escapable {
     var value: ArchiveValue
     var size = 1
     var height = 0
-    /// The bytes of text and data inside.
+    /// The number of bytes of text and data inside the value.
     var bytes = 0
   }
 
-  /// The state of an object.
+  /// The decoding state of an object.
   struct Mark {
-    /// The number in the graph; -1 for none.
+    /// The object's number in the graph; -1 if it has none.
     var number: Int32 = -1
-    /// The index of the kept value, or one of the constants below.
+    /// The index of the kept value, or one of the negative constants below.
     var made = Self.new
 
     static let new: Int32 = -1
     static let isMade: Int32 = -2
-    /// The value was not kept, because most objects are referenced once. The second reference decodes it again.
+    /// The value was decoded but not kept, because most objects are referenced only once. A second reference decodes it
+    /// again.
     static let wasMade: Int32 = -3
     static let isMadeAgain: Int32 = -4
   }
 
   private var frames: [Frame] = []
-  /// The key indices of all open frames, and their number. The rest of the array is unused.
+  /// The key indices of all open frames, followed by unused elements. `indexCount` is the number of used elements.
   var indices: ContiguousArray<Int32> = []
   var indexCount = 0
   var marks: [Mark]
   private var made: [Made] = []
   var classes: [Int: KeyedClass] = [:]
   var keyNumbers: KeyNumbers
-  /// The key numbers of the object that is being opened. The rest of the array is unused.
+  /// The key numbers of the object that is being opened, followed by unused elements.
   var openedKeys: ContiguousArray<Int32> = []
-  /// Layouts by a hash of their keys.
+  /// A cache of layouts, indexed by a hash of their keys.
   var layouts = [KeyedLayout?](repeating: nil, count: 256)
   var nested: KeyedNesting?
   let digests: ValueDigests
-  /// Shared with nested archives.
+  /// The work budget, which is shared with nested archives.
   let budget: WorkBudget
-  /// The bytes of text and data so far, including nested archives.
+  /// The number of bytes of text and data decoded so far, including nested archives.
   var byteCount = 0
 
   @_lifetime(copy table)
@@ -100,9 +102,9 @@ struct KeyedReader: ~Copyable, ~Escapable {
     self.table = table
   }
 
-  /// Reads the values of the top keys, with their size and number of levels.
+  /// Reads the values of the top keys. Also returns their number of values and of nested levels.
   ///
-  /// - Parameter depth: the number of levels of inlined values around the archive.
+  /// - Parameter depth: the number of levels of inlined values that enclose the archive.
   mutating func read(inside depth: Int = 0) throws -> (values: ArchiveObject, size: Int, height: Int) {
     let rawKeys = table.top.map(\.key)
     let keys = KeyedLayout.unescaped(rawKeys)
@@ -116,7 +118,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     return (values, frame.size, frame.height)
   }
 
-  /// The path component for errors: the child that is being decoded.
+  /// Returns the path component of the child that is being decoded, for errors.
   private func component(of frame: Frame, _ topKeys: [String]) -> ArchiveError.PathComponent? {
     guard frame.next < frame.count else { return nil }
     switch frame.container {
@@ -132,12 +134,12 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
   /// Decodes the children of a frame, and of all frames inside it.
   private mutating func fill(_ frame: inout Frame) throws {
-    // A frame is large, so a new one is written in place instead of being returned.
+    // Frames are large, so a new frame is written in place instead of being returned.
     var child = Frame.empty
     while true {
       if try fillUntilFrame(&frame, opening: &child) {
         frames.append(frame)
-        // An array that two frames hold would be copied by the next append.
+        // If two frames held the same array, the next append would copy it.
         (frame, child) = (child, .empty)
       } else {
         guard !frames.isEmpty else { return }
@@ -148,10 +150,10 @@ struct KeyedReader: ~Copyable, ~Escapable {
     }
   }
 
-  /// Decodes the children of a frame up to the first one that needs a frame itself.
+  /// Decodes the children of a frame up to the first child that needs its own frame.
   ///
   /// - Parameter opened: receives the frame of that child.
-  /// - Returns: whether there is such a child; `false` if all are decoded.
+  /// - Returns: whether there is such a child; `false` if all children are decoded.
   @inline(__always)
   private mutating func fillUntilFrame(_ frame: inout Frame, opening opened: inout Frame) throws -> Bool {
     let size = table.list.referenceSize
@@ -189,7 +191,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     frame.height = max(frame.height, made.height)
   }
 
-  /// Adds a scalar except data; returns `false` for any other value.
+  /// Adds a scalar other than data to the frame. Returns `false` for any other value.
   @inline(__always)
   private mutating func addScalar(_ target: KeyedTable.Target, to frame: inout Frame) throws -> Bool {
     guard target.marker < 0xA0 else { return false }
@@ -225,7 +227,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     }
   }
 
-  /// Decodes text, and returns its number of bytes.
+  /// Decodes text, and returns it with its number of bytes.
   @inline(__always)
   private mutating func text(_ target: KeyedTable.Target) throws -> (ArchiveValue, bytes: Int) {
     let known = marks[target.identity].made
@@ -245,7 +247,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
   // MARK: Objects decoded before
 
-  /// The value of an object that was decoded before, if it was kept or is in the graph.
+  /// Returns the value of an object that was decoded before, if the value was kept or is in the graph.
   @inline(__always)
   mutating func known(_ identity: Int, inside depth: Int) throws -> Made? {
     let mark = marks[identity]
@@ -254,27 +256,27 @@ struct KeyedReader: ~Copyable, ~Escapable {
     guard mark.made >= 0 else { return Made(value: .reference(number(for: identity))) }
     let made = made[Int(mark.made)]
     guard depth + made.height <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
-    // Repeating a value that contains no values costs nothing.
+    // Repeating a value that contains no other values is free.
     try budget.spend(values: made.size - 1)
     try spend(made.bytes)
     return made
   }
 
-  /// Counts bytes of text and data, which many objects may share.
+  /// Counts bytes of text and data against the budget. Many objects may share the same bytes.
   @inline(__always)
   mutating func spend(_ count: Int) throws {
     byteCount &+= count
     try budget.spend(bytes: count)
   }
 
-  /// Keeps the value of a frame that was decoded a second time, so that nothing is decoded more than twice.
+  /// Keeps a value that was decoded for the second time, so that nothing is decoded more than twice.
   @inline(__always)
   mutating func keepIfRepeated(_ made: Made, at identity: Int, count: Int) throws {
     guard marks[identity].made == Mark.isMadeAgain else {
       marks[identity].made = Mark.wasMade
       return
     }
-    // The values further inside have been counted already.
+    // The values nested more deeply have already been counted.
     try budget.spend(values: count)
     remember(made, at: identity)
   }
@@ -299,14 +301,14 @@ struct KeyedReader: ~Copyable, ~Escapable {
   }
 }
 
-/// The contents of a keyed archive and of those nested in it.
+/// The contents of a keyed archive and of the archives nested in it.
 struct KeyedContents {
   /// The objects of the graph, by number.
   var objects: [ArchiveValue] = []
   var classes: [String: KeyedClass] = [:]
-  /// How the fields of each class are encoded, for writing them again.
+  /// The encoding of each class's fields, by class name, for writing the fields in the same way again.
   var encodings: [String: KeyedEncoding] = [:]
   var topEncoding = KeyedEncoding()
-  /// The errors of malformed objects, by number; `nil` if a malformed object throws.
+  /// The errors of malformed objects, by object number; `nil` if a malformed object throws.
   var objectErrors: [Int: ArchiveError]?
 }

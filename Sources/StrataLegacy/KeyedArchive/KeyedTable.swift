@@ -1,16 +1,16 @@
 import Foundation
 internal import StrataCore
 
-/// A class as a keyed archive describes it.
+/// A class, as a keyed archive describes it.
 struct KeyedClass: Sendable, Hashable {
   let name: String
-  /// The class and its superclasses.
+  /// The names of the class and its superclasses.
   let chain: [String]
-  /// Classes to use if a program does not have this one.
+  /// The names of classes to use if a program does not have this class.
   let hints: [String]
 }
 
-/// The property list of a keyed archive, which resolves UIDs to objects.
+/// The property list of a keyed archive. It resolves UIDs to objects.
 struct KeyedTable: ~Escapable {
   let list: BinaryPropertyList
   /// The number of objects in `$objects`.
@@ -18,7 +18,7 @@ struct KeyedTable: ~Escapable {
   let archiver: String
   let version: Int
   let top: [(key: String, value: Int)]
-  /// The offset of the references to the values of ``top``.
+  /// The offset of the references to the values in ``top``.
   let topValues: Int
   /// The offset of the references in `$objects`.
   private let objects: Int
@@ -27,7 +27,7 @@ struct KeyedTable: ~Escapable {
 
   /// An object and its identity.
   struct Target {
-    /// The UID, or a number above all UIDs for an inlined object.
+    /// The object's UID, or a number greater than all UIDs if the object is inlined.
     var identity: Int
     /// The offset of the object.
     var offset: Int
@@ -73,15 +73,17 @@ struct KeyedTable: ~Escapable {
     self.list = list
   }
 
-  /// The size of the archive: the number of its objects plus the bytes of text and data, each counted once.
+  /// The size of the archive: the number of its objects plus the number of bytes of text and data. Each object is
+  /// counted once.
   var size: Int { count + list.textSize + list.dataSize }
 
-  /// One above the largest identity.
+  /// One more than the largest identity.
   var identityCount: Int { count + list.count }
 
   // MARK: References
 
-  /// Resolves a number of the property list. A UID is followed to its object.
+  /// Returns the object with a property list number. If that object is a UID, returns the object to which the UID
+  /// refers.
   @inline(__always)
   func target(_ number: Int) throws -> Target {
     let offset = list.offset(of: number)
@@ -108,7 +110,7 @@ struct KeyedTable: ~Escapable {
     return target
   }
 
-  /// The UID that an object is. In XML, it is a dictionary with one key.
+  /// Returns the UID that an object represents; `nil` if it is not a UID. In XML, a UID is a dictionary with one key.
   @inline(__always)
   private func uid(_ target: Target) -> UInt64? {
     if target.marker >> 4 == 0x8 {
@@ -127,7 +129,7 @@ struct KeyedTable: ~Escapable {
     return list.integer(at: value).exactly(UInt64.self)
   }
 
-  /// Returns whether a number of the property list is an inlined object, not a UID.
+  /// Returns whether a property list number refers to an inlined object instead of a UID.
   func isInlined(_ number: Int) -> Bool {
     let offset = list.offset(of: number)
     return uid(Target(identity: 0, offset: offset, marker: list.marker(at: offset))) == nil
@@ -137,15 +139,15 @@ struct KeyedTable: ~Escapable {
 
   static func isArray(_ marker: UInt8) -> Bool { marker >> 4 == 0xA || marker >> 4 == 0xB }
 
-  /// The string at an offset; `nil` if the object is not a string.
+  /// Returns the string at an offset; `nil` if the object is not a string.
   static func string(at offset: Int, of list: borrowing BinaryPropertyList) -> String? {
     let type = list.marker(at: offset) >> 4
     return type == 0x5 || type == 0x6 ? list.string(at: offset) : nil
   }
 
-  /// The keys of a dictionary, with the property list numbers of their values.
+  /// Returns the keys of a dictionary, with the property list numbers of their values.
   ///
-  /// - Throws: `ArchiveError` with the code `damaged` if a key is not a string, or is a duplicate.
+  /// - Throws: `ArchiveError` with the code `damaged` if a key is not a string or is a duplicate.
   private static func members(
     at offset: Int, of list: borrowing BinaryPropertyList
   ) throws -> [(key: String, value: Int)] {
@@ -162,10 +164,10 @@ struct KeyedTable: ~Escapable {
     return members
   }
 
-  /// The maximum number of names in a class chain, many times more than in any framework.
+  /// The maximum number of names in a class chain, which is many times more than any framework needs.
   private static let mostNames = 64
 
-  /// Reads the class that is the value of a `$class` key.
+  /// Reads a class, which is the value of a `$class` key.
   func readClass(_ target: Target) throws -> KeyedClass {
     guard target.marker >> 4 == 0xD else { throw ArchiveError(.damaged, "a class is not a dictionary") }
     let members = try Self.members(at: target.offset, of: list)
@@ -179,7 +181,7 @@ struct KeyedTable: ~Escapable {
       guard let array = try member(key) else { return [] }
       guard Self.isArray(array.marker) else { throw ArchiveError(.damaged, "\(key) of a class is not an array") }
       let (start, count) = list.content(at: array.offset)
-      // Many classes may refer to one array, and each keeps its own copy of the names.
+      // Many classes may refer to the same array, and each of them keeps its own copy of the names.
       guard count <= Self.mostNames else {
         throw ArchiveError(
           .limitExceeded, "\(key) of a class has \(count) names; the limit is \(Self.mostNames)", limit: .count)

@@ -3,24 +3,24 @@ internal import StrataCore
 
 /// Writes a graph as a keyed archive. Each object and each Foundation value gets a UID at its first occurrence.
 ///
-/// Referenced objects wait in a list, so that a long linked list does not overflow the call stack. Inlined values and
-/// records may nest up to a limit.
+/// Referenced objects are kept in a list until they are written, so that a long linked list does not overflow the call
+/// stack. Inlined values and records can be nested up to a limit.
 struct KeyedWriter {
   private let graph: [ArchiveValue]
   private let classes: [String: KeyedClass]
   private let encodings: [String: KeyedEncoding]
   private let options: KeyedWriting
-  /// The types whose nil fields are omitted, as in Mantle.
+  /// The types whose nil fields are omitted, as Mantle omits them.
   let skipsNull: Set<String>
 
   private var objects = KeyedObjects()
-  /// The UIDs of the objects of the graph.
+  /// The UIDs of the graph's objects, by object number.
   private var uids: [Int: UInt64] = [:]
   private var waiting: [(number: Int, uid: UInt64)] = []
   private var classUIDs: [KeyedClass: UInt64] = [:]
   private var nullUID: UInt64?
   private var output = OutputLimit(ArchiveLimits())
-  /// An estimate of the bytes written so far.
+  /// An estimate of the number of bytes written so far.
   private var written = 0
   private var root = ArchiveValue.null
 
@@ -36,7 +36,7 @@ struct KeyedWriter {
     self.skipsNull = skipsNull
   }
 
-  /// Returns the archive of values under top keys.
+  /// Returns an archive with the given values under its top keys.
   mutating func write(_ top: [ArchiveObject.Entry], _ encoding: KeyedEncoding, archiver: String) throws -> PropertyList
   {
     root = .graph(ObjectGraph(objects: graph, root: .object(ArchiveObject(uniqueEntries: top))))
@@ -61,13 +61,13 @@ struct KeyedWriter {
 
   // MARK: Fields
 
-  /// The content of a field, as a property list number: the value itself, or its UID.
+  /// Adds the content of a field, which is either the value itself or its UID. Returns the property list number.
   private mutating func field(_ value: ArchiveValue, _ isInlined: Bool, depth: Int) throws -> Int {
     if isInlined, let object = try inlined(value, depth: depth) { return objects.add(object) }
     return objects.add(.uid(value.isNull ? 0 : try uid(of: value, depth: depth)))
   }
 
-  /// A value in the form that is inlined in another object; `nil` if it must be a separate object.
+  /// Returns a value in the form in which it is inlined in an object; `nil` if it must be a separate object.
   private mutating func inlined(_ value: ArchiveValue, depth: Int) throws -> PropertyList.Object? {
     switch value {
     case .array(let elements): return .array(try self.elements(of: elements, depth: depth + 1))
@@ -85,7 +85,7 @@ struct KeyedWriter {
     }
   }
 
-  /// A value that is native to property lists; `nil` for any other.
+  /// Returns a value that property lists support directly; `nil` for any other value.
   private func scalar(_ value: ArchiveValue) throws -> PropertyList.Object? {
     switch value {
     case .bool(let value): .bool(value)
@@ -108,7 +108,7 @@ struct KeyedWriter {
     }
   }
 
-  /// The UID of a value's object. Null is `NSNull`, because collections cannot hold nil.
+  /// Returns the UID of a value's object. Null becomes `NSNull`, because collections cannot hold nil.
   private mutating func uid(of value: ArchiveValue, depth: Int) throws -> UInt64 {
     written &+= 64 &+ value.textByteCount
     try output.check(written, of: root)
@@ -133,7 +133,7 @@ struct KeyedWriter {
       nullUID = uid
       try set(uid, to: value, depth: depth)
       return uid
-    // As a plain string, `$null` means nil to some readers.
+    // Some readers interpret the plain string `$null` as nil.
     case .string("$null"): break
     default: if let object = try scalar(value) { return objects.append(object) }
     }
@@ -164,7 +164,7 @@ struct KeyedWriter {
 
   // MARK: Objects
 
-  /// Writes a value as the object of a UID.
+  /// Writes a value as the object that has the given UID.
   private mutating func set(_ uid: UInt64, to value: ArchiveValue, depth: Int) throws {
     switch value {
     case .record(let record): try set(uid, to: record, depth: depth)
@@ -251,7 +251,7 @@ struct KeyedWriter {
     return KeyedClass(name: name, chain: chain, hints: [])
   }
 
-  /// The UID of a class. Each class is written once.
+  /// Returns the UID of a class. Each class is written once.
   private mutating func uid(of type: KeyedClass) -> UInt64 {
     if let uid = classUIDs[type] { return uid }
     var members = [
@@ -270,12 +270,12 @@ struct KeyedWriter {
     return objects.add(.array(numbers))
   }
 
-  /// Escapes a key, because the archiver reserves keys with a single `$`.
+  /// Escapes a key, because keys with a single `$` are reserved for the archiver.
   private static func escaped(_ key: String) -> String { key.hasPrefix("$") ? "$" + key : key }
 }
 
 extension ArchiveValue {
-  /// The number of bytes of text or data in the value itself.
+  /// The number of bytes of text or data in the value itself, without nested values.
   fileprivate var textByteCount: Int {
     switch self {
     case .string(let text): text.utf8.count

@@ -1,44 +1,49 @@
 internal import StrataCore
 
-/// How keyed archives are written for the program that will open them. A graph does not determine it.
+/// Options for writing a keyed archive in the form that another program expects. A graph alone does not determine this
+/// form.
 public struct KeyedWriting: Sendable, Hashable {
-  /// Where the numbers and booleans of an object's fields are stored.
+  /// Determines where the numbers and booleans of an object's fields are stored.
   public enum Numbers: Sendable, Hashable {
-    /// Each is a separate object, as written by `encode(_:forKey:)` with an `NSNumber`, and by Mantle.
+    /// Each number is a separate object, as Mantle writes it, and as `encode(_:forKey:)` writes an `NSNumber`.
     case objects
-    /// Inlined in the object, as written by `encode(_:forKey:)` with an `Int`, a `Double` or a `Bool`, and as expected
-    /// by `decodeInteger(forKey:)` and the like.
+    /// Each number is inlined in the object, as `encode(_:forKey:)` writes an `Int`, a `Double` or a `Bool`, and as
+    /// `decodeInteger(forKey:)` and similar methods expect it.
     case inPlace
   }
 
-  /// Where numbers of fields are stored if no archive determines it. The default is ``Numbers-swift.enum/objects``.
+  /// Determines where numbers of fields are stored if they were not read from an archive. The default is
+  /// ``Numbers-swift.enum/objects``.
   public var numbers = Numbers.objects
-  /// Whether arrays, sets and dictionaries are written as `NSMutableArray` and so on, for programs that change what
-  /// they open without copying it. An archive does not record whether they were mutable.
+  /// Whether arrays, sets and dictionaries are written as `NSMutableArray` and so on, for programs that modify opened
+  /// collections without copying them. An archive that was read does not record whether its collections were mutable.
   public var usesMutableCollections = false
-  /// The names of a class and its superclasses, by type name: `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
+  /// The names of a class and its superclasses, by type name, for example
+  /// `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
   public var classes: [String: [String]] = [:]
-  /// The superclasses of all other classes that no archive determines, after any models: `["NSObject"]` by default.
+  /// The superclasses of all other classes that were not read from an archive, appended after superclasses that are
+  /// models. The default is `["NSObject"]`.
   public var baseClasses = ["NSObject"]
 
-  /// Numbers as separate objects, immutable collections, and classes that inherit from `NSObject`.
+  /// Creates the default options: numbers as separate objects, immutable collections, and classes that inherit from
+  /// `NSObject`.
   public init() {}
 }
 
-/// How the fields of a class are encoded in a keyed archive. A record does not have this information, and an old
-/// program expects each field as it wrote it.
+/// The encoding of a class's fields in a keyed archive. Records do not contain this information, but an old program
+/// expects each field in the form in which it wrote the field.
 struct KeyedEncoding: Sendable {
-  /// Archive keys by the keys of the record, if the two differ.
+  /// The keys in the archive, by the keys of the record, if the two differ.
   private var rawKeys: [String: String] = [:]
-  /// Whether the values under an archive key are inlined in the object, not separate objects.
+  /// Whether the values under an archive key are inlined in the object instead of being separate objects.
   private var areInlined: [String: Bool] = [:]
 
-  /// Remembers how an object's fields are encoded.
+  /// Remembers the encoding of an object's fields.
   ///
   /// - Parameters:
   ///   - keys: the keys of the record.
   ///   - rawKeys: the archive keys, in the same order.
-  ///   - areInlined: whether each value is inlined; `nil` for nil, which has no form.
+  ///   - areInlined: whether each value is inlined; `nil` if the value is nil, which has the same form in both cases.
   mutating func note(_ keys: [String], _ rawKeys: [String], areInlined: [Bool?]) {
     for (index, raw) in rawKeys.enumerated() {
       if keys[index] != raw { self.rawKeys[keys[index]] = raw }
@@ -47,9 +52,9 @@ struct KeyedEncoding: Sendable {
     }
   }
 
-  /// The archive key for a key of the record; `nil` if the archive had none.
+  /// Returns the archive key for a key of the record; `nil` if the archive did not contain the key.
   func rawKey(of key: String) -> String? { rawKeys[key] ?? (areInlined[key] == nil ? nil : key) }
 
-  /// Whether values under an archive key were inlined; `nil` if the archive did not have the key.
+  /// Returns whether the values under an archive key were inlined; `nil` if the archive did not contain the key.
   func isInlined(_ rawKey: String) -> Bool? { areInlined[rawKey] }
 }

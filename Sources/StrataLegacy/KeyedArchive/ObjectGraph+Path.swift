@@ -1,8 +1,8 @@
 internal import StrataCore
 
 extension ObjectGraph {
-  /// Returns the error of an object. Its path is the shortest path from the root to the object, or its last 256
-  /// components.
+  /// Returns an error with the path of an object added. This is the shortest path from the root to the object, or the
+  /// last 256 components of that path.
   func located(_ error: any Error, at number: Int) -> ArchiveError {
     var steps = [(value: root, origin: -1, component: ArchiveError.PathComponent?.none)]
     var seen = Set<Int>()

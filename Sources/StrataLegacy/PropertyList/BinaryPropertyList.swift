@@ -1,11 +1,12 @@
 import Foundation
 internal import StrataCore
 
-/// The objects of a binary property list, read from its bytes in place (CFBinaryPList.c in swift-corelibs-foundation).
+/// The objects of a binary property list, read in place from the bytes of the file (CFBinaryPList.c in
+/// swift-corelibs-foundation).
 ///
-/// The file is the eight bytes `bplist00`, the objects, a table of their offsets, and a trailer of 32 bytes. The initializer
-/// checks every object, referenced or not: its offset, length, text and references. So reading an object afterwards cannot fail,
-/// and needs only the bytes.
+/// A file consists of the eight bytes `bplist00`, the objects, a table of their offsets, and a trailer of 32 bytes. The
+/// initializer checks the offset, length, text and references of every object, even if nothing refers to the object.
+/// Reading an object afterwards cannot fail, and needs only the bytes.
 struct BinaryPropertyList: ~Escapable {
   let bytes: RawSpan
   /// The number of objects.
@@ -14,21 +15,21 @@ struct BinaryPropertyList: ~Escapable {
   let root: Int
   /// The size of a reference in bytes.
   let referenceSize: Int
-  /// The total bytes of text (in UTF-8) and of data. Each object is counted once.
+  /// The total number of bytes of text (in UTF-8) and of data. Each object is counted once.
   private(set) var textSize = 0
   private(set) var dataSize = 0
   private let offsetSize: Int
-  /// The offset at which the objects end and the offset table starts. Table and trailer have more than eight bytes, so
-  /// a word can be loaded from any offset before this one.
+  /// The offset at which the objects end and the offset table starts. The table and the trailer together have more than
+  /// eight bytes, so a word can be loaded from any offset before this one.
   private let table: Int
 
   static let headerSize = 8
   static let trailerSize = 32
-  /// The maximum total size of the objects, as a multiple of the file's size. Programs write each object once, but
-  /// overlapping objects could claim any amount of memory.
+  /// The maximum total size of the objects, as a multiple of the file's size. Programs write each object once, but a
+  /// hostile file with overlapping objects could require any amount of memory.
   private static let overlap = 4
 
-  /// - Throws: `ArchiveError` with the code `truncated`, `damaged` or `limitExceeded`, and the offset.
+  /// - Throws: `ArchiveError` with the code `truncated`, `damaged` or `limitExceeded`, and with the offset.
   /// - Complexity: linear in the size of the file.
   @_lifetime(copy bytes)
   init(_ bytes: RawSpan, limits: ArchiveLimits) throws {
@@ -68,32 +69,32 @@ struct BinaryPropertyList: ~Escapable {
 
   // MARK: Reading
 
-  /// The eight bytes at an offset before the end of the objects, as a big-endian integer.
+  /// Returns the eight bytes at an offset before the end of the objects, as a big-endian integer.
   @inline(__always)
   func word(at offset: Int) -> UInt64 {
     UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// The big-endian integer of 1 to 8 bytes at an offset.
+  /// Returns the big-endian integer of 1 to 8 bytes at an offset.
   @inline(__always)
   func unsigned(at offset: Int, size: Int) -> UInt64 { word(at: offset) &>> UInt64(64 &- 8 &* size) }
 
-  /// The byte at an offset. The first byte of an object has the type in its high half.
+  /// Returns the byte at an offset. In the first byte of an object, the upper four bits are the type.
   @inline(__always)
   func marker(at offset: Int) -> UInt8 { bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 
-  /// The offset of an object.
+  /// Returns the offset of an object.
   @inline(__always)
   func offset(of number: Int) -> Int {
     Int(truncatingIfNeeded: unsigned(at: table &+ number &* offsetSize, size: offsetSize))
   }
 
-  /// The number of the object that a reference names.
+  /// Returns the number of the object to which a reference refers.
   @inline(__always)
   func reference(at offset: Int) -> Int { Int(truncatingIfNeeded: unsigned(at: offset, size: referenceSize)) }
 
-  /// The content of text, data or a collection: its start, and its number of units, bytes or elements. In a dictionary,
-  /// all keys precede all values.
+  /// Returns the start of the content of text, data or a collection, and its number of text units, bytes or elements.
+  /// In a dictionary, all keys precede all values.
   @inline(__always)
   func content(at offset: Int) -> (start: Int, count: Int) {
     let low = Int(marker(at: offset) & 0xF)
@@ -102,7 +103,8 @@ struct BinaryPropertyList: ~Escapable {
     return (offset &+ 2 &+ size, Int(truncatingIfNeeded: unsigned(at: offset &+ 2, size: size)))
   }
 
-  /// The integer at an offset. Integers of 1, 2 and 4 bytes are unsigned; those of 8 and 16 bytes are signed.
+  /// Returns the integer at an offset. Integers of 1, 2 and 4 bytes are unsigned. Integers of 8 and 16 bytes are
+  /// signed.
   func integer(at offset: Int) -> WideInteger {
     let low = Int(marker(at: offset) & 0xF)
     guard low == 4 else { return WideInteger(Int64(bitPattern: unsigned(at: offset &+ 1, size: 1 &<< low))) }
@@ -116,7 +118,7 @@ struct BinaryPropertyList: ~Escapable {
     return bytes.extracting(start..<start &+ count).withUnsafeBytes { Data($0) }
   }
 
-  /// The text at an offset. Text that is marked as ASCII may be UTF-8, as some programs write it.
+  /// Returns the text at an offset. Text that is marked as ASCII may be UTF-8, because some programs write it that way.
   func string(at offset: Int) -> String {
     let (start, count) = content(at: offset)
     guard marker(at: offset) >> 4 == 0x6 else {
@@ -137,7 +139,7 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// The UTF-16 character at an offset; `nil` for an unpaired surrogate.
+  /// Returns the Unicode scalar of the UTF-16 text at an offset; `nil` for an unpaired surrogate.
   @inline(__always)
   private func scalar(at offset: Int, left: Int) -> UInt32? {
     let unit = UInt32(truncatingIfNeeded: unsigned(at: offset, size: 2))
@@ -166,12 +168,12 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Checks an object, and returns its end.
+  /// Checks an object, and returns the offset of its end.
   private mutating func check(_ offset: Int, _ limits: ArchiveLimits) throws -> Int {
     let marker = marker(at: offset)
     let low = Int(marker & 0xF)
     switch marker >> 4 {
-    // A fill byte is null, too.
+    // A fill byte is read as null.
     case 0x0 where low == 0 || low == 8 || low == 9 || low == 0xF: return offset + 1
     case 0x1 where low <= 4: return try end(1 << low, after: offset)
     case 0x1: throw ArchiveError.damaged("an integer has more than 16 bytes", at: offset)
@@ -204,13 +206,13 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// The end of the given number of bytes after a marker.
+  /// Returns the offset after the given number of bytes that follow a marker.
   private func end(_ size: Int, after offset: Int) throws -> Int {
     guard size < table - offset else { throw endOfObjects(offset + 1) }
     return offset + 1 + size
   }
 
-  /// Like ``content(at:)``, checked against the limits and the remaining bytes.
+  /// Does the same as ``content(at:)``, and also checks the content against the limits and the remaining bytes.
   private func checkContent(
     at offset: Int, width: Int, _ limits: ArchiveLimits, isText: Bool = false
   ) throws -> (start: Int, count: Int) {

@@ -1,12 +1,12 @@
 public import Foundation
 public import StrataCore
 
-/// A property list as in a file: a table of objects, which refer to each other by number.
+/// A property list as it is stored in a file: a table of objects that refer to each other by number.
 ///
-/// Unlike a tree, the table keeps the identity of objects, and reference cycles. Keyed archives may have cycles, and
-/// plain property lists must not.
+/// Unlike a tree, the table preserves the identity of objects and can represent cycles of references. Keyed archives
+/// may contain cycles, but plain property lists must not.
 public struct PropertyList: Sendable, Hashable {
-  /// One object of the table. Containers hold the numbers of their elements.
+  /// An object of the table. Containers hold the numbers of their elements.
   public enum Object: Sendable, Hashable {
     /// The null object.
     case null
@@ -14,34 +14,34 @@ public struct PropertyList: Sendable, Hashable {
     case bool(Bool)
     /// An integer of up to 128 bits, the maximum of binary property lists.
     case integer(WideInteger)
-    /// A real number of 32 bits.
+    /// A 32-bit floating-point number.
     case float(Float)
-    /// A real number of 64 bits.
+    /// A 64-bit floating-point number.
     case double(Double)
     /// A point in time.
     case date(Date)
     /// Bytes.
     case data(Data)
-    /// A text.
+    /// Text.
     case string(String)
     /// A reference to an object of a keyed archive.
     case uid(UInt64)
-    /// Elements in order, by number.
+    /// An ordered collection of elements, by their object numbers.
     case array([Int])
-    /// Elements without order, by number.
+    /// An unordered collection of elements, by their object numbers.
     case set([Int])
-    /// Pairs of a key and a value, by number.
+    /// The entries of a dictionary. Each is a pair of object numbers.
     case dictionary([Entry])
   }
 
-  /// A key and its value, by the numbers of their objects.
+  /// A key and its value, given by their object numbers.
   public struct Entry: Sendable, Hashable {
-    /// The number of the key's object.
+    /// The object number of the key.
     public var key: Int
-    /// The number of the value's object.
+    /// The object number of the value.
     public var value: Int
 
-    /// Creates a pair from the numbers of its objects.
+    /// Creates an entry from the object numbers of its key and value.
     public init(key: Int, value: Int) {
       self.key = key
       self.value = value
@@ -61,7 +61,7 @@ public struct PropertyList: Sendable, Hashable {
 }
 
 extension BinaryPropertyList {
-  /// All objects as a table.
+  /// The list as a table of all its objects.
   var propertyList: PropertyList {
     var list = PropertyList(objects: [], root: root)
     list.objects.reserveCapacity(count)

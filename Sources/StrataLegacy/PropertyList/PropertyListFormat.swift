@@ -4,7 +4,7 @@ internal import StrataCore
 package enum PropertyListFormat {
   case binary, xml
   case wideXML(isBigEndian: Bool)
-  /// Another format, described in words.
+  /// Any other format, with a description of it.
   case other(String)
 
   package init(of bytes: RawSpan) {
@@ -57,7 +57,8 @@ package enum PropertyListFormat {
     return .other("an unknown format")
   }
 
-  /// Returns whether a colon precedes any equals sign or semicolon, all outside of strings. `{}` is JSON, too.
+  /// Returns whether text in braces is JSON rather than an OpenStep property list: a colon precedes any equals sign or
+  /// semicolon outside of strings, or the braces are empty.
   private static func isJSON(_ text: ArraySlice<UInt8>) -> Bool {
     var isQuoted = false
     for byte in text {

@@ -5,21 +5,21 @@ extension PropertyListReader {
   /// Decodes a plain property list.
   ///
   /// An object with several references is repeated for each of them, and the copies share memory. A dictionary becomes
-  /// an object if all its keys are strings, otherwise a map. Of equal keys, the last one counts. A `uid` becomes an
-  /// object with the integer under `CF$UID`, as in XML.
+  /// an object if all its keys are strings, and otherwise a map. If a key occurs more than once, its last value wins. A
+  /// `uid` becomes an object with the integer under `CF$UID`, as in XML.
   ///
-  /// - Throws: `ArchiveError` with code `damaged` if a number names no object or an object contains itself;
-  ///   `limitExceeded` if the nesting exceeds `ArchiveLimits.depth` or 2,048 levels, or if sharing expands the list
-  ///   beyond what `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and `ArchiveLimits.maxWorkPerByte` allow for
-  ///   its objects and its bytes of text and data.
-  /// - Complexity: linear in the size of the list, no matter how often objects are repeated.
+  /// - Throws: `ArchiveError` with code `damaged` if a reference names an object that does not exist or if an object
+  ///   contains itself; `limitExceeded` if the depth exceeds `ArchiveLimits.depth` or 2,048 levels, or if shared
+  ///   objects expand the list beyond what `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and
+  ///   `ArchiveLimits.maxWorkPerByte` allow for the number of its objects and its bytes of text and data.
+  /// - Complexity: linear in the size of the list, regardless of how often objects are repeated.
   public func value(of list: PropertyList) throws -> ArchiveValue {
     let depth = min(limits.depth, JSONReader.maximumDepth)
     let budget = WorkBudget(limits, fileSize: list.objects.reduce(0) { $0 + 1 + $1.childCount + $1.byteCount })
     let digests = ValueDigests(budget, remembersAll: true)
     var open: [OpenContainer] = []
     var openNumbers: Set<Int> = []
-    // Each container is decoded once, and each reference to it counts with its expanded size.
+    // Each container is decoded once, and its expanded size is counted for each reference to it.
     var known: [Int: Made] = [:]
     var number = list.root
     while true {
@@ -67,7 +67,8 @@ extension PropertyListReader {
     var made = Made(value: .null, height: 1)
   }
 
-  /// A value with its expanded size: the number of values, the bytes of text and data, and the number of levels.
+  /// A decoded value with its expanded size: the number of values, the number of bytes of text and data, and the number
+  /// of nested levels.
   private struct Made {
     var value: ArchiveValue
     var size = 1
@@ -106,7 +107,7 @@ extension PropertyList.Object {
     }
   }
 
-  /// The object number of a reference. In a dictionary, keys and values alternate.
+  /// Returns the object number of a reference, given its index. In a dictionary, keys and values alternate.
   func child(_ index: Int) -> Int {
     switch self {
     case .array(let elements), .set(let elements): elements[index]
@@ -115,7 +116,7 @@ extension PropertyList.Object {
     }
   }
 
-  /// The value, with the values of the references in their order.
+  /// Returns the value of the object, given the values of its references in the same order.
   fileprivate func value(of children: [ArchiveValue], _ digests: ValueDigests) throws -> ArchiveValue {
     switch self {
     case .null: return .null

@@ -3,30 +3,32 @@ public import StrataCore
 
 /// Reads binary (`bplist00`) and XML property lists from untrusted bytes.
 ///
-/// Memory stays within a small multiple of the file's size, regardless of the sizes that the file claims. Reading is iterative,
-/// so deep nesting does not overflow the stack. The binary format is defined by CFBinaryPList.c in swift-corelibs-foundation, and
-/// the XML format by CFPropertyList.c there and by Apple's PropertyList-1.0.dtd. The OpenStep format is not read.
+/// Memory use is limited to a small multiple of the file's size, regardless of the sizes that the file claims. Reading
+/// is iterative, so deep nesting does not overflow the stack. The binary format is defined by CFBinaryPList.c in
+/// swift-corelibs-foundation. The XML format is defined by CFPropertyList.c in the same repository and by Apple's
+/// PropertyList-1.0.dtd. The OpenStep format is not supported.
 public struct PropertyListReader: Sendable {
-  /// The limits on a file. `ArchiveLimits.count` applies to each collection and to the table of a binary file,
-  /// `ArchiveLimits.depth` to XML elements and to values.
+  /// The limits for a file. `ArchiveLimits.count` applies to each collection and to the object table of a binary file.
+  /// `ArchiveLimits.depth` applies to XML elements and to values.
   public var limits = ArchiveLimits()
 
   /// Creates a reader with the default limits.
   public init() {}
 
-  /// Reads the object table of a property list in either format.
+  /// Reads the object table of a property list in the binary or XML format.
   ///
-  /// Binary: references may form cycles, and objects without references to them stay in the table. Ordered sets become
-  /// arrays, and fill bytes become null. Text that is marked as ASCII may be UTF-8, as some programs write it.
+  /// Binary: references may form cycles, and objects without references to them are kept in the table. Ordered sets
+  /// become arrays, and fill bytes become null. Text that is marked as ASCII may be UTF-8, because some programs write
+  /// it that way.
   ///
-  /// XML: UTF-8 with or without a byte order mark, or UTF-16. The document type is skipped: nothing is fetched, and
-  /// only the five predefined entities of XML are supported. A dictionary whose only entry is an integer from 0 to
-  /// 18,446,744,073,709,551,615 under `CF$UID` becomes a `uid`. NUL bytes may follow the end, as some programs write
-  /// them. `ArchiveError.byteOffset` counts bytes of the text in UTF-8.
+  /// XML: the text is UTF-8, with or without a byte order mark, or UTF-16. The document type is skipped, so nothing is
+  /// fetched, and only the five predefined entities of XML are supported. A dictionary whose only entry is an integer
+  /// from 0 to 18,446,744,073,709,551,615 under `CF$UID` becomes a `uid`. NUL bytes may follow the end, because some
+  /// programs write them. `ArchiveError.byteOffset` counts the bytes of the text in UTF-8.
   ///
-  /// - Throws: `ArchiveError` with code `notAnArchive` if the data has another format, which the message names if it is
-  ///   known; `truncated` if it ends too early; `damaged` if it is invalid, for instance if a number names no object;
-  ///   `limitExceeded` if it exceeds ``limits``.
+  /// - Throws: `ArchiveError` with code `notAnArchive` if the data has a different format, which the message names if
+  ///   it is recognized; `truncated` if the data ends too early; `damaged` if the data is invalid, for example if a
+  ///   reference names an object that does not exist; `limitExceeded` if the data exceeds ``limits``.
   /// - Complexity: linear in the size of the data.
   public func read(_ data: Data) throws -> PropertyList {
     if case .binary = PropertyListFormat(of: data.bytes) {
@@ -35,7 +37,8 @@ public struct PropertyListReader: Sendable {
     return try readText(data)
   }
 
-  /// The property list in the binary format, with the limits for its objects. Objects from text are checked already.
+  /// Returns the property list in the binary format, and the limits to use when reading it. Objects that were read from
+  /// XML have already been checked.
   func binary(_ data: Data) throws -> (data: Data, limits: ArchiveLimits) {
     if case .binary = PropertyListFormat(of: data.bytes) { return (data, limits) }
     return (try PropertyListWriter().write(readText(data)), .ofChecked)
@@ -62,7 +65,7 @@ public struct PropertyListReader: Sendable {
     }
   }
 
-  /// Reads and decodes a plain property list: ``read(_:)`` and ``value(of:)`` in one call.
+  /// Reads and decodes a plain property list. Combines ``read(_:)`` and ``value(of:)``.
   public func readValue(_ data: Data) throws -> ArchiveValue { try value(of: read(data)) }
 
   private static func readXML(_ bytes: RawSpan, _ limits: ArchiveLimits) throws -> PropertyList {
@@ -85,7 +88,7 @@ public struct PropertyListReader: Sendable {
 }
 
 extension ArchiveLimits {
-  /// The limits of a property list whose objects have been checked in another format.
+  /// The limits for a property list whose objects have already been checked in a different format.
   static var ofChecked: ArchiveLimits {
     var limits = ArchiveLimits()
     limits.count = .max

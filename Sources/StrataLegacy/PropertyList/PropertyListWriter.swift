@@ -6,13 +6,14 @@ public struct PropertyListWriter: Sendable {
   /// Creates a writer. It has no settings.
   public init() {}
 
-  /// Writes all objects once, in the order of the table, including those without references to them.
+  /// Writes each object once, in the order of the table. Objects without references to them are included.
   ///
-  /// The same table always gives the same bytes. Every number takes the fewest bytes of 1, 2, 4 and 8. An integer
-  /// outside the range of `Int64` takes 16. Strings are ASCII or UTF-16.
+  /// The same table always gives the same bytes. Every number is stored in 1, 2, 4 or 8 bytes, whichever is the
+  /// smallest size that fits. An integer outside the range of `Int64` is stored in 16 bytes. Strings are ASCII or
+  /// UTF-16.
   ///
-  /// - Throws: `ArchiveError` with code `notEncodable` if a number names no object, a date is not finite, or an integer
-  ///   has more than 128 bits including its sign.
+  /// - Throws: `ArchiveError` with code `notEncodable` if a reference names an object that does not exist, a date is
+  ///   not finite, or an integer has more than 128 bits including its sign.
   /// - Complexity: linear in the size of the table.
   public func write(_ list: PropertyList) throws -> Data {
     guard list.objects.indices.contains(list.root) else {
@@ -102,7 +103,7 @@ public struct PropertyListWriter: Sendable {
     append(UInt64(value), size: size, to: &buffer)
   }
 
-  /// Appends a marker with a count. A count of 15 or more follows the marker as an integer.
+  /// Appends a marker with a count. A count of 15 or more is written as an integer after the marker.
   private static func appendHead(_ marker: UInt8, _ count: Int, to buffer: inout ByteBuffer) {
     if count < 15 {
       buffer.append(marker | UInt8(count))
@@ -118,7 +119,7 @@ public struct PropertyListWriter: Sendable {
     }
   }
 
-  /// The smallest of 1, 2, 4 and 8 bytes that holds a number.
+  /// Returns the smallest size of 1, 2, 4 and 8 bytes in which the number fits.
   private static func size(of number: UInt64) -> Int {
     switch number {
     case ...0xFF: 1

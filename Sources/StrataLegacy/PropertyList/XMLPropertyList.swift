@@ -3,7 +3,7 @@ internal import StrataCore
 
 /// Reads an XML property list into a table (CFPropertyList.c in swift-corelibs-foundation, PropertyList-1.0.dtd).
 ///
-/// Open elements are on a list instead of the call stack, so deep nesting does not overflow it.
+/// Open elements are kept in a list instead of on the call stack, so deep nesting does not overflow the stack.
 struct XMLPropertyList: ~Escapable {
   private var tokenizer: XMLTokenizer
   private let limits: ArchiveLimits
@@ -11,13 +11,13 @@ struct XMLPropertyList: ~Escapable {
   private var open: [Container] = []
 
   private struct Container {
-    /// The number of its object.
+    /// The number of the container's object.
     let number: Int
     let isDictionary: Bool
     let start: Int
     var elements: [Int] = []
     var entries: [PropertyList.Entry] = []
-    /// The key whose value comes next.
+    /// The object number of the key whose value comes next.
     var key: Int?
   }
 
@@ -81,7 +81,7 @@ struct XMLPropertyList: ~Escapable {
     }
   }
 
-  /// Parses a text without the white space around it, and adds the object.
+  /// Parses the text of an element, without surrounding white space, and adds the object.
   private mutating func add(
     _ tag: XMLTokenizer.Tag, _ error: String, _ make: (Substring.UTF8View) -> PropertyList.Object?
   ) throws {
@@ -124,7 +124,7 @@ struct XMLPropertyList: ~Escapable {
       list.objects[done.number] = .array(done.elements)
       return
     }
-    // XML has no element for UIDs. They are written as a dictionary.
+    // XML has no element for UIDs, so they are written as a dictionary.
     if done.entries.count == 1, let entry = done.entries.first, case .string("CF$UID") = list.objects[entry.key],
       case .integer(let value) = list.objects[entry.value], let uid = value.exactly(UInt64.self)
     {
@@ -146,7 +146,7 @@ enum XMLScalars {
     return bytes
   }
 
-  /// Decimal digits, or hexadecimal ones after `0x`, with an optional sign.
+  /// Parses an integer with an optional sign, written in decimal digits or, after `0x`, in hexadecimal digits.
   static func integer(_ text: Substring.UTF8View) -> WideInteger? {
     let isNegative = text.first == UInt8(ascii: "-")
     var digits = isNegative || text.first == UInt8(ascii: "+") ? text.dropFirst() : text
@@ -170,7 +170,7 @@ enum XMLScalars {
     return magnitude
   }
 
-  /// A decimal number with an optional exponent, or a word for infinity or NaN, in any case.
+  /// Parses a decimal number with an optional exponent, or a word for infinity or NaN. Case is ignored.
   static func real(_ text: Substring.UTF8View) -> Double? {
     let word = String(Substring(text))
     switch word.lowercased() {
@@ -183,7 +183,7 @@ enum XMLScalars {
     return isNumber ? Double(word) : nil
   }
 
-  /// A date as `YYYY-MM-DDThh:mm:ssZ` (ISO 8601), in the Gregorian calendar for all years.
+  /// Parses a date in the form `YYYY-MM-DDThh:mm:ssZ` (ISO 8601). The Gregorian calendar is used for all years.
   static func date(_ text: Substring.UTF8View) -> Date? {
     let isNegative = text.first == UInt8(ascii: "-")
     let bytes = Array(isNegative ? text.dropFirst() : text)
@@ -202,7 +202,7 @@ enum XMLScalars {
     return Date(timeIntervalSinceReferenceDate: Double(seconds))
   }
 
-  /// Base64 (RFC 4648 §4). White space and control characters are ignored.
+  /// Decodes Base64 (RFC 4648 §4), ignoring white space and control characters.
   static func data(_ text: Substring.UTF8View) -> Data? {
     Data(base64Encoded: Data(text.filter { $0 > 0x20 }))
   }

@@ -2,9 +2,9 @@ internal import StrataCore
 
 /// Finds tags and text in the subset of XML that property lists use (Extensible Markup Language 1.0, fifth edition).
 ///
-/// Document types are skipped, so nothing is fetched and nothing expands.
+/// Document types are skipped, so no external entity is fetched and no entity is expanded.
 struct XMLTokenizer: ~Escapable {
-  /// The elements of property lists. Other names are not kept.
+  /// The element names of property lists. The text of any other name is not kept.
   enum Name {
     case plist, dict, array, key, string, integer, real, `true`, `false`, date, data
     case other
@@ -14,7 +14,7 @@ struct XMLTokenizer: ~Escapable {
     enum Side { case start, end }
     var side: Side
     var name: Name
-    /// Whether the tag also ends its element.
+    /// Whether the tag is self-closing, which means that it also ends its element.
     var isEmpty: Bool
     /// The offset of the tag.
     var start: Int
@@ -47,7 +47,7 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Skips white space, comments and NULs after the last element, and throws if anything else remains.
+  /// Skips white space, comments and NULs after the last element. Throws if anything else follows.
   mutating func expectEnd() throws {
     while true {
       skipSpace()
@@ -69,7 +69,7 @@ struct XMLTokenizer: ~Escapable {
     guard let range = declaration.firstRange(of: "encoding") else { return }
     let rest = declaration[range.upperBound...].drop { $0.isWhitespace || $0 == "=" }
     let name = rest.dropFirst().prefix { $0 != "\"" && $0 != "'" }
-    // UTF-16 has been converted to UTF-8 already.
+    // UTF-16 has already been converted to UTF-8.
     guard ["utf-8", "utf8", "us-ascii", "ascii", "utf-16", "utf16", "utf-16le", "utf-16be"].contains(name) else {
       throw ArchiveError.damaged("the encoding of the text is neither UTF-8 nor UTF-16", at: start)
     }
@@ -94,7 +94,7 @@ struct XMLTokenizer: ~Escapable {
     throw endOfText()
   }
 
-  /// Skips a comment or a processing instruction; returns `false` if there is none.
+  /// Skips a comment or a processing instruction. Returns `false` if neither is at the current position.
   private mutating func skipComment() throws -> Bool {
     if starts("<!--") {
       let start = position
@@ -125,7 +125,7 @@ struct XMLTokenizer: ~Escapable {
     return try tag()
   }
 
-  /// Parses the tag at this position.
+  /// Parses the tag at the current position.
   private mutating func tag() throws -> Tag {
     var tag = Tag(side: .start, name: .other, isEmpty: false, start: position)
     position += 1
@@ -167,7 +167,7 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Skips a name, and returns the element that has it.
+  /// Skips a name, and returns the element name that matches it.
   private mutating func name() throws -> Name {
     let start = position
     while Self.isNameByte(byte(position)) { position += 1 }
@@ -186,13 +186,13 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Returns the text of an element whose start tag was read, and skips the end tag.
+  /// Returns the text of an element whose start tag has been read, and skips the end tag.
   mutating func text(of tag: Tag) throws -> String {
     guard !tag.isEmpty else { return "" }
     let start = position
     skipPlainText()
     if byte(position) == UInt8(ascii: "<"), byte(position + 1) == UInt8(ascii: "/") {
-      // Fast path: most texts have no references, comments or CDATA sections.
+      // Fast path: most text has no references, comments or CDATA sections.
       let end = position
       try endText(of: tag)
       guard end - start <= limits.stringLength else { throw tooLong(tag) }
@@ -234,12 +234,12 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Appends the bytes since `start`.
+  /// Appends the bytes from `start` to the current position.
   private func append(_ start: Int, to text: inout [UInt8]) {
     bytes.extracting(start..<position).withUnsafeBytes { text.append(contentsOf: $0) }
   }
 
-  /// Skips the end tag of a text.
+  /// Skips the end tag that follows the text of an element.
   private mutating func endText(of tag: Tag) throws {
     let end = try self.tag()
     guard end.side == .end, end.name == tag.name else {
@@ -273,7 +273,7 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// The bytes of the character or entity reference at this position (XML 1.0 §4.1, §4.6).
+  /// Returns the bytes represented by the character or entity reference at the current position (XML 1.0 §4.1, §4.6).
   private mutating func reference() throws -> [UInt8] {
     let start = position
     position += 1
@@ -306,7 +306,7 @@ struct XMLTokenizer: ~Escapable {
 
   // MARK: Bytes
 
-  /// The byte at an index; after the end, one that matches nothing.
+  /// Returns the byte at an index, or 0xFF, which matches nothing, if the index is at or after the end.
   private func byte(_ place: Int) -> UInt8 {
     place < bytes.byteCount ? bytes.unsafeLoad(fromByteOffset: place, as: UInt8.self) : 0xFF
   }

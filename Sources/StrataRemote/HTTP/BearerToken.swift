@@ -1,18 +1,19 @@
-/// The token that requests carry. It is renewed once for all requests that it was rejected for.
+/// The token that requests are sent with. It is renewed once for all requests for which it was rejected.
 actor BearerToken {
   typealias Refresh = @Sendable (_ rejected: String) async throws -> String?
 
-  /// The token that a request was sent with.
+  /// The token with which a request was sent.
   struct Credential: Sendable {
     let token: String
-    /// The number of renewals that had failed when the request was sent. A later failure applies to this request too.
+    /// The number of renewals that had failed when the request was sent. If a renewal fails later, its failure applies
+    /// to this request too.
     let failures: Int
   }
 
   private let token: @Sendable () async throws -> String?
   private let refresh: Refresh?
   private var running: [String: SharedTask<String>] = [:]
-  /// Replaced tokens, the latest last. The application may still return them. `latest` is the token that replaced them.
+  /// The replaced tokens, oldest first. The app may still return one of them. `latest` is the token that replaced them.
   private var retired: [String] = []
   private var latest: String?
   private var failures = 0
@@ -22,23 +23,23 @@ actor BearerToken {
     (self.token, self.refresh) = (token, refresh)
   }
 
-  /// Returns the token for a request; `nil` if the application has none.
+  /// Returns the token for a request; `nil` if the app has none.
   func credential() async throws -> Credential? {
     guard let given = try await token() else { return nil }
     return Credential(token: newer(than: given) ?? given, failures: failures)
   }
 
-  /// Returns a token other than the rejected one.
+  /// Returns a token that differs from the rejected one.
   ///
-  /// - Throws: ``RemoteError`` with the code `unauthorized` if there is none; `CancellationError` if the caller is
-  ///   cancelled, while the renewal continues for the other callers.
+  /// - Throws: ``RemoteError`` with the code `unauthorized` if there is no such token; `CancellationError` if the
+  ///   caller is cancelled, in which case the renewal continues for the other callers.
   func renewed(_ rejected: Credential) async throws -> String {
     if let newer = newer(than: rejected.token) { return newer }
     if let failure, failure.token == rejected.token, failure.number > rejected.failures { throw failure.error }
     if let running = running[rejected.token], let place = running.reserve() {
       return try await running.value(at: place)
     }
-    // The renewal is not cancelled with the last waiting caller, because a refresh token can often be used only once.
+    // The renewal continues even if all callers are cancelled, because a refresh token can often be used only once.
     let renewal = SharedTask<String>(isCancelledWithTheLast: false)
     guard let place = renewal.reserve() else { throw CancellationError() }
     running[rejected.token] = renewal
@@ -48,7 +49,7 @@ actor BearerToken {
 
   private func renewal(of rejected: String) async throws -> String {
     do {
-      // The application may have signed in again meanwhile.
+      // The user may have signed in again in the meantime.
       if let current = try await token(), current != rejected, newer(than: current) == nil {
         running[rejected] = nil
         return current
@@ -66,7 +67,8 @@ actor BearerToken {
     }
   }
 
-  /// Distinguishes this actor's own failure from errors of any type that the closures throw, which become its cause.
+  /// Wraps an error of this actor, to distinguish it from errors that the closures throw. Those can have any type, and
+  /// become the cause of a `RemoteError`.
   private struct Failed: Error { let error: RemoteError }
 
   private func remember(failureOf rejected: String, cause: (any Error)?) -> Failed {
@@ -85,7 +87,7 @@ actor BearerToken {
   private func retire(_ rejected: String, for new: String) {
     retired.removeAll { $0 == new || $0 == rejected }
     if rejected != new { retired.append(rejected) }
-    // Eight cover late answers; an unbounded list would grow for the lifetime of the process.
+    // Eight tokens are enough for late responses. An unlimited list would grow as long as the process runs.
     if retired.count > 8 { retired.removeFirst() }
     latest = new
   }

@@ -1,13 +1,14 @@
-/// The directives of `Cache-Control`, as a private cache reads them (RFC 9111, section 5.2).
+/// The directives of `Cache-Control`, as a private cache interprets them (RFC 9111, section 5.2).
 ///
-/// Names are case-insensitive. An argument may be a token or a quoted string. Directives of several lines are combined.
-/// Malformed parts are skipped up to the next comma.
+/// Names are case-insensitive. An argument can be a token or a quoted string. The directives of several lines are
+/// combined. Malformed parts are skipped up to the next comma.
 ///
 /// `private` and `private="field"` have no effect, because the cache belongs to a single user (section 5.2.2.7).
-/// `s-maxage` and `proxy-revalidate` are for shared caches and have no effect either. `no-cache="field"` is treated as
-/// `no-cache`: the RFC restricts only those fields, but revalidating is always allowed (section 5.2.2.4).
+/// `s-maxage` and `proxy-revalidate` have no effect either, because they apply to shared caches. `no-cache="field"` is
+/// treated like `no-cache`. The RFC restricts only the named fields, but revalidating is always allowed (section
+/// 5.2.2.4).
 struct CacheControl: Sendable, Hashable {
-  /// The arguments of each directive, in their order; `nil` for a directive without an argument.
+  /// The arguments of each directive, in the order of the header; `nil` for a directive without an argument.
   let directives: [String: [String?]]
 
   init(_ headers: HTTPHeaders) {
@@ -38,17 +39,17 @@ struct CacheControl: Sendable, Hashable {
   var isNoCache: Bool { contains("no-cache") }
   var isMustRevalidate: Bool { contains("must-revalidate") }
 
-  /// The seconds of `max-age`; `nil` if it is absent.
+  /// The number of seconds of `max-age`; `nil` if the directive is absent.
   ///
-  /// The value is 0, which is stale, if the argument is missing or not a number, and if two arguments differ (section
-  /// 4.2.1). A number beyond `Int` becomes `Int.max`.
+  /// If the argument is missing or is not a number, or if two arguments differ, the value is 0, so that the response is
+  /// stale (section 4.2.1). A number greater than `Int.max` becomes `Int.max`.
   var maxAge: Int? {
     guard let arguments = directives["max-age"] else { return nil }
     let seconds = Set(arguments.map { $0.flatMap(HTTPFieldParser.seconds) ?? 0 })
     return seconds.count == 1 ? seconds.first : 0
   }
 
-  /// The seconds of `min-fresh`: 0 if it is absent, and `Int.max` if it is not a number.
+  /// The number of seconds of `min-fresh`; 0 if the directive is absent, and `Int.max` if its argument is not a number.
   var minFresh: Int {
     guard let arguments = directives["min-fresh"] else { return 0 }
     return arguments.map { $0.flatMap(HTTPFieldParser.seconds) ?? .max }.max() ?? 0

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Sends requests with the configured headers and authorization, and retries them if that can help.
+/// Sends requests with the configured headers and authentication, and retries a request if another attempt may succeed.
 final class HTTPClient: Sendable {
   private let transport: any HTTPTransport
   private let retry: RemoteRetry
@@ -11,8 +11,8 @@ final class HTTPClient: Sendable {
   private let clock: RemoteClock
 
   /// - Parameters:
-  ///   - headers: fields for every request. A request's own fields replace them.
-  ///   - sizeLimit: the maximum number of bytes of an answer's content.
+  ///   - headers: header fields for every request. A field of the request itself takes precedence.
+  ///   - sizeLimit: the maximum number of bytes of a response's content.
   ///   - timeout: the timeout of each attempt.
   init(
     transport: any HTTPTransport, retry: RemoteRetry = .init(), authentication: RemoteAuthentication? = nil,
@@ -22,26 +22,26 @@ final class HTTPClient: Sendable {
     (self.headers, self.sizeLimit, self.timeout, self.clock) = (headers, sizeLimit, timeout, clock)
   }
 
-  /// Sends a request and returns its answer if the status is 200 to 299, or 304.
+  /// Sends a request and returns the response if its status is 200 to 299, or 304.
   ///
-  /// - Throws: the errors of ``answer(to:isRepeatable:)``, and ``RemoteError`` for every other status:
-  ///   `redirected` (3xx), `unauthorized` (401), `forbidden` (403), `notFound` (404, 410), `conflict` (409, 412),
-  ///   `refused` (another 4xx), `unavailable` (408, 425, 429, 5xx), `invalidResponse` (everything else).
+  /// - Throws: the errors of ``answer(to:isRepeatable:)``, and ``RemoteError`` for every other status: `redirected`
+  ///   (3xx), `unauthorized` (401), `forbidden` (403), `notFound` (404, 410), `conflict` (409, 412), `refused` (any
+  ///   other 4xx), `unavailable` (408, 425, 429, 5xx), or `invalidResponse` (any other status).
   func send(_ request: HTTPRequest) async throws -> HTTPResponse {
     let response = try await answer(to: request)
     if let error = RemoteError(refusing: response, to: request, retry: retry, now: clock.now()) { throw error }
     return response
   }
 
-  /// Sends a request and returns its last answer, whatever its status, for callers that need the headers and the
-  /// content of a refusal. Only a 401 after a renewal is an error.
+  /// Sends a request and returns the final response, whatever its status, for callers that need the headers and the
+  /// content of a refusal. The only status that is an error is a 401 after the token was renewed.
   ///
-  /// It is retried as ``RemoteRetry`` describes.
+  /// The request is retried as ``RemoteRetry`` describes.
   ///
-  /// - Parameter isRepeatable: whether it may be sent twice; decided as ``RemoteRetry`` describes unless given.
-  /// - Throws: ``RemoteError`` with the codes of ``HTTPTransport/send(_:sizeLimit:timeout:)``, with `unauthorized` if
-  ///   the authentication fails or a renewed token is rejected too; `CancellationError`. Any other error of a transport
-  ///   is the cause of `notConnected`.
+  /// - Parameter isRepeatable: whether the request may be sent twice. If it is `nil`, ``RemoteRetry`` decides.
+  /// - Throws: ``RemoteError`` with the codes of ``HTTPTransport/send(_:sizeLimit:timeout:)``, or with `unauthorized`
+  ///   if the authentication fails or a renewed token is rejected too; `CancellationError`. Any other error of a
+  ///   transport becomes the cause of `notConnected`.
   func answer(to request: HTTPRequest, isRepeatable: Bool? = nil) async throws -> HTTPResponse {
     var complete = request.adding(headers)
     if complete.headers["User-Agent"] == nil { complete.headers["User-Agent"] = "Strata" }
@@ -78,7 +78,7 @@ final class HTTPClient: Sendable {
           (renewed, wasRenewed) = (token, true)
           continue
         }
-        // A 429 means that the server has not processed the request (RFC 6585, section 4).
+        // A status of 429 means that the server has not processed the request (RFC 6585, section 4).
         guard isRepeatable || answer.status == 429, RemoteRetry.isTransient(answer.status) else { return answer }
         response = answer
         guard let delay = delay(after: attempt, response: answer) else { return answer }

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// The stored metadata of a complete answer, with which a later request is omitted or made conditional (RFC 9111).
+/// The stored metadata of a complete response. It makes a later request unnecessary or conditional (RFC 9111).
 ///
-/// It is the entry of a private cache. The owner keeps one for each account and URL. It has the relevant header fields
-/// but not the content.
+/// A copy is an entry of a private cache. Its owner keeps one copy for each account and URL. The copy has the relevant
+/// header fields but not the content.
 ///
-/// Freshness is explicit only. There is no heuristic freshness (section 4.2.2), so an answer without `max-age` and
+/// Only explicit freshness counts. There is no heuristic freshness (section 4.2.2), so a response without `max-age` and
 /// `Expires` is stale at once. `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
 struct HTTPCopy: Sendable, Hashable {
-  /// The entity tag as the server sent it, weak or strong; `nil` without one.
+  /// The entity tag as the server sent it, weak or strong; `nil` if there is none.
   let etag: String?
-  /// The text of `Last-Modified` as the server sent it; `nil` without one.
+  /// The text of `Last-Modified` as the server sent it; `nil` if there is none.
   let lastModified: String?
-  /// `Last-Modified` if it is a strong validator: `Date` must be at least one second later, so that the record cannot
-  /// have changed again in the same second (RFC 9110, section 8.8.2.2).
+  /// The text of `Last-Modified` if it is a strong validator: `Date` must be at least one second later, so that the
+  /// record cannot have changed a second time within the same second (RFC 9110, section 8.8.2.2).
   var strongLastModified: String? {
     guard let lastModified,
       let date = fields["date"]?.first.flatMap({ HTTPDate(Self.trimmed($0), now: receivedAt)?.date }),
@@ -21,35 +21,36 @@ struct HTTPCopy: Sendable, Hashable {
     else { return nil }
     return lastModified
   }
-  /// The time at which the answer, or the 304 that confirmed it, was received.
+  /// The time at which the response, or the 304 that confirmed it, was received.
   let receivedAt: Date
-  /// The age of the answer at receipt, in seconds: the greater of the apparent age, and of `Age` plus the response
-  /// delay (section 4.2.3).
+  /// The age of the response at receipt, in seconds: the greater of its apparent age and the sum of `Age` and the
+  /// response delay (section 4.2.3).
   let ageAtReceipt: Double
-  /// The freshness lifetime in seconds from the answer's origin: `max-age`, else `Expires` minus `Date` (section
-  /// 4.2.1), 0 with `no-cache`; `nil` if the server specifies none.
+  /// The freshness lifetime in seconds, counted from the time at which the origin server created the response:
+  /// `max-age`, otherwise `Expires` minus `Date` (section 4.2.1); 0 with `no-cache`; `nil` if the server specifies
+  /// none.
   let freshFor: Double?
   /// Whether a stale copy must not be used: `must-revalidate`, `no-cache`, or `Pragma: no-cache` without
   /// `Cache-Control` (section 5.4).
   let mustRevalidate: Bool
-  /// The request's values for the fields of `Vary`, by their lowercase names; `nil` for a field that the request did
-  /// not have.
+  /// The request's values of the header fields that `Vary` names, by lowercase name; `nil` for a field that the request
+  /// did not have.
   ///
-  /// `Authorization`, `Proxy-Authorization` and `Cookie` are omitted even if `Vary` names them: they are secrets, which
-  /// must not be stored in a database, and copies are kept for each account anyway.
+  /// `Authorization`, `Proxy-Authorization` and `Cookie` are omitted even if `Vary` names them. They are secrets that
+  /// must not be stored in a database, and copies are kept separately for each account anyway.
   let vary: [String: String?]
-  /// The answer's URL if the request was redirected, because the redirection may have another target later; otherwise
-  /// `nil`.
+  /// The URL of the response if the request was redirected, because the redirection may have a different target later;
+  /// otherwise `nil`.
   let redirectedTo: String?
-  /// The header fields from which the other properties are derived, by their lowercase names, one value for each line.
-  /// A 304 replaces some of them.
+  /// The header fields from which the other properties are derived, by lowercase name, with one value for each line. A
+  /// 304 replaces some of them.
   private let fields: [String: [String]]
   private let requestedAt: Date
 
-  /// Creates a copy of an answer.
+  /// Creates the copy of a response.
   ///
-  /// `nil` unless the answer has status 200 and the method is GET, if the request or the answer has `no-store` (section
-  /// 5.2), and with `Vary: *`, which no request matches (section 4.1).
+  /// Returns `nil` unless the response has status 200 and the method is GET. Also returns `nil` if the request or the
+  /// response has `no-store` (section 5.2), or if the response has `Vary: *`, which no request matches (section 4.1).
   init?(request: HTTPRequest, response: HTTPResponse, requestedAt: Date, receivedAt: Date) {
     guard request.method == "GET", response.status == 200, !CacheControl(request.headers).isNoStore,
       !CacheControl(response.headers).isNoStore
@@ -89,7 +90,7 @@ struct HTTPCopy: Sendable, Hashable {
     mustRevalidate = isNoCache || control.isMustRevalidate
     let date = headers["date"].flatMap { HTTPDate(Self.trimmed($0), now: receivedAt)?.date }
     let apparent = date.map { max(0, receivedAt.timeIntervalSince($0)) } ?? 0
-    // The first of several ages counts, and an age that is not a number is ignored (section 5.1).
+    // If there are several ages, the first one is used. An age that is not a number is ignored (section 5.1).
     let first = headers["age"].flatMap { $0.split(separator: ",").first }.map { Self.trimmed(String($0)) }
     let delay = max(0, receivedAt.timeIntervalSince(requestedAt))
     ageAtReceipt = max(apparent, Double(first.flatMap(HTTPFieldParser.seconds) ?? 0) + delay)
@@ -106,20 +107,20 @@ struct HTTPCopy: Sendable, Hashable {
     }
   }
 
-  /// Whether the copy is fresh at a time, so that no request is needed (section 4.2).
+  /// Whether the copy is fresh at the given time, in which case no request is needed (section 4.2).
   ///
-  /// It is never fresh with `no-cache`, without a freshness lifetime, and before it was received: a clock that was set
-  /// back must not keep a copy fresh forever.
+  /// A copy is never fresh if it has `no-cache` or no freshness lifetime, or if the time is before its receipt.
+  /// Otherwise a clock that was set back could keep a copy fresh forever.
   func isFresh(at time: Date) -> Bool {
     let resident = time.timeIntervalSince(receivedAt)
     guard let freshFor, resident >= 0 else { return false }
     return freshFor > ageAtReceipt + resident
   }
 
-  /// Whether a request can be omitted at a time, given its own `no-cache`, `max-age` and `min-fresh` (RFC 9111, section
-  /// 5.2.1).
+  /// Whether a request can be omitted at the given time, considering the request's own `no-cache`, `max-age` and
+  /// `min-fresh` (RFC 9111, section 5.2.1).
   ///
-  /// Never if the answer was redirected, because the redirection would have to be fresh as well.
+  /// Always `false` if the response was redirected, because the redirection would have to be fresh as well.
   func isFresh(at time: Date, for request: HTTPRequest) -> Bool {
     guard isFresh(at: time), redirectedTo == nil, let freshFor else { return false }
     let control = CacheControl(request.headers)
@@ -130,15 +131,15 @@ struct HTTPCopy: Sendable, Hashable {
     return freshFor - age >= Double(control.minFresh)
   }
 
-  /// Whether a 304 confirms this answer: it has no different entity tag, by weak comparison, and comes from the same
-  /// URL. A 304 for another answer must not update the copy (section 4.3.4).
+  /// Whether a 304 confirms this copy: the 304 comes from the same URL, and its entity tag, if it has one, is equal by
+  /// weak comparison. A 304 for a different response must not update the copy (section 4.3.4).
   func isConfirmed(by notModified: HTTPResponse, to request: HTTPRequest) -> Bool {
     let tag = notModified.headers.values(of: "ETag").first.map(Self.trimmed)
     let isSame = tag == nil || etag == nil || tag.map(Self.opaque) == etag.map(Self.opaque)
     return isSame && Self.place(of: notModified, to: request) == redirectedTo
   }
 
-  /// The URL of an answer; `nil` if it is the request's URL.
+  /// Returns the URL of a response; `nil` if it is the request's URL.
   private static func place(of response: HTTPResponse, to request: HTTPRequest) -> String? {
     func text(_ url: URL) -> String {
       let text = url.absoluteString.prefix { $0 != "#" }
@@ -147,34 +148,34 @@ struct HTTPCopy: Sendable, Hashable {
     return text(response.url) == text(request.url) ? nil : text(response.url)
   }
 
-  /// Whether the answer is valid for this request, by the fields that `Vary` named (section 4.1). The owner compares
-  /// method and URL.
+  /// Whether the copy can be used for this request, as far as the header fields that `Vary` names are concerned
+  /// (section 4.1). The owner compares the method and the URL.
   func matches(_ request: HTTPRequest) -> Bool {
     vary.allSatisfy { name, value in request.headers[name].map(Self.trimmed) == value }
   }
 
-  /// The fields that make a request conditional (RFC 9110, section 13.1): `If-None-Match` with the entity tag, else
-  /// `If-Modified-Since` with the server's own text of the date; empty without either.
+  /// The header fields that make a request conditional (RFC 9110, section 13.1): `If-None-Match` with the entity tag,
+  /// otherwise `If-Modified-Since` with the server's own text of the date; empty if there is neither.
   ///
-  /// Only one field is sent. A server must ignore the date if there is a tag (section 13.1.3), but a server that
-  /// ignores tags would decide by the date alone, which is exact only to a second.
+  /// Only one field is sent. A server must ignore the date if there is a tag (section 13.1.3). A server that ignores
+  /// tags would decide by the date alone, which has a resolution of one second.
   var conditions: HTTPHeaders {
     if let etag { return ["If-None-Match": etag] }
     if let lastModified { return ["If-Modified-Since": lastModified] }
     return [:]
   }
 
-  /// Returns the copy after a 304. The 304's fields replace the old ones, and the age is computed again (section
-  /// 4.3.4).
+  /// Returns the copy updated by a 304. The fields of the 304 replace those of the copy, and the age is computed again
+  /// (section 4.3.4).
   ///
   /// `ETag` and `Last-Modified` are replaced only if the tags are equal by weak comparison (RFC 9110, section 8.8.3.2),
-  /// or if the 304 has no tag: the tag of other content would later confirm the old content. `Vary` and the request's
-  /// values stay. With `no-store`, the copy is never fresh again.
+  /// or if the 304 has no tag. Otherwise the tag of different content would later confirm the old content. `Vary` and
+  /// the request's values are kept. If the 304 has `no-store`, the copy is never fresh again.
   func updated(by notModified: HTTPResponse, requestedAt: Date, receivedAt: Date) -> HTTPCopy {
     var fields = fields
     let newTag = notModified.headers.values(of: "etag").first.map(Self.trimmed)
     let isSame = newTag.map(Self.opaque) == etag.map(Self.opaque) || newTag == nil
-    // `Age` and `Date` belong to the answer that carried them.
+    // `Age` and `Date` apply only to the response that had them.
     fields["age"] = nil
     fields["date"] = nil
     for name in Self.remembered where isSame || (name != "etag" && name != "last-modified") {
@@ -196,7 +197,7 @@ struct HTTPCopy: Sendable, Hashable {
 extension HTTPCopy: Codable {
   private enum Key: String, CodingKey { case fields, vary, redirectedTo, requestedAt, receivedAt }
 
-  /// Throws `DecodingError` if a part is missing or has another type.
+  /// Throws `DecodingError` if a part is missing or has an unexpected type.
   init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: Key.self)
     self.init(

@@ -3,18 +3,19 @@ internal import StrataCore
 
 /// An HTTP date, with a resolution of one second (RFC 9110, section 5.6.7).
 ///
-/// It parses the three forms that a recipient must accept: IMF-fixdate (`Sun, 06 Nov 1994 08:49:37 GMT`), RFC 850
-/// (`Sunday, 06-Nov-94 08:49:37 GMT`) and asctime (`Sun Nov  6 08:49:37 1994`). It uses no locale and no time zone.
+/// The parser accepts the three forms that a recipient must accept: IMF-fixdate (`Sun, 06 Nov 1994 08:49:37 GMT`), RFC
+/// 850 (`Sunday, 06-Nov-94 08:49:37 GMT`) and asctime (`Sun Nov  6 08:49:37 1994`). It does not depend on a locale or a
+/// time zone.
 package struct HTTPDate: Sendable, Hashable {
   package let date: Date
 
   /// Parses one of the three forms, ignoring case (RFC 9111, section 4.2).
   ///
-  /// Returns `nil` for any other text, including other spacing or digits, a nonexistent day, and a weekday that does
-  /// not match the date. Second 60 is the first second of the next minute.
+  /// Returns `nil` for any other text, for example if the spacing or the number of digits differs, the day does not
+  /// exist, or the weekday does not match the date. Second 60 is the first second of the next minute.
   ///
-  /// - Parameter now: determines the century of an RFC 850 year: the date is the latest one that is at most 50 years
-  ///   after `now`.
+  /// - Parameter now: determines the century of the two-digit year in an RFC 850 date. The result is the latest date
+  ///   that is at most 50 years after `now`.
   package init?(_ text: String, now: Date = .now) {
     var reader = Reader(text.utf8.map { 65...90 ~= $0 ? $0 + 32 : $0 })
     guard let parsed = reader.imfFixdate() ?? reader.rfc850(now: now) ?? reader.asctime() else { return nil }
@@ -25,11 +26,11 @@ package struct HTTPDate: Sendable, Hashable {
   static let weekdays = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
   static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
-  /// 0 for Sunday; 1970-01-01 was a Thursday.
+  /// Returns the day of the week, which is 0 for Sunday. 1970-01-01 was a Thursday.
   static func weekday(days: Int) -> Int { ((days + 4) % 7 + 7) % 7 }
 }
 
-/// The unchecked numbers of a date.
+/// The components of a date, before they are validated.
 private struct Fields {
   var weekday = 0
   var (year, month, day) = (0, 0, 0)
@@ -56,7 +57,7 @@ private struct Reader {
     return true
   }
 
-  /// The index of the name at the current position, which is consumed.
+  /// Consumes a name at the current position, and returns its index in `names`.
   private mutating func consume(oneOf names: [String]) -> Int? { names.indices.first { consume(names[$0]) } }
 
   private mutating func digits(_ count: Int) -> Int? {
@@ -98,7 +99,8 @@ private struct Reader {
     let bounded = max(-1e11, min(1e11, now.timeIntervalSince1970))
     let today = ISO8601.civil(fromDays: Int((bounded / 86_400).rounded(.down)))
     fields.year = today.year / 100 * 100 + short
-    // Compares whole dates, not years: a date less than 50 years ahead is in the future.
+    // Whole dates are compared, not years, because a date in the year `today.year + 50` can be less than 50 years
+    // ahead.
     func isBeyond(_ year: Int) -> Bool {
       (year, fields.month, fields.day) > (today.year + 50, today.month, today.day)
     }

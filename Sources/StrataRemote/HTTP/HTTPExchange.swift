@@ -6,8 +6,8 @@ internal import StrataCore
   internal import FoundationNetworking
 #endif
 
-/// One request in flight, with the answer received so far. It ends once: with the answer, an error, a timeout, or
-/// cancellation.
+/// A request in flight, with the part of the response received so far. An exchange ends exactly once: with the
+/// response, an error, a timeout, or cancellation.
 final class HTTPExchange: Sendable {
   private struct State {
     var continuation: CheckedContinuation<HTTPResponse, any Error>?
@@ -22,9 +22,9 @@ final class HTTPExchange: Sendable {
   private let worker: DispatchQueue
   private let state = Mutex(State())
 
-  /// - Parameter worker: the queue on which the task is created, started and cancelled. These calls block on a queue of
-  ///   the session. While the session reads a fast answer, they block for long, which must not occupy the shared
-  ///   threads of the concurrency runtime, and a cancelling caller may hold locks of the runtime
+  /// - Parameter worker: the queue on which the session's task is created, started and cancelled. These calls wait for
+  ///   an internal queue of the session, which can take long while the session reads a fast response. They must not
+  ///   block the shared threads of the concurrency runtime, and a cancelling caller may hold locks of the runtime
   ///   (swift-corelibs-foundation#5412).
   init(_ request: HTTPRequest, sizeLimit: Int, worker: DispatchQueue) {
     (self.request, self.sizeLimit, self.worker) = (request, sizeLimit, worker)
@@ -64,26 +64,26 @@ final class HTTPExchange: Sendable {
     #if canImport(FoundationNetworking)
       guard await redirectionEnds(until: end) else { return }
     #endif
-    // Only cancellation ends the sleep early, and then the exchange has ended.
+    // The sleep ends early only through cancellation, and in that case the exchange has already ended.
     guard (try? await Task.sleep(until: end, clock: .continuous)) != nil else { return }
     finish(
       .failure(RemoteError(.timedOut, "no complete answer arrived in time; try again, or set a longer timeout")))
   }
 
   #if canImport(FoundationNetworking)
-    /// Limits the content of a redirection until the next head arrives. The session buffers that content and reports it
-    /// only when it is complete.
+    /// Limits the size and duration of a redirection's content until the next head arrives. The session buffers that
+    /// content and reports it only when it is complete.
     ///
-    /// - Returns: whether the timeout still has to be watched.
+    /// - Returns: whether the timeout must still be watched.
     private func redirectionEnds(until end: ContinuousClock.Instant) async -> Bool {
       var began: ContinuousClock.Instant?
       while ContinuousClock.now.duration(to: end) > Self.lookingInterval {
-        // As in `watch`.
+        // Only cancellation ends the sleep early, as in `watch`.
         guard (try? await Task.sleep(for: Self.lookingInterval)) != nil else { return false }
         let (task, isTold) = state.withLock { ($0.task, $0.response != nil || $0.outcome != nil) }
         if isTold { return true }
         let expected = task?.countOfBytesExpectedToReceive ?? 0
-        // The count is 0 before a head arrived, and -1 for content without a length.
+        // The count is 0 before a head has arrived, and -1 for content without a length.
         guard expected != 0 else { continue }
         let start = began ?? .now
         began = start
@@ -96,7 +96,7 @@ final class HTTPExchange: Sendable {
     }
 
     private static let lookingInterval = Duration.milliseconds(100)
-    /// The time limit for the content of a redirection, whose bytes cannot be counted.
+    /// The time limit for a redirection's content. Its bytes cannot be counted.
     private static let longestRedirection = Duration.seconds(3)
   #endif
 
@@ -117,7 +117,7 @@ final class HTTPExchange: Sendable {
 
   private func cancel(_ task: URLSessionDataTask) { worker.async { task.cancel() } }
 
-  /// Receives the head of the answer.
+  /// Receives the head of the response.
   func receive(_ response: URLResponse) {
     guard let http = response as? HTTPURLResponse else {
       return finish(.failure(RemoteError(.invalidResponse, "the answer is not HTTP; check the server URL")))
@@ -145,8 +145,8 @@ final class HTTPExchange: Sendable {
 
   /// Ends the exchange after the session's task has ended.
   ///
-  /// - Parameter head: the answer's head from the task. On Linux, a redirection without `Location` is reported in no
-  ///   other way, and its content is lost.
+  /// - Parameter head: the head of the response according to the task. On Linux, a redirection without `Location` is
+  ///   reported only here, and its content is lost.
   func complete(_ error: (any Error)?, head: URLResponse? = nil) {
     let hasNoResponse = state.withLock { $0.response == nil && $0.outcome == nil }
     if error == nil, hasNoResponse, let head { receive(head) }
@@ -171,15 +171,15 @@ final class HTTPExchange: Sendable {
     RemoteError(.tooLarge, "the answer has more than \(sizeLimit) bytes; request less, or raise the size limit")
   }
 
-  /// The number of bytes of the decoded content; `nil` if it is not announced (RFC 9110, section 8.6).
+  /// The number of bytes of the decoded content; `nil` if the response does not specify it (RFC 9110, section 8.6).
   private func contentLength(of response: HTTPResponse) -> Int? {
     response.headers["Content-Encoding"] == nil ? encodedLength(of: response) : nil
   }
 
-  /// The minimum number of bytes of the decoded content.
+  /// The minimum number of bytes of the decoded content; `nil` if the response specifies no length.
   private func announcedLength(of response: HTTPResponse) -> Int? {
     guard let length = encodedLength(of: response) else { return nil }
-    // Incompressible content grows when it is encoded: by a header, and by a few bytes for each block.
+    // Encoding makes incompressible content longer, by a header and a few bytes for each block.
     return response.headers["Content-Encoding"] == nil ? length : length - length / 64 - 1024
   }
 
@@ -190,8 +190,8 @@ final class HTTPExchange: Sendable {
     return Self.length(text)
   }
 
-  /// Whether `Content-Length` is absent or one number. Otherwise the end of the content is unknown (RFC 9112, section
-  /// 6.3).
+  /// Whether `Content-Length` is absent or a single number. Otherwise the end of the content cannot be determined (RFC
+  /// 9112, section 6.3).
   private func hasValidLength(_ response: HTTPResponse) -> Bool {
     guard response.headers["Transfer-Encoding"] == nil, let text = response.headers["Content-Length"] else {
       return true
@@ -199,7 +199,7 @@ final class HTTPExchange: Sendable {
     return Self.length(text) != nil
   }
 
-  /// Returns the length; a list of equal numbers counts as one number.
+  /// Returns the length. A list of equal numbers counts as a single number.
   private static func length(_ text: String) -> Int? {
     let lengths = Set(text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
     return lengths.count == 1 ? lengths.first.flatMap(HTTPFieldParser.seconds) : nil

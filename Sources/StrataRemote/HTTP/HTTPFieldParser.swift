@@ -1,7 +1,7 @@
 /// Parses field values that consist of tokens, quoted strings and separators (RFC 9110, section 5.6).
 ///
-/// It works on bytes, because a value may contain anything. The caller skips bytes that are neither a token nor a
-/// quoted string.
+/// The parser works on bytes, because a value may contain any text. The caller skips bytes that begin neither a token
+/// nor a quoted string.
 struct HTTPFieldParser {
   private let bytes: [UInt8]
   private var place = 0
@@ -14,22 +14,22 @@ struct HTTPFieldParser {
     while place < bytes.count, bytes[place] == 0x20 || bytes[place] == 0x09 { place += 1 }
   }
 
-  /// Consumes the byte if it is at the current position, and returns whether it was.
+  /// Consumes the byte if it is at the current position. Returns whether it was consumed.
   mutating func consume(_ byte: Character) -> Bool {
     guard place < bytes.count, bytes[place] == byte.asciiValue else { return false }
     place += 1
     return true
   }
 
-  /// Consumes a token; `nil` if none begins at the current position.
+  /// Consumes and returns a token; returns `nil` if no token begins at the current position.
   mutating func token() -> String? {
     let start = place
     while place < bytes.count, Self.isTokenByte(bytes[place]) { place += 1 }
     return place > start ? String(decoding: bytes[start..<place], as: UTF8.self) : nil
   }
 
-  /// Consumes a quoted string and returns it without quotes and escaping backslashes; `nil` if none begins at the
-  /// current position. An unterminated string ends with the text.
+  /// Consumes a quoted string, and returns it without the quotes and escaping backslashes; returns `nil` if no quoted
+  /// string begins at the current position. A string without a closing quote extends to the end of the text.
   mutating func quoted() -> String? {
     guard consume("\"") else { return nil }
     var content: [UInt8] = []
@@ -42,7 +42,7 @@ struct HTTPFieldParser {
     return String(decoding: content, as: UTF8.self)
   }
 
-  /// Consumes the text before one of these bytes or the end, and returns it without surrounding space.
+  /// Consumes the text up to one of the given bytes or the end, and returns it without surrounding white space.
   mutating func upTo(_ ends: String) -> String {
     let start = place
     while place < bytes.count, !ends.utf8.contains(bytes[place]) { place += 1 }
@@ -59,7 +59,8 @@ struct HTTPFieldParser {
     }
   }
 
-  /// A number of seconds (RFC 9111, section 1.2.2): digits only. A number beyond `Int` becomes `Int.max`.
+  /// Returns a number of seconds (RFC 9111, section 1.2.2), or `nil` if the text does not consist of digits only. A
+  /// number greater than `Int.max` becomes `Int.max`.
   static func seconds(_ text: String) -> Int? {
     guard !text.isEmpty, text.utf8.allSatisfy({ 48...57 ~= $0 }) else { return nil }
     return Int(text) ?? .max

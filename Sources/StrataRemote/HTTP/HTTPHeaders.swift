@@ -1,13 +1,13 @@
-/// Header fields in order. Names are case-insensitive (RFC 9110, section 5.1).
+/// Header fields, in order. Names are case-insensitive (RFC 9110, section 5.1).
 public struct HTTPHeaders: Sendable, Hashable {
-  /// The fields as specified.
+  /// The fields, with their original spelling.
   public private(set) var fields: [Field]
 
   /// One header field line.
   public struct Field: Sendable, Hashable {
-    /// The name as specified.
+    /// The name, with the original spelling.
     public let name: String
-    /// The value as specified.
+    /// The value, without normalization.
     public let value: String
 
     /// Creates a header field line.
@@ -17,11 +17,11 @@ public struct HTTPHeaders: Sendable, Hashable {
     }
   }
 
-  /// Creates a header with these lines, in order.
+  /// Creates headers from the given lines, in order.
   public init(_ fields: [Field] = []) { self.fields = fields }
 
-  /// All values of a name, joined by commas (RFC 9110, section 5.3); `nil` if there is none. Setting a value replaces
-  /// all lines of the name; setting `nil` removes them.
+  /// The values of all lines with a name, joined by commas (RFC 9110, section 5.3); `nil` if there are none. Setting a
+  /// value replaces all lines with the name, and setting `nil` removes them.
   public subscript(name: String) -> String? {
     get {
       let found = values(of: name)
@@ -33,13 +33,14 @@ public struct HTTPHeaders: Sendable, Hashable {
     }
   }
 
-  /// The values of a name, one for each line.
+  /// Returns the values of all lines with a name.
   public func values(of name: String) -> [String] { fields.filter { Self.isSame($0.name, name) }.map(\.value) }
 
-  /// Adds a line and keeps existing lines of the same name.
+  /// Adds a line, and keeps existing lines with the same name.
   public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
 
-  /// Compares ASCII letters case-insensitively, because names are ASCII (RFC 9110, section 5.6.2).
+  /// Compares names, ignoring the case of ASCII letters. Names consist of ASCII characters only (RFC 9110, section
+  /// 5.6.2).
   static func isSame(_ one: String, _ other: String) -> Bool {
     func folded(_ byte: UInt8) -> UInt8 { 65...90 ~= byte ? byte + 32 : byte }
     return one.utf8.lazy.map(folded).elementsEqual(other.utf8.lazy.map(folded))

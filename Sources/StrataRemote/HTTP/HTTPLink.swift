@@ -1,13 +1,13 @@
-/// One link of the field `Link` (RFC 8288, section 3).
+/// A single link of a `Link` header (RFC 8288, section 3).
 struct HTTPLink: Sendable, Hashable {
   /// The text between the angle brackets.
   let target: String
-  /// The lowercase relations of the first `rel`. Further `rel` parameters are ignored (section 3.3).
+  /// The relations of the first `rel` parameter, in lowercase. Further `rel` parameters are ignored (section 3.3).
   let relations: [String]
-  /// Whether the link's context is another resource than the answer (section 3.2).
+  /// Whether the link's context is a resource other than the one in the response (section 3.2).
   let hasAnchor: Bool
 
-  /// The links of all lines (appendix B.2). A malformed part ends the parsing of its line.
+  /// Returns the links of all lines (appendix B.2). A malformed part ends the parsing of its line.
   static func links(in headers: HTTPHeaders) -> [HTTPLink] {
     headers.values(of: "Link").flatMap(links(inLine:))
   }
@@ -26,7 +26,7 @@ struct HTTPLink: Sendable, Hashable {
       parser.skipSpace()
       while parser.consume(";") {
         parser.skipSpace()
-        // Two semicolons in a row are an empty parameter.
+        // Two consecutive semicolons enclose an empty parameter.
         guard let name = parser.token()?.lowercased() else { continue }
         parser.skipSpace()
         var value = ""

@@ -2,7 +2,7 @@ public import Foundation
 
 /// A request to a server.
 public struct HTTPRequest: Sendable, Hashable {
-  /// The method, in capitals: `GET`, `POST`, `PATCH`, `PUT`, `DELETE`.
+  /// The method in uppercase: `GET`, `POST`, `PATCH`, `PUT` or `DELETE`.
   public var method: String
   /// The target URL.
   public var url: URL
@@ -11,7 +11,7 @@ public struct HTTPRequest: Sendable, Hashable {
   /// The content; `nil` for a request without content.
   public var body: Data?
 
-  /// Creates a request; by default a GET without content.
+  /// Creates a request, by default a GET without content.
   public init(_ method: String = "GET", _ url: URL, headers: HTTPHeaders = [:], body: Data? = nil) {
     self.method = method
     self.url = url
@@ -19,7 +19,8 @@ public struct HTTPRequest: Sendable, Hashable {
     self.body = body
   }
 
-  /// Returns the request with further fields. Its own fields replace those of the same name.
+  /// Returns the request with additional header fields. A field of the request takes precedence over an additional
+  /// field of the same name.
   func adding(_ others: HTTPHeaders) -> HTTPRequest {
     var request = self
     for field in others.fields where headers[field.name] == nil { request.headers.add(field.name, field.value) }
@@ -27,18 +28,18 @@ public struct HTTPRequest: Sendable, Hashable {
   }
 }
 
-/// A complete answer of a server.
+/// A complete response from a server.
 public struct HTTPResponse: Sendable, Hashable {
   /// The status code, 100 to 599.
   public var status: Int
   /// The header fields.
   public var headers: HTTPHeaders
-  /// The content after decoding its transfer coding and content coding.
+  /// The content, after its transfer coding and content coding have been decoded.
   public var body: Data
-  /// The URL that sent it, after redirects.
+  /// The URL that sent the response, after redirections.
   public var url: URL
 
-  /// Creates an answer, for transports and tests.
+  /// Creates a response, for transports and tests.
   public init(_ status: Int, headers: HTTPHeaders = [:], body: Data = Data(), url: URL) {
     self.status = status
     self.headers = headers
@@ -47,17 +48,17 @@ public struct HTTPResponse: Sendable, Hashable {
   }
 }
 
-/// Sends requests to a server: ``URLSessionTransport``, or a transport for tests.
+/// Sends requests to a server. Use ``URLSessionTransport``, or a custom transport for tests.
 public protocol HTTPTransport: Sendable {
-  /// Sends one request, once, and returns the complete answer, whatever its status.
+  /// Sends a request once, and returns the complete response, whatever its status.
   ///
-  /// It keeps no cache, and never asks for credentials. Cancellation of the task ends the request at once.
+  /// The transport keeps no cache, and never asks for credentials. Cancelling the task ends the request at once.
   ///
   /// - Parameters:
   ///   - request: the request, with all its headers.
-  ///   - sizeLimit: the maximum number of bytes of the decoded content. Bytes beyond it are not read.
+  ///   - sizeLimit: the maximum number of bytes of the decoded content. Bytes beyond the limit are not read.
   ///   - timeout: the timeout of the whole exchange.
-  /// - Throws: ``RemoteError`` with the codes `notConnected`, `timedOut`, `cutOff`, `tooLarge`, `invalidResponse`, `redirected`;
-  ///   `CancellationError`.
+  /// - Throws: ``RemoteError`` with the code `notConnected`, `timedOut`, `cutOff`, `tooLarge`, `invalidResponse` or
+  ///   `redirected`; `CancellationError`.
   func send(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The scheme, host and port of a URL, within which a token is valid (RFC 9110, section 4.3.1).
+/// The scheme, host and port of a URL. A token is valid only within its origin (RFC 9110, section 4.3.1).
 struct HTTPOrigin: Sendable, Hashable {
   let scheme: String
   let host: String

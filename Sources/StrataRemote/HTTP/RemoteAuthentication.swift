@@ -9,16 +9,16 @@ public struct RemoteAuthentication: Sendable {
 
   /// Sends `Authorization: Bearer` with a token (RFC 6750, section 2.1).
   ///
-  /// After a 401, the token is renewed once for all requests that it was rejected for. Each of them is repeated once,
-  /// whatever its method, because the server has not processed it. A second 401 is the error `unauthorized`. Cancelling
-  /// the waiting callers does not cancel a renewal. If the renewal fails, all of them get `unauthorized` with its error
-  /// as the cause.
+  /// If requests are rejected with a 401, their token is renewed once for all of them. Each request is then repeated
+  /// once, whatever its method, because the server has not processed it. A second 401 is an error with the code
+  /// `unauthorized`. The renewal continues even if all callers that wait for it are cancelled. If the renewal fails,
+  /// every waiting caller gets `unauthorized`, with the renewal's error as the cause.
   ///
   /// - Parameters:
   ///   - token: returns the token before each attempt. If it returns `nil`, the request is sent without a token. An
   ///     error that it throws becomes the cause of `unauthorized`.
-  ///   - refresh: gets a new token to replace the rejected one, and stores it. It returns `nil` if there is none. It is
-  ///     not called if `token` returns another token meanwhile.
+  ///   - refresh: obtains a new token to replace the rejected one, and stores it. It returns `nil` if there is no new
+  ///     token. It is not called if `token` returns a different token in the meantime.
   public static func bearer(
     token: @Sendable @escaping () async throws -> String?,
     refresh: (@Sendable (_ rejected: String) async throws -> String?)? = nil
@@ -26,7 +26,7 @@ public struct RemoteAuthentication: Sendable {
     RemoteAuthentication(scheme: .bearer(BearerToken(token: token, refresh: refresh), canRefresh: refresh != nil))
   }
 
-  /// Lets a closure modify each request before every attempt. An error that it throws becomes the cause of
+  /// Lets a closure modify each request before every attempt. An error that the closure throws becomes the cause of
   /// `unauthorized`.
   public static func custom(_ authorize: @Sendable @escaping (inout HTTPRequest) async throws -> Void)
     -> RemoteAuthentication
@@ -34,7 +34,8 @@ public struct RemoteAuthentication: Sendable {
     RemoteAuthentication(scheme: .custom(authorize))
   }
 
-  /// Authorizes a request, and returns the credential to renew if it is rejected; `nil` if it cannot be renewed.
+  /// Authorizes a request. Returns the credential to renew if the request is rejected, or `nil` if the credential
+  /// cannot be renewed.
   ///
   /// - Throws: ``RemoteError`` with the code `unauthorized`; `CancellationError`.
   func authorize(_ request: inout HTTPRequest) async throws -> BearerToken.Credential? {
@@ -49,7 +50,7 @@ public struct RemoteAuthentication: Sendable {
         return canRefresh ? credential : nil
       }
     } catch {
-      // Only a cancellation of the caller is rethrown. A `CancellationError` of the app's closure is an ordinary
+      // Only cancellation of the caller is rethrown. A `CancellationError` that the app's closure throws is an ordinary
       // failure.
       try Task.checkCancellation()
       throw RemoteError(
@@ -57,7 +58,7 @@ public struct RemoteAuthentication: Sendable {
     }
   }
 
-  /// Returns a token to replace a rejected one; `nil` if renewal is not supported.
+  /// Returns a token that replaces a rejected one; `nil` if renewal is not supported.
   func renew(_ rejected: BearerToken.Credential) async throws -> String? {
     guard case .bearer(let bearer, true) = scheme else { return nil }
     return try await bearer.renewed(rejected)

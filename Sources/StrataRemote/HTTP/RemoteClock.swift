@@ -1,15 +1,15 @@
 public import Foundation
 
-/// The source of time and randomness for retries and the age of copies. Tests inject their own.
+/// The source of time and randomness, which determines retry delays and the age of stored copies. Tests can replace it.
 public struct RemoteClock: Sendable {
-  /// The time of day.
+  /// Returns the current time.
   public var now: @Sendable () -> Date
-  /// Waits. Throws `CancellationError` if the task is cancelled meanwhile.
+  /// Waits for the given duration. Throws `CancellationError` if the task is cancelled while it waits.
   public var sleep: @Sendable (Duration) async throws -> Void
-  /// Returns a random number from 0 up to but not including 1.
+  /// Returns a random number from 0 up to, but not including, 1.
   public var random: @Sendable () -> Double
 
-  /// Creates a clock from these closures, for tests.
+  /// Creates a clock from the given closures, for tests.
   public init(
     now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (Duration) async throws -> Void,
     random: @escaping @Sendable () -> Double

@@ -5,14 +5,15 @@ internal import Foundation
 #endif
 
 extension RemoteError {
-  /// Creates the error for an error of a session.
+  /// Creates an error from an error of a session.
   ///
-  /// - Parameter hasHead: whether the head of an answer had been received.
+  /// - Parameter hasHead: whether the head of a response had been received.
   init(transport error: any Error, hasHead: Bool) {
     let cutOff = "the connection ended before the answer did; the whole answer is needed"
     let (code, reason): (Code, String)
     switch (error as? URLError)?.code {
-    // On Linux, this code means that no answer was received. An answer that is not HTTP has `unsupportedURL` there.
+    // On Linux, this code means that no response was received. A response that is not HTTP has the code
+    // `unsupportedURL` there.
     case .badServerResponse where !hasHead && Self.isEmptyBad: (code, reason) = (.cutOff, cutOff)
     case .timedOut: (code, reason) = (.timedOut, "the server was silent for too long; a faster answer is needed")
     case .networkConnectionLost: (code, reason) = (.cutOff, cutOff)

@@ -15,45 +15,47 @@ public struct RemotePagination: Sendable {
   /// The list has one page.
   public static let none = RemotePagination(strategy: .none)
 
-  /// The answer links the next page in `Link` with the relation `next` (RFC 8288). A page without such a link is the
-  /// last.
+  /// The response links the next page in `Link` with the relation `next` (RFC 8288). A page without such a link is the
+  /// last page.
   ///
-  /// A relative URL is resolved against the answer's. A link with another context (`anchor`) is ignored. A link to
-  /// another origin than the request's is refused with `invalidResponse`, because the request would send the token
-  /// there.
+  /// A relative URL is resolved against the URL of the response. A link with a different context (`anchor`) is ignored.
+  /// A link to an origin other than the request's is refused with `invalidResponse`, because following it would send
+  /// the token to that origin.
   public static let linkHeader = RemotePagination(strategy: .linkHeader)
 
-  /// Numbered pages. A page with fewer than `count` elements is the last.
+  /// Numbered pages. A page with fewer than `count` elements is the last page.
   ///
   /// - Parameters:
-  ///   - name: the query item for the page number.
-  ///   - size: the query item for the number of elements in a page; `nil` if the server does not accept it.
-  ///   - count: the number of elements in a full page, at least 1. The server must not have a lower limit.
+  ///   - name: the query item that holds the page number.
+  ///   - size: the query item that holds the number of elements in a page; `nil` if the server does not accept it.
+  ///   - count: the number of elements in a full page, at least 1. It must not exceed the server's limit.
   ///   - first: the number of the first page.
   public static func page(_ name: String = "page", size: String? = "per_page", of count: Int = 100, first: Int = 1)
     -> RemotePagination
   { RemotePagination(strategy: .page(name: name, size: size, count: max(1, count), first: first)) }
 
-  /// Pages by the number of elements before them. A page with fewer than `count` elements is the last.
+  /// Pages identified by an offset, the number of elements before the page. A page with fewer than `count` elements is
+  /// the last page.
   ///
   /// - Parameters:
-  ///   - name: the query item for the number of elements before the page. An offset of 0 is not sent.
-  ///   - limit: the query item for the number of elements in a page.
-  ///   - count: the number of elements in a full page, at least 1. The server must not have a lower limit.
+  ///   - name: the query item that holds the offset. An offset of 0 is not sent.
+  ///   - limit: the query item that holds the number of elements in a page.
+  ///   - count: the number of elements in a full page, at least 1. It must not exceed the server's limit.
   public static func offset(_ name: String = "offset", limit: String = "limit", of count: Int = 100) -> RemotePagination
   {
     RemotePagination(strategy: .offset(name: name, limit: limit, count: max(1, count)))
   }
 
-  /// A closure that returns the next page's URL for an answer; `nil` after the last page.
+  /// Pages whose URLs a closure determines. The closure returns the URL of the page after the given response, or `nil`
+  /// after the last page.
   ///
-  /// A URL without a scheme is resolved against the answer's. A URL of another origin than the request's is refused
-  /// with `invalidResponse`, as with ``linkHeader``. Errors of the closure are rethrown.
+  /// A URL without a scheme is resolved against the URL of the response. A URL with an origin other than the request's
+  /// is refused with `invalidResponse`, as with ``linkHeader``. Errors that the closure throws are rethrown.
   public static func cursor(_ next: @Sendable @escaping (HTTPResponse) throws -> URL?) -> RemotePagination {
     RemotePagination(strategy: .cursor(next))
   }
 
-  /// Returns the URL of the first page. Its query stays, except that the pagination's items are set or replaced.
+  /// Returns the URL of the first page: the given URL with the query items of the pagination set or replaced.
   func first(_ url: URL) -> URL {
     switch strategy {
     case .none, .linkHeader, .cursor: url
@@ -65,15 +67,16 @@ public struct RemotePagination: Sendable {
 
   /// Returns the URL of the next page; `nil` after the last page.
   ///
-  /// It may be the URL of an earlier page, because a server's links can form a cycle. The caller must detect that.
+  /// The returned URL may be the URL of an earlier page, because a server's links can form a cycle. The caller must
+  /// detect cycles.
   ///
   /// - Parameters:
   ///   - url: the URL of the current page.
-  ///   - response: its answer.
-  ///   - elements: the number of elements in the answer.
-  ///   - total: the number of elements in all answers so far.
-  /// - Throws: ``RemoteError`` with the code `invalidResponse` for a link that is not an HTTP URL, or that has another
-  ///   origin; errors of the closure of ``cursor(_:)``.
+  ///   - response: the response with the current page.
+  ///   - elements: the number of elements in the response.
+  ///   - total: the number of elements in all responses so far.
+  /// - Throws: ``RemoteError`` with the code `invalidResponse` if a link is not an HTTP URL or has a different origin;
+  ///   any error that the closure passed to ``cursor(_:)`` throws.
   func next(after url: URL, response: HTTPResponse, count elements: Int, received total: Int) throws -> URL? {
     switch strategy {
     case .none: return nil
@@ -101,7 +104,7 @@ public struct RemotePagination: Sendable {
     }
   }
 
-  /// Whether an answer links a next page in `Link`, even one of another origin.
+  /// Whether a response links a next page in `Link`, even if that page has a different origin.
   static func hasNext(_ response: HTTPResponse) -> Bool { nextLink(response) != nil }
 
   private static func nextLink(_ response: HTTPResponse) -> HTTPLink? {
@@ -125,8 +128,8 @@ public struct RemotePagination: Sendable {
 }
 
 extension URL {
-  /// Returns the URL with query items replaced in place, or appended; a `nil` value removes the item. The rest of the
-  /// query keeps its spelling.
+  /// Returns the URL with the given query items replaced in place, or appended. A `nil` value removes the item. The
+  /// rest of the query keeps its spelling.
   func settingQuery(_ items: [(name: String, value: String?)]) -> URL {
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
     var query = (parts.percentEncodedQuery ?? "").split(separator: "&", omittingEmptySubsequences: true).map(
@@ -142,7 +145,7 @@ extension URL {
     return parts.url ?? self
   }
 
-  /// The value of the first query item of a name.
+  /// Returns the value of the first query item with the given name.
   func queryValue(_ name: String) -> String? {
     guard let query = URLComponents(url: self, resolvingAgainstBaseURL: true)?.percentEncodedQuery else { return nil }
     guard let item = query.split(separator: "&").first(where: { Self.name(of: String($0)) == name }) else { return nil }
@@ -151,7 +154,7 @@ extension URL {
 
   private static func name(of item: String) -> String { decoded(String(item.prefix { $0 != "=" })) }
 
-  /// Decodes a form-encoded text (WHATWG URL, section 5.1), in which a plus is a space.
+  /// Decodes form-encoded text (WHATWG URL, section 5.1), in which a plus sign represents a space.
   private static func decoded(_ text: String) -> String {
     let spaced = text.replacingOccurrences(of: "+", with: " ")
     return spaced.removingPercentEncoding ?? spaced
@@ -159,8 +162,8 @@ extension URL {
 }
 
 extension String {
-  /// The text with every byte encoded except unreserved characters (RFC 3986, section 2.3), because a plus or an ampersand in a value
-  /// has another meaning.
+  /// The text with every byte percent-encoded, except unreserved characters (RFC 3986, section 2.3). A plus sign or an
+  /// ampersand in a value would otherwise be read as query syntax.
   var urlEncoded: String {
     utf8.map { byte -> String in
       switch byte {

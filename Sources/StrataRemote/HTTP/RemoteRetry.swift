@@ -1,22 +1,23 @@
 internal import Foundation
 
-/// How often a request is attempted, and how long the waits in between are.
+/// The number of attempts of a request, and the waits between them.
 ///
 /// A request is retried if it may be sent twice: GET, HEAD, PUT, DELETE, and every request with an `Idempotency-Key`.
 /// It is retried after the codes `notConnected`, `timedOut` and `cutOff`, and after the statuses 429 and 5xx except
 /// 501. After 429, any other request is retried too. A change of a record is retried only if it can be repeated
-/// (Docs/Refresh.md, Sending). The wait is random between 0 and a bound that doubles with each attempt, so that many
-/// clients do not return at the same moment.
+/// (Docs/Refresh.md, Sending). Each wait is random, between 0 and a bound that doubles with each attempt, so that
+/// clients that failed together do not retry at the same moment.
 public struct RemoteRetry: Sendable, Hashable {
-  /// The maximum number of attempts; a number below 1 counts as 1. The repetition with a renewed token is not counted.
+  /// The maximum number of attempts; a number below 1 counts as 1. Repeating a request with a renewed token does not
+  /// count as an attempt.
   public var attempts: Int
-  /// The bound of the first wait.
+  /// The upper bound of the first wait.
   public var baseDelay: Duration
-  /// The maximum wait. If a server requests a longer one with `Retry-After`, the request is not retried: the error is
-  /// `unavailable`.
+  /// The maximum wait. If a server requests a longer wait with `Retry-After`, the request is not retried, and the error
+  /// has the code `unavailable`.
   public var maximumDelay: Duration
 
-  /// Creates a retry policy: by default four attempts, a first wait of at most 0.5 s, and no wait over 30 s.
+  /// Creates a retry policy, by default with four attempts, a first wait of at most 0.5 s, and no wait over 30 s.
   public init(attempts: Int = 4, baseDelay: Duration = .milliseconds(500), maximumDelay: Duration = .seconds(30)) {
     (self.attempts, self.baseDelay, self.maximumDelay) = (attempts, baseDelay, maximumDelay)
   }
@@ -24,21 +25,21 @@ public struct RemoteRetry: Sendable, Hashable {
   /// Each request is sent once.
   public static let none = RemoteRetry(attempts: 1)
 
-  /// Returns the wait before the next attempt; `nil` if there is none.
+  /// Returns the wait before the next attempt; `nil` if there is no next attempt.
   ///
-  /// The wait is a random part of the bound, but at least `Retry-After`. There is no next attempt when all attempts are
-  /// used up, or if `Retry-After` exceeds ``maximumDelay``.
+  /// The wait is a random fraction of the bound, but at least as long as `Retry-After`. There is no next attempt if all
+  /// attempts are used up, or if `Retry-After` exceeds ``maximumDelay``.
   ///
   /// - Parameters:
-  ///   - attempt: the number of the attempt that failed, from 1.
-  ///   - response: its answer; `nil` without one.
-  ///   - now: the time of day, for a `Retry-After` that is a date.
-  ///   - random: from 0 up to 1.
+  ///   - attempt: the number of the attempt that failed, starting at 1.
+  ///   - response: the response to that attempt; `nil` if there was none.
+  ///   - now: the current time, for a `Retry-After` that is a date.
+  ///   - random: a random number from 0 up to 1.
   func delay(afterAttempt attempt: Int, response: HTTPResponse?, now: Date, random: Double) -> Duration? {
     guard attempt < attempts else { return nil }
     let cap = max(.zero, maximumDelay)
     var bound = min(cap, max(.zero, baseDelay))
-    // Doubled step by step, because a power of two could overflow `Duration`.
+    // The bound is doubled step by step, because multiplying by a power of two could overflow `Duration`.
     var doublings = attempt - 1
     while doublings > 0, bound > .zero, bound < cap {
       bound = bound > cap - bound ? cap : bound * 2
@@ -49,11 +50,11 @@ public struct RemoteRetry: Sendable, Hashable {
     return asked <= cap ? max(asked, jitter) : nil
   }
 
-  /// The wait that `Retry-After` requests (RFC 9110, section 10.2.3): a number of seconds, or a date in one of its
-  /// three forms. A past date is zero. `nil` if the field is absent or invalid.
+  /// The wait that `Retry-After` requests (RFC 9110, section 10.2.3), as a number of seconds or as a date in one of the
+  /// three HTTP forms. A past date gives zero. `nil` if the field is absent or invalid.
   static func retryAfter(_ headers: HTTPHeaders, now: Date) -> Duration? {
     guard let text = headers.values(of: "Retry-After").first?.trimmingCharacters(in: .whitespaces) else { return nil }
-    // A century: far beyond every bound, and far below the limit of `Duration`.
+    // A century, which is far above every bound and far below the limit of `Duration`.
     let greatest = 3_155_760_000
     if let seconds = HTTPFieldParser.seconds(text) { return .seconds(min(seconds, greatest)) }
     guard let date = HTTPDate(text, now: now)?.date else { return nil }
@@ -65,7 +66,7 @@ public struct RemoteRetry: Sendable, Hashable {
     ["GET", "HEAD", "PUT", "DELETE"].contains(request.method) || request.headers["Idempotency-Key"] != nil
   }
 
-  /// Whether a later attempt may get another status.
+  /// Whether a later attempt may result in a different status.
   static func isTransient(_ status: Int) -> Bool { status == 429 || (500...599 ~= status && status != 501) }
 
   static func isTransient(_ code: RemoteError.Code) -> Bool {

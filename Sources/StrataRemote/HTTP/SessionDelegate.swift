@@ -6,11 +6,11 @@ internal import StrataCore
   internal import FoundationNetworking
 #endif
 
-/// Forwards the session's callbacks to the exchange of each task. The session retains its delegate until it is
-/// invalidated, so the delegate holds only the running exchanges.
+/// Forwards the callbacks of the session's tasks to the exchanges they belong to. The session retains its delegate
+/// until it is invalidated, so the delegate holds only the running exchanges.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private let exchanges = Mutex<[Int: HTTPExchange]>([:])
-  /// The queue for calls that block on a queue of the session. It has its own thread.
+  /// The queue for calls that wait for an internal queue of the session. It has its own thread.
   let worker = DispatchQueue(label: "StrataRemote.SessionDelegate.worker")
 
   var count: Int { exchanges.withLock { $0.count } }
@@ -34,7 +34,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
     exchange(of: dataTask)?.receive(response)
-    // Unwanted content is cancelled instead, because Linux ignores the disposition.
+    // Unwanted content is cancelled later instead, because the disposition has no effect on Linux.
     completionHandler(.allow)
   }
 
@@ -46,23 +46,24 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.complete(error, head: task.response)
   }
 
-  /// Answers no challenge: the 401 is the answer.
+  /// Provides no credential for an authentication challenge. The 401 is delivered as the response.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
     #if canImport(FoundationNetworking)
-      // This is called after the whole answer. Without a credential, the default handling never ends the task.
+      // On Linux, this method is called after the whole response has arrived. Without a credential, the default
+      // handling never ends the task.
       exchange(of: task)?.complete(nil)
-      // The handler blocks on the session's queue, which makes this call.
+      // The handler would block here, because it waits for the session's queue, on which this method is called.
       worker.async { completionHandler(.cancelAuthenticationChallenge, nil) }
     #else
       completionHandler(.performDefaultHandling, nil)
     #endif
   }
 
-  /// Refuses every redirection, because the session would send all headers along. The redirection is the answer, and
-  /// the transport follows it.
+  /// Refuses every redirection, because the session would send all headers to the new URL. The redirection is delivered
+  /// as the response, and the transport follows it.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void

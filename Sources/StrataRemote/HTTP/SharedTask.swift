@@ -1,9 +1,9 @@
 internal import StrataCore
 
-/// One task for several waiting callers. Cancelling one caller does not affect the others.
+/// A task whose value several callers await. Cancelling one caller does not affect the other callers.
 final class SharedTask<Value: Sendable>: Sendable {
   private struct State {
-    /// The callers that want the value and have not been cancelled.
+    /// The callers that wait for the value and have not been cancelled.
     var places: Set<Int> = []
     var last = 0
     var waiting: [Int: CheckedContinuation<Value, any Error>] = [:]
@@ -15,12 +15,12 @@ final class SharedTask<Value: Sendable>: Sendable {
   private let state = Mutex(State())
   private let isCancelledWithTheLast: Bool
 
-  /// - Parameter isCancelledWithTheLast: whether the task is cancelled with its last waiting caller; otherwise it
-  ///   continues.
+  /// - Parameter isCancelledWithTheLast: whether the task is cancelled when its last waiting caller is cancelled.
+  ///   Otherwise the task continues.
   init(isCancelledWithTheLast: Bool) { self.isCancelledWithTheLast = isCancelledWithTheLast }
 
-  /// Reserves a place for a caller, which must then call ``value(at:)``; `nil` if the task has been cancelled because
-  /// all callers were.
+  /// Registers a caller and returns its number, with which the caller must then call ``value(at:)``. Returns `nil` if
+  /// the task has been cancelled because all its callers were cancelled.
   func reserve() -> Int? {
     state.withLock {
       guard !$0.isAbandoned else { return nil }
@@ -30,14 +30,14 @@ final class SharedTask<Value: Sendable>: Sendable {
     }
   }
 
-  /// Starts the task. Call it once.
+  /// Starts the task. This method must be called only once.
   func start(_ operation: @Sendable @escaping () async throws -> Value) {
     let task = Task {
       let result: Result<Value, any Error>
       do { result = .success(try await operation()) } catch { result = .failure(error) }
       let waiting = self.state.withLock { state in
         state.result = result
-        // Breaks the cycle: the task retains this object.
+        // Breaks the retain cycle with the task, which retains this object.
         state.task = nil
         defer { state.waiting = [:] }
         return state.waiting
@@ -51,7 +51,7 @@ final class SharedTask<Value: Sendable>: Sendable {
     if isAbandoned { task.cancel() }
   }
 
-  /// Waits for the value. Throws the task's error; throws `CancellationError` at once if the caller is cancelled.
+  /// Waits for the value. Throws the task's error, or `CancellationError` at once if the caller is cancelled.
   func value(at place: Int) async throws -> Value {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in

@@ -7,19 +7,20 @@ internal import StrataCore
   public import Foundation
 #endif
 
-/// Sends requests with one `URLSession` that lives as long as this object.
+/// Sends requests through a `URLSession` that lives as long as this object.
 ///
-/// It has no cache, no cookies and no stored credentials. ``send(_:sizeLimit:timeout:)`` describes which redirections
-/// are followed.
+/// The session has no cache, no cookies and no stored credentials. ``send(_:sizeLimit:timeout:)`` describes which
+/// redirections are followed.
 public final class URLSessionTransport: HTTPTransport {
   private let delegate = SessionDelegate()
   let session: URLSession
-  /// Guards the creation of tasks: creating one in an invalidated session crashes the process.
+  /// Whether the session was invalidated. The lock is held while a task is created, because creating a task in an
+  /// invalidated session crashes the process.
   private let isInvalid = Mutex(false)
 
-  /// - Parameter configuration: the session's configuration, for instance with a proxy or a limit of connections. It is
-  ///   copied, its cache, cookies and credentials are replaced, and each request sets its own timeout. `nil` for the
-  ///   system's ephemeral configuration, which stores nothing on disk.
+  /// - Parameter configuration: the session's configuration, for example with a proxy or a connection limit. The
+  ///   configuration is copied; its cache, cookies and credentials are replaced, and each request sets its own timeout.
+  ///   `nil` for the system's ephemeral configuration, which stores nothing on disk.
   public init(configuration: URLSessionConfiguration? = nil) {
     let copy = configuration.flatMap { $0.copy() as? URLSessionConfiguration } ?? URLSessionConfiguration.ephemeral
     copy.urlCache = nil
@@ -41,7 +42,7 @@ public final class URLSessionTransport: HTTPTransport {
       return !isInvalid
     }
     guard isFirst else { return }
-    // The exchanges fail before the session is invalidated, because the delegate may get no callbacks after that.
+    // The exchanges fail before the session is invalidated, because the delegate may receive no callbacks afterwards.
     delegate.failAll(Self.invalidated)
     delegate.worker.async { [session] in session.invalidateAndCancel() }
   }
@@ -51,14 +52,16 @@ public final class URLSessionTransport: HTTPTransport {
 
   /// Sends one request and follows its redirections.
   ///
-  /// A GET or a HEAD is redirected at most 5 times, within the same scheme or from `http` to `https`. If the scheme, host or port
-  /// changes, its headers are dropped except `Accept`, `Accept-Language` and `User-Agent`. Another method is redirected only by
-  /// 307 and 308 and within the same origin. The timeout covers all redirections. An answer that is shorter than its
-  /// `Content-Length` is `cutOff`. With a `Content-Encoding`, the length refers to the encoded content and is not checked.
+  /// GET and HEAD requests follow at most 5 redirections, within the same scheme or from `http` to `https`. If the
+  /// scheme, host or port changes, all headers of the request are dropped except `Accept`, `Accept-Language` and
+  /// `User-Agent`. A request with any other method follows only 307 and 308, and only within the same origin. The
+  /// timeout covers all redirections. A response that is shorter than its `Content-Length` is an error with the code
+  /// `cutOff`. If the response has a `Content-Encoding`, the length refers to the encoded content and is not checked.
   ///
-  /// - Throws: ``RemoteError`` with the codes `notConnected` (also after ``invalidate()``), `timedOut`, `cutOff`,
-  ///   `tooLarge`, `invalidResponse`, `redirected`; `invalidConfiguration` if the URL is not an HTTP URL with a host,
-  ///   or if a header or the method has characters that RFC 9110, sections 5.5 and 5.6.2, forbids; `CancellationError`.
+  /// - Throws: ``RemoteError`` with the code `notConnected` (also after ``invalidate()``), `timedOut`, `cutOff`,
+  ///   `tooLarge`, `invalidResponse` or `redirected`; with the code `invalidConfiguration` if the URL is not an HTTP
+  ///   URL with a host, or if a header or the method contains characters that RFC 9110, sections 5.5 and 5.6.2,
+  ///   forbids; `CancellationError`.
   public func send(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse {
     let end = ContinuousClock.now.advanced(by: min(timeout, Self.greatestTimeout))
     var next = request
@@ -98,7 +101,7 @@ public final class URLSessionTransport: HTTPTransport {
     }
   }
 
-  /// A year: far beyond every useful timeout, and far below the limit of the clock.
+  /// A year, which is far longer than every useful timeout and far below the limit of the clock.
   private static let greatestTimeout = Duration.seconds(365 * 86_400)
 
   private static let invalidated = RemoteError(.notConnected, "the transport was invalidated; create a new one")
@@ -114,7 +117,8 @@ public final class URLSessionTransport: HTTPTransport {
     prepared.httpMethod = request.method
     prepared.httpBody = request.body
     prepared.httpShouldHandleCookies = false
-    // The session's timeout limits silence, and must not end before the timeout of the whole exchange.
+    // The session's timeout limits the time without new data, and must not end before the timeout of the whole
+    // exchange.
     prepared.timeoutInterval = max(60, min(Double(timeout.components.seconds) + 30, 1e6))
     for field in request.headers.fields {
       // A line break would start another header or another request.

@@ -1,26 +1,27 @@
-/// The paths of requests for one record, if they are not the list's path followed by the id.
+/// The paths of requests for one record, if they differ from the list's path followed by the id.
 ///
 ///     EntityEndpoints(create: "projects/{projectID}/tasks", delete: "tasks/{id}/trash")
 ///
-/// A key in braces is replaced: `{id}` by the server's id of the record, any other key by the value of that property.
-/// If the property refers to another record, the value is the server's id of that record.
+/// The placeholder `{id}` is replaced by the server's id of the record, and any other key in braces by the value of
+/// that property. If the property refers to a record, its value is the server's id of the referenced record.
 public struct EntityEndpoints: Sendable, Hashable {
-  /// The path of `GET` for one record. It can name `{id}` only.
+  /// The path of `GET` for one record. Its only placeholder can be `{id}`.
   public var record: String?
-  /// The path of `POST`. Properties in the path are replaced by the sent values.
+  /// The path of `POST`. The sent values replace the properties in the path.
   public var create: String?
-  /// The path of `PATCH` and `PUT`. Properties in the path are replaced by the server's values.
+  /// The path of `PATCH` and `PUT`. The server's values replace the properties in the path.
   public var update: String?
-  /// The path of `DELETE`. Properties in the path are replaced by the server's values.
+  /// The path of `DELETE`. The server's values replace the properties in the path.
   public var delete: String?
 
-  /// Creates paths relative to the base URL. A path that is `nil` is derived from the list's path.
+  /// Creates endpoints from paths that are relative to the base URL. A path that is `nil` is derived from the list's
+  /// path.
   public init(record: String? = nil, create: String? = nil, update: String? = nil, delete: String? = nil) {
     (self.record, self.create, self.update, self.delete) = (record, create, update, delete)
   }
 }
 
-/// A path with keys in braces.
+/// A path with placeholders, which are keys in braces.
 struct PathTemplate: Sendable {
   private enum Part: Sendable {
     case text(String)
@@ -29,12 +30,12 @@ struct PathTemplate: Sendable {
 
   private var components: [[Part]] = []
 
-  /// The keys in the path.
+  /// The keys that are placeholders in the path.
   var keys: [String] {
     components.joined().compactMap { if case .key(let key) = $0 { key } else { nil } }
   }
 
-  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` if braces do not match, or if the path is empty.
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` if the braces are unbalanced or the path is empty.
   init(_ path: String) throws {
     for component in path.split(separator: "/") {
       var parts: [Part] = []
@@ -57,7 +58,7 @@ struct PathTemplate: Sendable {
     return .text(String(text))
   }
 
-  /// Returns the path's components, with its keys replaced by values.
+  /// Returns the path's components, with a value in place of each key.
   func filled(_ value: (String) throws -> String) rethrows -> [String] {
     try components.map { parts in
       try parts.map { part in
@@ -70,7 +71,7 @@ struct PathTemplate: Sendable {
   }
 }
 
-/// The paths of the requests for one record.
+/// The path templates of the requests for one record.
 struct EntityPaths: Sendable {
   let record: PathTemplate
   let create: PathTemplate
@@ -100,7 +101,7 @@ struct EntityPaths: Sendable {
     delete = try template(endpoints.delete, list + "/{id}", known, needsID: true)
   }
 
-  /// Returns the path template for the method of a change.
+  /// Returns the path template for a request method.
   func template(_ verb: String) -> PathTemplate {
     switch verb {
     case "POST": create

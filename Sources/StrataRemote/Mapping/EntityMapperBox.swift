@@ -1,20 +1,20 @@
 internal import StrataCore
 internal import StrataStore
 
-/// A mapper with the type of its entity erased.
+/// A mapper whose entity type is erased.
 protocol EntityMapperBox: Sendable {
-  /// The number of the entity in a catalog; `nil` if the catalog does not contain it.
+  /// Returns the number of the entity in a catalog; `nil` if the catalog does not contain the entity.
   func number(in catalog: EntityCatalog) -> Int?
-  /// Returns the JSON adapter of an entity, extended by those of the other entities for nested values.
+  /// Returns the JSON adapter of the entity, extended by the adapters of the other entities for nested values.
   func adapter(with others: [any EntityMapperBox]) throws -> any EntityAdapter
   func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root>
 }
 
-/// Converts JSON of an entity in both directions.
+/// Converts the JSON of an entity in both directions.
 protocol EntityAdapter: Sendable {
-  /// Decodes records from JSON, without access to rows.
+  /// Decodes records from JSON without accessing the database.
   func nodes(of records: ArchiveValue, in catalog: EntityCatalog) throws -> EntityNodes
-  /// Encodes some fields as JSON.
+  /// Encodes the given fields as JSON.
   func json(of record: ModelRecord, fields: Set<String>) throws -> ArchiveValue
   func places(ofField key: String) -> (read: [ValuePath], written: [ValuePath])?
 }

@@ -2,21 +2,23 @@ internal import Foundation
 internal import StrataCore
 internal import StrataStore
 
-/// The records in the body of an answer.
+/// The records in the body of a response.
 struct RemoteBody: Sendable {
-  /// The records, in their order.
+  /// The records, in the order of the body.
   let records: [ArchiveValue]
-  /// Whether the body is a list rather than one record.
+  /// Whether the body is a list. Otherwise it is one record.
   let isList: Bool
 
-  /// Parses a body: a list, an object with the records under the entity's key (`task`, `tasks`), or any other object as
-  /// one record.
+  /// Parses a body. It is either a list, an object with the records under the entity's key (`task`, `tasks`), or any
+  /// other object, which is read as one record.
   ///
-  /// An object that has an id is the record itself if the model reads the key (`tasks`, `task`), or if one record was
-  /// requested and the object has other fields of the model. An envelope may have its own id.
+  /// An object that has an id is read as the record itself, despite such a key, if the model reads the key, or if one
+  /// record was requested and the object has other fields of the model. Otherwise the object is an envelope, which may
+  /// have its own id.
   ///
   /// - Parameter isOne: whether one record was requested.
-  /// - Throws: ``RemoteError`` with the code `invalidBody` if it is empty, not JSON, or neither a list nor an object.
+  /// - Throws: ``RemoteError`` with the code `invalidBody` if the body is empty, is not JSON, or is neither a list nor
+  ///   an object.
   init(_ body: Data, of entity: MappedEntity, isOne: Bool = false) throws {
     guard !body.isEmpty else {
       throw RemoteError(
@@ -55,7 +57,7 @@ struct RemoteBody: Sendable {
   }
 }
 
-/// The records of an answer, as the store reads them.
+/// The records of a response, decoded for the store.
 struct ReadRecords: Sendable {
   let nodes: EntityNodes
   /// Records that the server has marked as deleted.
@@ -66,9 +68,10 @@ struct ReadRecords: Sendable {
 }
 
 extension MappedEntity {
-  /// The values from which a property of a record can be read.
+  /// Returns the values from which a property of a record can be read.
   fileprivate func values(of key: String, in json: ArchiveValue) -> [ArchiveValue] {
-    // Reading throws if a value along the path is not an object. Such a record does not have the property there.
+    // Reading throws if a value along the path is not an object. In that case, the record does not have the property at
+    // that path.
     adapter.places(ofField: key)?.read.compactMap { try? $0.value(in: json) } ?? []
   }
 
@@ -79,9 +82,9 @@ extension MappedEntity {
     }
   }
 
-  /// Decodes the records of an answer, with an object in place of each reference by id.
+  /// Decodes the records of a response, after replacing each reference by id with an object.
   ///
-  /// - Throws: ``RemoteError`` with the code `invalidBody` if the entity cannot be read from a record.
+  /// - Throws: ``RemoteError`` with the code `invalidBody` if a record cannot be read as the entity.
   func nodes(of records: [ArchiveValue], _ catalog: RemoteCatalog) throws -> EntityNodes {
     do {
       return try adapter.nodes(of: .array(records.map { withReferences($0, catalog) }), in: catalog.store.catalog)
@@ -91,11 +94,11 @@ extension MappedEntity {
     }
   }
 
-  /// Reads the records of an answer: the existing ones, those that the server has deleted, and those that the model
-  /// cannot read.
+  /// Reads the records of a response, and separates them into existing records, records that the server has deleted,
+  /// and records that the model cannot read.
   ///
-  /// - Throws: the errors of ``nodes(of:_:)``. If the mapper skips invalid records, only an unreadable deleted record
-  ///   throws.
+  /// - Throws: the errors of ``nodes(of:_:)``. If the mapper skips invalid records, the method throws only if a deleted
+  ///   record cannot be read.
   func read(_ records: [ArchiveValue], _ catalog: RemoteCatalog) throws -> ReadRecords {
     let deleted = mapper.deleted == nil ? [] : records.indices.filter { isDeleted(records[$0]) }
     let gone = Set(deleted)
@@ -123,14 +126,14 @@ extension MappedEntity {
     }
   }
 
-  /// Whether a record is marked as deleted at the server.
+  /// Whether the server has marked a record as deleted.
   private func isDeleted(_ record: ArchiveValue) -> Bool {
-    // A record without this path is not marked.
+    // A record without this path is not marked as deleted.
     guard let path = mapper.deleted, let found = try? path.value(in: record) else { return false }
     return !found.isNull && found != false
   }
 
-  /// Returns the records with each reference by id replaced by an object with that id, like a nested record.
+  /// Returns the record with each reference by id replaced by an object that contains the id, like a nested record.
   func withReferences(_ value: ArchiveValue, _ catalog: RemoteCatalog) -> ArchiveValue {
     guard case .object = value else { return value }
     var result = value
@@ -158,7 +161,7 @@ extension MappedEntity {
     return result
   }
 
-  /// An object with nothing except its id.
+  /// Returns an object that contains only an id.
   private func reference(_ id: ArchiveValue) -> ArchiveValue {
     guard let path = adapter.places(ofField: idKey)?.read.first else { return id }
     return path.components.reversed().reduce(id) { value, step in

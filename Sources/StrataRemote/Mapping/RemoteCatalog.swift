@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// The mappers of a configuration, checked against entities and tables.
+/// The mappers of a configuration, after they have been checked against the entities and tables.
 struct RemoteCatalog: Sendable {
   let configuration: RemoteConfiguration
   let entities: [MappedEntity]
@@ -25,7 +25,7 @@ struct RemoteCatalog: Sendable {
 
   subscript(name: String) -> MappedEntity? { names[name].map { entities[$0] } }
 
-  /// The mapped entity of a type in the store's catalog; `nil` if it has no mapper.
+  /// Returns the mapped entity of a type, given by its number in the store's catalog; `nil` if the type has no mapper.
   func entity(ofType number: Int) -> MappedEntity? { numbers[number].map { entities[$0] } }
 
   /// - Throws: ``RemoteError`` with the code `invalidConfiguration` if the entity has no mapper.
@@ -55,7 +55,7 @@ private struct RemoteCatalogBuilder {
   private let db: Database
   private(set) var entities: [MappedEntity] = []
   private var problems: [RemoteError] = []
-  /// The mapper of each type, by its number in the store's catalog.
+  /// The mapper of each type, by the type's number in the store's catalog.
   private var mappers: [Int: EntityMapper] = [:]
 
   init(_ configuration: RemoteConfiguration, _ catalog: EntityCatalog, _ db: Database) {
@@ -198,7 +198,7 @@ private struct RemoteCatalogBuilder {
         $0.mapping.count == 1 && $0.mapping[0].origin.lowercased() == column.lowercased()
       }
       .flatMap { key in
-        // A foreign key to another column than the primary key is an ordinary value.
+        // A foreign key that references a column other than the primary key is treated as an ordinary value.
         mappers.keys.sorted().first { number in
           let table = catalog.table(of: number)
           return table.name.lowercased() == key.destinationTable.lowercased() && table.primaryKey.count == 1
@@ -221,7 +221,7 @@ private struct RemoteCatalogBuilder {
   /// Whether the server's id of an entity is its primary key.
   private mutating func idIsKey(_ mapper: EntityMapper, _ number: Int) -> Bool {
     let (type, table) = (catalog.types[number], catalog.table(of: number))
-    // A mapper whose keys do not match its model is reported when it is added.
+    // A mapper whose keys do not match its model is reported when the mapper is added.
     guard let adapter = try? adapter(mapper, number) else { return true }
     return idAttribute(mapper, type, adapter).map { table.primaryKey == [type.attributes[$0].slot] } ?? true
   }

@@ -1,23 +1,24 @@
-/// The abilities of a server, declared for each entity. They decide whether a change with an unknown outcome is repeated, and which
-/// guarantees hold (``RemoteStore/guarantees``).
+/// The abilities of a server, which the app declares for each entity. They determine whether a change with an unknown
+/// outcome is sent again, and which guarantees hold (``RemoteStore/guarantees``).
 public struct ServerTraits: Sendable, Hashable {
-  /// The media type of the body of a `PATCH`. The body is a merge patch in both cases (RFC 7396).
+  /// The media type of the body of a `PATCH`. With either type, the body is a merge patch (RFC 7396).
   public enum PatchType: String, Sendable, Hashable, CaseIterable {
-    /// `application/merge-patch+json`.
+    /// `application/merge-patch+json`, the registered type of merge patches.
     case mergePatch = "application/merge-patch+json"
-    /// `application/json`, for servers that take no other.
+    /// `application/json`, for servers that accept no other type.
     case json = "application/json"
   }
 
-  /// Whether each answer with one record has a strong `ETag`. If the server breaks this promise, changes of the record are refused.
+  /// Whether every response with a single record has a strong `ETag`. If a response lacks it, changes of the record are
+  /// refused.
   public var sendsStrongETags: Bool
-  /// Whether the server executes requests with the same `Idempotency-Key` once, and repeats its answer.
+  /// Whether the server executes requests with the same `Idempotency-Key` only once, and repeats the first response.
   public var honoursIdempotencyKeys: Bool
   /// The media type of the body of a `PATCH`.
   public var patchType: PatchType
 
-  /// Creates traits; by default those of a server with unknown abilities. Validators are then used unchanged, and a request that
-  /// could be executed twice is not repeated.
+  /// Creates traits, by default those of a server whose abilities are unknown. In that case, validators are used as
+  /// they are, and a request that could be executed twice is not repeated.
   public init(
     sendsStrongETags: Bool = false, honoursIdempotencyKeys: Bool = false, patchType: PatchType = .mergePatch
   ) {
@@ -27,14 +28,15 @@ public struct ServerTraits: Sendable, Hashable {
   }
 }
 
-/// A guarantee for the records of an entity. It follows from the traits of the server and the mapper.
+/// A guarantee for the records of an entity, which follows from the traits of the server and from the mapper.
 public enum RemoteGuarantee: String, Sendable, Hashable, CaseIterable {
-  /// A change never overwrites a change of another client that was not fetched. Without this guarantee, it overwrites changes
-  /// between the last `GET` and the request.
+  /// A change never overwrites changes by other clients that were not fetched. Without this guarantee, it can overwrite
+  /// changes that were made between the last `GET` and the request.
   case seesEveryEdit
-  /// A lost answer to a new record is resolved automatically. Without this guarantee, the change waits as ``RemoteChange/State/uncertain``.
+  /// A new record whose response was lost is resolved automatically. Without this guarantee, the change stays
+  /// ``RemoteChange/State/uncertain``.
   case settlesNewRecords
-  /// A refresh of the whole list deletes local records that were deleted at the server.
+  /// A refresh of the whole list deletes local records that were deleted on the server.
   case seesDeletions
 }
 

@@ -5,8 +5,8 @@ internal import StrataStore
 
 extension AnswerWriter {
   /// Matches the server's record with a new local record by a unique key other than the server's id, so that one row
-  /// represents both. If values of the local record were sent, they become the base. Otherwise every difference counts
-  /// as changed by both sides.
+  /// represents both. If values of the local record were sent, they become the base. Otherwise every value that differs
+  /// counts as changed by both sides.
   mutating func findNew(_ place: Int) throws {
     guard let entity = entity(place), !entity.idIsKey, let id = ids[place], try changes.has(entity) else { return }
     let (type, node) = (entity.type, nodes.nodes[place])
@@ -29,7 +29,7 @@ extension AnswerWriter {
       let sent = try SentValues(entity, record, db).values
       if !sent.isEmpty {
         guard !entity.mapper.traits.honoursIdempotencyKeys, let row = try entity.row(record, db) else { return }
-        // The answer to the POST was lost. The server's record with the same key is the sent record.
+        // The response to the `POST` was lost. The server's record with the same key is the record that was sent.
         try change.acknowledge(db)
         try change.becomeKnown(id: id, db)
         return try changes.rebase(entity, record, row, to: sent)
@@ -46,7 +46,7 @@ extension AnswerWriter {
     let kind = try changes.kind(entity, record)
     guard let kind, kind != .delete, let row = try entity.row(record, db) else { return }
     let sent = try SentValues(entity, record, db)
-    // A new record that was sent has the sent values as its base.
+    // If a new record was sent, the sent values are its base.
     let bases = try kind == .insert ? sent.values : changes.bases(entity, record)
     guard kind == .update || !bases.isEmpty else { return }
     try mergeAttributes(place, entity, record, row, bases, sent)
@@ -61,16 +61,16 @@ extension AnswerWriter {
     try changes.settle(entity, record)
   }
 
-  /// The primary key of a node's record; `nil` if it is not stored yet.
+  /// Returns the primary key of a node's record; `nil` if the record is not stored yet.
   func key(of node: Int) -> DatabaseValue? { records[node] }
 
-  /// Whether the incoming value replaces a foreign key that was changed locally. Updates the base, and notes a conflict
-  /// if both sides changed it.
+  /// Returns whether the incoming value replaces a foreign key that was changed locally. Also updates the base, and
+  /// records a conflict if both sides changed the foreign key.
   mutating func acceptForeignKey(
     _ incoming: DatabaseValue?, _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field,
     _ base: DatabaseValue, _ local: DatabaseValue, _ sent: SentValues
   ) throws -> Bool {
-    // The referenced record is not stored yet, so the references cannot be compared. The next answer decides.
+    // The referenced record is not stored yet, so the references cannot be compared. The next response decides.
     guard let incoming else { return false }
     if incoming.isExactly(local) {
       try changes.setBase(entity, record, field.column, nil)
@@ -78,7 +78,7 @@ extension AnswerWriter {
     }
     if incoming.isExactly(base) { return false }
     if incoming.isExactly(sent.values[field.column]) {
-      // The sent value arrived, and the local value was set afterwards.
+      // The server has received the sent value, and the local value was set afterwards.
       try changes.setBase(entity, record, field.column, incoming)
       return false
     }
@@ -111,14 +111,14 @@ extension AnswerWriter {
     func fields(_ values: (Int) throws -> ArchiveValue) rethrows -> ModelRecord {
       ModelRecord(shape: shape, values: try said.map(values))
     }
-    // A column without local changes is its own base.
+    // A column without local changes serves as its own base.
     func base(_ attribute: Int) -> DatabaseValue {
       let slot = type.attributes[attribute].slot
       return bases[table.columns[slot].name] ?? row[slot]
     }
     let server = fields { nodes.nodes[place].values[$0] ?? .null }
     let local = try fields { try entity.value(row[type.attributes[$0].slot], $0) }
-    // A sent value that the server now has is the shared base, even if its answer has not arrived.
+    // A sent value that the server now has is the shared base, even if the response to the request has not arrived.
     let known = try fields {
       let (attribute, incoming) = (type.attributes[$0], nodes.nodes[place].values[$0] ?? .null)
       let before = try entity.value(base($0), $0)
@@ -127,7 +127,7 @@ extension AnswerWriter {
     }
     let merging = type.merging(isWhole: false)
     let merged = try merging.merged(server, into: local, base: known)
-    // The server's complete values. Keys that it no longer lists are removed, as in the merge with the base.
+    // The server's complete values. Keys that are missing from the server's values are removed, as in the merge above.
     let completed = try merging.merged(server, into: known, base: known).record
     for attribute in said {
       let declared = type.attributes[attribute]
@@ -142,7 +142,7 @@ extension AnswerWriter {
       if type.schema.fields[declared.place].merge.isSum, let value = sent.values[column], !incoming.isExactly(value),
         !incoming.isExactly(old)
       {
-        // The server's sum may or may not include the sent value.
+        // The server's sum may or may not include the value that was sent.
         nodes.nodes[place].values[attribute] = local[key] ?? .null
         try note(entity, record, .init(field: column, part: .whole, path: key, base: old, server: incoming))
         try changes.setBase(entity, record, column, incoming)
@@ -165,7 +165,7 @@ extension AnswerWriter {
     nodes.nodes[place].isMerged = true
   }
 
-  /// Keeps unsent local moves into and out of lists, although the server's lists do not contain them.
+  /// Keeps unsent local moves into and out of lists, although the server's lists do not contain these moves.
   mutating func keepLists() throws {
     for place in nodes.nodes.indices {
       guard let entity = entity(place), let owner = records[place] else { continue }
@@ -206,8 +206,8 @@ extension AnswerWriter {
     }
   }
 
-  /// The records in an owner's list whose membership has not been sent: new records, and records whose foreign key has
-  /// an unsent edit.
+  /// Returns the records in an owner's list whose membership has not been sent: new records, and records whose foreign
+  /// key has an unsent edit.
   func recordsWithUnsentMembership(_ target: MappedEntity, _ field: MappedEntity.Field, to owner: DatabaseValue) throws
     -> [DatabaseValue]
   {
@@ -222,8 +222,8 @@ extension AnswerWriter {
         """, arguments: [target.name, owner, field.column])
   }
 
-  /// The records in an owner's list that must not be deleted, because they have unsent changes, or because deleting
-  /// them would be refused or would affect unsent changes. They count as kept.
+  /// Returns the records in an owner's list that must not be deleted, either because they have unsent changes, or
+  /// because deleting them would be refused or would affect unsent changes. These records are counted as kept.
   mutating func undeletableRecords(
     _ target: MappedEntity, _ field: MappedEntity.Field, in owner: DatabaseValue, except listed: [Int]
   ) throws -> [DatabaseValue] {

@@ -15,7 +15,7 @@ extension AnswerWriter {
       .sorted(by: { $0.key < $1.key })
     {
       guard let entity = catalog.entity(ofType: type) else { continue }
-      // The id is looked up even if it is the primary key, because the column can match another spelling of it.
+      // The id is looked up even if it is the primary key, because the column can match a different spelling of the id.
       let isNeeded = try changes.has(entity)
       let references = numbers.filter { isReference($0) }
       let asking = isNeeded ? numbers : references
@@ -30,7 +30,7 @@ extension AnswerWriter {
     }
   }
 
-  /// Whether a node is a nested reference with nothing except its id.
+  /// Whether a node is a nested reference that has only an id.
   func isReference(_ number: Int) -> Bool {
     let node = nodes.nodes[number]
     guard node.parent != nil, let entity = catalog.entity(ofType: node.type) else { return false }
@@ -38,7 +38,7 @@ extension AnswerWriter {
       && node.links.allSatisfy { if case .absent = $0 { true } else { false } }
   }
 
-  /// Gives new local records another key if the server uses theirs for another record.
+  /// Gives new local records a new key if the server uses the same key for a different record.
   func rekeyNewRecords() throws {
     guard !changes.isEmpty else { return }
     let changed = try changedRecords()
@@ -57,20 +57,21 @@ extension AnswerWriter {
     }
   }
 
-  /// The records with unsent changes, by the entity's number.
+  /// Returns the records with unsent changes, by the entity's number.
   func changedRecords() throws -> [Int: Set<ExactValue>] {
     let types = Set(nodes.nodes.map(\.type)).compactMap { catalog.entity(ofType: $0) }
     return Dictionary(
       uniqueKeysWithValues: try types.map { ($0.number, try changes.records($0)) })
   }
 
-  /// Gives a record another key if it is a new local one, because the server uses its key.
+  /// Gives a record a new key if it is a new local record, because the server uses the record's current key.
   func rekeyIfNew(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     guard try changes.kind(entity, record) == .insert, !(try isAwaited(entity, record)) else { return }
     try RecordRenaming(catalog, entity, db).moveAside(record)
   }
 
-  /// Whether a new local record may be the server's record with its key, because its own id was sent along.
+  /// Whether a new local record may be the server's record with the same key, because the record was sent with a
+  /// locally assigned id.
   func isAwaited(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard entity.mapper.ids == .client else { return false }
     return try db.exists(
@@ -78,7 +79,7 @@ extension AnswerWriter {
       [entity.name, record])
   }
 
-  /// Drops records for which a newer answer was merged, and records that were deleted locally.
+  /// Drops records into which a newer response was merged, and records that were deleted locally.
   mutating func dropOutdated() throws {
     var dropped = Set<Int>()
     for type in Set(nodes.nodes.map(\.type)).sorted() {
@@ -97,11 +98,11 @@ extension AnswerWriter {
     _ = try drop(dropped)
   }
 
-  /// Drops nodes, and returns the earlier numbers of the others.
+  /// Drops nodes, and returns the earlier indices of the remaining nodes.
   mutating func drop(_ dropped: Set<Int>) throws -> [Int] {
     let kept = nodes.nodes.indices.filter { !dropped.contains($0) }
     nodes = nodes.reduced { !dropped.contains($0) }
-    // The remaining nodes keep their order. If more nodes disappeared, because only a dropped one referred to them, all
+    // The remaining nodes keep their order. If nodes that only a dropped node referred to have disappeared as well, all
     // nodes are matched again.
     if nodes.nodes.count == kept.count {
       (ids, records) = (kept.map { ids[$0] }, kept.map { records[$0] })
@@ -111,7 +112,7 @@ extension AnswerWriter {
     return kept
   }
 
-  /// The number of the last request whose answer concerned an entity.
+  /// Returns the number of the latest request whose response affected an entity.
   func newest(_ entity: MappedEntity) throws -> Int64 {
     try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = ?"),

@@ -4,7 +4,7 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Deletes records that the server has sent before and no longer has.
+  /// Deletes records that the server sent earlier but no longer has.
   mutating func deleteMissing(_ entity: MappedEntity, among condition: Set<ExactValue>?) throws {
     let missing = try DatabaseValue.fetchAll(
       db, sql: "SELECT record FROM strata_remote_records WHERE entity = ? AND applied < ? ORDER BY record",
@@ -20,7 +20,7 @@ extension AnswerWriter {
     for root in nodes.roots {
       guard let id = nodes.nodes[root].values[entity.id.attribute], !id.isNull else { continue }
       let stored = try entity.stored(id, entity.id.attribute)
-      // A newer answer about the record wins.
+      // If a newer response about the record was merged, the record is kept.
       let record = try DatabaseValue.fetchOne(
         db.cachedStatement(
           sql: """
@@ -32,7 +32,7 @@ extension AnswerWriter {
     try delete(entity, records)
   }
 
-  /// Deletes rows, except those that ``RowDependents/keeps(_:_:)`` keeps.
+  /// Deletes rows, except those that ``RowDependents/keeps(_:_:)`` protects.
   private mutating func delete(_ entity: MappedEntity, _ records: [DatabaseValue]) throws {
     guard !records.isEmpty else { return }
     let dependents = try RowDependents(catalog, changes, db)
@@ -56,14 +56,14 @@ extension AnswerWriter {
       try entity.forget(record, db)
       if count > 0 { result.report[entity.table.name].deleted += 1 }
       if let id, !id.isNull {
-        // An older answer must not restore the record.
+        // An older response must not restore the record.
         try db.execute(
           cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, id, number])
         try RemoteTables.noteApplied(entity, number, db)
       }
       try StoredCopies.forgetDeleted(entity, catalog, db)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-      // Other rows refer to it.
+      // Other rows refer to the record.
       result.kept += 1
     }
   }

@@ -4,14 +4,14 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Removes references to records that are not stored yet, and remembers them.
+  /// Removes references to records that are not stored yet, and stores them as pending references.
   mutating func resolveReferences() throws {
     try resolveForeignKeys()
     var unknown = Set<Int>()
     for place in nodes.nodes.indices where records[place] == nil && ids[place] != nil && isReference(place) {
       unknown.insert(place)
     }
-    // A record that the same answer contains in full is not unknown.
+    // A record that the same response contains in full is known.
     guard !unknown.isEmpty else { return }
     var known = Set<[ExactValue]>()
     for place in nodes.nodes.indices where !unknown.contains(place) {
@@ -30,7 +30,7 @@ extension AnswerWriter {
         guard case .nodes(let found) = nodes.nodes[place].links[number] else { continue }
         let left = found.filter { !unknown.contains($0) }
         guard left.count < found.count else { continue }
-        // A reference to a record that is not stored is null for now.
+        // A reference to a record that is not stored is null until the record arrives.
         nodes.nodes[place].links[number] = relation.isOptional || relation.shape != .one ? .nodes(left) : .absent
         guard relation.shape == .one else {
           result.awaited += found.count - left.count
@@ -49,7 +49,7 @@ extension AnswerWriter {
     }
   }
 
-  /// Removes foreign keys of records that are not stored yet, if the column may be null.
+  /// Removes foreign keys that refer to records that are not stored yet, if the column may be null.
   mutating func resolveForeignKeys() throws {
     for type in Set(nodes.nodes.map(\.type)).sorted() {
       guard let entity = catalog.entity(ofType: type) else { continue }
@@ -108,7 +108,7 @@ extension AnswerWriter {
     }
   }
 
-  /// Forgets pending references for whose fields the answer has a value.
+  /// Deletes pending references of fields for which the response has a value.
   func forgetAwaited() throws {
     for place in nodes.nodes.indices {
       guard let entity = entity(place), let record = records[place] else { continue }

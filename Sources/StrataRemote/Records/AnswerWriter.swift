@@ -3,24 +3,25 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// The result of merging an answer into the rows.
+/// The result of merging a response into the rows.
 struct AppliedAnswer: Sendable {
-  /// The ids of the answer's records, in its order, without nested records.
+  /// The ids of the response's records, in the order of the response, without nested records.
   var ids: [String] = []
   var report = EntityReport()
-  /// The number of records skipped because of a newer answer, or because of a local deletion.
+  /// The number of records that were skipped because a newer response had been merged, or because the record was
+  /// deleted locally.
   var passedOver = 0
   /// The number of values recorded as conflicts.
   var conflicts = 0
-  /// The number of rows kept although the server no longer has the records: they have unsent changes, or other rows
-  /// refer to them.
+  /// The number of rows that were kept although the server no longer has their records, because the rows have unsent
+  /// changes or because other rows refer to them.
   var kept = 0
-  /// The number of elements in lists of ids that are left out because their records are not stored yet.
+  /// The number of elements of id lists that were left out because their records are not stored yet.
   var awaited = 0
-  /// The reason why a change counts as refused although the server reported success.
+  /// The reason why a change counts as refused although the server reported success; `nil` for any other change.
   var notApplied: RemoteError?
 
-  /// Adds the result of another part of the same answer.
+  /// Adds the result of a further part of the same response.
   mutating func add(_ other: AppliedAnswer) {
     ids += other.ids
     report.add(other.report)
@@ -32,36 +33,37 @@ struct AppliedAnswer: Sendable {
 }
 
 extension MappedEntity {
-  /// Whether no row of the table depends on another one of it: only the primary key and the server's id are unique, the
+  /// Whether no row of the table depends on another row of it: only the primary key and the server's id are unique, the
   /// entity has no relations, and the table has no foreign key to itself.
   fileprivate var isIndependent: Bool {
     type.relations.isEmpty && !table.refersToItself && table.uniqueSlots.isSubset(of: [key.slot, id.slot])
   }
 }
 
-/// Merges an answer into the rows, in one transaction.
+/// Merges a response into the rows, in one transaction.
 ///
 ///     nodes → match local records → drop outdated and locally deleted ones → merge local changes three ways → rows
 ///
-/// A record without local changes is written directly, because the row is its own base.
+/// A record without local changes is written directly, because its row serves as the base.
 struct AnswerWriter {
   let catalog: RemoteCatalog
   let db: Database
   let account: String
-  /// The number of the request. Records for which a request with a greater number was merged are skipped.
+  /// The number of the request. A record is skipped if the response to a request with a greater number was merged into
+  /// it.
   let number: Int64
   let changes: LocalChanges
   var result = AppliedAnswer()
   var nodes: EntityNodes
-  /// The server's ids, by node.
+  /// The server's ids, by node index.
   var ids: [DatabaseValue?] = []
-  /// The primary keys of stored records, by node.
+  /// The primary keys of stored records, by node index; `nil` for a record that is not stored.
   var records: [DatabaseValue?] = []
   /// References to records that are not stored yet.
   var awaited: [(node: Int, field: MappedEntity.Field, target: Int, id: DatabaseValue)] = []
 
-  /// - Throws: ``RemoteError`` with the code `accountChanged` if the answer belongs to another account, or to a request
-  ///   from before a reset.
+  /// - Throws: ``RemoteError`` with the code `accountChanged` if the response belongs to a different account, or to a
+  ///   request from before a reset.
   init(_ nodes: EntityNodes, _ catalog: RemoteCatalog, account: String, number: Int64, _ db: Database) throws {
     guard try ChangeTriggers.account(catalog.entities, db) == account else {
       throw RemoteError(.accountChanged, "the account was changed while the request ran; its answer was dropped")
@@ -77,14 +79,14 @@ struct AnswerWriter {
     changes = try LocalChanges(db)
   }
 
-  /// Writes the records read from an answer.
+  /// Writes the records that were read from a response.
   ///
-  /// A long list of independent records is written in parts, so that only the rows of one part are in memory.
+  /// A long list of independent records is written in parts, so that only the rows of one part are in memory at a time.
   static func write(
     _ read: ReadRecords, of entity: MappedEntity, _ catalog: RemoteCatalog, account: String, number: Int64,
     copy: HTTPCopy? = nil, isWhole: Bool = false, among condition: Set<ExactValue>? = nil, _ db: Database
   ) throws -> AppliedAnswer {
-    // Each part queries the local changes once, so the number of parts is bounded.
+    // Each part queries the local changes once, so the number of parts is limited.
     let size = max(5_000, read.nodes.roots.count / 20)
     var parts = entity.isIndependent ? read.nodes.parts(of: size)[...] : [read.nodes]
     var result = AppliedAnswer()
@@ -99,18 +101,18 @@ struct AnswerWriter {
   }
 
   /// - Parameters:
-  ///   - entity: the entity of the roots.
-  ///   - copy: the validators of the answer, if it has one record.
-  ///   - isWhole: whether records that are missing from the answer no longer exist at the server, among those that
-  ///     `condition` names.
-  ///   - deleted: the records that the answer marks as deleted.
+  ///   - entity: the entity of the root records.
+  ///   - copy: the validators of the response, if it contains a single record.
+  ///   - isWhole: whether records that are missing from the response no longer exist on the server.
+  ///   - condition: the primary keys to which `isWhole` is limited; `nil` for all records.
+  ///   - deleted: the records that the response marks as deleted.
   mutating func run(
     _ entity: MappedEntity, copy: HTTPCopy? = nil, isWhole: Bool, among condition: Set<ExactValue>? = nil,
     deleted: EntityNodes? = nil
   ) throws -> AppliedAnswer {
     try findRecords()
     for root in nodes.roots {
-      // An empty id would give the path of the list.
+      // With an empty id, the path of the record would be the path of the list.
       guard let id = ids[root], let text = try entity.idText(id), !text.isEmpty else {
         throw RemoteError(
           .invalidBody, "a record has no id under \(idPlace(entity)); name the property with id: in the mapper",
@@ -133,7 +135,7 @@ struct AnswerWriter {
       try keepLists()
     }
     try resolveReferences()
-    // Records that refer to each other are inserted one after the other, so foreign keys are checked at the end.
+    // Records that refer to each other are inserted one at a time, so foreign keys are checked only at the end.
     let types = Set(nodes.nodes.map(\.type))
     let leads = types.contains { type in
       catalog.entity(ofType: type)?.fields.contains { $0.target.map(types.contains) ?? false } ?? false
@@ -176,8 +178,8 @@ struct AnswerWriter {
     }
   }
 
-  /// Notes that the server has sent records, a hundred in one statement: one statement for each would take a fifth of
-  /// an answer's time.
+  /// Records that the server has sent these records. Each statement inserts a hundred of them, because one statement
+  /// for each record would take a fifth of the time needed for a response.
   private func noteRecords(_ records: [DatabaseValue], of entity: MappedEntity, _ copy: HTTPCopy?) throws {
     var rest = records[...]
     while !rest.isEmpty {

@@ -4,9 +4,10 @@ internal import StrataStore
 
 /// Migrates stored edits to the columns of the current release.
 ///
-/// Edits name columns. If an app update renames a column, its edits follow the property, by the renames of the model's
-/// migration and by `formerly`. Values follow the conversions of the migration. An edit whose property no longer exists
-/// cannot be sent: `run` throws an error that names the column.
+/// Stored edits refer to columns by name. If an app update renames a column, its edits are assigned to the new column,
+/// which is found through the renames of the model's migration and through `formerly`. The conversions of the migration
+/// are applied to the values. An edit whose property no longer exists cannot be sent, so `run` throws an error that
+/// names the column.
 struct CarriedEdits {
   private let entity: MappedEntity
   private let db: Database
@@ -15,7 +16,7 @@ struct CarriedEdits {
     for entity in catalog.entities { try CarriedEdits(entity: entity, db: db).run() }
   }
 
-  /// The keys of the columns in the release that wrote them, and its version of the model.
+  /// The keys of the columns in the release that wrote the edits, and the version of the model in that release.
   private struct Known {
     var version: Int?
     var keys: [String: String] = [:]
@@ -47,7 +48,7 @@ struct CarriedEdits {
     known.version.map { $0 < entity.type.schema.modelVersion } ?? false
   }
 
-  /// The columns with stored edits, conflicts or sent values.
+  /// Returns the columns that have stored edits, conflicts or sent values.
   private func columns() throws -> [String] {
     try String.fetchAll(
       db,
@@ -75,7 +76,7 @@ struct CarriedEdits {
         "an unsent edit is of the column \(column), which no property uses any more; name \(key) in formerly: or in a step that renames it, or send the edits first",
         entity: entity.name)
     }
-    // Without the version that wrote them it is unknown which conversions the values need.
+    // If the version that wrote the values is unknown, it is also unknown which conversions the values need.
     if known.version != nil, !conversions.isEmpty { try convert(column, field, conversions) }
     guard field.column != column else { return }
     for table in ["edits", "conflicts"] {
@@ -90,7 +91,7 @@ struct CarriedEdits {
 
   private static let ofEntity = "number IN (SELECT number FROM strata_remote_changes WHERE entity = ?)"
 
-  /// Renames the key as an operation does, and collects the operations that convert its value.
+  /// Renames the key if the operation renames it, and appends the operation if it converts the value.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if the operation drops or moves the value.
   private func follow(_ operation: MigrationOperation, _ key: inout String, _ conversions: inout [MigrationOperation])
@@ -128,7 +129,8 @@ struct CarriedEdits {
       let rows = try Row.fetchAll(
         db, sql: "SELECT DISTINCT \(value) FROM strata_remote_\(table) WHERE field = ? AND \(condition)",
         arguments: [column, entity.name])
-      // All values are read before any is written, because one value can be the result of converting another.
+      // All values are read before any value is written, because one value can be the result of converting another
+      // value.
       let pairs = try rows.map { ($0[0] as DatabaseValue, try converted($0[0])) }.filter { !$0.isExactly($1) }
       guard !pairs.isEmpty else { return }
       let cases = pairs.map { _ in "WHEN ? THEN ?" }.joined(separator: " ")
@@ -145,7 +147,7 @@ struct CarriedEdits {
 }
 
 extension MigrationOperation {
-  /// The key whose value it converts.
+  /// The key whose value the operation converts; `nil` for other operations.
   fileprivate var key: String? {
     switch self {
     case .convert(let path, _), .replaceNull(let path, _): path.firstKey

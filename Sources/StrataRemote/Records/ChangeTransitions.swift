@@ -2,11 +2,11 @@ internal import Foundation
 internal import GRDB
 internal import StrataStore
 
-/// The transitions of an unsent change from one ``RemoteChange/State`` to the next. Each is one function, and runs in a transaction of its
-/// caller. Docs/Refresh.md has the table.
+/// The transitions of an unsent change from one ``RemoteChange/State`` to the next. Each transition is one function,
+/// which runs in the caller's transaction. Docs/Refresh.md has a table of the transitions.
 ///
-/// The triggers of the tables insert changes, and put a refused one back into the queue when its record is edited (``ChangeTriggers``). A
-/// lease (``SendingLease``) protects a change against a second sender in every state.
+/// The triggers (``ChangeTriggers``) insert changes, and return a refused change to the queue when its record is
+/// edited. A lease (``SendingLease``) prevents a second sender from sending the same change, whatever the state.
 extension UnsentChange {
   // MARK: waiting → sending
 
@@ -15,11 +15,11 @@ extension UnsentChange {
     let verb: String
     let body: Data?
     let headers: HTTPHeaders
-    /// The values of the columns in the body.
+    /// The values in the body, by column.
     let values: [String: DatabaseValue]
   }
 
-  /// Stores the request of the change, under a new idempotency key.
+  /// Stores the request of the change under a new idempotency key.
   ///
   /// - Parameter request: the number of the request.
   func storeRequest(_ content: Content, number request: Int64, _ db: Database) throws -> UnsentChange {
@@ -29,7 +29,7 @@ extension UnsentChange {
         UPDATE strata_remote_changes SET verb = ?, body = ?, headers = ?, idempotency_key = ?, request = ?,
           code = NULL, reason = NULL, status = NULL WHERE number = ?
         """, [content.verb, content.body, lines, UUID().uuidString, request, number])
-    // For a deletion, the values sent before it are kept, because the server may have them.
+    // A deletion keeps the values that were sent before it, because the server may have them.
     if content.verb != "DELETE" {
       try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
     }
@@ -42,7 +42,7 @@ extension UnsentChange {
     return stored
   }
 
-  /// Sets the reason why a change waits, unless it has an error.
+  /// Sets the reason why the change is waiting, unless the change has an error.
   func setReason(_ reason: String, _ db: Database) throws {
     guard state == .waiting, reason != self.reason, code == nil else { return }
     try db.execute(cached: "UPDATE strata_remote_changes SET reason = ? WHERE number = ?", [reason, number])
@@ -50,9 +50,9 @@ extension UnsentChange {
 
   // MARK: sending → waiting
 
-  /// Forgets the request, so that the next attempt creates a new one.
+  /// Discards the stored request. The next attempt creates a new one.
   ///
-  /// - Parameter keepsSent: whether the sent values are kept, because they may have arrived.
+  /// - Parameter keepsSent: whether the sent values are kept, because the server may have received them.
   func discardRequest(_ db: Database, keepsSent: Bool = false) throws {
     try db.execute(
       cached: """
@@ -64,9 +64,10 @@ extension UnsentChange {
 
   // MARK: sending → sending
 
-  /// Records a failed attempt. The request stays, because it may have arrived.
+  /// Records a failed attempt. The request is kept, because the server may have received it.
   ///
-  /// - Parameter time: the time of the next try, in seconds since 1970; `nil` for the next call.
+  /// - Parameter time: the earliest time of the next attempt, in seconds since 1970; `nil` to try again at the next
+  ///   call.
   func postpone(attempts: Int, until time: Double?, _ error: RemoteError?, _ db: Database) throws {
     try db.execute(
       cached: """
@@ -74,7 +75,7 @@ extension UnsentChange {
         """, [attempts, time, error?.code.rawValue, error?.reason, error?.status, number])
   }
 
-  /// Delays all changes of an account: the limit of the server holds for all requests.
+  /// Delays all changes of an account, because a server's rate limit applies to all requests of the account.
   static func postponeAll(of account: String, until time: Double, _ db: Database) throws {
     try db.execute(
       cached: """
@@ -85,7 +86,7 @@ extension UnsentChange {
 
   // MARK: sending → uncertain
 
-  /// Marks the outcome of a new record as unknown.
+  /// Records that the outcome of sending a new record is unknown.
   func becomeUncertain(_ error: RemoteError, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET code = ?, reason = ?, status = ?, not_before = NULL WHERE number = ?",
@@ -96,7 +97,7 @@ extension UnsentChange {
 
   /// Marks the change as refused.
   ///
-  /// - Parameter keepsRequest: whether a retry repeats the same request, because this one may have arrived.
+  /// - Parameter keepsRequest: whether a retry repeats the same request, because the server may have received it.
   func refuse(_ error: RemoteError, keepsRequest: Bool = false, _ db: Database) throws {
     if !keepsRequest { try discardRequest(db) }
     try db.execute(
@@ -108,7 +109,7 @@ extension UnsentChange {
 
   // MARK: refused, uncertain → waiting
 
-  /// Returns the change to the queue. An uncertain one gets a new request.
+  /// Returns the change to the queue. An uncertain change gets a new request.
   func retry(_ db: Database) throws {
     if state == .uncertain { try discardRequest(db) }
     try db.execute(
@@ -118,7 +119,7 @@ extension UnsentChange {
         """, [number])
   }
 
-  /// Ends the delay of a record's change.
+  /// Removes the delay from a record's change.
   static func clearDelay(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET not_before = NULL WHERE entity = ? AND record = ?",
@@ -127,7 +128,7 @@ extension UnsentChange {
 
   // MARK: Kind and record
 
-  /// Turns the change into the insertion of a new record.
+  /// Turns the change into an insertion, so that its record is sent as a new one.
   func becomeNew(_ db: Database) throws {
     try discardRequest(db)
     try db.execute(cached: "UPDATE strata_remote_changes SET kind = 'insert', id = NULL WHERE number = ?", [number])
@@ -136,13 +137,13 @@ extension UnsentChange {
     }
   }
 
-  /// Turns the insertion into an update: the server now has the record.
+  /// Turns the insertion into an update, because the server now has the record.
   func becomeKnown(id: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE number = ?", [id, number])
   }
 
-  /// Moves the change to another row of the same record.
+  /// Moves the change to a different row of the same record.
   func move(to record: DatabaseValue, id: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET id = ?, record = ? WHERE number = ?", [id, record, number])
@@ -150,7 +151,8 @@ extension UnsentChange {
 
   // MARK: → gone
 
-  /// Resets the attempts after the server answered the request. The rest of the change waits without an error.
+  /// Resets the attempts after the server has responded to the request. Edits that remain to be sent wait without an
+  /// error.
   func acknowledge(_ db: Database) throws {
     try discardRequest(db)
     try db.execute(
@@ -160,7 +162,7 @@ extension UnsentChange {
         """, [number])
   }
 
-  /// Deletes the change of a record if nothing is left to send.
+  /// Deletes a record's change if nothing remains to be sent.
   static func settle(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: """
@@ -169,7 +171,7 @@ extension UnsentChange {
         """, [entity.name, record])
   }
 
-  /// Deletes the change with its sent values, edits and conflicts.
+  /// Deletes the change together with its sent values, edits and conflicts.
   func remove(_ db: Database) throws {
     try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
     try db.execute(cached: "DELETE FROM strata_remote_changes WHERE number = ?", [number])

@@ -2,10 +2,10 @@ internal import Foundation
 internal import GRDB
 internal import StrataStore
 
-/// Records the app's changes to the tables of entities, made by models, GRDB's records or SQL.
+/// Records the changes that the app makes to the entities' tables, with models, GRDB records or SQL.
 ///
-/// The triggers are temporary: they belong to the one writing connection, do not modify the app's schema, and disappear
-/// when the database is closed. They ignore writes of a server's answer.
+/// The triggers are temporary. They belong to the single writing connection, do not modify the app's schema, and
+/// disappear when the database is closed. They ignore writes that merge a server's response.
 enum ChangeTriggers {
   /// Creates the triggers on the writing connection.
   static func create(_ entities: [MappedEntity], account: String, _ db: Database) throws {
@@ -22,7 +22,7 @@ enum ChangeTriggers {
     }
   }
 
-  /// Calls `body` with the triggers disabled, for writes that are not the app's changes.
+  /// Calls `body` with the triggers disabled, for writes that are not changes made by the app.
   static func withoutRecording<T>(_ db: Database, _ body: () throws -> T) throws -> T {
     try db.execute(sql: "UPDATE temp.strata_remote_session SET applying = applying + 1")
     // If `body` throws, the caller rolls back the transaction, including this update.
@@ -31,10 +31,10 @@ enum ChangeTriggers {
     return result
   }
 
-  /// The account for which changes are recorded on this connection.
+  /// Returns the account for which changes are recorded on this connection.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` if a trigger is missing. A dropped table loses its triggers, and
-  ///   the next answer would overwrite an unrecorded edit.
+  /// - Throws: ``RemoteError`` with the code `store` if a trigger is missing. When a table is dropped, its triggers are
+  ///   dropped as well. Edits would then go unrecorded, and the next response would overwrite them.
   static func account(_ entities: [MappedEntity], _ db: Database) throws -> String? {
     let names = entities.flatMap { entity in Self.kinds.map { name($0, entity) } }
     let places = names.map { _ in "?" }.joined(separator: ", ")
@@ -96,20 +96,20 @@ enum ChangeTriggers {
 
     /// Whether the record has unsent changes.
     ///
-    /// No trigger statement has a conflict clause, because SQLite replaces it with the clause of the firing statement
-    /// (CREATE TRIGGER).
+    /// No trigger statement has a conflict clause, because SQLite replaces it with the conflict clause of the statement
+    /// that fired the trigger (see the documentation of `CREATE TRIGGER`).
     private func isKnown(_ row: String, kind: String? = nil) -> String {
       let extra = kind.map { " AND kind = '\($0)'" } ?? ""
       return "EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change(row))\(extra))"
     }
 
-    /// Deletes the edits noted for an `INSERT` that then did not change the row.
+    /// Deletes the edits that were recorded for an `INSERT` that in the end did not change the row.
     private func forget(_ row: String) -> String {
       "DELETE FROM strata_remote_edits WHERE \(change(row)) AND NOT \(isKnown(row));"
     }
 
-    /// Two accounts cannot have unsent changes of one record, because one account's changes would be sent with the
-    /// other's token.
+    /// Refuses unsent changes of the same record under two accounts, because the changes of one account would be sent
+    /// with the token of the other.
     private func checkAccount(_ row: String) -> String {
       """
       SELECT RAISE(ABORT, 'strata: the record has unsent changes of another account; send or discard them first')
@@ -117,13 +117,14 @@ enum ChangeTriggers {
       """
     }
 
-    /// SQLite compares by collation and treats 1 and 1.0 as equal, but every change of the stored bytes or type counts.
+    /// Returns the condition that a column has changed. SQLite compares by collation and treats 1 and 1.0 as equal, but
+    /// every change of the stored bytes or their type counts.
     private func isChanged(_ column: String) -> String {
       let quoted = column.quotedDatabaseIdentifier
       return "(NEW.\(quoted) IS NOT OLD.\(quoted) COLLATE BINARY OR typeof(NEW.\(quoted)) <> typeof(OLD.\(quoted)))"
     }
 
-    /// Keeps the earlier values of columns as bases, unless the record is new to the server.
+    /// Saves the earlier values of columns as bases, unless the record is new to the server.
     private func keep(_ row: String, where condition: String? = nil) -> String {
       entity.fields.filter(\.isSent).map { field in
         let column = field.column.quotedDatabaseIdentifier
@@ -142,7 +143,7 @@ enum ChangeTriggers {
     private let retried = "state = 'waiting', not_before = NULL, code = NULL, reason = NULL, status = NULL"
 
     private var beforeInsert: String {
-      // A row that `INSERT OR REPLACE` replaces is deleted without a trigger.
+      // A row that `INSERT OR REPLACE` replaces is deleted without firing a trigger.
       let kept = entity.fields.filter(\.isSent).map { field in
         let column = field.column.quotedDatabaseIdentifier
         return """
@@ -164,7 +165,7 @@ enum ChangeTriggers {
       """
     }
 
-    /// Keeps the server's id if the row is replaced by an older copy of the record without the id.
+    /// Keeps the server's id if an older copy of the record, which lacks the id, replaces the row.
     private var keptID: String {
       guard !entity.idIsKey else { return "" }
       let known = """
@@ -178,7 +179,8 @@ enum ChangeTriggers {
         """
     }
 
-    /// Refuses nonnegative numbers as keys of new records: the server may give the same number to another record.
+    /// Refuses nonnegative numbers as keys of new records, because the server may assign the same number to a different
+    /// record.
     private var checkKey: String {
       guard entity.idIsKey, entity.mapper.ids == .server else { return "" }
       return """
@@ -251,6 +253,6 @@ enum ChangeTriggers {
 }
 
 extension String {
-  /// The text as an SQL literal.
+  /// The text as an SQL string literal.
   fileprivate var sqlText: String { "'" + replacingOccurrences(of: "'", with: "''") + "'" }
 }

@@ -1,10 +1,10 @@
 internal import GRDB
 internal import StrataStore
 
-/// The unsent local changes that merging an answer needs.
+/// Access to the unsent local changes while a response is merged.
 struct LocalChanges {
   let db: Database
-  /// Whether there are no unsent changes. This is the usual case, in which other lookups are skipped.
+  /// Whether there are no unsent changes. This is the usual case, in which further queries are skipped.
   let isEmpty: Bool
 
   init(_ db: Database) throws {
@@ -26,7 +26,7 @@ struct LocalChanges {
     return try db.exists("SELECT 1 FROM strata_remote_changes WHERE entity = ?", [entity.name])
   }
 
-  /// The records of an entity with unsent changes, in one query for a whole answer.
+  /// Returns all records of an entity that have unsent changes, so that a whole response needs only one query.
   func records(_ entity: MappedEntity) throws -> Set<ExactValue> {
     guard !isEmpty else { return [] }
     let records = try DatabaseValue.fetchAll(
@@ -34,7 +34,7 @@ struct LocalChanges {
     return Set(records.map { ExactValue($0) })
   }
 
-  /// The server's ids of locally deleted rows.
+  /// Returns the server's ids of locally deleted rows.
   func deleted(_ entity: MappedEntity) throws -> Set<ExactValue> {
     guard !isEmpty else { return [] }
     let ids = try DatabaseValue.fetchAll(
@@ -42,12 +42,13 @@ struct LocalChanges {
     return Set(ids.map { ExactValue($0) })
   }
 
-  /// The bases of a record's edited columns: the values before the local edits.
+  /// Returns the bases of a record's edited columns, which are the values before the local edits.
   func bases(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [String: DatabaseValue] {
     try db.pairs("SELECT field, base FROM strata_remote_edits WHERE entity = ? AND record = ?", [entity.name, record])
   }
 
-  /// Sets the base of a column. `nil` means that the column is no longer changed, which also ends its conflicts.
+  /// Sets the base of a column. `nil` means that the column no longer has a local change, which also ends its
+  /// conflicts.
   func setBase(_ entity: MappedEntity, _ record: DatabaseValue, _ field: String, _ base: DatabaseValue?) throws {
     guard let base else {
       try db.execute(
@@ -62,7 +63,7 @@ struct LocalChanges {
         """, [entity.name, record, field, base])
   }
 
-  /// Makes the sent values the base. A column that still has its sent value is no longer changed.
+  /// Makes the sent values the base. A column that still has its sent value no longer counts as changed.
   func rebase(
     _ entity: MappedEntity, _ record: DatabaseValue, _ row: [DatabaseValue], to sent: [String: DatabaseValue]
   ) throws {
@@ -73,18 +74,18 @@ struct LocalChanges {
   }
 
   struct Conflict {
-    /// The column.
+    /// The name of the column.
     let field: String
     /// The part of the column's value that is in conflict.
     let part: ValuePart
-    /// The path as shown to users.
+    /// The path, as it is shown to users.
     let path: String
-    /// The column's base.
+    /// The base of the whole column.
     let base: DatabaseValue
     let server: DatabaseValue
   }
 
-  /// The conflicts of a record.
+  /// Returns the conflicts of a record.
   func conflicts(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [Conflict] {
     let rows = try Row.fetchAll(
       db.cachedStatement(
@@ -95,7 +96,7 @@ struct LocalChanges {
     }
   }
 
-  /// Updates the server's value in a column's conflicts, and ends those on which both sides now agree.
+  /// Updates the server's value in the conflicts of a column, and ends each conflict on which both sides now agree.
   func updateConflicts(
     _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field, server: DatabaseValue,
     local: DatabaseValue
@@ -111,7 +112,7 @@ struct LocalChanges {
     }
   }
 
-  /// Records a conflict; `nil` removes all conflicts of the column.
+  /// Records a conflict, or removes all conflicts of the column if `conflict` is `nil`.
   func setConflict(
     _ entity: MappedEntity, _ record: DatabaseValue, _ field: String, _ conflict: Conflict?, account: String
   ) throws {
@@ -120,7 +121,7 @@ struct LocalChanges {
         cached: "DELETE FROM strata_remote_conflicts WHERE entity = ? AND record = ? AND field = ?",
         [entity.name, record, field])
     }
-    // An existing conflict keeps its base, the last value on which both sides agreed.
+    // An existing conflict keeps its base, which is the last value on which both sides agreed.
     try db.execute(
       cached: """
         INSERT INTO strata_remote_conflicts (account, entity, record, field, part, path, base, server)
@@ -130,7 +131,7 @@ struct LocalChanges {
       [account, entity.name, record, field, conflict.part.text, conflict.path, conflict.base, conflict.server])
   }
 
-  /// Deletes a record's change if nothing is left to send.
+  /// Deletes a record's change if nothing remains to be sent.
   func settle(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     try UnsentChange.settle(entity, record, db)
   }
@@ -142,13 +143,14 @@ extension Database {
     try Bool.fetchOne(cachedStatement(sql: "SELECT EXISTS (\(sql))"), arguments: arguments) ?? false
   }
 
-  /// The rows of a query with two columns, as a dictionary from the first to the second. The statement is cached.
+  /// Returns the result of a query with two columns as a dictionary from the first column to the second. The statement
+  /// is cached.
   func pairs(_ sql: String, _ arguments: StatementArguments) throws -> [String: DatabaseValue] {
     let rows = try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
     return Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }) { first, _ in first }
   }
 
-  /// Runs a statement that is compiled once for the connection.
+  /// Runs a statement that is compiled only once for the connection.
   func execute(cached sql: String, _ arguments: [(any DatabaseValueConvertible)?]) throws {
     try cachedStatement(sql: sql).execute(arguments: StatementArguments(arguments))
   }

@@ -22,21 +22,21 @@ extension MappedEntity {
     }
   }
 
-  /// Deletes a record's validators and the number of its last merged answer.
+  /// Deletes a record's validators and the number of the last response merged into it.
   func forget(_ record: DatabaseValue, _ db: Database) throws {
     try db.execute(cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [name, record])
   }
 
-  /// The primary key of the record with this server id; `nil` if there is none.
+  /// Returns the primary key of the record with this server id; `nil` if there is none.
   ///
-  /// A text id also matches a numeric column, because SQLite converts it by the column's affinity.
+  /// A text id also matches a numeric column, because SQLite converts the id by the column's affinity.
   func record(withID id: DatabaseValue, _ db: Database) throws -> DatabaseValue? {
     let (key, column) = (keyColumn.quotedDatabaseIdentifier, idColumn.quotedDatabaseIdentifier)
     return try DatabaseValue.fetchOne(
       db.cachedStatement(sql: "SELECT \(key) FROM \(quotedTable) WHERE \(column) = ?"), arguments: [id])
   }
 
-  /// The server id of a record; `nil` if there is no such record.
+  /// Returns the server's id of a record; `nil` if there is no such record.
   func id(of record: DatabaseValue, _ db: Database) throws -> DatabaseValue? {
     let (key, column) = (keyColumn.quotedDatabaseIdentifier, idColumn.quotedDatabaseIdentifier)
     return try DatabaseValue.fetchOne(
@@ -45,9 +45,10 @@ extension MappedEntity {
 }
 
 extension MappedEntity {
-  /// The value that a column gets when an edit is discarded: its earlier value, or null if that refers to a deleted record.
+  /// Returns the value to which a column is reset when an edit is discarded: the value before the edit, or null if that
+  /// value refers to a deleted record.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` if the value cannot be set to null because the column must not be
+  /// - Throws: ``RemoteError`` with the code `store` if the value would have to be null and the column does not allow
   ///   null.
   func holdable(_ value: DatabaseValue, in column: String, _ catalog: RemoteCatalog, _ db: Database) throws
     -> DatabaseValue

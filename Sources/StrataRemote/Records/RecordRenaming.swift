@@ -3,14 +3,14 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Changes a record's primary key everywhere: in its row, in the rows that refer to it, and in the stored changes and
+/// Changes a record's primary key everywhere: in its own row, in rows that refer to it, and in the stored changes and
 /// validators.
 struct RecordRenaming {
   private let catalog: RemoteCatalog
   private let entity: MappedEntity
   private let db: Database
 
-  /// A column that holds the primary key of the entity.
+  /// A column that holds primary keys of the entity.
   private struct Reference: Hashable {
     let table: String
     let column: String
@@ -22,7 +22,7 @@ struct RecordRenaming {
     self.db = db
   }
 
-  /// Changes a record's key to one that no row has.
+  /// Changes a record's key to a key that no row has.
   func rename(_ old: DatabaseValue, to new: DatabaseValue) throws {
     try ChangeTriggers.withoutRecording(db) {
       // Foreign keys are violated between the updates.
@@ -39,10 +39,10 @@ struct RecordRenaming {
     try noteName(old, new)
   }
 
-  /// Replaces keys from before a record had the server's id with its current key: primary keys, and foreign keys that
-  /// refer to it.
+  /// Updates objects that still have the local key of a record to which the server has assigned an id. The record's
+  /// current key replaces the local key, both as the primary key and in foreign keys.
   ///
-  /// Numeric keys are not replaced, because another record may have the earlier number by now.
+  /// Numeric keys are not replaced, because a different record may have the earlier number by now.
   static func follow(_ nodes: inout EntityNodes, _ entities: [MappedEntity], _ db: Database) throws {
     guard try db.exists("SELECT 1 FROM strata_remote_ids") else { return }
     let byType = Dictionary(entities.map { ($0.number, $0) }) { first, _ in first }
@@ -61,7 +61,7 @@ struct RecordRenaming {
           arguments: [target.name, old])
         guard let new, try target.row(old, db) == nil, try target.row(new, db) != nil else { continue }
         nodes.nodes[place].values[number] = try entity.value(new, number)
-        // A missing id in the object must not remove the server's id from the row.
+        // An id that is missing in the object must not remove the server's id from the row.
         if isKey, !entity.idIsKey, nodes.nodes[place].values[entity.id.attribute]?.isNull ?? false {
           nodes.nodes[place].values[entity.id.attribute] = nil
         }
@@ -69,7 +69,7 @@ struct RecordRenaming {
     }
   }
 
-  /// Replaces a row with an existing row of the same record. The replaced row is deleted.
+  /// Replaces a row with an existing row of the same record, and deletes the replaced row.
   func replace(_ old: DatabaseValue, by new: DatabaseValue) throws {
     try ChangeTriggers.withoutRecording(db) {
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
@@ -83,7 +83,7 @@ struct RecordRenaming {
     try noteName(old, new)
   }
 
-  /// Gives a new local record a key that no server uses.
+  /// Gives a new local record a key that no server assigns.
   func moveAside(_ record: DatabaseValue) throws {
     let key = entity.keyColumn.quotedDatabaseIdentifier
     let new: DatabaseValue
@@ -145,7 +145,7 @@ struct RecordRenaming {
     }
   }
 
-  /// The columns that hold the key, from the tables' foreign keys and from the relations of entities.
+  /// Returns the columns that hold the key, determined from the tables' foreign keys and from the entities' relations.
   private func references() throws -> [Reference] {
     var found = Set<Reference>()
     let tables = try String.fetchAll(

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import GRDB
 
-/// The tables that Strata adds to the app's database: metadata of the server's records, and unsent changes.
+/// The tables that Strata adds to the app's database. They hold metadata of the server's records, and unsent changes.
 ///
-/// A record without changes has only a row in `strata_remote_records`, and is its own base.
+/// A record without changes has only a row in `strata_remote_records`, and serves as its own base.
 enum RemoteTables {
-  /// The version of the tables. A database with a newer one is refused.
+  /// The version of the tables' format. A database with a newer version is refused.
   static let format = 2
 
   /// Creates the tables if they do not exist.
@@ -30,13 +30,13 @@ enum RemoteTables {
     try db.execute(sql: "UPDATE strata_remote_meta SET value = ? WHERE name = 'format'", arguments: [format])
   }
 
-  /// Forgets deletions that are more than a day older than `time`, because no request takes that long.
+  /// Deletes the notes on deletions that are more than a day older than `time`. No request takes that long.
   static func forgetDeletions(before time: Date, _ db: Database) throws {
     let limit = Int64(clamping: Int(max(0, min(4e18, (time.timeIntervalSince1970 - 86_400) * 1_000_000))))
     try db.execute(sql: "DELETE FROM strata_remote_deleted WHERE applied < ?", arguments: [limit])
   }
 
-  /// Records a reset that removed all rows. Answers to earlier requests are dropped.
+  /// Records a reset that removed all rows. Responses to earlier requests will be dropped.
   static func noteReset(_ number: Int64, _ db: Database) throws {
     try db.execute(sql: "INSERT OR REPLACE INTO strata_remote_meta VALUES ('reset', ?)", arguments: [number])
   }
@@ -48,8 +48,8 @@ enum RemoteTables {
     return reset.map { number < $0 } ?? false
   }
 
-  /// Records that an answer with this number was merged for an entity. Answers are checked record by record only if
-  /// they are older than the last one.
+  /// Records that the response with this number was merged for an entity. A response is checked record by record only
+  /// if its number is lower than the last one recorded.
   static func noteApplied(_ entity: MappedEntity, _ number: Int64, _ db: Database) throws {
     try db.execute(
       cached: """
@@ -58,7 +58,7 @@ enum RemoteTables {
         """, ["applied/" + entity.name, number])
   }
 
-  /// The `record` columns have no type, because a primary key can have any.
+  /// The `record` columns have no declared type, because a primary key can have any type.
   private static let sql = """
     CREATE TABLE IF NOT EXISTS strata_remote_meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
     -- What a server has sent: the number of the last request whose answer counts, and its validators.

@@ -1,15 +1,15 @@
 internal import GRDB
 internal import StrataStore
 
-/// The rows that refer to a row by foreign keys. Deleting it would delete them, change them, or be refused because of
-/// them.
+/// Finds the rows that refer to a row through foreign keys. Deleting the row would delete or change them, or they would
+/// prevent the deletion.
 struct RowDependents {
   private let catalog: RemoteCatalog
   private let changes: LocalChanges
   private let db: Database
   private let links: [Link]
 
-  /// A foreign key, with its columns paired with the referenced ones.
+  /// A foreign key. Each of its columns is paired with the column that it references.
   private struct Link {
     let table: String
     let target: String
@@ -17,7 +17,7 @@ struct RowDependents {
     let action: String
   }
 
-  /// A row, identified by all of its values.
+  /// A row, identified by the values of all its columns.
   private struct RowIdentity: Hashable {
     let table: String
     let values: [ExactValue]
@@ -39,7 +39,7 @@ struct RowDependents {
     var links: [Link] = []
     for row in rows {
       let target: String = row[2]
-      // A foreign key without referenced columns refers to the primary key.
+      // A foreign key that does not name the referenced columns refers to the primary key.
       let place: Int = row[6]
       let primary = try row[4] == nil && db.tableExists(target) ? db.primaryKey(target).columns : []
       let destination: String? = row[4] ?? (primary.indices.contains(place) ? primary[place] : nil)
@@ -49,13 +49,14 @@ struct RowDependents {
     self.links = links
   }
 
-  /// Whether a row must not be deleted for the server: it has unsent changes, a record with unsent changes refers to it, or a foreign key
-  /// prevents it.
+  /// Whether a row must be kept although the server has deleted its record: the row has unsent changes, a record with
+  /// unsent changes refers to it, or a foreign key prevents its deletion.
   func keeps(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     try changes.kind(entity, record) != nil || isNeeded(entity, record) || isHeld(entity, record)
   }
 
-  /// Whether a record with unsent changes refers to the row. Deleting the row could delete that record as well.
+  /// Whether a record with unsent changes refers to the row, in which case deleting the row could delete that record as
+  /// well.
   private func isNeeded(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard !changes.isEmpty else { return false }
     for other in catalog.entities {
@@ -71,8 +72,8 @@ struct RowDependents {
     return false
   }
 
-  /// Whether a row must stay, because deleting it would be refused, now or at the end of the transaction, or would
-  /// delete or change a record with unsent changes.
+  /// Whether a row must be kept because its deletion would be refused, at once or at the end of the transaction, or
+  /// because it would delete or change a record with unsent changes.
   func isHeld(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard links.contains(where: { $0.target == entity.table.name.lowercased() }) else { return false }
     let sql = "SELECT * FROM \(entity.quotedTable) WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?"

@@ -3,9 +3,10 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// The sent values of a record whose request has not been answered. It is unknown whether the server has them.
+/// The values of a record that were sent in a request whose response has not arrived. It is unknown whether the server
+/// has received them.
 struct SentValues {
-  /// The values by column; empty without such a request.
+  /// The sent values by column; empty if there is no such request.
   let values: [String: DatabaseValue]
   private let entity: MappedEntity
   private let record: DatabaseValue
@@ -20,7 +21,8 @@ struct SentValues {
       """, [entity.name, record])
   }
 
-  /// Records that the row now has the server's value of a column, so that an earlier sent value leaves nothing to send.
+  /// Records that the row now has the server's value of a column. An earlier sent value of that column then leaves
+  /// nothing to be sent.
   func replace(_ column: String, by value: DatabaseValue) throws {
     guard let known = values[column], !known.isExactly(value) else { return }
     try db.execute(
@@ -39,8 +41,8 @@ struct SentValues {
       == server.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// The value that both sides have had: the sent value if the server has it, and otherwise the earlier value. Objects
-  /// are compared key by key.
+  /// Returns the last value that both sides are known to have had: the sent value if the server has it, otherwise the
+  /// earlier value. Objects are compared key by key.
   static func shared(_ before: ArchiveValue, _ sent: ArchiveValue, _ server: ArchiveValue) -> ArchiveValue {
     if hasArrived(sent, server) { return sent }
     guard case .object(var result) = before, case .object(let sent) = sent, case .object(let server) = server else {

@@ -3,7 +3,8 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// The stored metadata of answers, by account and URL. A copy is kept only while a 304 would confirm the current rows.
+/// The stored metadata of responses, by account and URL. A copy is kept only as long as a 304 would confirm the current
+/// rows.
 enum StoredCopies {
   static func fetch(account: String, url: String, _ db: Database) throws -> HTTPCopy? {
     let data = try Data.fetchOne(
@@ -13,7 +14,7 @@ enum StoredCopies {
     return data.flatMap { try? JSONDecoder().decode(HTTPCopy.self, from: $0) }
   }
 
-  /// Saves a copy, unless the copy of a later request exists.
+  /// Saves a copy, unless there is a copy from a later request.
   static func save(
     _ copy: HTTPCopy, account: String, url: String, _ entity: MappedEntity, number: Int64, _ db: Database
   ) throws {
@@ -24,13 +25,13 @@ enum StoredCopies {
         """, [account, url, entity.name, try JSONEncoder().encode(copy), number])
   }
 
-  /// Forgets the copy of a URL if it is from this request or an earlier one.
+  /// Deletes the copy for a URL if it was saved by this request or an earlier one.
   static func forget(account: String, url: String, number: Int64, _ db: Database) throws {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE account = ? AND url = ? AND applied <= ?", [account, url, number])
   }
 
-  /// Forgets the copies of a URL after a change was sent to it (RFC 9111, section 4.4).
+  /// Deletes the copies for a URL after a change was sent to that URL (RFC 9111, section 4.4).
   static func forget(url: String, _ db: Database) throws {
     try db.execute(cached: "DELETE FROM strata_remote_copies WHERE url = ?", [url])
   }
@@ -40,8 +41,8 @@ enum StoredCopies {
     try noteForgotten(entity, db)
   }
 
-  /// The number of times that the copies of an entity were forgotten. If it changes during a request, the answer's copy
-  /// is not kept, because its tag would confirm rows that have changed since.
+  /// Returns how many times the copies of an entity have been deleted. If this number changes during a request, the
+  /// copy of the response is not kept, because its tag would confirm rows that have changed in the meantime.
   static func generation(_ entity: MappedEntity, _ db: Database) throws -> Int64 {
     try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = ?"),
@@ -54,8 +55,8 @@ enum StoredCopies {
       ["forgotten/" + entity.name])
   }
 
-  /// Forgets the copies of an entity, and of entities that refer to it, after a record was deleted. Other answers may
-  /// contain the record, and the foreign keys may have deleted or changed further rows.
+  /// Deletes the copies of an entity, and of entities that refer to it, after a record was deleted. Other responses may
+  /// contain the record, and its deletion may have deleted or changed further rows through foreign keys.
   static func forgetDeleted(_ entity: MappedEntity, _ catalog: RemoteCatalog, _ db: Database) throws {
     var (numbers, waiting): (Set<Int>, [MappedEntity]) = ([entity.number], [entity])
     while let next = waiting.popLast() {
@@ -66,7 +67,7 @@ enum StoredCopies {
     }
   }
 
-  /// Forgets the copies of all URLs except one, after an answer from that URL has changed rows of the entity.
+  /// Deletes the copies for all URLs except one, after a response from that URL has changed rows of the entity.
   static func forget(_ entity: MappedEntity, except url: String, account: String, _ db: Database) throws {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE entity = ? AND NOT (url = ? AND account = ?)",
@@ -74,13 +75,14 @@ enum StoredCopies {
     try noteForgotten(entity, db)
   }
 
-  /// Forgets the copies of later requests, after an answer to an earlier one has changed rows.
+  /// Deletes the copies of later requests, after the response to an earlier request has changed rows.
   static func forget(_ entity: MappedEntity, after number: Int64, _ db: Database) throws {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE entity = ? AND applied > ?", [entity.name, number])
   }
 
-  /// Forgets all copies if the mapping of entities has changed, because new properties must come with the next answer.
+  /// Deletes all copies if the mapping of entities has changed, because the next response must include the new
+  /// properties.
   static func checkMapping(_ catalog: RemoteCatalog, _ db: Database) throws {
     let mapping = catalog.entities.map { entity in
       let fields = entity.type.schema.fields.map { field in
@@ -95,8 +97,8 @@ enum StoredCopies {
     try db.execute(sql: "INSERT OR REPLACE INTO strata_remote_meta VALUES ('mapping', ?)", arguments: [mapping])
   }
 
-  /// Forgets the copies of an entity if rows have disappeared without a recorded deletion. A 304 would not restore
-  /// them.
+  /// Deletes the copies of an entity if rows have disappeared without a recorded deletion, because a 304 would not
+  /// restore those rows.
   static func checkRows(_ entity: MappedEntity, _ db: Database) throws {
     let isMissing = try db.exists(
       """

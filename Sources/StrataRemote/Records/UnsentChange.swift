@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import StrataStore
 
-/// A row of the queue: a record with unsent changes.
+/// A row of the change queue, which represents a record with unsent changes.
 struct UnsentChange: Sendable {
   let number: Int64
   let account: String
@@ -16,8 +16,8 @@ struct UnsentChange: Sendable {
   let code: String?
   let reason: String?
   let status: Int?
-  /// The content of the request as it was first sent; `nil` if there is none. Each attempt determines its URL and its
-  /// authorization anew.
+  /// The content of the request as it was first sent; `nil` if there is none. The URL and the authorization are
+  /// determined again for each attempt.
   let request: StoredRequest?
 
   struct StoredRequest: Sendable {
@@ -25,11 +25,12 @@ struct UnsentChange: Sendable {
     let body: Data?
     let headers: [HTTPHeaders.Field]
     let key: String
-    /// The number of the first attempt. The answer to a later attempt may be the one to the first.
+    /// The number of the first attempt. A response that arrives after a later attempt may be the response to the first
+    /// one.
     let number: Int64
 
-    /// Whether the request has `If-Match`, so that the server executes it only if the record is unchanged. It can then
-    /// be repeated without fetching the record.
+    /// Whether the request has `If-Match`, in which case the server executes it only if the record is unchanged. Such a
+    /// request can be repeated without fetching the record first.
     var isConditional: Bool { headers.contains { $0.name.lowercased() == "if-match" } }
   }
 
@@ -46,7 +47,7 @@ struct UnsentChange: Sendable {
     status = row["status"]
     request = Self.storedRequest(row)
     let isRefused = row["state"] == "refused"
-    // A new record whose POST has an unknown outcome that cannot be looked up.
+    // The outcome of sending a new record by `POST` is unknown and cannot be looked up.
     let isUncertain = code == RemoteError.Code.uncertain.rawValue
     state = isRefused ? .refused : request == nil ? .waiting : isUncertain ? .uncertain : .sending
   }
@@ -69,7 +70,7 @@ struct UnsentChange: Sendable {
     ).map(UnsentChange.init)
   }
 
-  /// The change of a record; `nil` if it has none.
+  /// Returns the change of a record; `nil` if there is none.
   static func fetch(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws -> UnsentChange? {
     try Row.fetchOne(
       db.cachedStatement(sql: "SELECT * FROM strata_remote_changes WHERE entity = ? AND record = ?"),
@@ -84,7 +85,7 @@ struct UnsentChange: Sendable {
     ).map(UnsentChange.init)
   }
 
-  /// The sent values, by column.
+  /// Returns the sent values, by column.
   func sent(_ db: Database) throws -> [String: DatabaseValue] {
     try db.pairs("SELECT field, value FROM strata_remote_sent WHERE number = ?", [number])
   }

@@ -3,11 +3,12 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// A part of a column's value, given by a path of keys. An empty path is the whole value.
+/// A part of a column's value, given by a path of keys. An empty path refers to the whole value.
 struct ValuePart: Sendable, Hashable {
   let keys: [String]
 
-  /// The conflicting part: the keys at the start of the conflict's path, so a list is in conflict as a whole.
+  /// Creates the part that is in conflict. It consists of the leading keys of the conflict's path, so that a list is
+  /// always in conflict as a whole.
   init(_ path: ValuePath) {
     var keys: [String] = []
     for component in path.components.dropFirst() {
@@ -19,7 +20,7 @@ struct ValuePart: Sendable, Hashable {
 
   static let whole = ValuePart(ValuePath())
 
-  /// The form in which it is stored in a table.
+  /// The text that represents the part in a table.
   var text: String {
     get throws { String(decoding: try JSONWriter().write(.array(keys.map { .string($0) })), as: UTF8.self) }
   }
@@ -30,12 +31,12 @@ struct ValuePart: Sendable, Hashable {
 
   private var steps: [ArchiveValue.Step] { keys.map { .key($0) } }
 
-  /// The part of a value; `nil` if it is absent.
+  /// Returns this part of a value; `nil` if it is absent.
   func value(of whole: ArchiveValue) -> ArchiveValue? {
     steps.reduce(whole as ArchiveValue?) { value, step in value?[step] }
   }
 
-  /// Returns the value with this part replaced by the same part of another value, or removed if the other value does
+  /// Returns the value with this part replaced by the same part of `other`, or with the part removed if `other` does
   /// not have it.
   func replaced(in whole: ArchiveValue, by other: ArchiveValue) throws -> ArchiveValue {
     try replaced(in: whole, with: value(of: other))
@@ -50,7 +51,7 @@ struct ValuePart: Sendable, Hashable {
 }
 
 extension MappedEntity {
-  /// Returns a column's value with a part replaced by the same part of another value of the column.
+  /// Returns a column's value with a part replaced by the same part of a different value of the column.
   func replacing(_ part: ValuePart, of stored: DatabaseValue, in field: Field, by other: DatabaseValue) throws
     -> DatabaseValue
   {

@@ -3,28 +3,29 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Requests records from the server, and merges the answer into the rows.
+/// Requests records from the server, and merges the response into the rows.
 struct Refreshing: Sendable {
   let session: RemoteSession
   let entity: MappedEntity
   let request: RemoteRequest
   let account: String
-  /// The primary keys of the rows that the list covers, if it is complete for a part of the records.
+  /// Returns the primary keys of the rows that the list covers; `nil` if the list is not limited to a subset of the
+  /// records.
   var scope: (@Sendable (Database) throws -> Set<ExactValue>)?
 
-  /// All pages of an answer.
+  /// All pages of a response.
   private struct Pages: Sendable {
     var read: ReadRecords
     var isList = true
     var count = 0
-    /// Whether no page is missing.
+    /// Whether all pages were fetched.
     var isComplete = true
     var copy: HTTPCopy?
   }
 
   private enum Answer: Sendable {
     case fresh
-    /// The copy to keep from now on; `nil` for none.
+    /// The server responded with 304. The value is the copy to keep from now on; `nil` to keep none.
     case notModified(HTTPCopy?)
     case pages(Pages)
     case gone(RemoteError)
@@ -42,7 +43,7 @@ struct Refreshing: Sendable {
 
   func run() async throws -> RemoteRefresh { try await fetch().refresh }
 
-  /// Like ``run()``, and returns the first record as the server sent it.
+  /// Does the same as ``run()``, and also returns the first record as the server sent it.
   func fetch() async throws -> (refresh: RemoteRefresh, record: ArchiveValue?) {
     session.post(.willFetch, entity: entity.name, account: account)
     do {
@@ -90,7 +91,8 @@ struct Refreshing: Sendable {
     let applied = try AnswerWriter.write(
       pages.read, of: entity, session.catalog, account: account, number: number, copy: isOne ? pages.copy : nil,
       isWhole: isWhole, among: isWhole ? scope?(db) : nil, db)
-    // If parts of the answer were skipped, its validators must not be kept: a later 304 would hide the skipped parts.
+    // If parts of the response were skipped, its validators must not be kept, because a later 304 would hide the
+    // skipped parts.
     let isInFull = isCurrent && isComplete && applied.kept == 0 && applied.passedOver == 0 && applied.awaited == 0
     try keep(isInFull ? pages.copy : nil, number, db)
     for other in session.catalog.entities {
@@ -112,7 +114,8 @@ struct Refreshing: Sendable {
       try StoredCopies.forget(account: account, url: url.absoluteString, number: number, db)
       return try writer.run(entity, isWhole: true, among: Set(found.map { [ExactValue($0)] } ?? []))
     }
-    // A record that was never stored is an error. A stored one is deleted, or kept, which is the result.
+    // If the record was never stored, the method throws the error. A stored record has been deleted or kept, and the
+    // result reports that.
     guard applied.report.total.deleted > 0 || applied.kept > 0 else { throw error }
     return RemoteRefresh(applied, pages: 0)
   }
@@ -143,8 +146,8 @@ struct Refreshing: Sendable {
 
   /// Sends a request, which is conditional if there is a known copy.
   ///
-  /// - Returns: `nil` if the server answers 304 and that does not confirm a known copy, so that a full request is
-  ///   needed.
+  /// - Returns: `nil` if the server responds with a 304 that does not confirm a known copy, in which case a full
+  ///   request is needed.
   private func answer(to request: HTTPRequest, since known: HTTPCopy?) async throws -> Answer? {
     var conditional = request
     for field in known?.conditions.fields ?? [] { conditional.headers[field.name] = field.value }
@@ -156,7 +159,7 @@ struct Refreshing: Sendable {
       return .gone(error)
     }
     guard response.status == 304 else { return try await .pages(pages(conditional, response, asked)) }
-    // With a next page, the 304 confirms only the first one.
+    // If there is a next page, the 304 confirms only the first page.
     guard let known, known.isConfirmed(by: response, to: completed(request)), !RemotePagination.hasNext(response) else {
       return nil
     }
@@ -166,11 +169,11 @@ struct Refreshing: Sendable {
     return .notModified(known.updated(by: response, requestedAt: asked, receivedAt: session.clock.now()))
   }
 
-  /// The request with the configured headers, for comparing the fields that `Vary` names.
+  /// Returns the request with the configured headers, for comparing the fields that `Vary` names.
   private func completed(_ request: HTTPRequest) -> HTTPRequest { request.adding(session.configuration.headers) }
 
   private func pages(_ first: HTTPRequest, _ response: HTTPResponse, _ asked: Date) async throws -> Pages {
-    // The JSON of the list is released when this returns.
+    // The JSON of the list is released when this method returns.
     var records: [ArchiveValue] = []
     var (count, isList, request, response) = (0, true, first, response)
     var seen: Set<String> = [Self.resource(first.url)]
@@ -201,23 +204,24 @@ struct Refreshing: Sendable {
     }
     var pages = Pages(read: try entity.read(records, session.catalog), isList: isList, count: count)
     if count == 1 {
-      // Validators apply to one page only.
+      // Validators apply to a single page only.
       pages.copy = HTTPCopy(
         request: completed(first), response: response, requestedAt: asked, receivedAt: session.clock.now())
     }
-    // A linked next page was not fetched, whatever pagination the mapper declares.
+    // The list is incomplete if the response links a next page that was not fetched, even if the mapper declares no
+    // pagination.
     pages.isComplete = !RemotePagination.hasNext(response)
     return pages
   }
 
-  /// A URL without its fragment, which is not sent.
+  /// Returns a URL without its fragment, which is not sent.
   private static func resource(_ url: URL) -> String {
     String(url.absoluteString.prefix { $0 != "#" })
   }
 
   // MARK: Stored copies
 
-  /// Saves a copy, or forgets the existing one.
+  /// Saves a copy, or deletes the existing copy.
   private func keep(_ copy: HTTPCopy?, _ number: Int64, _ db: Database) throws {
     guard try ChangeTriggers.account(session.catalog.entities, db) == account else {
       throw RemoteError(.accountChanged, "the account was changed while the request ran; its answer was dropped")

@@ -3,28 +3,29 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Creates the request of a change and stores its content, so that a repeated request is identical.
+/// Creates the request for a change and stores its content, so that a repeated request is identical.
 struct ChangeRequest {
   /// The next step for a change.
   enum Outcome: Sendable {
-    /// The request is stored in the queue. It is new, or to be repeated.
+    /// The request is stored in the queue, either newly created or about to be repeated.
     case ready(UnsentChange, isNew: Bool)
-    /// It was sent before, and its outcome is unknown. Sending it again could overwrite a change, so the server's
-    /// record is fetched first.
+    /// The request was sent before, and its outcome is unknown. Sending it again could overwrite a change, so the
+    /// server's record is fetched first.
     case uncertain(UnsentChange)
     /// Nothing has to be sent.
     case nothing
-    /// It waits for another change, or another store is sending it.
+    /// The change waits for a different change, or a different store is sending it.
     case waits
-    /// All of it is in conflict. It waits for a resolution.
+    /// All edits of the change are in conflict. The change waits until the conflicts are resolved.
     case held
-    /// It is part of a cycle of new records whose required references wait for each other.
+    /// The record is part of a cycle of new records whose required references wait for each other.
     case stuck
-    /// It is a deletion. It waits for the changes of records that referred to the record.
+    /// The change is a deletion that waits for the changes of records that used to refer to the deleted record.
     case behind
-    /// The change has become one of another kind, whose request must be created again.
+    /// The change was turned into a different kind of change, so its request must be created again.
     case again
-    /// The record must be fetched first: for a condition without a known validator, or for a `PUT`.
+    /// The record must be fetched first, because a condition needs a validator that is not known, or because a `PUT`
+    /// needs the whole record.
     case needsRecord
 
     /// The reason why the change waits; `nil` if it does not wait for other changes or a resolution.
@@ -43,7 +44,7 @@ struct ChangeRequest {
   let change: UnsentChange
   /// The server's record, if it was fetched for this request.
   let fetched: ArchiveValue?
-  /// The number of the request, if a new one is created.
+  /// The number for a new request.
   let number: Int64
   let db: Database
 
@@ -68,7 +69,7 @@ struct ChangeRequest {
         try change.remove(db)
         return .nothing
       }
-      // Deleting it at the server first could also delete or change the records there that refer to it.
+      // Deleting the record on the server first could also delete or change records there that refer to it.
       guard try !SendingOrder(catalog, db).isBehind(entity, change.record) else { return .behind }
       content = Content(verb: "DELETE", body: nil, sent: [:])
     case .insert:
@@ -76,7 +77,8 @@ struct ChangeRequest {
         try change.remove(db)
         return .nothing
       }
-      // In a cycle of new records, one is sent first without its reference. The reference is sent afterwards.
+      // If new records form a cycle, one of them is sent first without its reference, and the reference is sent
+      // afterwards.
       let order = SendingOrder(catalog, db)
       for field in try order.circular(entity, change.record, row) { row[field.slot] = .null }
       guard try !waits(for: entity.fields.filter(\.isSent), row) else {
@@ -93,11 +95,12 @@ struct ChangeRequest {
         return .nothing
       }
       guard try entity.idText(row[entity.id.slot]) ?? entity.idText(change.id) != nil else {
-        // The server does not have the record.
+        // The server does not have the record, so the record is sent as a new one.
         try change.becomeNew(db)
         return .again
       }
-      // PUT replaces the whole record, and its fields that the model does not know come from the server.
+      // `PUT` replaces the whole record, so fields that the model does not know must be copied from the server's
+      // record.
       if entity.mapper.update == .put, fetched == nil { return .needsRecord }
       let (found, waits) = try update(row)
       guard let found else {
@@ -128,13 +131,14 @@ struct ChangeRequest {
     return try .ready(write(content, headers), isNew: true)
   }
 
-  /// - Returns: the content to send, or `nil` if there is none now; and whether that waits for another change.
+  /// - Returns: the content to send, or `nil` if there is nothing to send now, and whether the change waits for another
+  ///   change.
   private func update(_ row: [DatabaseValue]) throws -> (content: Content?, waits: Bool) {
     let bases = try LocalChanges(db).bases(entity, change.record)
     let held = try LocalChanges(db).conflicts(entity, change.record)
     let isPut = entity.mapper.update == .put
     var changed: [MappedEntity.Field] = []
-    // The row to send: conflicting values are replaced by the base.
+    // The row to send, in which base values replace conflicting values.
     var row = row
     for field in entity.fields where field.isSent {
       guard let base = bases[field.column] else { continue }
@@ -147,7 +151,7 @@ struct ChangeRequest {
       }
       if !base.isExactly(row[field.slot]) { changed.append(field) }
     }
-    // A `PUT` waits until no conflict is left, because a whole record includes the conflicting values.
+    // A `PUT` waits until all conflicts are resolved, because a whole record includes the conflicting values.
     guard !changed.isEmpty, !(isPut && !held.isEmpty) else { return (nil, false) }
     guard try !waits(for: changed, row) else { return (nil, true) }
     var before = row
@@ -160,7 +164,7 @@ struct ChangeRequest {
     } else {
       try checkNulls(of: new, in: JSONMergePatch.apply(body, to: old), row, changed)
       if body == [:] {
-        // The old and new values have the same JSON.
+        // The old and new values have the same JSON, so there is nothing to send.
         for field in changed where !held.contains(where: { $0.field == field.column }) {
           try LocalChanges(db).setBase(entity, change.record, field.column, nil)
         }
@@ -170,8 +174,8 @@ struct ChangeRequest {
     return (Content(verb: isPut ? "PUT" : "PATCH", body: body, sent: values(row, changed)), false)
   }
 
-  /// Throws `refused` if a merge patch cannot express a change. It omits keys that become null: an optional property
-  /// still becomes nil, but a dictionary would lose the key.
+  /// Throws `refused` if a merge patch cannot express a change. A merge patch removes keys that become null. This still
+  /// sets an optional property to nil, but it would remove a dictionary's key.
   private func checkNulls(
     of new: ArchiveValue, in patched: ArchiveValue, _ row: [DatabaseValue], _ changed: [MappedEntity.Field]
   ) throws {
@@ -195,7 +199,7 @@ struct ChangeRequest {
     return Dictionary(fields.map { ($0.column, row[$0.slot]) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Whether a referenced record is new and not at the server yet.
+  /// Whether a referenced record is new and does not exist on the server yet.
   private func waits(for fields: [MappedEntity.Field], _ row: [DatabaseValue]) throws -> Bool {
     let changes = try LocalChanges(db)
     for field in fields {
@@ -236,13 +240,14 @@ struct ChangeRequest {
         value = entity.mapper.references[field.key] == nil ? json : try target.idValue(in: json)
       }
       body = JSONMergePatch.apply(Self.nested(value, path.components[...]), to: body)
-      // A merge patch cannot set null.
+      // A merge patch cannot set a key to null.
       if value.isNull { body = Self.setNull(body, path.components[...]) }
     }
     return body
   }
 
-  /// By column, the ids of records that are not stored yet, for references that are null until then.
+  /// Returns the ids of referenced records that are not stored yet, by the column of the reference. Until they are
+  /// stored, the column is null.
   private func awaited(_ row: [DatabaseValue], _ fields: [MappedEntity.Field]) throws -> [String: DatabaseValue] {
     guard fields.contains(where: { $0.target != nil && row[$0.slot].isNull }) else { return [:] }
     let ids = try db.pairs(
@@ -258,7 +263,8 @@ struct ChangeRequest {
     return .object(ArchiveObject([.init(key: key, value: nested(value, steps.dropFirst()))]))
   }
 
-  /// Returns `whole` with the nulls of `new` added where keys are absent, because a merge patch removes such keys.
+  /// Returns `whole` with the null values of `new` added where their keys are absent, because a merge patch removes
+  /// such keys.
   private static func settingNulls(of new: ArchiveValue, in whole: ArchiveValue) -> ArchiveValue {
     guard case .object(let new) = new, case .object(var result) = whole else { return whole }
     for entry in new.entries {
@@ -279,7 +285,8 @@ struct ChangeRequest {
 
   // MARK: Conditions
 
-  /// The condition that the server's record is unchanged (RFC 9110, section 13); empty without a known validator.
+  /// Returns header fields that make the request conditional on the server's record being unchanged (RFC 9110, section
+  /// 13); empty if no validator is known.
   private func condition() throws -> HTTPHeaders {
     let row = try Row.fetchOne(
       db.cachedStatement(sql: "SELECT etag, modified FROM strata_remote_records WHERE entity = ? AND record = ?"),
@@ -308,14 +315,14 @@ extension MappedEntity {
     request.verb == "POST" ? mapper.ids == .server && mapper.traits.honoursIdempotencyKeys : request.isConditional
   }
 
-  /// The JSON of a record with nothing except its id.
+  /// Returns the JSON of a record that has only its id.
   func json(ofID stored: DatabaseValue) throws -> ArchiveValue {
     var values = [ArchiveValue](repeating: .null, count: type.schema.fields.count)
     values[type.attributes[id.attribute].place] = try value(stored, id.attribute)
     return try adapter.json(of: ModelRecord(shape: type.schema.fullShape, values: values), fields: [idKey])
   }
 
-  /// The id in a record's JSON.
+  /// Returns the id in a record's JSON.
   func idValue(in json: ArchiveValue) throws -> ArchiveValue {
     try adapter.places(ofField: idKey)?.written.first?.value(in: json) ?? .null
   }

@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// The handling of successful answers to changes.
+/// Handles successful responses to changes.
 extension ChangeSender {
   func acknowledge(
     _ change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse, _ number: Int64,
@@ -14,8 +14,8 @@ extension ChangeSender {
     var nodes: EntityNodes?
     var id: ArchiveValue?
     if hasContent, request.method == "DELETE" {
-      // The content may be an HTML page of a proxy.
-      guard (try? JSONReader().read(response.body)) != nil else {  // The reason why it isn't JSON is not needed.
+      // The content may be an HTML page from a proxy.
+      guard (try? JSONReader().read(response.body)) != nil else {  // The cause does not matter.
         throw RemoteError(.invalidBody, "the answer to DELETE is not JSON", entity: entity.name)
       }
     } else if hasContent, request.method != "POST" || response.headers["Location"] == nil || Self.isJSON(response) {
@@ -31,7 +31,7 @@ extension ChangeSender {
     if let id, !id.isNull { named = try entity.stored(id, entity.id.attribute) }
     if named == nil { named = try knownID(of: change, entity, request, response) }
     if id?.isNull ?? true, let root = nodes?.roots.first {
-      // A body without an id is merged under the known id.
+      // A body without an id is merged under the id that is already known.
       if let named {
         nodes?.nodes[root].values[entity.id.attribute] = try entity.value(named, entity.id.attribute)
       } else {
@@ -53,17 +53,17 @@ extension ChangeSender {
     }
   }
 
-  /// Whether an answer's `Content-Type` is JSON or missing.
+  /// Whether a response's `Content-Type` is JSON or missing.
   private static func isJSON(_ response: HTTPResponse) -> Bool {
     response.headers["Content-Type"].map { $0.lowercased().contains("json") } ?? true
   }
 
-  /// The id of a request's record if the answer's content does not contain it.
+  /// Returns the id of the record that a request changes, for a response whose content does not contain the id.
   private func knownID(
     of change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse
   ) throws -> DatabaseValue? {
     guard request.method == "POST" else { return change.id.isNull ? nil : change.id }
-    // The path stays percent-encoded for the split, because an id can contain an encoded slash.
+    // The path stays percent-encoded until it is split, because an id can contain an encoded slash.
     let path = response.headers["Location"].flatMap { URLComponents(string: $0) }?.percentEncodedPath
     if let last = path?.split(separator: "/").last, let text = last.removingPercentEncoding {
       return try entity.stored(idText: text)
@@ -73,7 +73,7 @@ extension ChangeSender {
 }
 
 extension MappedEntity {
-  /// Converts an id in a URL path to the column's value.
+  /// Converts an id from a URL path to the column's value.
   ///
   /// - Throws: ``RemoteError`` with the code `invalidBody` if the property cannot hold the id.
   func stored(idText text: String) throws -> DatabaseValue {
@@ -82,7 +82,7 @@ extension MappedEntity {
       URL(string: text).map { .url($0) } ?? .null,
     ]
     for candidate in candidates where !candidate.isNull {
-      // A type that the column cannot hold is skipped.
+      // Candidates with a type that the column cannot hold are skipped.
       if let stored = try? stored(candidate, id.attribute) { return stored }
     }
     throw RemoteError(.invalidBody, "the property cannot hold the id in Location", entity: name)

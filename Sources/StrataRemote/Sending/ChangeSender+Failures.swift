@@ -7,7 +7,7 @@ internal import StrataStore
   internal import FoundationNetworking
 #endif
 
-/// The handling of refused, failed and uncertain requests.
+/// Handles refused, failed and uncertain requests.
 extension ChangeSender {
   func handle(
     _ error: RemoteError, _ change: UnsentChange, _ entity: MappedEntity, _ shown: RemoteChange,
@@ -28,7 +28,8 @@ extension ChangeSender {
       sending.sent += 1
       post(.didSend(shown), shown)
       return .settled
-    // A 409 after a fetch of the current record has another cause, such as a duplicate value, so the change is refused.
+    // A 409 that follows a fetch of the current record has a different cause, such as a duplicate value, so the change
+    // is refused.
     case .conflict where error.status == 412 && verb != "POST" || (verb == "PATCH" || verb == "PUT") && !wasFetched:
       return try await settled(change.number, entity, &sending).map { .changed($0) } ?? .settled
     default:
@@ -37,7 +38,7 @@ extension ChangeSender {
     }
   }
 
-  /// Refuses a new record in a cycle of references that must not be null.
+  /// Refuses a new record that belongs to a cycle of required references.
   func refuse(_ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws {
     let change = try await session.read { db in try UnsentChange.fetch(number, db) }
     guard let change else { return }
@@ -48,7 +49,7 @@ extension ChangeSender {
     try await refuse(change, error, shown(change), &sending)
   }
 
-  /// - Parameter keepsRequest: whether a retry repeats the same request, because this one may have arrived.
+  /// - Parameter keepsRequest: whether a retry repeats the same request, because the server may have received it.
   func refuse(
     _ change: UnsentChange, _ error: RemoteError, _ shown: RemoteChange, keepsRequest: Bool = false,
     _ sending: inout RemoteSending
@@ -63,13 +64,13 @@ extension ChangeSender {
     post(.refused(shown, error), shown)
   }
 
-  /// Delays the change. The request is kept, because it may have arrived.
+  /// Delays the change. The request is kept, because the server may have received it.
   ///
-  /// After `notConnected`, `cutOff`, `timedOut` and `unauthorized` there is no delay, because the app knows when to
+  /// There is no delay after `notConnected`, `cutOff`, `timedOut` and `unauthorized`, because the app decides when to
   /// call `send()` again.
   ///
-  /// - Parameter discardsRequest: whether this was the first attempt, so that a request that certainly had no effect can be
-  ///   dropped without fetching the record first.
+  /// - Parameter discardsRequest: whether this was the first attempt. If so, a request that certainly had no effect is
+  ///   discarded, and the record need not be fetched before the next attempt.
   func postpone(
     _ number: Int64, attempts: Int, because error: RemoteError? = nil, discardsRequest: Bool = false
   ) async throws {
@@ -83,7 +84,7 @@ extension ChangeSender {
       }
     let wait = max(delay * session.clock.random(), error?.retryAfter?.seconds ?? 0)
     let time = hasAnswer ? session.clock.now().addingTimeInterval(wait).timeIntervalSince1970 : nil
-    // A separate task: the failure must be stored even if this task is cancelled.
+    // This is a separate task, because the failure must be stored even if the current task is cancelled.
     try await Task { [session, account] in
       try await session.write { db in
         let change = try UnsentChange.fetch(number, db)
@@ -96,7 +97,7 @@ extension ChangeSender {
     }.value
   }
 
-  /// Marks a new record as uncertain, if it is not marked yet.
+  /// Marks a new record as uncertain, unless it is already marked.
   func noteUncertain(_ change: UnsentChange, _ entity: MappedEntity) async throws {
     guard change.state != .uncertain else { return }
     let error = RemoteError(
@@ -110,7 +111,7 @@ extension ChangeSender {
 }
 
 extension RemoteError {
-  /// Whether a request certainly had no effect.
+  /// Whether the failed request certainly had no effect.
   fileprivate var hadNoEffect: Bool {
     switch code {
     case .unauthorized: true
@@ -128,7 +129,8 @@ extension RemoteError {
     }
   }
 
-  /// Whether the request cannot be created because of its own record. Changes of other records are not blocked then.
+  /// Whether the request could not be created because of its own record, in which case the changes of other records can
+  /// still be sent.
   var isOfOneRecord: Bool {
     switch code {
     case .refused, .invalidConfiguration, .invalidBody: return true
@@ -142,7 +144,7 @@ extension RemoteError {
     }
   }
 
-  /// Whether only this request failed, so that others may succeed.
+  /// Whether only this request failed, in which case other requests may succeed.
   var isOfOneRequest: Bool {
     switch code {
     case .unavailable: status != 429

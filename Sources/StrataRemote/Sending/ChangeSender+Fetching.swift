@@ -3,25 +3,26 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Fetches the server's record of a change: before a change without a validator, after a conflict, and when the outcome of a request is
-/// unknown.
+/// Fetches the server's version of a changed record: before sending a change without a validator, after a conflict, and
+/// when the outcome of a request is unknown.
 extension ChangeSender {
-  /// Fetches and merges the record of a change whose outcome is unknown, and drops the request, so that a new one is created.
+  /// Fetches and merges the record of a change whose outcome is unknown, and discards its request so that the next
+  /// attempt creates a new one.
   ///
-  /// - Returns: the record; `nil` if the change has to wait, or is settled.
+  /// - Returns: the record; `nil` if the change has to wait or has been settled.
   func settled(
     _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
   ) async throws -> ArchiveValue? {
     guard let record = try await fetch(number, entity, &sending) else { return nil }
-    // Merging needs the values that were sent, so the request is dropped afterwards.
+    // Merging needs the values that were sent, so the request is discarded only afterwards.
     try await session.write { db in try UnsentChange.fetch(number, db)?.discardRequest(db) }
     return record
   }
 
-  /// Looks up a new record whose id was chosen locally and whose `POST` has an unknown outcome.
+  /// Looks up a new record whose id was assigned locally and whose `POST` has an unknown outcome.
   ///
-  /// - Returns: `false` if the server does not have the record. Otherwise the change is acknowledged, or postponed if the answer cannot be
-  ///   read.
+  /// - Returns: `false` if the server does not have the record. Otherwise the change has been acknowledged, or
+  ///   postponed if the response could not be read.
   func lookUp(_ change: UnsentChange, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws
     -> Bool
   {
@@ -43,15 +44,16 @@ extension ChangeSender {
       let applied = try await acknowledge(change, entity, post, response, number, asked)
       note(applied, of: shown, &sending)
     } catch let error as RemoteError where error.code == .invalidBody {
-      // The unreadable answer does not settle the change.
+      // A response that cannot be read does not settle the change.
       try await postpone(change.number, attempts: change.attempts + 1, because: error.located(entity: entity.name))
     }
     return true
   }
 
-  /// Fetches the record of a change, and merges it.
+  /// Fetches the record of a change and merges it.
   ///
-  /// - Returns: the record, so that the change can be sent; `nil` if the change was postponed, refused or settled.
+  /// - Returns: the record, in which case the change can be sent; `nil` if the change was postponed, refused or
+  ///   settled.
   func fetch(
     _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
   ) async throws -> ArchiveValue? {
@@ -62,7 +64,7 @@ extension ChangeSender {
       session: session, entity: entity, request: .one(id).with(.reload), account: account)
     do {
       if change.kind == .delete {
-        // The row is deleted locally. The fetched record only shows whether it has changed at the server since.
+        // The row is deleted locally. The fetched record only shows whether the record has changed on the server since.
         let changed = try await fetchDeleted(change, entity, refreshing.url)
         guard changed.isEmpty else {
           let error = RemoteError(
@@ -76,7 +78,7 @@ extension ChangeSender {
       } else {
         let (refresh, record) = try await refreshing.fetch()
         sending.conflicts += refresh.conflicts
-        // The server no longer has the record, and local changes of it have not been sent.
+        // The server no longer has the record, and the record has local changes that were not sent.
         if refresh.ids.isEmpty {
           throw RemoteError(.notFound, "the server no longer has the record", status: 404)
         }
@@ -85,7 +87,7 @@ extension ChangeSender {
     } catch let error as RemoteError where error.code == .notFound && change.kind == .delete {
       let (catalog, number) = (session.catalog, session.nextNumber())
       try await session.write { db in
-        // The record may have been created again meanwhile.
+        // The record may have been created again in the meantime.
         guard let known = try UnsentChange.fetch(change.number, db), known.request?.key == change.request?.key else {
           return
         }
@@ -95,7 +97,7 @@ extension ChangeSender {
     } catch let error as RemoteError {
       switch error.code {
       case .invalidBody, .tooLarge:
-        // The unreadable answer does not settle the change.
+        // A response that cannot be read does not settle the change.
         try await postpone(number, attempts: change.attempts + 1, because: error)
         post(.sendFailed(shown, error), shown)
         return nil
@@ -112,8 +114,8 @@ extension ChangeSender {
 
   /// Fetches a record that was deleted locally, and stores its validators.
   ///
-  /// - Returns: the keys of fields that have changed at the server since the deletion, except to values sent by this
-  ///   client.
+  /// - Returns: the keys of the fields that have changed on the server since the deletion. Fields that now have a value
+  ///   sent by this client are not included.
   func fetchDeleted(_ change: UnsentChange, _ entity: MappedEntity, _ url: URL) async throws -> [String] {
     let asked = session.clock.now()
     let request = HTTPRequest("GET", url, headers: ["Accept": "application/json", "Cache-Control": "no-cache"])
@@ -127,7 +129,8 @@ extension ChangeSender {
       guard try ChangeTriggers.account(catalog.entities, db) == account else {
         throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
       }
-      // If the row was created again meanwhile, the validators would cover changes that were never merged.
+      // If the row has been created again in the meantime, storing the validators would hide server changes that were
+      // never merged.
       guard let known = try UnsentChange.fetch(change.number, db), known.kind == .delete, let root = nodes.roots.first
       else { return [] }
       try db.execute(
@@ -151,9 +154,9 @@ extension ChangeSender {
     }
   }
 
-  /// Returns the path of a change's request; `nil` if the server does not have the record.
+  /// Returns the path for a change's request; `nil` if the server does not have the record.
   ///
-  /// - Throws: ``RemoteError`` with the code `refused` if a property that the path names has no value.
+  /// - Throws: ``RemoteError`` with the code `refused` if the path contains a property that has no value.
   func path(of change: UnsentChange, _ verb: String, _ entity: MappedEntity) async throws -> [String]? {
     try await session.read { [catalog = session.catalog] db in
       let row = try entity.row(change.record, db)
@@ -181,7 +184,7 @@ extension ChangeSender {
 }
 
 extension MappedEntity {
-  /// The server's id of a change's record; `nil` if it has none.
+  /// Returns the server's id of a changed record; `nil` if the record has none.
   fileprivate func serverID(of change: UnsentChange, _ row: [DatabaseValue]?) throws -> String? {
     try row.flatMap { try idText($0[id.slot]) } ?? idText(change.id)
   }

@@ -12,11 +12,11 @@ struct ChangeSender: Sendable {
   private enum Step: Sendable {
     case done
     case skipped
-    /// It waits for a conflict to be resolved. Sending other changes does not unblock it.
+    /// The change waits for a conflict to be resolved. Sending other changes does not unblock it.
     case held
-    /// It is a deletion that waits for the changes of records that referred to the record.
+    /// The change is a deletion that waits for the changes of records that used to refer to the deleted record.
     case behind
-    /// It unblocked changes that waited for it.
+    /// The change was handled, which unblocked the changes that waited for it.
     case freed
   }
 
@@ -30,15 +30,17 @@ struct ChangeSender: Sendable {
     let sending: RemoteSending
   }
 
-  /// - Throws: ``RemoteError`` if the server cannot be reached, or accepts no requests now. Unsent changes stay in the
-  ///   queue.
+  /// Sends all changes that can be sent.
+  ///
+  /// - Throws: ``RemoteError`` if the server cannot be reached, or currently accepts no requests. Unsent changes stay
+  ///   in the queue.
   func run() async throws -> RemoteSending {
     var sending = RemoteSending()
     var passed = Set<Int64>()
     var held = Set<Int64>()
     var behind = Set<Int64>()
     var active = Set<Int64>()
-    // Changes with smaller numbers have been handled.
+    // All changes with smaller numbers have been handled.
     var place: Int64 = 0
     var failure: (any Error)?
     var inRow = 0
@@ -67,13 +69,13 @@ struct ChangeSender: Sendable {
           step = found
           if step == .done || step == .freed { inRow = 0 }
         case .failure(let error as RemoteError) where error.isOfOneRequest:
-          // A request that fails does not block the changes of other records.
+          // The failure of one request does not block the changes of other records.
           failure = failure ?? error
           inRow += 1
           isEnding = isEnding || inRow >= Self.failuresInRow
           step = .skipped
         case .failure(let error):
-          // This failure replaces the failure of a single request. Requests in flight are completed.
+          // This failure takes precedence over the failure of a single request. Requests in flight are completed.
           failure = isEnding ? failure ?? error : error
           isEnding = true
           step = .skipped
@@ -111,7 +113,7 @@ struct ChangeSender: Sendable {
 
   private func next(from place: Int64, except others: Set<Int64>...) async throws -> Int64? {
     let now = session.clock.now().timeIntervalSince1970
-    // Entities without a mapper belong to another RemoteStore.
+    // Entities without a mapper belong to a different `RemoteStore`.
     let names = session.catalog.entities.map(\.name)
     return try await session.read { [account] db in
       let cursor = try Int64.fetchCursor(
@@ -130,14 +132,14 @@ struct ChangeSender: Sendable {
 
   private func send(_ number: Int64, _ sending: inout RemoteSending) async throws -> Step {
     var fetched: ArchiveValue?
-    // The change whose outcome is unknown, as it was sent.
+    // The change whose outcome is unknown, in the state in which it was sent.
     var uncertain: UnsentChange?
     for _ in 0..<4 {
       guard let (outcome, entity) = try await prepare(number, fetched, &sending) else { return .done }
       switch outcome {
       case .nothing:
         if let uncertain {
-          // The server's record contains the change.
+          // The server's record already contains the change, so the change counts as sent.
           sending.sent += 1
           let shown = RemoteChange(uncertain, columns: [])
           post(.didSend(shown), shown)
@@ -175,7 +177,7 @@ struct ChangeSender: Sendable {
         }
       }
     }
-    // The record changes at the server faster than it can be sent. A later call sends it.
+    // The record changes on the server faster than the change can be sent. A later call sends it.
     try await postpone(
       number, attempts: 1,
       because: RemoteError(.conflict, "the record changes at the server faster than it can be sent", status: 412))
@@ -184,15 +186,17 @@ struct ChangeSender: Sendable {
 
   /// The outcome of one request.
   enum Sent: Sendable {
-    /// Nothing else is sent for this change now.
+    /// Nothing more is sent for this change now.
     case settled
-    /// The record has changed at the server. It was fetched and merged, and the remaining edits are sent next.
+    /// The record has changed on the server. The new version was fetched and merged, and the remaining edits are sent
+    /// next.
     case changed(ArchiveValue)
-    /// The outcome is unknown; the record was fetched and merged.
+    /// The outcome is unknown. The record was fetched and merged.
     case uncertain(ArchiveValue)
   }
 
-  /// Runs `body` and ends the lease that ``prepare(_:_:_:)`` takes for it, also if `body` throws or the task is cancelled.
+  /// Runs `body` and then ends the lease that ``prepare(_:_:_:)`` acquired, even if `body` throws or the task is
+  /// cancelled.
   private func endingLease(of number: Int64, _ body: () async throws -> Step) async throws -> Step {
     let result: Result<Step, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }
@@ -240,7 +244,7 @@ struct ChangeSender: Sendable {
       guard let path = try await path(of: change, stored.verb, entity) else { return .settled }
       url = session.configuration.url(path)
     } catch let error as RemoteError where error.isOfOneRecord {
-      // An earlier attempt may have arrived.
+      // The server may have received an earlier attempt.
       try await refuse(change, error, shown, keepsRequest: !isNew, &sending)
       return .settled
     }
@@ -277,11 +281,11 @@ struct ChangeSender: Sendable {
       note(applied, of: shown, &sending)
     } catch let error as RemoteError where error.code == .invalidBody {
       let located = error.located(entity: entity.name, method: stored.verb, url: url)
-      // The answer cannot be read. The record shows whether the change was made.
+      // The response cannot be read. Fetching the record shows whether the change was made.
       guard stored.verb == "POST" else {
         return try await settled(change.number, entity, &sending).map { .uncertain($0) } ?? .settled
       }
-      // Repeating the request returns the same answer, or a readable one.
+      // Repeating the request returns the same response, or one that can be read.
       if change.attempts + 1 < Self.unreadableAnswers {
         try await postpone(change.number, attempts: change.attempts + 1, because: located)
         post(.sendFailed(shown, located), shown)
@@ -292,8 +296,8 @@ struct ChangeSender: Sendable {
     return .settled
   }
 
-  /// Counts the effects of an answer to a change, and sends the events. Does nothing if `applied` is `nil`, because the
-  /// change had left the queue.
+  /// Counts the effects of a response to a change, and posts the events. Does nothing if `applied` is `nil`, because
+  /// then the change had already left the queue.
   func note(_ applied: AppliedAnswer?, of shown: RemoteChange, _ sending: inout RemoteSending) {
     guard let applied else { return }
     if let error = applied.notApplied {
@@ -309,12 +313,12 @@ struct ChangeSender: Sendable {
     }
   }
 
-  /// Sends an event about a change.
+  /// Posts an event about a change.
   func post(_ kind: RemoteEvent.Kind, _ change: RemoteChange) {
     session.post(kind, entity: change.entity, account: account)
   }
 
-  /// The number of unreadable answers after which a change is refused.
+  /// The number of unreadable responses after which a change is refused.
   private static let unreadableAnswers = 5
 
   func shown(_ change: UnsentChange) async throws -> RemoteChange {

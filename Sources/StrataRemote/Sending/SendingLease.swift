@@ -8,12 +8,13 @@ internal import StrataCore
   internal import Darwin
 #endif
 
-/// Ensures that only one of several stores on a database sends a change, in one process or in several.
+/// Ensures that a change is sent by only one of several stores that use the same database, in one process or in
+/// several.
 ///
-/// A lease ends with its request. A lease of a process that died, or of a store that was released, is invalid. The
-/// outcome of a request that it covered is unknown.
+/// A lease ends when its request ends. A lease is invalid if its process has ended, or if its store was released. If a
+/// request was sent under an invalid lease, the outcome of the request is unknown.
 final class SendingLease: Sendable {
-  /// The maximum lifetime of a lease. It is limited because process identifiers are reused.
+  /// The maximum lifetime of a lease in seconds. It is limited because process identifiers are reused.
   private static let longest: TimeInterval = 600
   private static let live = Mutex<Set<String>>([])
 
@@ -27,7 +28,7 @@ final class SendingLease: Sendable {
 
   deinit { Self.live.withLock { _ = $0.remove(owner) } }
 
-  /// Takes the lease of a change, unless another owner holds it. Returns whether it was taken.
+  /// Acquires the lease of a change, unless a different owner holds it. Returns whether the lease was acquired.
   func acquire(_ number: Int64, at now: Date, _ db: Database) throws -> Bool {
     let row = try Row.fetchOne(
       db.cachedStatement(sql: "SELECT owner, until FROM strata_remote_changes WHERE number = ?"), arguments: [number])
@@ -52,7 +53,7 @@ final class SendingLease: Sendable {
   private static func isLive(_ owner: String) -> Bool {
     guard let process = owner.split(separator: " ").first.flatMap({ pid_t($0) }) else { return false }
     if process == getpid() { return live.withLock { $0.contains(owner) } }
-    // A process exists even if it must not be signalled.
+    // A process exists even if this process is not allowed to send it a signal.
     return kill(process, 0) == 0 || errno == EPERM
   }
 }

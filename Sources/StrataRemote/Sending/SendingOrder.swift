@@ -2,12 +2,12 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Determines which changes must be sent before others.
+/// Determines which changes must be sent before other changes.
 struct SendingOrder {
   private let catalog: RemoteCatalog
   private let db: Database
 
-  /// A record of the queue.
+  /// A record in the change queue.
   private struct QueuedRecord: Hashable {
     let entity: Int
     let record: ExactValue
@@ -15,8 +15,8 @@ struct SendingOrder {
 
   init(_ catalog: RemoteCatalog, _ db: Database) { (self.catalog, self.db) = (catalog, db) }
 
-  /// Whether a deletion has to wait, because the server may still have a record that refers to the deleted one and
-  /// whose change has not been sent. A change that was refused with `notFound` blocks no deletion.
+  /// Whether a deletion has to wait, because on the server the deleted record may still be referenced by a record whose
+  /// change has not been sent. A change that was refused with `notFound` does not delay a deletion.
   func isBehind(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     let own = QueuedRecord(entity: entity.number, record: ExactValue(record))
     var found: Set<QueuedRecord> = []
@@ -35,11 +35,11 @@ struct SendingOrder {
     }
     found.remove(own)
     guard !found.isEmpty else { return false }
-    // In a cycle of deleted records, none waits.
+    // If deleted records form a cycle, none of their deletions waits.
     return try !found.isSubset(of: reached(from: own) { try deleted($0, $1) })
   }
 
-  /// The nullable fields through which a new record refers to other new records that refer back to it.
+  /// Returns the nullable fields through which a new record refers to other new records that refer back to it.
   func circular(_ entity: MappedEntity, _ record: DatabaseValue, _ row: [DatabaseValue]) throws -> [MappedEntity.Field]
   {
     let own = QueuedRecord(entity: entity.number, record: ExactValue(record))
@@ -52,7 +52,8 @@ struct SendingOrder {
     }
   }
 
-  /// Whether a new record is in a cycle of new records and required columns, so that none of them can be sent first.
+  /// Whether a new record belongs to a cycle of new records that refer to each other through required columns, so that
+  /// none of them can be sent first.
   func isStuck(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     let own = QueuedRecord(entity: entity.number, record: ExactValue(record))
     return try reached(from: own) { entity, record in
@@ -75,7 +76,7 @@ struct SendingOrder {
 
   private func isNew(_ queued: QueuedRecord) throws -> Bool { try kind(queued) == .insert }
 
-  /// All records that are reachable from a record by the column values that `values` returns.
+  /// Returns all records that are reachable from a record through the column values that `values` returns.
   private func reached(
     from first: QueuedRecord, _ values: (MappedEntity, DatabaseValue) throws -> [(MappedEntity.Field, DatabaseValue)]
   ) throws -> Set<QueuedRecord> {
@@ -92,7 +93,7 @@ struct SendingOrder {
     return found
   }
 
-  /// The references of a deleted record.
+  /// Returns the references of a deleted record.
   private func deleted(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [(MappedEntity.Field, DatabaseValue)]
   {
     let changes = try LocalChanges(db)
@@ -101,7 +102,7 @@ struct SendingOrder {
     return entity.fields.compactMap { field in bases[field.column].map { (field, $0) } }
   }
 
-  /// The references of a new record.
+  /// Returns the references of a new record.
   private func inserted(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [(MappedEntity.Field, DatabaseValue)]
   {
     guard try LocalChanges(db).kind(entity, record) == .insert, let row = try entity.row(record, db) else { return [] }

@@ -1,32 +1,34 @@
 internal import Foundation
 internal import StrataCore
 
-/// The record of earlier runs in an output folder: one line of JSON per converted file, appended after its archive.
+/// The journal of earlier runs in an output folder. It has one line of JSON for each converted file, which is appended
+/// after the archive has been written.
 ///
-/// A killed run leaves at most one partial line at the end, and archives without a line, which are converted again.
+/// A run that was killed leaves at most one incomplete line at the end, and archives without a line. These files are
+/// converted again.
 final class ConversionJournal {
   struct Entry: Sendable, Equatable {
     let file: String
     let size: Int
     let modified: Int64
     let outputSize: Int
-    /// The CRC-32 of the archive; `nil` in journals written before checksums were added.
+    /// The CRC-32 of the archive; `nil` in journals that were written before checksums were added.
     let checksum: UInt32?
-    /// The options of the conversion, as ``LegacyConversion/text``.
+    /// The options of the conversion, in the form of ``LegacyConversion/text``.
     let conversion: String
   }
 
   static let name = ".strata-convert.jsonl"
 
-  /// The last entry of each file.
+  /// The last entry for each file, by its path.
   let entries: [String: Entry]
   private let path: String
-  /// The open journal; `nil` if it is only read.
+  /// The open journal file; `nil` in a dry run.
   private let file: OpenFile?
 
-  /// Opens the journal of a folder. No other run may write to it at the same time.
+  /// Opens the journal of a folder. No other run can write to the journal at the same time.
   ///
-  /// - Parameter isDry: whether the journal is only read.
+  /// - Parameter isDry: whether the journal is only read, and not opened for writing.
   init(folder: String, isDry: Bool) throws {
     path = folder + "/" + Self.name
     let url = URL(fileURLWithPath: path)
@@ -38,12 +40,12 @@ final class ConversionJournal {
       return
     }
     let file = try OpenFile(growing: url)
-    // The lock is taken before reading, so that no line of another run is missed.
+    // The file is locked before it is read, so that no line written by a different run is missed.
     if case .heldByOther = try file.lock() {
       throw ToolError("\(folder): another run is converting into this folder")
     }
     entries = try Self.parse(AtomicFile.read(url))
-    // Ends a partial last line, so that the next entry does not become a part of it.
+    // Ends an incomplete last line, so that the next entry is not appended to it.
     if try file.status().size > 0 { try file.writeAll([UInt8(ascii: "\n")].bytes) }
     self.file = consume file
   }
@@ -51,8 +53,8 @@ final class ConversionJournal {
   private static func parse(_ bytes: [UInt8]) -> [String: Entry] {
     var entries: [String: Entry] = [:]
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
-      // Skips damaged lines and the partial line of a killed run. Their files are converted again, and an existing
-      // archive stays unless the new one has the same bytes.
+      // Damaged lines and the incomplete line of a killed run are skipped. Their files are converted again, and an
+      // existing archive is kept unless the new archive has the same bytes.
       guard let value = try? JSONReader().read(Data(line)), let file = value["file"]?.stringValue,
         let size = value["size"]?.intValue, let modified = value["modified"]?.integer(as: Int64.self),
         let outputSize = value["outputSize"]?.intValue, let conversion = value["conversion"]?.stringValue

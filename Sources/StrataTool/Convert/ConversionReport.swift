@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// The outcomes for the files of a folder, as lines of text, JSON or tab-separated values.
+/// The outcomes for the files of a folder, which can be shown as lines of text, JSON or tab-separated values.
 struct ConversionReport {
   let folders: FolderPair
   let isDry: Bool
@@ -9,7 +9,7 @@ struct ConversionReport {
 
   func count(_ outcome: ConversionResult.Outcome) -> Int { results.count { $0.outcome == outcome } }
 
-  /// A line for each failure, and a line of counts.
+  /// One line for each failure, followed by a line of counts.
   var lines: [String] {
     let failures = results.filter { $0.outcome == .failed }.map { "failed  \($0.file.onOneLine)  \($0.message ?? "")" }
     let counts = [
@@ -19,7 +19,7 @@ struct ConversionReport {
     return failures + [counts.joined(separator: ", ") + (isDry ? "; nothing was written" : "")]
   }
 
-  /// The report as tab-separated values, or else as JSON.
+  /// Returns the report as tab-separated values or as JSON.
   func data(isTabSeparated: Bool) throws -> Data {
     isTabSeparated ? tabSeparated : try json.jsonText()
   }

@@ -4,23 +4,23 @@ internal import StrataCore
 struct ConversionResult: Sendable {
   enum Outcome: String, Sendable, CaseIterable {
     case converted
-    /// An earlier run converted the file, and neither file has changed since.
+    /// An earlier run converted the file, and neither the file nor its archive has changed since.
     case done
-    /// Neither a keyed archive nor a property list.
+    /// The file is neither a keyed archive nor a property list.
     case ignored
     case failed
   }
 
-  /// The path relative to the input folder.
+  /// The path of the file, relative to the input folder.
   let file: String
   let outcome: Outcome
-  /// The path of the archive relative to the output folder.
+  /// The path of the archive, relative to the output folder.
   var output: String?
-  /// The code of the error.
+  /// The error code, if the conversion failed.
   var code: String?
-  /// Why the file was ignored or failed, in one line.
+  /// The reason why the file was ignored or failed, on one line.
   var message: String?
-  /// The journal entry for a converted file.
+  /// The journal entry for a file that was converted.
   var entry: ConversionJournal.Entry?
 
   static func ignored(_ file: String, _ reason: String) -> ConversionResult {

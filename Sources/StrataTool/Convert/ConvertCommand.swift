@@ -105,7 +105,8 @@ struct ConvertCommand: ToolCommand {
     case .propertyList(let isBinary):
       try refuseOverwriting()
       let document = try file.legacyDocument(isBinary: isBinary, limits: conversion.limits)
-      // A class that the file does not have is probably misspelled. The files of a folder need not have every class.
+      // A class that the file does not contain is probably misspelled. In a folder, not every file needs to contain
+      // every class.
       if let missing = conversion.newNames.keys.sorted().first(where: { !document.hasObjects(of: $0) }) {
         throw ToolError("\(name): there are no objects of the class \(missing); strata inspect shows the classes")
       }
@@ -114,7 +115,7 @@ struct ConvertCommand: ToolCommand {
     }
   }
 
-  /// Throws if the output is the original, even under another name.
+  /// Throws if the output is the same file as the input, even if it has a different name.
   private func refuseOverwriting() throws {
     guard input != "-", output != "-", !FileTree.isFolder(output),
       FileManager.default.fileExists(atPath: output)
@@ -140,7 +141,7 @@ struct ConvertCommand: ToolCommand {
       try DataFile(report).write(result.data(isTabSeparated: report.hasSuffix(".tsv")), console)
     }
     for line in result.lines {
-      // With `--report -`, standard output holds the report only.
+      // With `--report -`, standard output contains only the report.
       if report == "-" { console.writeError(Data((line + "\n").utf8)) } else { try console.line(line) }
     }
     return result.count(.failed) == 0 ? 0 : 1

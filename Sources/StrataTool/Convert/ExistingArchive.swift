@@ -1,26 +1,26 @@
 internal import Foundation
 internal import StrataCore
 
-/// The state of the file at the output path of an archive, which decides whether it may be replaced.
+/// The state of the file at the output path of an archive. It determines whether the file may be replaced.
 enum ExistingArchive {
   case absent
-  /// The archive that the journal records, by size and checksum.
+  /// The file is the archive that the journal records, with the same size and checksum.
   case intact
-  /// A file of the recorded size; the journal entry is too old to have a checksum.
+  /// The file has the recorded size, but the journal entry is too old to contain a checksum.
   case unchecked
-  /// The file differs from the journal entry, and is not a readable archive.
+  /// The file differs from the journal entry and is not a readable archive.
   case damaged
-  /// The file differs from the journal entry, and is a readable archive.
+  /// The file differs from the journal entry but is a readable archive.
   case changed
-  /// A file without a journal entry.
+  /// The journal has no entry for the file.
   case foreign
-  /// A symbolic link, a folder or the like.
+  /// The path is a symbolic link, a folder, or anything else that is not a regular file.
   case irregular
 
   /// - Parameters:
-  ///   - status: the status of the file; `nil` if there is none.
+  ///   - status: the status of the file; `nil` if the file does not exist.
   ///   - entry: the journal entry for the archive.
-  /// - Throws: if the file cannot be read, so that its state is unknown.
+  /// - Throws: an error if the file cannot be read, so that its state is unknown.
   /// - Complexity: linear in the size of the file if the journal has an entry for it.
   init(_ path: String, _ status: FileStatus?, _ entry: ConversionJournal.Entry?) throws {
     guard let status else {
@@ -48,7 +48,7 @@ enum ExistingArchive {
     self = try Self.isReadable(path) ? .changed : .damaged
   }
 
-  /// Why the file must not be replaced by other bytes; `nil` if it may be.
+  /// The reason why the file must not be replaced by different content; `nil` if it may be replaced.
   var reasonToKeep: String? {
     switch self {
     case .absent, .intact, .unchecked, .damaged: nil
@@ -70,8 +70,8 @@ enum ExistingArchive {
     }
   }
 
-  /// Returns whether a file is an archive that can be read to its end, or may be readable for another program: of a
-  /// newer format or version, or beyond the limits.
+  /// Returns whether a file is an archive that can be read to its end. An archive also counts as readable if a
+  /// different program might be able to read it, because it has a newer format or model version or exceeds the limits.
   private static func isReadable(_ path: String) throws -> Bool {
     do {
       let file = try InputFile(path: path)

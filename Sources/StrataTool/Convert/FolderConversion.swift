@@ -7,7 +7,7 @@ struct FolderConversion: Sendable {
   let conversion: LegacyConversion
   /// Whether this is a dry run, which writes nothing.
   let isDry: Bool
-  /// The options of the conversion, as the journal stores them.
+  /// The options of the conversion, in the form in which the journal stores them.
   private let text: String
 
   init(folders: FolderPair, conversion: LegacyConversion, isDry: Bool) throws {
@@ -17,7 +17,7 @@ struct FolderConversion: Sendable {
     text = try conversion.text
   }
 
-  /// The state that the threads share.
+  /// The state shared by all threads.
   private final class Work: Sendable {
     struct State: Sendable {
       var next = 0
@@ -30,7 +30,7 @@ struct FolderConversion: Sendable {
     let running = DispatchGroup()
   }
 
-  /// Converts the files and returns their outcomes, in the order of the files.
+  /// Converts the files, and returns their outcomes in the order of the files.
   func run(jobs: Int, _ console: Console) throws -> [ConversionResult] {
     let items = try FileTree(folders.input).items
     if !isDry {
@@ -52,13 +52,13 @@ struct FolderConversion: Sendable {
             work.arrived.signal()
           }
         }
-        // A new thread does not inherit task-local values, so the interceptor of a test is set again. `withValue` is
-        // not called without one: in an optimized build of Swift 6.3, `withValue` of `nil` crashes on a thread that
-        // belongs to no task.
+        // A new thread does not inherit task-local values, so a test's interceptor is set again. `withValue` is called
+        // only if there is an interceptor. In an optimized build with Swift 6.3, calling `withValue` with `nil` crashes
+        // on a thread that does not belong to a task.
         if let interceptor { SystemCall.$interceptor.withValue(interceptor) { run() } } else { run() }
         work.running.leave()
       }
-      // Values may nest deeply, and threads have small stacks on some systems.
+      // Values may be deeply nested, and threads have small stacks on some systems.
       thread.stackSize = 16 << 20
       thread.start()
     }
@@ -119,7 +119,8 @@ struct FolderConversion: Sendable {
     }
     let data = try conversion.archive(input.legacyDocument(isBinary: isBinary, limits: conversion.limits))
     if let reason = made.reasonToKeep {
-      // A link is refused as well, because writing through it would replace another file.
+      // A link is refused even if its target has the same content, because writing through the link would replace a
+      // different file.
       guard existing?.isRegular ?? true,
         try AtomicFile.read(URL(fileURLWithPath: output), limit: .max) == Array(data)
       else { throw ArchiveError(.fileSystem, "\(archive.onOneLine) \(reason)") }

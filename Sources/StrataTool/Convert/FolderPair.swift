@@ -6,8 +6,8 @@ struct FolderPair: Sendable {
   let input: String
   let output: String
 
-  /// - Throws: `ToolError` if the output is a file, or if one folder contains the other or is the same, because an
-  ///   archive could then replace an original.
+  /// - Throws: `ToolError` if the output is a file, or if the folders are the same or one of them contains the other,
+  ///   because an archive could then replace an original.
   init(input: String, output: String) throws {
     self.input = Self.trimmed(input)
     self.output = Self.trimmed(output)
@@ -20,11 +20,12 @@ struct FolderPair: Sendable {
     }
   }
 
-  /// The path of a file's archive. It contains the whole file name, so that no two files share an archive.
+  /// Returns the path of a file's archive. It contains the complete file name, so that no two files have the same
+  /// archive.
   static func archiveName(of file: String) -> String { file + ".strata" }
 
-  /// Creates an archive's parent folders. Throws if one exists and is not a folder: a link could point into the input
-  /// folder.
+  /// Creates the parent folders of an archive. Throws if one of them exists and is not a folder, because a link could
+  /// point into the input folder.
   func makeFolder(for archive: String) throws {
     var path = output
     for name in archive.split(separator: "/").dropLast() {
@@ -39,7 +40,7 @@ struct FolderPair: Sendable {
     }
   }
 
-  /// Returns whether an existing or future file at a path is inside the input folder.
+  /// Returns whether a path is inside the input folder. The file at the path need not exist yet.
   func isAmongOriginals(_ path: String) throws -> Bool {
     Self.lies(try RealPath.of(path), in: try RealPath.of(input))
   }

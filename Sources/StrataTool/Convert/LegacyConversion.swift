@@ -9,19 +9,20 @@ struct LegacyConversion: Sendable {
   var modelVersion: Int?
   /// The top key whose value becomes the root.
   var key: String?
-  /// The new names of classes, by the old ones.
+  /// The new names of classes, by the old name.
   var newNames: [String: String] = [:]
-  /// The limits on the work for one file.
+  /// The limits on the work for a single file.
   var limits = ArchiveLimits()
 
-  /// Archives are padded so that readers with the default limits open them, whatever the limits of this conversion.
+  /// The encoder pads archives so that readers with the default limits can open them, whatever the limits of this
+  /// conversion are.
   private var encoder: ArchiveEncoder {
     var limits = limits
     limits.maxWorkPerByte = ArchiveLimits().maxWorkPerByte
     return ArchiveEncoder(limits: limits)
   }
 
-  /// The options in one line, without the limits. Equal for conversions with the same result.
+  /// The options as one line of text, without the limits. The text is equal for conversions with the same result.
   var text: String {
     get throws {
       let names = newNames.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
@@ -54,7 +55,8 @@ struct LegacyConversion: Sendable {
     }
   }
 
-  /// The value of the requested or only top key. Otherwise an object of all top keys.
+  /// Returns the value of the requested key. If no key was requested, returns the value of the only top key, or an
+  /// object of all top keys if there are several.
   private func root(of keyed: KeyedArchive) throws -> ArchiveValue {
     if let key {
       guard let value = keyed.top[key] else {
@@ -104,8 +106,8 @@ struct LegacyConversion: Sendable {
     ArchiveError(.typeMismatch, "--type needs an object or a dictionary at the root; found \(found)")
   }
 
-  /// The stamp of a graph. The type is `Issue` or `[Issue]` as in a model's archive, or `ArchiveValue` without an
-  /// object.
+  /// Returns the stamp of a graph. The type is `Issue` or `[Issue]`, as in a model's archive. It is `ArchiveValue` for
+  /// a root that is neither an object nor an array of objects of one type.
   private static func stamp(of graph: ObjectGraph) -> Stamp {
     func record(_ value: ArchiveValue) -> ModelRecord? {
       if case .record(let record)? = graph.resolve(value) { record } else { nil }
@@ -119,7 +121,7 @@ struct LegacyConversion: Sendable {
     return Stamp(typeName: ArchiveValue._archiveTypeName)
   }
 
-  /// Returns the graph without the objects that are unreachable from its root.
+  /// Returns the graph without objects that are unreachable from its root.
   private static func reachable(_ graph: ObjectGraph) -> ObjectGraph {
     let order = GraphOrder(graph.objects, from: [("", graph.root)])
     var objects = Array(repeating: ArchiveValue.null, count: order.numbers.count { $0 != nil })
@@ -129,7 +131,7 @@ struct LegacyConversion: Sendable {
     return ObjectGraph(objects: objects, root: renumbered(graph.root, order))
   }
 
-  /// Recursion is safe, because plain values nest no deeper than the reading limits allow.
+  /// Recursion is safe, because plain values cannot be nested deeper than the limits for reading allow.
   private static func renumbered(_ value: ArchiveValue, _ order: GraphOrder) -> ArchiveValue {
     value.mapReferences { .reference(order.number(of: $0) ?? -1) }
   }

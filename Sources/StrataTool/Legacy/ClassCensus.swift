@@ -1,9 +1,10 @@
 internal import StrataCore
 internal import StrataLegacy
 
-/// The classes of a keyed archive, including Foundation's own, with the number of their objects.
+/// The classes of a keyed archive, including Foundation's own classes, with the number of objects of each class.
 ///
-/// Counts all entries of the object table, reachable or not. An entry whose class cannot be read is not counted.
+/// All entries of the object table are counted, whether they are reachable or not. An entry whose class cannot be read
+/// is not counted.
 struct ClassCensus {
   struct Entry {
     let name: String
@@ -11,7 +12,7 @@ struct ClassCensus {
     var count: Int
   }
 
-  /// The maximum number of names in a class chain, as in `KeyedArchive`.
+  /// The maximum number of names in a class chain, which is the same as in `KeyedArchive`.
   private static let mostNames = 64
 
   /// The classes, sorted by the bytes of their names.
@@ -50,7 +51,8 @@ struct ClassCensus {
     classes.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
   }
 
-  /// Returns whether a property list is a keyed archive: whether it has at least two of the four top-level keys of one.
+  /// Returns whether a property list is a keyed archive, which means that it has at least two of the four top-level
+  /// keys of keyed archives.
   static func isKeyedArchive(_ list: PropertyList) -> Bool {
     ["$archiver", "$version", "$objects", "$top"].count { member($0, of: list.root, in: list) != nil } >= 2
   }
@@ -65,7 +67,7 @@ struct ClassCensus {
     return entries.first { object($0.key, in: list) == .string(key) }?.value
   }
 
-  /// Resolves a UID to the object that it refers to. Returns any other value unchanged.
+  /// Returns the object to which a UID refers. Returns any other object unchanged.
   private static func target(_ number: Int?, in list: PropertyList, _ objects: [Int]) -> Int? {
     guard case .uid(let uid)? = object(number, in: list) else { return number }
     return uid < UInt64(objects.count) ? objects[Int(uid)] : nil

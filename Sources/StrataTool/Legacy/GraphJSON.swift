@@ -1,22 +1,22 @@
 internal import Foundation
 internal import StrataCore
 
-/// Writes values and the objects that they refer to as the JSON of Docs/Tool.md.
+/// Writes values and the objects that they refer to as the JSON that Docs/Tool.md describes.
 ///
-/// Open containers are on a list instead of the call stack, and text is passed to the sink in pieces.
+/// Open containers are kept in a list instead of on the call stack, and the text is passed to the sink in pieces.
 struct GraphJSON {
   private struct Frame {
     let keys: [String]?
     let values: [ArchiveValue]
-    /// Whether the values alternate between keys and values.
+    /// Whether the values are alternating keys and values.
     let isPairs: Bool
     let end: String
-    /// Whether text precedes the first value.
+    /// Whether any text precedes the first value.
     let hasHead: Bool
     var next = 0
   }
 
-  /// The maximum indentation. Each level adds two spaces up to this.
+  /// The maximum indentation in columns. Each level adds two columns up to this maximum.
   private static let widestMargin = 64
 
   private let order: GraphOrder
@@ -31,7 +31,7 @@ struct GraphJSON {
     shown = Array(repeating: false, count: order.objects.count)
   }
 
-  /// Writes a document, and a line feed.
+  /// Writes a document, followed by a line feed.
   mutating func write(_ document: ArchiveObject) throws {
     append(.object(document))
     while let last = frames.indices.last {
@@ -60,7 +60,8 @@ struct GraphJSON {
     try flush()
   }
 
-  /// Escapes a key of the data: a leading `$` is doubled, because keys with a single one belong to this format.
+  /// Escapes a key of the data by doubling a leading `$`, because keys that begin with a single `$` are reserved for
+  /// this format.
   private static func escaped(_ key: String) -> String { key.utf8.first == UInt8(ascii: "$") ? "$" + key : key }
 
   private mutating func append(_ value: ArchiveValue) {
@@ -115,7 +116,7 @@ struct GraphJSON {
 
   private mutating func breakLine() {
     text.append(UInt8(ascii: "\n"))
-    // Without a maximum, a long linked list would be mostly indentation.
+    // Without a maximum, the output for a long linked list would consist mostly of indentation.
     text.append(
       contentsOf: repeatElement(UInt8(ascii: " "), count: min(2 * frames.count, Self.widestMargin)))
   }

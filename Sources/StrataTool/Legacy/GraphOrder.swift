@@ -1,13 +1,13 @@
 internal import StrataCore
 
-/// Numbers the objects of a graph in the order in which a document first shows them.
+/// Numbers the objects of a graph in the order in which a document shows them.
 ///
-/// A document shows an object in full at the first reference to it. The walk is iterative, so a long linked list of
-/// objects does not overflow the call stack.
+/// A document shows an object in full at the first reference to the object. The traversal is iterative, so a long
+/// linked list of objects does not overflow the call stack.
 struct GraphOrder {
   let objects: [ArchiveValue]
   let top: [(key: String, value: ArchiveValue)]
-  /// The document number of each object; `nil` if the object is unreachable.
+  /// The number of each object in the document; `nil` if the object is unreachable.
   private(set) var numbers: [Int?]
   /// The indices of malformed objects.
   let malformed: Set<Int>
@@ -42,7 +42,7 @@ struct GraphOrder {
 }
 
 extension ArchiveValue {
-  /// The values directly inside, in order.
+  /// The values directly inside this value, in order.
   fileprivate var parts: [ArchiveValue] {
     var parts: [ArchiveValue] = []
     forEachInside { parts.append($0) }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import StrataCore
 internal import StrataLegacy
 
-/// A property list: a keyed archive, or a plain one.
+/// A property list, which is either a keyed archive or a plain property list.
 struct LegacyDocument {
   enum Content {
     case keyed(KeyedArchive, ClassCensus)
@@ -13,7 +13,8 @@ struct LegacyDocument {
   let size: Int
   let content: Content
 
-  /// - Parameter leniently: whether malformed objects of a keyed archive are shown as they are, instead of throwing.
+  /// - Parameter leniently: whether malformed objects of a keyed archive are shown as they are. Otherwise they are
+  ///   errors.
   init(_ data: Data, isBinary: Bool, limits: ArchiveLimits = ArchiveLimits(), leniently: Bool = false) throws {
     var reader = PropertyListReader()
     reader.limits = limits
@@ -30,7 +31,7 @@ struct LegacyDocument {
 
   private var form: String { isBinary ? "binary" : "XML" }
 
-  /// The format of the file, in words.
+  /// A description of the file's format.
   var kind: String {
     switch content {
     case .keyed: "keyed archive, \(form)"
@@ -45,7 +46,7 @@ struct LegacyDocument {
     }
   }
 
-  /// Returns whether the file has objects of a class, except classes whose objects become plain values.
+  /// Returns whether the file has objects of a class. Classes whose objects become plain values are not found.
   func hasObjects(of type: String) -> Bool {
     guard case .keyed(let archive, _) = content else { return false }
     return archive.graph.objects.contains {
@@ -53,7 +54,7 @@ struct LegacyDocument {
     }
   }
 
-  /// The values and the objects that they refer to.
+  /// The top values and the objects that they refer to.
   private var graph: GraphOrder {
     switch content {
     case .keyed(let archive, _):
@@ -64,7 +65,7 @@ struct LegacyDocument {
     }
   }
 
-  /// The errors of malformed objects, by the numbers of the objects in the document.
+  /// Returns the errors of malformed objects, with the numbers that these objects have in the document.
   private func objectErrors(_ graph: GraphOrder) -> [(object: Int, reason: String)] {
     guard case .keyed(let archive, _) = content else { return [] }
     return archive.objectErrors.compactMap { place, error in graph.number(of: place).map { ($0, "\(error)") } }
@@ -73,7 +74,7 @@ struct LegacyDocument {
 
   // MARK: Text
 
-  /// The properties of the file.
+  /// Returns the properties of the file as rows of text.
   func rows(of path: String) -> [(name: String, text: String)] {
     var rows: [(name: String, text: String)] = [("file", path.onOneLine), ("kind", kind)]
     switch content {
@@ -92,7 +93,7 @@ struct LegacyDocument {
     return rows
   }
 
-  /// The top values, with the objects that they refer to.
+  /// The top values, together with the objects that they refer to.
   var value: ArchiveValue {
     switch content {
     case .keyed(let archive, _):
@@ -137,14 +138,14 @@ struct LegacyDocument {
     }
   }
 
-  /// A line of the header.
+  /// Returns a line of the header.
   static func row(_ name: String, _ text: String, _ width: Int, _ isColoured: Bool) -> String {
     name.padded(to: 15).painted(.bold, isColoured) + text.cut(to: width < .max ? width - 15 : width)
   }
 
   // MARK: JSON
 
-  /// Writes the document of Docs/Tool.md, piece by piece.
+  /// Writes the JSON document that Docs/Tool.md describes, in pieces.
   func writeJSON(to sink: @escaping (Data) throws -> Void) throws {
     let graph = graph
     var document: ArchiveObject

@@ -1,9 +1,10 @@
 internal import Foundation
 internal import StrataCore
 
-/// Formats scalar values for the JSON of Docs/Tool.md.
+/// Formats scalar values for the JSON that Docs/Tool.md describes.
 enum ScalarText {
-  /// The fewest digits that parse as the same number. Infinities and NaN are objects with the key `$real`.
+  /// Returns the shortest text that is parsed as the same number. Infinities and NaN become objects with the key
+  /// `$real`.
   static func real(_ value: Double) -> String {
     guard value.isFinite else {
       return "{\"$real\": \"" + (value.isNaN ? "nan" : value < 0 ? "-inf" : "inf") + "\"}"
@@ -11,7 +12,7 @@ enum ScalarText {
     return value.description
   }
 
-  /// All digits, without an exponent and without insignificant zeros.
+  /// Returns all digits of the number, without an exponent and without insignificant zeros.
   static func decimal(_ value: Decimal) -> String {
     guard let parts = DecimalParts(value) else { return "nan" }
     var text = ByteBuffer(minimumCapacity: 64)
@@ -20,8 +21,8 @@ enum ScalarText {
     return text.withBytes { ByteBuffer.validString($0) }
   }
 
-  /// The date in UTC, with every decimal place of its number of seconds since 2001. Outside the years 0 to 9999, that
-  /// number itself.
+  /// Returns the date in UTC, with all decimal places of its number of seconds since 2001. For a date outside the years
+  /// 0 to 9999, returns that number itself.
   static func date(_ date: Date) -> String {
     let interval = date.timeIntervalSinceReferenceDate
     let whole = interval.rounded(.down)
@@ -32,9 +33,9 @@ enum ScalarText {
     return quoted(text.dropLast() + "." + fraction(of: interval) + "Z")
   }
 
-  /// The decimal places of the number minus its floor.
+  /// Returns the decimal places of the difference between the number and its floor.
   private static func fraction(of number: Double) -> String {
-    // Takes the digits of the shortest decimal, because binary arithmetic would round.
+    // The digits are taken from the shortest decimal representation, because binary arithmetic would round.
     let text = number.magnitude.description
     let parts = text.split(separator: "e")
     let mantissa = parts[0].split(separator: ".")
@@ -44,14 +45,14 @@ enum ScalarText {
     }
     while digits.last == "0" { digits.removeLast() }
     guard number < 0 else { return digits }
-    // 1 - 0.digits: the nines' complement, plus one in the last place.
+    // Computes 1 - 0.digits as the nines' complement, plus one in the last place.
     let complement = digits.utf8.map { 9 - ($0 - UInt8(ascii: "0")) }
     var result = complement
     if let last = result.indices.last { result[last] += 1 }
     return result.map { String($0) }.joined()
   }
 
-  /// A JSON string (RFC 8259, section 7). Only quotes, backslashes and control characters are escaped.
+  /// Returns a JSON string (RFC 8259, section 7). Only quotes, backslashes and control characters are escaped.
   static func quoted(_ string: String) -> String {
     var text = ByteBuffer(minimumCapacity: 64)
     ByteBuffer.withUTF8(of: string) { text.append(jsonString: $0.bytes) }

@@ -1,6 +1,6 @@
 internal import StrataCore
 
-/// Two documents in a form that can be compared key by key.
+/// Two documents in a form in which they can be compared key by key.
 struct Comparison {
   private(set) var old: ArchiveValue
   private(set) var new: ArchiveValue
@@ -16,8 +16,8 @@ struct Comparison {
     alignRoots()
   }
 
-  /// Returns both values. If only one document is JSON, its values get the types that the other has at the same paths,
-  /// because the same number or date can be spelled in several ways.
+  /// Returns both values. If only one document is JSON, its values are converted to the types that the other document
+  /// has at the same paths, because the same number or date can be spelled in several ways.
   static func aligned(
     _ old: (document: Document, value: ArchiveValue), _ new: (document: Document, value: ArchiveValue)
   ) throws -> (old: ArchiveValue, new: ArchiveValue) {
@@ -39,7 +39,7 @@ struct Comparison {
     }
   }
 
-  /// Removes the versions from records of types whose versions differ.
+  /// Removes the versions from the records of types that have different versions in the two documents.
   private mutating func alignVersions() {
     let aligned = ValueVersions.aligned(old, new)
     (old, new) = (aligned.old, aligned.new)
@@ -51,7 +51,7 @@ struct Comparison {
     }
   }
 
-  /// If the roots have different types, or only one has a type, compares their fields.
+  /// If the roots have different types, or if only one root has a type, compares only their fields.
   private mutating func alignRoots() {
     func fields(_ value: ArchiveValue) -> (name: String, object: ArchiveObject)? {
       switch value {

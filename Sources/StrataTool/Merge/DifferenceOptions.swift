@@ -18,11 +18,11 @@ struct DifferenceOptions: ParsableArguments {
 
   @OptionGroup var page: PageOption
 
-  /// Compares two documents, and writes the HTML page.
+  /// Compares two documents, and writes the HTML page if one was requested.
   ///
   /// - Parameter title: the title of the page.
-  /// - Returns: the differences as members of a JSON document, and as lines. There are no lines if the documents are the
-  ///   same.
+  /// - Returns: the differences as members of a JSON document, and as lines of text. There are no lines if the
+  ///   documents are equal.
   func compare(
     _ old: Document, _ new: Document, title: String, _ console: Console
   ) throws -> (json: ArchiveObject, lines: [String]) {

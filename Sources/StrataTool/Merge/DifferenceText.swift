@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Formats differences as lines, each with a mark and a key path.
+/// Formats differences as lines, each of which has a mark and a key path.
 struct DifferenceText {
   let width: Int
   let showsValues: Bool
@@ -19,7 +19,7 @@ struct DifferenceText {
     let rest = max(width - head.terminalWidth - 2, 20)
     switch (change.old, change.new) {
     case (let old?, let new?):
-      // The shorter text leaves its unused columns to the other.
+      // If one text is short, its unused columns are available for the other text.
       let (old, new) = (text(old), text(new))
       let room = rest - 3
       let left = min(old.terminalWidth, max(room / 2, room - new.terminalWidth))
@@ -30,7 +30,7 @@ struct DifferenceText {
   }
 
   private func text(_ value: ArchiveValue) -> String {
-    // A value that JSON cannot represent, such as NaN, is described in words. The text is for display only.
+    // A value that JSON cannot represent, such as NaN, is described in words, because the text is only displayed.
     guard let data = try? JSONWriter().write(value) else {
       return value.summary(mostCharacters: width)
     }
@@ -40,7 +40,7 @@ struct DifferenceText {
 }
 
 extension ValueDifference.Change {
-  /// The change as JSON. An absent value has no key.
+  /// The change as JSON. If a value is absent, its key is omitted.
   var json: ArchiveValue {
     var object = ArchiveObject([
       .init(key: "path", value: .string(path.description)), .init(key: "kind", value: .string(kind.rawValue)),

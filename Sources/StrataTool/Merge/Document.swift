@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// A file whose values are compared or merged. The format is detected from the bytes, not from the name.
+/// A file whose value is compared or merged. The format is detected from the content, not from the name.
 struct Document {
   enum Form {
     case json(isPretty: Bool)
@@ -10,10 +10,10 @@ struct Document {
     case propertyList
   }
 
-  /// The name of the file in messages.
+  /// The name that messages use for the file.
   let name: String
   let form: Form
-  /// The value; for a stream, an array of its models.
+  /// The value of the file. For a stream, this is an array of its models.
   let value: ArchiveValue
 
   var isJSON: Bool { if case .json = form { true } else { false } }
@@ -49,14 +49,14 @@ struct Document {
     }
   }
 
-  /// Decodes an archive. Without one, the value is null.
+  /// Decodes an archive. If there is no archive, the value is null.
   init(name: String, archive: Data?) throws {
     self.name = name
     form = .archive(try archive.map { try Stamp(of: $0) } ?? Stamp(typeName: "Value"))
     value = try archive.map { try ArchiveDecoder().decodeValue(from: $0) } ?? .null
   }
 
-  /// Returns whether text has several lines, not counting trailing whitespace.
+  /// Returns whether the text has several lines, not counting trailing white space.
   static func hasLines(_ text: Data) -> Bool {
     let spaces = Set(" \t\r\n".utf8)
     guard let end = text.lastIndex(where: { !spaces.contains($0) }) else { return false }
@@ -65,7 +65,7 @@ struct Document {
 }
 
 extension ArchiveValue {
-  /// The value as JSON represents it: without types, and with strings for dates and the like.
+  /// Returns the value in the form that it has in JSON: without types, and with strings for dates and similar values.
   func asJSON() throws -> ArchiveValue { try JSONReader().read(JSONWriter().write(self)) }
 
   /// The kind of the value, for messages.

@@ -1,16 +1,16 @@
 internal import Foundation
 internal import StrataCore
 
-/// Gives JSON values the types that an archive has at the same paths.
+/// Converts JSON values to the types that an archive has at the same paths.
 struct JSONTyping {
-  /// The first value of each field that is not null, by type name and key. Used if the example holds null.
+  /// The first non-null value of each field, by type name and key. It is used if the example has null in that field.
   private var fields: [String: [String: ArchiveValue]] = [:]
-  /// Whether a string that does not parse as the archive's type is an error. Otherwise it stays a string.
+  /// Whether a string that cannot be parsed as the archive's type is an error. Otherwise such a string is kept.
   let isStrict: Bool
-  /// The context for the scalars of all documents.
+  /// The decoding context for the scalars of all documents.
   private let context = DecodingContext(source: .json)
 
-  /// - Parameter examples: values of archives that contain no graphs.
+  /// - Parameter examples: values from archives. They must not contain graphs.
   init(examples: [ArchiveValue], isStrict: Bool) {
     self.isStrict = isStrict
     for example in examples { note(example) }
@@ -25,9 +25,9 @@ struct JSONTyping {
     value.forEachInside { note($0) }
   }
 
-  /// Returns the JSON value with the types of the example.
+  /// Returns the JSON value, converted to the types in the example.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a string that does not parse as the example's type.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a string cannot be parsed as the example's type.
   func typed(_ json: ArchiveValue, like example: ArchiveValue?) throws -> ArchiveValue {
     try typed(json, like: example, isStrict)
   }
@@ -67,7 +67,7 @@ struct JSONTyping {
         throw ArchiveError.at(.key(key), error)
       }
     }
-    // Known fields keep the order of the example, and new ones follow.
+    // Known fields keep the order of the example, and new fields are appended.
     let known = example.keys.compactMap { key in object[key].map { (key, $0) } }
     let others = object.entries.filter { example[$0.key] == nil }.map { ($0.key, $0.value) }
     var record = ModelRecord(
@@ -77,7 +77,8 @@ struct JSONTyping {
     return record
   }
 
-  /// Types each element like the example with the same id, else the one at the same index, else the common one.
+  /// Converts each element to the types of the example with the same id. If there is none, uses the example at the same
+  /// index, and otherwise an example that fits all elements.
   private func array(_ elements: [ArchiveValue], like examples: [ArchiveValue], _ isStrict: Bool) throws
     -> [ArchiveValue]
   {
@@ -92,8 +93,8 @@ struct JSONTyping {
     }
   }
 
-  /// Converts the keys of an object to map keys: the example's key with the same text, else an integer if all of the
-  /// example's keys are.
+  /// Converts the keys of an object to map keys. Each becomes the example's key with the same text. If there is none,
+  /// it becomes an integer if all of the example's keys are integers.
   private static func keys(of object: ArchiveObject, like examples: [ArchiveValue.MapEntry]) -> [ArchiveValue] {
     let known = Dictionary(
       examples.compactMap { example in
@@ -120,9 +121,10 @@ struct JSONTyping {
     return .map(try CanonicalOrder.sorted(entries) { try $0.write($1.key) })
   }
 
-  /// Reads a number or a string as a field of the example's type does; a value that does not fit stays as it is.
+  /// Converts a number or a string as a field of the example's type would decode it. A value that cannot be converted
+  /// is kept unchanged.
   private func scalar(_ json: ArchiveValue, like example: ArchiveValue, _ isStrict: Bool) throws -> ArchiveValue {
-    // An error means that the value does not fit.
+    // An error means that the value cannot be converted.
     func made<T: Archivable>(_ wrap: (T) -> ArchiveValue) -> ArchiveValue? {
       (try? T.decode(from: json, in: context)).map(wrap)
     }
@@ -143,7 +145,7 @@ struct JSONTyping {
     return value ?? json
   }
 
-  /// Whether values of this kind are text in JSON.
+  /// Whether JSON represents values of this kind as text.
   private static func isText(_ value: ArchiveValue) -> Bool {
     switch value {
     case .date, .url, .uuid, .data: true
@@ -151,7 +153,7 @@ struct JSONTyping {
     }
   }
 
-  /// An example for all values; `nil` if they are of different kinds, or all null.
+  /// Returns an example for all values; `nil` if the values are of different kinds or are all null.
   private static func common(_ values: [ArchiveValue]) -> ArchiveValue? {
     func name(_ value: ArchiveValue) -> String {
       if case .record(let record) = value { "record " + record.typeName } else { value.kind }

@@ -124,7 +124,7 @@ struct MergeCommand: ToolCommand {
     }
     let report = result.report
     let fails = conflicts == .fail && !report.conflicts.isEmpty
-    // Everything is computed before anything is written, so that a failure leaves no files behind.
+    // Everything is computed before the first file is written, so that a failure leaves no files behind.
     let data = try ToolError.at(output) { try result.data(form) }
     if data.first == 0x1F { try DataFile(output).refuseTerminal(console) }
     let account = try self.report.map { _ in try report.json(showsValues: values).jsonText() }
@@ -132,7 +132,7 @@ struct MergeCommand: ToolCommand {
     return report.conflicts.isEmpty || conflicts == .local || conflicts == .server ? 0 : 1
   }
 
-  /// Merges by the model of the local document if the program has it, or else by values.
+  /// Merges by the model of the local document if the program has that model, and otherwise by values.
   private func merged(_ options: MergeOptions, _ console: Console) throws -> MergeResult {
     let file = try InputFile(DataFile(local), console)
     if let model = try model(of: file, console.models) {
@@ -148,7 +148,8 @@ struct MergeCommand: ToolCommand {
       values: [input.localValue, input.server, input.base ?? .null], report: report, data: document.data)
   }
 
-  /// The model of the local document; `nil` for lists, streams and everything else that is merged by values.
+  /// Returns the model of the local document; `nil` for lists, streams and all other documents that are merged by
+  /// values.
   private func model(of file: InputFile, _ models: ToolModels) throws -> (any VersionedModel.Type)? {
     if let type {
       guard let model = try models.type(ofOption: type).type as? any VersionedModel.Type else {
@@ -161,8 +162,9 @@ struct MergeCommand: ToolCommand {
     return stamp.kind == .single ? models.type(of: stamp)?.type as? any VersionedModel.Type : nil
   }
 
-  /// Writes the merged document and the report, and prints the table. First both go to temporary files, then the table
-  /// is printed, then the files are replaced, the document last. Any failure before that leaves the old document.
+  /// Writes the merged document and the report, and prints the table. Both files are first written to temporary files.
+  /// Then the table is printed, and finally the files are replaced, the document last. If anything fails before that,
+  /// the old document is kept.
   private func write(
     _ document: Data?, _ account: Data?, _ console: Console, _ printResult: () throws -> Void
   ) throws {
@@ -188,7 +190,7 @@ struct MergeCommand: ToolCommand {
     }
   }
 
-  /// Throws if the report would replace one of the documents, under any path.
+  /// Throws if the report would replace one of the documents, even if the path is spelled differently.
   private func checkReport() throws {
     guard let report, report != "-" else { return }
     let place = try RealPath.of(report)
@@ -227,9 +229,9 @@ struct MergeCommand: ToolCommand {
 }
 
 extension MergeOptions {
-  /// The options of the arguments `--policy`, `--conflicts` and `--partial`.
+  /// Creates the options from the arguments `--policy`, `--conflicts` and `--partial`.
   ///
-  /// - Throws: `ValidationError` for a rule that does not exist, and for two rules for everything.
+  /// - Throws: `ValidationError` if a rule does not exist, or if two rules apply to the whole document.
   init(policy: [String], conflicts: MergeCommand.Conflicts?, partial: Bool) throws {
     let policies = try policy.map { try PolicyArgument($0) }
     guard policies.count(where: { $0.path == nil }) < 2 else {

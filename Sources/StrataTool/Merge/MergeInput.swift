@@ -1,9 +1,9 @@
 internal import Foundation
 internal import StrataCore
 
-/// The documents of a merge, converted to the form of the local one.
+/// The documents of a merge, converted to the form of the local document.
 struct MergeInput {
-  /// The source of the server's side.
+  /// The source of the server's value.
   enum Source {
     case document(String)
     case patch(String)
@@ -20,7 +20,7 @@ struct MergeInput {
   let localValue: ArchiveValue
   let base: ArchiveValue?
   let server: ArchiveValue
-  /// The types whose records were objects.
+  /// The types whose records were objects of a graph.
   let objects: ObjectTree
 
   init(local localFile: InputFile, base basePath: String?, server source: Source, _ console: Console) throws {
@@ -54,7 +54,8 @@ struct MergeInput {
       let json = try Self.patch(path, console)
       let patch =
         if case .patch = source { try ToolError.at(path) { try JSONPatch(json: json) } } else { nil as JSONPatch? }
-      // A patch applies to the base. Without a base, it applies to the local value, which then becomes the base.
+      // A patch is applied to the base. If there is no base, the patch is applied to the local value, which then
+      // becomes the base.
       let origin = base ?? localValue
       base = origin
       serverPath = path
@@ -82,7 +83,7 @@ struct MergeInput {
     return document.value
   }
 
-  /// Sets fields that a patch removed to null, because a field that a record lacks counts as unchanged.
+  /// Sets fields that a patch removed to null, because a field that is missing from a record counts as unchanged.
   private static func keepingFields(of old: ArchiveValue, in new: ArchiveValue) -> ArchiveValue {
     switch (old, new) {
     case (.record(let before), .record(var after)) where before.typeName == after.typeName:
@@ -101,7 +102,7 @@ struct MergeInput {
     }
   }
 
-  /// Throws if the documents are of different kinds, because one would replace the other as a whole.
+  /// Throws if the documents are of different kinds, because one of them would completely replace the other.
   private static func checkRoots(_ local: ArchiveValue, _ localName: String, _ other: ArchiveValue, _ name: String)
     throws
   {

@@ -1,19 +1,19 @@
 internal import Foundation
 internal import StrataCore
 
-/// The result of a merge, by values or by a model.
+/// The result of a merge by values or by a model.
 struct MergeResult {
-  /// Values in which the paths of `--policy` are looked up.
+  /// The values in which the paths of `--policy` are looked up.
   let values: [ArchiveValue]
   let report: MergeReport
-  /// The end of the line of counts.
+  /// The text at the end of the line of counts.
   var note = ""
-  /// Returns the merged document in a format, by default the one of the local document.
+  /// Returns the merged document in a format, which by default is the format of the local document.
   let data: (MergedDocument.Format?) throws -> Data
 }
 
 extension ToolModels {
-  /// Merges documents of a model: archives of any version, and JSON by the model's mapping.
+  /// Merges documents of a model. They can be archives of any version, or JSON that matches the model's mapping.
   func merge<M: VersionedModel>(
     _ type: M.Type, _ local: InputFile, base: InputFile?, _ source: MergeInput.Source, _ server: InputFile,
     _ options: MergeOptions, ignoresUnknownKeys: Bool, limits: ArchiveLimits = ArchiveLimits()

@@ -1,19 +1,19 @@
 internal import Foundation
 internal import StrataCore
 
-/// A merged value that is to be written.
+/// A merged value, with the information needed to write it.
 struct MergedDocument {
   enum Format: String, CaseIterable {
     case json, strata
 
-    /// The format for a file extension; `nil` for another extension.
+    /// Creates the format for the file extension of a path; `nil` for any other extension.
     init?(path: String) {
       guard let format = Self.allCases.first(where: { path.hasSuffix("." + $0.rawValue) }) else { return nil }
       self = format
     }
   }
 
-  /// The maximum number of models in a member of a stream.
+  /// The maximum number of models in one member of a stream.
   private static let memberCount = 1000
 
   let value: ArchiveValue
@@ -31,7 +31,7 @@ struct MergedDocument {
     }
   }
 
-  /// An archive with the type and version of the local one.
+  /// Returns an archive with the type and version of the local document.
   private func archive(_ stamp: Stamp) throws -> Data {
     var stamp = stamp
     guard stamp.kind == .single else { return try stream(stamp) }

@@ -1,13 +1,14 @@
 internal import StrataCore
 
-/// Converts graphs of objects to trees, and trees to graphs.
+/// Converts graphs of objects to trees, and the trees back to graphs.
 struct ObjectTree {
-  /// The types whose records were objects.
+  /// The names of the types whose records were objects of a graph.
   private(set) var types = Set<String>()
 
-  /// Returns the value with each reference replaced by its object. In a stream, each model has its own graph.
+  /// Returns the value with each reference replaced by the referenced object. In a stream, each model has its own
+  /// graph.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if objects are shared or in cycles.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if objects are shared or form cycles.
   mutating func tree(_ value: ArchiveValue) throws -> ArchiveValue {
     if case .array(let elements) = value { return .array(try elements.map { try tree($0) }) }
     guard case .graph(let graph) = value else { return value }
@@ -15,7 +16,8 @@ struct ObjectTree {
     return try graph.asTree()
   }
 
-  /// Returns the value as a graph of the records that were objects, or unchanged if there are none.
+  /// Returns the value as a graph of the records that were objects before. If there are no such records, returns the
+  /// value unchanged.
   func graph(_ value: ArchiveValue) -> ArchiveValue {
     guard !types.isEmpty else { return value }
     var objects: [ArchiveValue] = []
@@ -23,7 +25,7 @@ struct ObjectTree {
     return objects.isEmpty ? value : .graph(ObjectGraph(objects: objects, root: root))
   }
 
-  /// Numbers objects from the inside out, as models are written.
+  /// Replaces the objects in a value by references. Objects are numbered from the inside out, as in archives of models.
   private func moved(_ value: ArchiveValue, _ objects: inout [ArchiveValue]) -> ArchiveValue {
     let result = value.mapInside { moved($0, &objects) }
     guard case .record(let record) = result, types.contains(record.typeName) else { return result }
@@ -35,7 +37,8 @@ struct ObjectTree {
 extension ObjectGraph {
   fileprivate func asTree() throws -> ArchiveValue { try ArchiveValue.graph(self).asTree() }
 
-  /// The graph as a tree for comparing. A repeated object is replaced by the path of its first occurrence.
+  /// Returns the graph as a tree that can be compared. A repeated object is replaced by the path of its first
+  /// occurrence.
   func unfolded() throws -> ArchiveValue {
     var places: [Int: ValuePath] = [:]
     var level = 0

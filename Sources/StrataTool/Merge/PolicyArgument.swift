@@ -1,9 +1,9 @@
 internal import ArgumentParser
 internal import StrataCore
 
-/// A `--policy` argument: `labels[*].name=serverWins`, or `max` for every path.
+/// A `--policy` argument, such as `labels[*].name=serverWins`, or `max` for all paths.
 struct PolicyArgument {
-  /// The path to which the policy applies; `nil` for every path.
+  /// The path to which the policy applies; `nil` if it applies to all paths.
   let path: ValuePath?
   let policy: MergePolicy
 
@@ -32,7 +32,7 @@ struct PolicyArgument {
     path = ValuePath(parsing: name)
   }
 
-  /// Returns whether every unescaped opening bracket begins `[*]`.
+  /// Returns whether each unescaped opening bracket is the beginning of `[*]`.
   private static func hasStarsOnly(_ path: String) -> Bool {
     var rest = Substring(path)
     while let character = rest.popFirst() {
@@ -43,7 +43,7 @@ struct PolicyArgument {
 }
 
 extension ValuePath {
-  /// Returns whether the pattern matches anything in the value.
+  /// Returns whether the pattern matches any path in the value.
   func leadsSomewhere(in value: ArchiveValue, at path: [ValuePath.Component] = []) -> Bool {
     if matches(path) { return true }
     switch value {

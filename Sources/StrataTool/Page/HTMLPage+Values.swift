@@ -1,12 +1,12 @@
 internal import StrataCore
 
 extension HTMLPage {
-  /// Adds a value as a tree whose parts open and close. References to objects are links to them.
+  /// Adds a value as a tree whose parts can be expanded and collapsed. References to objects become links.
   ///
   /// - Parameters:
-  ///   - graph: distinguishes the graphs of a page.
-  ///   - object: the number of the value in the graph; `nil` for a value that is no object.
-  ///   - openLevels: how many levels are open at first.
+  ///   - graph: a number that identifies the graph on the page.
+  ///   - object: the number of the value in the graph; `nil` if the value is not an object.
+  ///   - openLevels: the number of levels that are initially expanded.
   mutating func addTree(
     _ value: ArchiveValue, label: String = "", graph: Int = 0, object: Int? = nil, openLevels: Int = 2
   ) {
@@ -26,7 +26,7 @@ extension HTMLPage {
       page.element("summary") { line(&$0, isRecord ? "type" : "soft") }
       let isGraph = if case .graph = value { true } else { false }
       for (index, part) in parts.enumerated() {
-        // The first part of a graph is its root.
+        // The first part of a graph is the root. The other parts are the graph's objects.
         page.addTree(
           part.value, label: part.label, graph: graph, object: isGraph && index > 0 ? index - 1 : nil,
           openLevels: openLevels - 1)
@@ -34,14 +34,14 @@ extension HTMLPage {
     }
   }
 
-  /// Adds a cell with a value; a dash for none.
+  /// Adds a table cell with a value, or with a dash if there is no value.
   mutating func addCell(_ value: ArchiveValue?, class style: String = "") {
     element("td", [("class", style + " tree")]) { page in
       if let value { page.addTree(value, openLevels: 1) } else { page.add("—") }
     }
   }
 
-  /// Adds rows of names and texts.
+  /// Adds a table with rows of names and texts.
   mutating func add(_ rows: [(name: String, text: String)]) {
     element("table") { page in
       page.element("tbody") { page in
@@ -55,7 +55,7 @@ extension HTMLPage {
     }
   }
 
-  /// Adds a table.
+  /// Adds a table with column headers. The closure adds the rows.
   mutating func addTable(_ columns: [String], _ rows: (inout HTMLPage) -> Void) {
     element("div", [("class", "scroll")]) { page in
       page.element("table") { page in
@@ -65,7 +65,7 @@ extension HTMLPage {
     }
   }
 
-  /// Adds the differences between two documents side by side.
+  /// Adds the differences between two documents, side by side.
   mutating func add(_ comparison: Comparison, _ changes: [ValueDifference.Change], old: String, new: String) {
     for note in comparison.notes { element("p", note) }
     guard !changes.isEmpty else { return element("p", class: "soft", "no differences") }
@@ -81,7 +81,7 @@ extension HTMLPage {
     }
   }
 
-  /// Adds the key paths at which the sides of a merge differ.
+  /// Adds a table of the key paths at which the sides of a merge differ.
   mutating func add(_ report: MergeReport) {
     guard !report.entries.isEmpty else { return element("p", class: "soft", "no differences") }
     addTable(["path", "outcome", "rule", "base", "local", "server", "result"]) { page in

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// An HTML page that needs no other file and no script. All texts are escaped, so that no value can contain markup.
+/// An HTML page that needs no other files and no script. All text is escaped, so that values cannot contain markup.
 struct HTMLPage {
   typealias Attribute = (name: StaticString, value: String)
 
@@ -18,10 +18,10 @@ struct HTMLPage {
 
   var data: Data { Data((text + "</body>\n</html>\n").utf8) }
 
-  /// Adds text. Control characters and those that change the direction of text are written as `\u{1B}`.
+  /// Adds text. Control characters and characters that change the direction of text are written in the form `\u{1B}`.
   mutating func add(_ text: String) { self.text += Self.escaped(text) }
 
-  /// Adds an element with its attributes and content.
+  /// Adds an element with attributes and content.
   mutating func element(
     _ name: StaticString, _ attributes: [Attribute] = [], _ content: (inout HTMLPage) throws -> Void
   ) rethrows {
@@ -29,7 +29,7 @@ struct HTMLPage {
     for attribute in attributes { text += " \(attribute.name)=\"\(Self.escaped(attribute.value))\"" }
     text += ">"
     try content(&self)
-    // These elements have no end tag.
+    // `meta` and `br` have no end tag.
     if "\(name)" != "meta", "\(name)" != "br" { text += "</\(name)>\n" }
   }
 
@@ -41,7 +41,7 @@ struct HTMLPage {
     element(name, [("class", style)]) { $0.add(text) }
   }
 
-  /// Adds an arrow from one column to the next.
+  /// Adds an arrow that points from one column to the next.
   mutating func addArrow(_ label: String) {
     text +=
       "<svg viewBox=\"0 0 64 16\" role=\"img\" aria-label=\"\(Self.escaped(label))\"><path d=\"M0 8h62m-7-6 7 6-7 6\"/></svg>"

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import StrataCore
 
-/// The option for an HTML page in addition to the text of a command.
+/// The option to write an HTML page in addition to a command's text output.
 struct PageOption: ParsableArguments {
   @Option(
     name: .customLong("html"), help: "Also write an HTML page, as a file.html; it has all values.",
@@ -12,7 +12,7 @@ struct PageOption: ParsableArguments {
     if let path, !path.hasSuffix(".html") { throw ValidationError("--html takes a file.html.") }
   }
 
-  /// Writes the page if the option is given.
+  /// Writes the page if the option was given.
   func write(_ title: String, _ console: Console, _ content: (inout HTMLPage) throws -> Void) throws {
     guard let path else { return }
     var page = HTMLPage(title: title)

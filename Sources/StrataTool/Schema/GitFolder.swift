@@ -1,18 +1,18 @@
 internal import Foundation
 internal import StrataCore
 
-/// A folder in a revision of git, compared with its files of today.
+/// A folder in a Git revision, compared with the folder's current files.
 struct GitFolder {
   /// The name of the revision.
   let name: String
-  /// The files at the revision, from the folder.
+  /// The paths of the files in the revision, relative to the folder.
   let files: Set<String>
-  /// The files at the revision that were changed or removed since.
+  /// The files of the revision that have been changed or removed since.
   let changes: [(path: String, isRemoved: Bool)]
 
-  /// - Throws: `ToolError` if git cannot be run, or does not know the revision.
+  /// - Throws: `ToolError` if Git cannot be run, or if it does not know the revision.
   init(_ name: String, of folder: String) throws {
-    // Git would take it for an option.
+    // Git would interpret the name as an option.
     guard !name.isEmpty, !name.hasPrefix("-") else { throw ToolError("--against \(name): is not a Git revision") }
     let (revision, reason) = try Self.git(["rev-parse", "--verify", name + "^{commit}"], in: folder)
     guard let revision else {
@@ -27,7 +27,8 @@ struct GitFolder {
     let commit = revision.trimmingCharacters(in: .newlines)
     self.name = name
     files = Set(try words(["ls-tree", "-r", "-z", "--name-only", commit]))
-    // Git compares contents as it stores them, so different line ends on this machine are not a change.
+    // Git compares contents in the form in which it stores them, so different line endings on this machine do not count
+    // as changes.
     let lines = try words([
       "-c", "core.fileMode=false", "diff", "--no-renames", "--no-ext-diff", "--name-status", "-z", "--relative", commit,
       "--", ".",
@@ -37,9 +38,9 @@ struct GitFolder {
     }
   }
 
-  /// Runs git in a folder.
+  /// Runs Git in a folder.
   ///
-  /// - Returns: the output, which is `nil` if git failed, and its first message.
+  /// - Returns: the output, which is `nil` if Git failed, and the first line of Git's messages.
   private static func git(_ arguments: [String], in folder: String) throws -> (output: String?, message: String) {
     #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
       throw ToolError("git cannot be run on this platform")
@@ -48,7 +49,8 @@ struct GitFolder {
       process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
       process.arguments = ["git", "--no-optional-locks", "-C", folder] + arguments
       let output = Pipe()
-      // Messages go to a file. A second pipe could fill up while the first one is read, and git would wait.
+      // Messages are written to a file. If there were a second pipe, it could fill up while the first pipe is read, and
+      // Git would wait forever.
       return try TemporaryFiles.withFolder(beside: FileManager.default.temporaryDirectory.appending(path: "git")) {
         temporary in
         let messages = temporary.appending(path: "messages")

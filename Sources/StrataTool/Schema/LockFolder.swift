@@ -2,21 +2,21 @@ internal import Foundation
 internal import StrataCore
 internal import StrataTesting
 
-/// The recorded schemas in a folder.
+/// A folder of recorded schemas.
 struct LockFolder {
   struct Model {
     let name: String
-    /// The recorded versions, the oldest first.
+    /// The recorded versions, oldest first.
     let versions: [RecordedSchema]
   }
 
   let path: String
   private let folder: SchemaFolder
   private(set) var models: [Model] = []
-  /// Files that are not recorded schemas, or that were edited after they were recorded.
+  /// Files that are not recorded schemas, or that were edited after they had been recorded.
   private(set) var damages: [SchemaAnnotation] = []
 
-  /// - Throws: `ToolError` if there is no recorded schema in the folder.
+  /// - Throws: `ToolError` if the folder does not contain any recorded schema.
   init(_ path: String) throws {
     guard FileTree.isFolder(path) else {
       throw ToolError(
@@ -52,24 +52,25 @@ struct LockFolder {
     }
   }
 
-  /// The folder, if none of its schemas is damaged.
+  /// Returns the folder itself. Throws if any of its schemas is damaged.
   func intact() throws -> LockFolder {
     if let damage = damages.first { throw ToolError(damage.line) }
     return self
   }
 
-  /// The path of a recorded file, from the current folder.
+  /// Returns the path of a recorded file, relative to the current folder.
   func file(of name: String, _ version: Int, _ kind: String = "json") -> String {
     path + folder.path(of: name, version: version, kind).dropFirst(URL(fileURLWithPath: path).lastPathComponent.count)
   }
 
   // MARK: Checking
 
-  /// The problems of the recorded files.
+  /// Returns the problems of the recorded files.
   ///
   /// - Parameters:
-  ///   - revision: the revision of git with which the files are compared; `nil` for none. Gaps between its versions, and the steps of these
-  ///     versions, are not checked again, because they cannot be corrected.
+  ///   - revision: the Git revision with which the files are compared; `nil` to compare with none. Gaps between the
+  ///     versions in that revision and the steps of those versions are not checked again, because they can no longer be
+  ///     corrected.
   ///   - hooked: the models whose changes are not compared with their recorded steps.
   func problems(against revision: GitFolder?, hooked: Set<String>) throws -> [SchemaAnnotation] {
     var problems: [SchemaAnnotation] = []
@@ -124,12 +125,13 @@ struct LockFolder {
       message: "the golden archive \(found == nil ? "is missing" : "was changed"). Restore it from version control")
   }
 
-  /// The changes between two versions that need a step, and whose keys no recorded operation names; `nil` if there are none.
+  /// Returns the changes between two versions that need a migration step but whose keys are not named by any recorded
+  /// operation; `nil` if there are none.
   private func missing(_ model: Model, from old: RecordedSchema, to new: RecordedSchema) -> String? {
     let changes = changes(of: model, from: old, to: new).filter { $0.key != nil }
-    // A closure may change any key.
+    // If a step is a closure, it may change any key.
     guard let known = new.stepKeys else { return nil }
-    // A removed key may also be removed by a later step.
+    // A later step may also remove a key that was removed in this version.
     let later = model.versions.filter { $0.version > new.version }.flatMap { $0.stepKeys ?? [] }
     let missing = changes.filter { change in
       change.key.map { !known.contains($0) && !(new.fields[$0] == nil && later.contains($0)) } ?? false
@@ -139,7 +141,7 @@ struct LockFolder {
 
   // MARK: Comparing
 
-  /// The differences between two versions of a model.
+  /// Returns the differences between two versions of a model.
   func changes(of model: Model, from old: RecordedSchema, to new: RecordedSchema) -> [SchemaChange] {
     var names = SchemaChange.Names()
     guard let newest = model.versions.last else { return [] }
@@ -150,7 +152,7 @@ struct LockFolder {
       names.subclassKeys.formUnion(newest.fields.keys)
     }
     names.subclassKeys.subtract(newest.fields.keys)
-    // A renamed model continues the versions of another one, whose folder remains.
+    // A renamed model continues the versions of a different model, whose folder still exists.
     for renamed in models {
       guard let first = renamed.versions.first?.version, first > 1 else { continue }
       for former in models where former.versions.last?.version == first - 1 { names.models[former.name] = renamed.name }
@@ -170,6 +172,6 @@ struct LockFolder {
 }
 
 extension RecordedSchema {
-  /// The keys of the fields and cases.
+  /// The keys of all fields and cases.
   var keys: [String] { Array(fields.keys) + (cases.map { Array($0.keys) } ?? []) }
 }

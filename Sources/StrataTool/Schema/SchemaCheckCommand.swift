@@ -32,7 +32,7 @@ struct SchemaCheckCommand: ToolCommand {
     let folder = try LockFolder(folder.path)
     let revision = try against.map { try GitFolder($0, of: folder.path) }
     let models = console.models.types
-    // The lock of models compares the steps itself, and knows the hooks.
+    // A lock of models compares the steps itself, and knows which models have hooks.
     let hooked = Set(models.isEmpty ? hook : folder.models.map(\.name))
     var problems = try folder.problems(against: revision, hooked: hooked)
     if !models.isEmpty { problems += try console.models.problems(in: folder.path) { try $0.check() } }
@@ -108,7 +108,7 @@ struct SchemaRecordCommand: ToolCommand {
 }
 
 extension ToolModels {
-  /// The problems that a lock of the models finds.
+  /// Returns the problems that a schema lock of the models finds.
   fileprivate func problems(
     in folder: String, records: Bool = false, _ body: (SchemaLock) throws -> Void
   ) throws -> [SchemaAnnotation] {

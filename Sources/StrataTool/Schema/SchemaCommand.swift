@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import StrataCore
 
-/// `strata schema`, which groups the commands for recorded schemas.
+/// The command `strata schema`, which groups the commands for recorded schemas.
 struct SchemaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "schema",
@@ -20,7 +20,7 @@ struct SchemaFolderArgument: ParsableArguments {
   var path: String
 }
 
-/// The form of the output.
+/// The option for the format of the output.
 struct SchemaFormat: ParsableArguments {
   enum Format: String, CaseIterable, ExpressibleByArgument { case text, json, github }
 
@@ -44,7 +44,7 @@ struct SchemaAnnotation {
   enum Level: String { case notice, error }
 
   var level = Level.error
-  /// The path of the file; `nil` if the message is about no single file.
+  /// The path of the file; `nil` if the message does not concern a single file.
   let file: String?
   let message: String
 
@@ -52,7 +52,7 @@ struct SchemaAnnotation {
 
   var json: ArchiveValue { ["file": .orNull(file), "message": .string(message)] }
 
-  /// The command of a GitHub workflow that annotates the file.
+  /// The GitHub workflow command that annotates the file with the message.
   var command: String {
     let place = file.map { " file=\(Self.escaped($0, isProperty: true)),line=1" } ?? ""
     return "::\(level)\(place)::\(Self.escaped(message))"

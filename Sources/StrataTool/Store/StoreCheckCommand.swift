@@ -46,7 +46,7 @@ struct StoreCheckCommand: ToolCommand {
 }
 
 extension StoreFinding {
-  /// The finding as JSON. Every key is always present.
+  /// The finding as JSON, in which every key is always present.
   var json: ArchiveValue {
     [
       "kind": .string(kind.rawValue), "key": .orNull(key),

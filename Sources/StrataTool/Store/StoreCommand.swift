@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// `strata store`, which groups the commands for stores.
+/// The command `strata store`, which groups the commands for stores.
 struct StoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store",

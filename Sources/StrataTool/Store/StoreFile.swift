@@ -3,13 +3,13 @@ internal import Foundation
 internal import StrataCore
 internal import StrataStore
 
-/// The store that a command works on.
+/// The store on which a command operates.
 struct StoreFile: ParsableArguments {
   enum Access {
-    /// Nothing is written, not even to a store of a newer program.
+    /// The command only reads, and does not write even to a store that a newer program created.
     case reads
     case writes
-    /// Like `writes`, and creates the store if there is no file.
+    /// Like `writes`, and the command also creates the store if the file does not exist.
     case makes
   }
 
@@ -31,12 +31,12 @@ struct StoreFile: ParsableArguments {
     guard wait >= 0, wait <= 86_400 else { throw ValidationError("--wait takes 0 to 86400 seconds.") }
   }
 
-  /// Whether anything exists at the path.
+  /// Whether any item exists at the path.
   var exists: Bool {
     get throws { try ToolError.at(path) { try FileStatus(ofPath: path) != nil } }
   }
 
-  /// Returns whether a database is a store. A store that cannot be opened is one too.
+  /// Returns whether a database is a store. A store that cannot be opened counts as well.
   static func isStore(_ path: String) -> Bool {
     var options = StoreOptions()
     options.isReadOnly = true
@@ -46,7 +46,7 @@ struct StoreFile: ParsableArguments {
     } catch let error as StoreError { return error.code != .notAStore && error.code != .readOnly } catch { return true }
   }
 
-  /// Opens the store, runs `body` and closes the store. Errors name the path of the store.
+  /// Opens the store, runs `body`, and closes the store. Errors name the path of the store.
   func use<R>(_ access: Access, _ body: (SnapshotStore) throws -> R) throws -> R {
     try atFile(access) { url, options in
       let store = try SnapshotStore(url: url, options: options)
@@ -56,9 +56,9 @@ struct StoreFile: ParsableArguments {
     }
   }
 
-  /// Checks the path, then runs `body` with the URL and the options for opening the store.
+  /// Checks the path, and then runs `body` with the URL and options for opening the store.
   func atFile<R>(_ access: Access, _ body: (URL, StoreOptions) throws -> R) throws -> R {
-    // Only `makes` creates a store: an empty store at a wrong path would look correct.
+    // Only `makes` creates a store, because a new empty store at a wrong path would go unnoticed.
     guard try access == .makes || exists else {
       throw ToolError("\(path): there is no file; strata store init creates a store")
     }
@@ -74,7 +74,7 @@ struct StoreFile: ParsableArguments {
     }
   }
 
-  /// Prints the document if `--json` was given, otherwise the lines.
+  /// Prints the document if `--json` was given, and otherwise the lines.
   func show(_ document: @autoclosure () -> ArchiveValue, _ lines: @autoclosure () -> [String], _ console: Console)
     throws
   {
@@ -87,13 +87,13 @@ struct StoreFile: ParsableArguments {
   }
 }
 
-/// The key that a command works on.
+/// The key on which a command operates.
 struct StoreKey: ParsableArguments {
   @Argument(help: ArgumentHelp("The key in the store.", valueName: "key"))
   var name: String
 }
 
-/// The author and the reason of a change.
+/// The author of a change, and the reason for it.
 struct StoreNote: ParsableArguments {
   @Option(help: "Who does this, for the history.")
   var author: String?
@@ -102,7 +102,7 @@ struct StoreNote: ParsableArguments {
   var note: String?
 }
 
-/// A change of one key.
+/// The arguments of a command that changes one key.
 struct StoreChange: ParsableArguments {
   @OptionGroup var store: StoreFile
 
@@ -110,7 +110,7 @@ struct StoreChange: ParsableArguments {
 
   @OptionGroup var attribution: StoreNote
 
-  /// Makes the change in a transaction, and prints the new revision.
+  /// Runs `make` in a transaction, and prints the new revision.
   func run(on console: Console, _ make: (StoreTransaction) throws -> StoreRevision) throws -> Int32 {
     let revision = try store.use(.writes) { try $0.write(make) }
     try store.show(revision.json, [revision.line], console)

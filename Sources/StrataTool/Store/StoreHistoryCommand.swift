@@ -35,7 +35,7 @@ struct StoreHistoryCommand: ToolCommand {
     return 0
   }
 
-  /// Adds the revisions, each with its differences from the one before.
+  /// Adds the revisions to the page, each with its differences from the previous revision.
   private func addTimeline(
     of revisions: [StoreRevision], _ labels: [Int: [String]], _ transaction: StoreTransaction, to page: inout HTMLPage
   ) throws {
@@ -63,11 +63,11 @@ struct StoreHistoryCommand: ToolCommand {
     }
   }
 
-  /// The history as rows of a table.
+  /// Returns the history as lines of a table.
   ///
-  /// - Parameter showsTime: false if every run must print the same.
+  /// - Parameter showsTime: whether the time of each revision is shown. `false` if every run must print the same text.
   static func lines(_ revisions: [StoreRevision], _ labels: [Int: [String]] = [:], showsTime: Bool = true) -> [String] {
-    // The tour, which shows no times, prints the rows inside its own text.
+    // Without times, the rows have no header, because the tour prints them inside its own text.
     let header = showsTime ? ["revision", "action", "type", "time", "author", "note"] : []
     var table = TextTable(columns: showsTime ? 5 : 4, header: header)
     for revision in revisions {

@@ -2,7 +2,8 @@ internal import Foundation
 internal import StrataCore
 internal import StrataStore
 
-/// A batch of files that is saved in one transaction, so that it waits for the disk only once.
+/// A batch of files that are saved in a single transaction, so that the import waits for the disk only once for each
+/// batch.
 struct StoreImportBatch {
   private static let mostFiles = 256
   private static let mostBytes = 16 << 20
@@ -14,7 +15,7 @@ struct StoreImportBatch {
 
   private var items: [Item] = []
 
-  /// Reads the next files, at least one.
+  /// Reads the next files, but at least one.
   init(_ rest: inout ArraySlice<(path: String, item: FileTree.Item)>, root: String, prefix: String, _ console: Console)
   {
     var size = 0
@@ -43,8 +44,8 @@ struct StoreImportBatch {
     }
   }
 
-  /// - Returns: the outcome of each file, once the batch is on disk.
-  /// - Throws: `StoreError` if the store fails. Then nothing of the batch is saved.
+  /// - Returns: the outcome of each file, after the batch has been written to disk.
+  /// - Throws: `StoreError` if the store fails, in which case no file of the batch is saved.
   func save(in store: SnapshotStore, _ attribution: StoreNote) throws -> [StoreImportReport.Result] {
     try store.write { transaction in
       try items.map { item in
@@ -66,17 +67,17 @@ struct StoreImportBatch {
       let revision = try transaction.saveArchive(archive, as: key, author: attribution.author, note: attribution.note)
       return .init(file: file, outcome: .saved, key: key, revision: revision.number)
     } catch let error as StoreError where [.notEncodable, .invalid, .newerModel, .damaged].contains(error.code) {
-      // These errors concern one key. If a save is left half done, the transaction throws at its end.
+      // These errors concern only one key. If a save was left incomplete, the transaction throws when it ends.
       return .init(file: file, outcome: .failed, key: key, message: ToolError.message(of: error))
     }
   }
 
-  /// The number of the last revision, if its value has the same bytes as the archive's; otherwise `nil`.
+  /// Returns the number of the last revision if its value has the same bytes as the archive's value; otherwise `nil`.
   private static func revision(
     of key: String, with archive: Data, _ transaction: StoreTransaction
   ) throws -> Int? {
     guard let last = try transaction.revision(of: key), !last.isDeletion else { return nil }
-    // For an unreadable archive, saving throws the error.
+    // If the archive is unreadable, saving it throws the error.
     guard let stamp = try? Stamp(of: archive), let value = try? ArchiveDecoder().decodeValue(from: archive),
       stamp.typeName == last.typeName, stamp.modelVersion == last.modelVersion,
       let held = try transaction.untypedValue(for: key)

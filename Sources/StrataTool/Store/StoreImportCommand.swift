@@ -39,14 +39,14 @@ struct StoreImportCommand: ToolCommand {
         let batch = StoreImportBatch(&rest, root: root, prefix: prefix, console)
         let results = try batch.save(in: store, attribution)
         report.results += results
-        // Results are printed once they are on disk.
+        // Results are printed only after they have been written to disk.
         console.clearProgress()
         if !self.store.json { for result in results { try console.line(result.line) } }
       }
     }
     if store.json { try store.show(report.json, console) } else { try console.line(report.line) }
     guard report.count(.saved) + report.count(.same) + report.count(.failed) > 0 else {
-      // An import of nothing would hide a wrong path.
+      // If an import of nothing succeeded, a wrong path would go unnoticed.
       throw ToolError("\(folder): no archive or JSON document is in this folder")
     }
     return report.count(.failed) == 0 ? 0 : 1

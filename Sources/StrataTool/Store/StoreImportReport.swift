@@ -4,9 +4,9 @@ internal import StrataCore
 struct StoreImportReport {
   enum Outcome: String, CaseIterable {
     case saved
-    /// The last revision of the key has the same value already.
+    /// The last revision of the key already has the same value.
     case same
-    /// A file of another format.
+    /// The file has an unsupported format.
     case other
     case failed
   }
@@ -23,7 +23,7 @@ struct StoreImportReport {
       return ([outcome.rawValue, (key ?? file).onOneLine] + end).joined(separator: "  ")
     }
 
-    /// Every key is always present.
+    /// The result as JSON, in which every key is always present.
     fileprivate var json: ArchiveValue {
       [
         "file": .string(file), "outcome": .string(outcome.rawValue), "key": .orNull(key),

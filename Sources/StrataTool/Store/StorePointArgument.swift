@@ -3,7 +3,7 @@ internal import Foundation
 internal import StrataCore
 internal import StrataStore
 
-/// A revision of a key as an argument: `3`, `latest`, `label:NAME` or a time.
+/// An argument that identifies a revision of a key: `3`, `latest`, `label:NAME` or a time.
 struct StorePointArgument: ExpressibleByArgument {
   static let help = "a number, latest, label:NAME or a time as 2026-11-22T12:00:00Z"
 

@@ -3,7 +3,7 @@ internal import StrataCore
 internal import StrataStore
 
 extension StoreRevision {
-  /// The revision as JSON. Every key is always present.
+  /// The revision as JSON, in which every key is always present.
   var json: ArchiveValue { .object(ArchiveObject(entries)) }
 
   func json(adding more: [(String, ArchiveValue)]) -> ArchiveValue {
@@ -21,7 +21,8 @@ extension StoreRevision {
     ]
   }
 
-  /// `2026-11-22T12:00:00.250Z`, to the millisecond. A time that ISO 8601 cannot represent is in seconds since 1970.
+  /// The time with a resolution of one millisecond, such as `2026-11-22T12:00:00.250Z`. A time that ISO 8601 cannot
+  /// represent is given in seconds since 1970.
   var timeText: String {
     let interval = time.timeIntervalSince1970
     guard abs(interval) < 1e12 else { return "\(interval) seconds since 1970" }
@@ -33,13 +34,13 @@ extension StoreRevision {
     return text.dropLast() + "." + String(String(Int(milliseconds - seconds * 1000) + 1000).dropFirst()) + "Z"
   }
 
-  /// `Issue@3`; `deleted` if there is no value.
+  /// The type and version of the value, such as `Issue@3`; `deleted` if there is no value.
   var mark: String {
     guard let typeName else { return "deleted" }
     return (modelVersion.map { "\(typeName)@\($0)" } ?? typeName).onOneLine
   }
 
-  /// The action in one line: `saved  issue/7  revision 3`.
+  /// The action on one line, such as `saved  issue/7  revision 3`.
   var line: String {
     let verb =
       switch action {

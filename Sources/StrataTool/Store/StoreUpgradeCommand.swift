@@ -58,10 +58,10 @@ struct StoreUpgradeCommand: ToolCommand {
   }
 }
 
-/// The models in a store, with the versions that it holds.
+/// The models in a store, with the versions that are stored.
 private struct ModelsOfStore {
   struct Model {
-    /// The type name of the archives. It may be a collection of the model.
+    /// The type name of the archives. The type may be a collection of the model.
     let type: String
     let version: Int
     /// The newest version of the model in the store.
@@ -79,9 +79,9 @@ private struct ModelsOfStore {
   }
 
   let models: [Model]
-  /// The number of revisions that are older than the newest version of their model in the store.
+  /// The number of revisions with a model version that is older than the newest version of the same model in the store.
   var old: Int { models.reduce(0) { $0 + ($1.isOld ? $1.revisions : 0) } }
-  /// The Swift call that upgrades the store; `nil` if it has no models.
+  /// The Swift call that upgrades the store; `nil` if the store contains no models.
   let swift: String?
 
   init(_ status: StoreStatus) {

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// A file as an archive for a store. An archive is kept as it is, and a JSON document is archived as `encode` does it.
+/// A file in the form of an archive for a store. An archive is stored unchanged, and a JSON document is archived in the
+/// same way as by `encode`.
 struct StoredDocument {
   let archive: Data
 
@@ -29,13 +30,13 @@ struct StoredDocument {
     }
   }
 
-  /// Reads a file of a folder. Returns `nil` and the format found if it is neither an archive nor JSON.
+  /// Reads a file in a folder. If the file is neither an archive nor JSON, returns `nil` and the format that was found.
   static func inFolder(_ path: String, _ console: Console) throws -> (document: StoredDocument?, found: String) {
     switch try InputFile(path: path).format {
     case .archive: break
     case .propertyList: return (nil, "a property list; strata convert makes an archive of it")
     case .other(let found):
-      // Any text may be JSON, so the file extension decides unless the first character does.
+      // Any text may be JSON. If the first character does not decide, the file extension does.
       guard found == "JSON" || InputFile.mayBeJSON(found) && path.hasSuffix(".json") else { return (nil, found) }
     }
     return (try StoredDocument(DataFile(path), nil, console), "")

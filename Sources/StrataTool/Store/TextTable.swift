@@ -1,16 +1,16 @@
-/// Rows of text whose columns are aligned, two spaces apart.
+/// Rows of text in aligned columns, which are two spaces apart.
 struct TextTable {
   private var rows: [[String]] = []
-  /// The number of aligned columns. Later columns are not padded.
+  /// The number of aligned columns. Cells in later columns are not padded.
   private let columns: Int
-  /// The names of the columns, on a line above the rows.
+  /// The names of the columns, which are shown above the rows.
   private let header: [String]
 
   init(columns: Int, header: [String] = []) { (self.columns, self.header) = (columns, header) }
 
   mutating func add(_ row: [String]) { rows.append(row) }
 
-  /// The lines; none if there are no rows.
+  /// The lines of the table; empty if there are no rows.
   var lines: [String] {
     let rows = rows.isEmpty || header.isEmpty ? rows : [header] + rows
     let widths = (0..<columns).map { column in

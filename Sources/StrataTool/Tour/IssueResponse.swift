@@ -1,18 +1,18 @@
 internal import Foundation
 internal import StrataCore
 
-/// A response of GitHub for one issue.
+/// A response from GitHub that contains one issue.
 struct IssueResponse {
   let path: String
   let size: Int
   let json: ArchiveValue
   let number: Int
 
-  /// Parses a response and checks that it is for an issue.
+  /// Parses a response and checks that it contains an issue.
   ///
   /// - Parameters:
-  ///   - path: the path in messages.
-  ///   - isFirst: whether the issue is created from this response. Later ones may have only some of the keys.
+  ///   - path: the path of the response, as messages show it.
+  ///   - isFirst: whether the issue is created from this response. Later responses may contain only some of the keys.
   init(path: String, _ data: Data, isFirst: Bool) throws {
     self.path = path
     let file = DataFile(path)
@@ -39,7 +39,8 @@ struct IssueResponse {
     return json.objectValue?.keys.filter { !read.contains($0) } ?? []
   }
 
-  /// The issue as version 1 of the model archived it: flat, with other keys, and dates as seconds since 1970.
+  /// Returns the issue in the form in which version 1 of the model archived it: without nested objects, with different
+  /// keys, and with dates as seconds since 1970.
   func version1() throws -> ModelRecord {
     func seconds(_ key: String) throws -> ArchiveValue {
       guard let value = json[key], !value.isNull else { return .null }

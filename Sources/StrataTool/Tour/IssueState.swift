@@ -1,6 +1,6 @@
 internal import StrataCore
 
-/// Whether an issue is open. A state that GitHub adds later is read as `unknown`.
+/// Whether an issue is open. If GitHub adds a state later, it is read as `unknown`.
 enum IssueState: String, Archivable, UnknownCaseRepresentable {
   case open, closed, unknown
   static var unknownCase: IssueState { .unknown }

@@ -28,7 +28,7 @@ struct TourCommand: ToolCommand {
         try IssueResponse(path: $1.name, $1.text, isFirst: $0 == 0)
       }
       : files.enumerated().map { try IssueResponse(path: $1, DataFile($1).read(console), isFirst: $0 == 0) }
-    // Everything is computed before anything is written, so that a failure leaves no files behind.
+    // Everything is computed before the first file is written, so that a failure leaves no files behind.
     let stages = try TourPlan.stages(of: responses, width: console.width)
     let folder = URL(fileURLWithPath: output, isDirectory: true)
     do {

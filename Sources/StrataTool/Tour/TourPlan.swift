@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Computes the whole tour before anything is printed or written.
+/// Computes the complete tour before anything is printed or written.
 enum TourPlan {
   static func stages(of responses: [IssueResponse], width: Int) throws -> [TourStage] {
     guard let first = responses.first else { return [] }
@@ -84,19 +84,19 @@ enum TourPlan {
     try ArchiveDecoder().decode(Issue.self, from: archive) == issue
   }
 
-  /// Lists keys in lines that are not wider than the terminal.
+  /// Returns lines that list the keys and are not wider than the terminal.
   private static func list(_ title: String, _ keys: [String], _ width: Int) -> [String] {
     var lines = ["\(title): \(keys.first ?? "none")"]
     for key in keys.dropFirst() {
       lines[lines.count - 1] += ","
       let line = lines[lines.count - 1] + " " + key
-      // Leaves a column for the comma that may follow.
+      // One column is left for the comma that may follow.
       if line.terminalWidth < width { lines[lines.count - 1] = line } else { lines.append("  " + key) }
     }
     return lines
   }
 
-  /// A value in a few words. A record is shown by its login, name or title.
+  /// Returns a short description of a value. A record is represented by its login, name or title.
   private static func shortened(_ value: ArchiveValue?, _ width: Int) -> String {
     guard let value else { return "absent" }
     let most = max((width - 20) / 2, 12)

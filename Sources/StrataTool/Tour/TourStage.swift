@@ -4,13 +4,13 @@ internal import Foundation
 struct TourStage {
   let title: String
   let lines: [String]
-  /// The file name and the bytes of the archive.
+  /// The name of the archive's file, whose content is `archive`.
   let fileName: String
   let archive: Data
   /// The issue after this stage.
   let issue: Issue
-  /// Whether an archive decodes to the saved value.
+  /// Returns whether an archive is decoded to the saved value.
   let isIntact: (Data) throws -> Bool
-  /// The size of the JSON that the archive replaces, in bytes.
+  /// The size in bytes of the JSON that the archive replaces.
   let jsonSize: Int
 }

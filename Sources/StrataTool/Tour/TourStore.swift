@@ -2,22 +2,22 @@ internal import Foundation
 internal import StrataCore
 internal import StrataStore
 
-/// The end of the tour: its stages as revisions in a store.
+/// The last part of the tour, which saves the stages as revisions in a store.
 struct TourStore {
   private static let name = "issues.store"
 
-  /// The path of the store in messages.
+  /// The path of the store, as messages show it.
   let path: String
   private let url: URL
 
   /// - Parameters:
-  ///   - folder: the folder of the tour, which `path` names.
+  ///   - folder: the folder of the tour, to which `path` refers.
   init(in folder: URL, _ path: String) {
     self.path = (path.hasSuffix("/") ? path : path + "/") + Self.name
     url = folder.appendingPathComponent(Self.name)
   }
 
-  /// Saves a revision for each stage, then restores an old one and undoes that.
+  /// Saves a revision for each stage, then restores an old revision, and then undoes the restoration.
   ///
   /// - Returns: the lines to print.
   func run(_ stages: [TourStage], key: String) throws -> [String] {
@@ -33,7 +33,7 @@ struct TourStore {
       var lines = ["\(sizes.counted("save")) under the key \(key), of which none replaced another:"]
       lines += try history(store, key)
 
-      // Revision 1 was saved by version 1 of the model, and opens with the current one.
+      // Revision 1 was saved by version 1 of the model, and is opened with the current version.
       let first = try store.read { try $0.value(Issue.self, for: key, at: .revision(1)) }
       guard let first, first == stages.first?.issue else {
         throw ToolError("\(path): revision 1 does not contain the saved value")
@@ -70,7 +70,7 @@ struct TourStore {
     guard FileManager.default.fileExists(atPath: url.path) else { return }
     var options = StoreOptions()
     options.isReadOnly = true
-    // Throws for a file that is not a store, so that a user's own file is kept.
+    // This throws if the file is not a store, so that a user's own file is kept.
     try SnapshotStore(url: url, options: options).close()
     for end in ["-wal", "-shm", ""] where FileManager.default.fileExists(atPath: url.path + end) {
       try FileManager.default.removeItem(atPath: url.path + end)

@@ -5,16 +5,16 @@ internal import StrataCore
   internal import FoundationNetworking
 #endif
 
-/// A range of a file, or of the resource at an `http` or `https` address.
+/// A range of bytes in a file, or in the resource at an `http` or `https` URL.
 struct ByteRange {
   let offset: Int
-  /// The number of bytes. With offset 0, 0 is the whole file or resource.
+  /// The number of bytes. If both offset and length are 0, the range is the whole file or resource.
   let length: Int
   let location: String
 
   var isWhole: Bool { offset == 0 && length == 0 }
 
-  /// Parses the part of a request: offset and length (8 bytes each), and the location in UTF-8.
+  /// Parses a part of a request, which consists of the offset and the length (8 bytes each) and the location in UTF-8.
   init?(_ bytes: ArraySlice<UInt8>) {
     var rest = Cursor(rest: bytes)
     guard let offset = rest.integer(UInt64.self).flatMap({ Int(exactly: $0) }),
@@ -25,9 +25,10 @@ struct ByteRange {
     (self.offset, self.length, self.location) = (offset, length, location)
   }
 
-  /// Reads the range.
+  /// Reads the bytes of the range.
   ///
-  /// - Throws: `ToolError` with the location, if it cannot be read, ends before the range, or the range is longer than `limit`.
+  /// - Throws: `ToolError`, which names the location, if the location cannot be read or ends before the range does, or
+  ///   if the range is longer than `limit`.
   func data(limit: Int) throws -> Data {
     guard length <= limit else { throw tooLong(limit) }
     let isAddress = location.hasPrefix("http://") || location.hasPrefix("https://")
@@ -53,7 +54,7 @@ struct ByteRange {
     }
   }
 
-  /// Requests the range with one range request (RFC 9110 §14.2).
+  /// Downloads the bytes with a single range request (RFC 9110 §14.2).
   private func download(limit: Int) throws -> Data {
     guard let url = URL(string: location) else { throw ToolError("\(location): is not a valid address") }
     var request = URLRequest(url: url, timeoutInterval: 60)

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import StrataCore
 
-/// Answers the requests of another program with the models of this one (Docs/Worker.md).
+/// Answers the requests of another program, using the models of this program (Docs/Worker.md).
 struct Worker {
   static let protocolVersion = 1
-  /// The number of bytes of answers that are written at once.
+  /// The number of buffered bytes at which the answers are written to the output.
   private static let outputSize = 1 << 16
 
   let models: ToolModels
@@ -14,7 +14,8 @@ struct Worker {
 
   /// Answers requests until the input ends.
   ///
-  /// - Throws: `ToolError` if the input ends inside a frame, or cannot be read; and the errors of writing.
+  /// - Throws: `ToolError` if the input ends inside a frame or cannot be read; any error that writing the answers
+  ///   throws.
   func run(on console: Console) throws {
     var output: [UInt8] = []
     func flush() throws {
@@ -84,7 +85,6 @@ struct Worker {
     if result.outcome.isFailure {
       answer = WorkerAnswer(number, answer.outcome, result.message ?? "", code: result.code)
     }
-    // A file without a stamp has no type.
     if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }
     answer.add(losses: result.content?.losses ?? [])
     return answer
@@ -105,10 +105,10 @@ struct Worker {
     return answer
   }
 
-  /// Upgrades a whole stream, through temporary files.
+  /// Upgrades a complete stream, using temporary files.
   private func upgradedStream(_ file: InputFile, _ type: ArchivedType, _ report: inout DecodingReport) throws -> Data {
     let output = FileManager.default.temporaryDirectory.appendingPathComponent("strata-" + UUID().uuidString)
-    defer { try? FileManager.default.removeItem(at: output) }  // If it fails, the system removes the file.
+    defer { try? FileManager.default.removeItem(at: output) }  // If this fails, the system deletes the file later.
     report = try models.upgrade(file, as: type, to: DataFile(output.path), limits: limits).report
     return Data(try AtomicFile.read(output))
   }
@@ -171,19 +171,20 @@ struct Worker {
 
   // MARK: Inputs and failures
 
-  /// Returns the input of a part. A member of a stream, which only a range can be, becomes an archive of the list of its models.
+  /// Returns the input for a part of a request. If the part is a member of a stream, which only a range can be, returns
+  /// an archive of the list of the member's models.
   private func file(_ part: WorkerRequest.Part) throws -> InputFile {
     switch part {
     case .bytes(let data): return InputFile(named: "the archive", content: data)
     case .range(let range):
       var data = try range.data(limit: maxFrame)
-      // A range that is no intact member is read as it is, so that the operation finds its damage.
+      // A range that is not an intact member is passed on unchanged, so that the operation reports the damage.
       if !range.isWhole, let list = try? Self.list(ofMember: data, limits) { data = list }
       return InputFile(named: range.location, content: data)
     }
   }
 
-  /// - Returns: `nil` if the data is no member of a stream.
+  /// - Returns: an archive of the list of the member's models; `nil` if the data is not a member of a stream.
   private static func list(ofMember data: Data, _ limits: ArchiveLimits) throws -> Data? {
     var stamp = try Stamp(of: data)
     guard stamp.kind == .member else { return nil }
@@ -195,7 +196,7 @@ struct Worker {
     return Data(list)
   }
 
-  /// - Throws: `ArchiveError` if the file is of another format.
+  /// - Throws: `ArchiveError` if the file is not an archive.
   private func archiveStamp(of file: InputFile) throws -> Stamp {
     switch file.format {
     case .archive:
@@ -216,24 +217,23 @@ struct Worker {
     (error as? ArchiveError)?.code ?? (error as? ToolError)?.code
   }
 
-  /// The answer for an error of an operation on an archive. The archive is refused instead of damaged if it can be read to its end.
+  /// Returns the answer for an operation on an archive that failed with an error. If the archive can be read to its
+  /// end, its outcome is "refused" instead of "damaged".
   private func failure(_ number: UInt64, _ error: any Error, _ file: InputFile) -> WorkerAnswer {
     let result = FileResult(file.path, error)
     var outcome = WorkerAnswer.Outcome(result.outcome)
     if outcome == .damaged || outcome == .unreadable {
-      // The error of the walk adds nothing to the error of the operation.
       let isIntact = (try? file.walk(limits: limits) { _, _ in }) != nil
       outcome = isIntact ? .refused : .damaged
     }
     var answer = WorkerAnswer(number, outcome, result.message ?? "", code: result.code)
-    // A file without a stamp has no type.
     if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }
     return answer
   }
 }
 
 extension WorkerAnswer.Outcome {
-  /// The outcome of a worker for the outcome of a command.
+  /// Converts the outcome of a command to the outcome of a worker.
   fileprivate init(_ outcome: FileResult.Outcome) {
     switch outcome {
     case .intact: self = .intact

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// The answer of a worker to one request (Docs/Worker.md, Frames).
+/// A worker's answer to one request (Docs/Worker.md, Frames).
 struct WorkerAnswer {
   enum Outcome: UInt8 {
     case intact = 1
@@ -21,10 +21,10 @@ struct WorkerAnswer {
 
   let number: UInt64
   private(set) var outcome: Outcome
-  /// The version of the model in the archive, and its version in the program.
+  /// The version of the model in the archive. `currentVersion` is the version of the same model in the program.
   private(set) var foundVersion: Int?
   private(set) var currentVersion: Int?
-  /// The new archive.
+  /// The archive that the operation created; empty if it created none.
   private(set) var archive = Data()
   private(set) var typeName = ""
   private(set) var details = ArchiveObject()
@@ -33,20 +33,20 @@ struct WorkerAnswer {
     (self.number, self.outcome, self.archive, self.details) = (number, outcome, archive, details)
   }
 
-  /// A failure.
+  /// Creates the answer for a failure.
   init(_ number: UInt64, _ outcome: Outcome, _ message: String, code: ArchiveError.Code? = nil) {
     self.init(number, outcome)
     if let code { details["code"] = .string(code.rawValue) }
     details["message"] = .string(message)
   }
 
-  /// Adds the type and version in the stamp of an archive, and its version in the program.
+  /// Adds the type and version from the stamp of an archive, and the program's version of the same model.
   mutating func add(_ stamp: Stamp, _ type: ArchivedType?) {
     (typeName, foundVersion) = (stamp.typeName, stamp.modelVersion)
     currentVersion = type?.type._rootSchema?.modelVersion
   }
 
-  /// Adds the values of an older archive that no step drops and no field takes.
+  /// Adds descriptions of the values in an older archive that no migration step drops and no field reads.
   mutating func add(_ report: DecodingReport) {
     guard !report.unusedKeys.isEmpty else { return }
     details["losses"] = .array(report.unusedKeys.map { .string("no field takes \($0)") })
@@ -56,7 +56,7 @@ struct WorkerAnswer {
     if !losses.isEmpty { details["losses"] = .array(losses.map { .string($0) }) }
   }
 
-  /// Appends the frame of the answer, or of a failure if the answer is longer than a frame may be.
+  /// Appends the frame of the answer. If it would be longer than a frame may be, appends a failure instead.
   func append(to output: inout [UInt8], maxFrame: Int) throws {
     let text = details.entries.isEmpty ? Data() : try JSONWriter().write(.object(details))
     let parts = [archive, Data(typeName.utf8), text]

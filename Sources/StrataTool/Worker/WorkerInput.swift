@@ -1,17 +1,18 @@
 internal import Foundation
 internal import StrataCore
 
-/// The frames on the input of a worker.
+/// Reads the frames from a worker's input.
 struct WorkerInput {
   enum Frame {
-    /// The bytes of a request without their length.
+    /// The bytes of a request, without the length that precedes them.
     case request(ArraySlice<UInt8>)
-    /// A request that was skipped. Its number is the highest one if the frame is too short to have it.
+    /// A request that was skipped because it is too long. Its number is the greatest possible number if the frame is
+    /// too short to contain one.
     case tooLong(number: UInt64, length: Int)
   }
 
   private let maxFrame: Int
-  /// Returns the next bytes; none at the end.
+  /// Returns the next bytes of the input; empty at its end.
   private let read: () throws -> Data
   private var buffer: [UInt8] = []
   private var start = 0
@@ -20,8 +21,8 @@ struct WorkerInput {
 
   /// Returns the next frame; `nil` at the end of the input.
   ///
-  /// - Parameter beforeReading: is called before each read, which may wait for the other program.
-  /// - Throws: `ToolError` if the input ends inside a frame, or cannot be read.
+  /// - Parameter beforeReading: called before each read, because a read may wait for the other program.
+  /// - Throws: `ToolError` if the input ends inside a frame or cannot be read.
   mutating func next(_ beforeReading: () throws -> Void) throws -> Frame? {
     guard try fill(4, beforeReading) else {
       guard start == buffer.count else { throw Self.cut }
@@ -44,9 +45,9 @@ struct WorkerInput {
 
   private static let cut = ToolError("standard input ends inside a frame; its last request has no answer")
 
-  /// Reads until the buffer has a number of bytes from `start` on.
+  /// Reads until the buffer contains the given number of bytes from `start` on.
   ///
-  /// - Returns: false if the input ends before.
+  /// - Returns: `false` if the input ends before that.
   private mutating func fill(_ count: Int, _ beforeReading: () throws -> Void) throws -> Bool {
     while buffer.count - start < count {
       if start > 0 {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// A request of the program that drives a worker (Docs/Worker.md, Frames).
+/// A request from the program that controls a worker (Docs/Worker.md, Frames).
 struct WorkerRequest {
   enum Operation: UInt8 {
     case verify = 1
@@ -10,7 +10,7 @@ struct WorkerRequest {
     case merge = 4
     case stamp = 5
 
-    /// The numbers of parts that a request may have.
+    /// The number of parts that a request can have.
     var partCounts: ClosedRange<Int> {
       switch self {
       case .verify, .upgrade, .stamp: 1...1
@@ -69,24 +69,24 @@ struct WorkerRequest {
     (self.number, self.operation, self.parts) = (number, operation, parts)
   }
 
-  /// The bit of a part's length that marks a range.
+  /// The bit in a part's length that indicates a range instead of bytes.
   private static let rangeMark: UInt32 = 1 << 31
 
-  /// A request that cannot be parsed.
+  /// The error for a request that cannot be parsed.
   struct Malformed: Error {
-    /// The number of the request; the highest one if the frame is too short for it.
+    /// The number of the request; the greatest possible number if the frame is too short to contain one.
     let number: UInt64
     let reason: String
   }
 }
 
-/// Reads numbers from the front of bytes.
+/// Reads numbers from the start of a sequence of bytes.
 struct Cursor {
   private(set) var rest: ArraySlice<UInt8>
 
   init(rest: ArraySlice<UInt8>) { self.rest = rest }
 
-  /// Returns the next little-endian number; `nil` at the end of the bytes.
+  /// Reads the next little-endian number; returns `nil` if not enough bytes remain.
   mutating func integer<T: FixedWidthInteger & UnsignedInteger>(_ type: T.Type) -> T? {
     take(MemoryLayout<T>.size)?.reversed().reduce(0) { $0 << 8 | T($1) }
   }
