@@ -81,7 +81,7 @@ extension StoreTransaction {
           let stored = try StoredRow(row)
           guard stored.key == key.id else {
             throw StoreError(
-              .damaged, "the last revision of a key belongs to a different key; " + "check the store, then salvage it")
+              .damaged, "the last revision of a key belongs to a different key; check the store, then salvage it")
           }
           return stored
         }.mapError { StoreError.ofRow($0, key: key.name, revision: nil) }

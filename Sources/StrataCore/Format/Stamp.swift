@@ -110,7 +110,7 @@ extension Stamp {
   func checkCount() throws {
     guard count <= plainSize else {
       throw ArchiveError(
-        .damaged, "the stamp claims \(count) models in \(plainSize) bytes; " + "each takes at least one byte")
+        .damaged, "the stamp claims \(count) models in \(plainSize) bytes; each takes at least one byte")
     }
   }
 

@@ -95,7 +95,7 @@ extension ArchiveValue {
       try value.mapReferences { number in
         guard graph.objects.indices.contains(number) else {
           throw ArchiveError(
-            .notEncodable, "a reference names object \(number), but the graph " + "has \(graph.objects.count)")
+            .notEncodable, "a reference names object \(number), but the graph has \(graph.objects.count)")
         }
         guard seen.insert(number).inserted else {
           throw ArchiveError(

@@ -41,7 +41,7 @@ struct RemoteCatalog: Sendable {
     guard let entity = self[name] else {
       throw RemoteError(
         .invalidConfiguration,
-        "there is no such entity; the entities are " + "\(entities.map(\.name).sorted().joined(separator: ", "))",
+        "there is no such entity; the entities are \(entities.map(\.name).sorted().joined(separator: ", "))",
         entity: name)
     }
     return entity

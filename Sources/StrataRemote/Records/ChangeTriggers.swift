@@ -45,7 +45,7 @@ enum ChangeTriggers {
     guard count == names.count else {
       throw RemoteError(
         .store,
-        "a table was recreated, so its changes are no longer recorded; create " + "the RemoteStore after all migrations"
+        "a table was recreated, so its changes are no longer recorded; create the RemoteStore after all migrations"
       )
     }
     return try String.fetchOne(db.cachedStatement(sql: "SELECT account FROM temp.strata_remote_session"))

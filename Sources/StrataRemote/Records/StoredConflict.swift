@@ -57,7 +57,7 @@ struct StoredConflict {
     case .value(let value):
       guard case .attribute(let place) = field.source else {
         throw RemoteError(
-          .store, "a reference cannot be resolved by a value; " + "use .local or .server", entity: entity.name)
+          .store, "a reference cannot be resolved by a value; use .local or .server", entity: entity.name)
       }
       let new = try entity.stored(part.replaced(in: entity.value(local, place), with: value), place)
       try entity.set(field.column, of: record, to: new, db)

@@ -50,7 +50,7 @@ package struct EntityTable: Sendable {
   init(_ name: String, _ db: Database) throws {
     guard try db.tableExists(name) else {
       throw EntityError(
-        .invalidMapping, "there is no such table; create it with the " + "app's migrations first", table: name)
+        .invalidMapping, "there is no such table; create it with the app's migrations first", table: name)
     }
     self.name = name
     quotedName = name.quotedDatabaseIdentifier

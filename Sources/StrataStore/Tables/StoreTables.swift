@@ -28,7 +28,7 @@ struct StoreTables: Sendable {
       !(prefix.utf8.first.map { (48...57).contains($0) } ?? false), prefix.utf8.count <= 64
     else {
       throw StoreError(
-        .invalid, "a table prefix must have only ASCII letters, digits and _, " + "and not begin with a digit")
+        .invalid, "a table prefix must have only ASCII letters, digits and _, and not begin with a digit")
     }
     self.prefix = prefix
     self.schema = schema

@@ -103,7 +103,7 @@ struct MergeCommand: ToolCommand {
     }
     if let report {
       guard report == "-" || report.hasSuffix(".json") else {
-        throw ValidationError("--report takes a file.json, " + "or -.")
+        throw ValidationError("--report takes a file.json, or -.")
       }
       guard report != "-" || output != "-" else {
         throw ValidationError(

@@ -20,7 +20,7 @@ struct LockFolder {
   init(_ path: String) throws {
     guard FileTree.isFolder(path) else {
       throw ToolError(
-        "\(path): is not a folder; a folder of recorded schemas is expected, " + "such as Tests/AppTests/Schemas")
+        "\(path): is not a folder; a folder of recorded schemas is expected, such as Tests/AppTests/Schemas")
     }
     self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     folder = SchemaFolder(url: URL(fileURLWithPath: path))

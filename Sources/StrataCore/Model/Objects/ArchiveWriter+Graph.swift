@@ -99,7 +99,7 @@ extension ArchiveWriter {
   package mutating func writeReference(_ number: Int) throws {
     guard let graph = graphObjects, number >= 0, number < graph.count else {
       throw ArchiveError(
-        .notEncodable, "a reference names an object that is not in its graph; " + "encode the whole ObjectGraph")
+        .notEncodable, "a reference names an object that is not in its graph; encode the whole ObjectGraph")
     }
     writeObjectReference(graph.first + number, isWritten: number < graph.written)
   }
