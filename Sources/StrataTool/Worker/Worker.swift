@@ -85,6 +85,7 @@ struct Worker {
     if result.outcome.isFailure {
       answer = WorkerAnswer(number, answer.outcome, result.message ?? "", code: result.code)
     }
+    // The type is unknown if the stamp cannot be read, which the outcome already says.
     if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }
     answer.add(losses: result.content?.losses ?? [])
     return answer
@@ -223,10 +224,12 @@ struct Worker {
     let result = FileResult(file.path, error)
     var outcome = WorkerAnswer.Outcome(result.outcome)
     if outcome == .damaged || outcome == .unreadable {
+      // The answer has the error of the operation, so the error of the walk is not needed.
       let isIntact = (try? file.walk(limits: limits) { _, _ in }) != nil
       outcome = isIntact ? .refused : .damaged
     }
     var answer = WorkerAnswer(number, outcome, result.message ?? "", code: result.code)
+    // The type is unknown if the stamp cannot be read, which the outcome already says.
     if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }
     return answer
   }
