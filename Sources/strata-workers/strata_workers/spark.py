@@ -58,8 +58,9 @@ def _clear_errors() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        found = re.search(r"WorkerError: (.*)", str(error))
-        raise RunError(found[1] if found else f"Spark: {str(error).split(chr(10))[0]}") from error
+        text = str(error)
+        causes = [re.findall(rf"{name}: (.*)", text) for name in ("WorkerError", "Caused by")]
+        raise RunError(next((found[-1] for found in causes if found), text)) from error
 
 
 def upgrade(df: DataFrame, *, column: str = "archive", **shared: Any) -> DataFrame:
