@@ -64,7 +64,7 @@ extension StoreTransaction {
   ///   - new: the revision to compare to; by default the last one.
   ///   - elements: the field that identifies the elements of arrays.
   /// - Throws: ``StoreError`` with the code `notFound`, `damaged`, `notDecodable`.
-  /// - Complexity: the cost of reading both revisions, plus that of `ValueDifference`.
+  /// - Complexity: the cost of reading both revisions, plus the cost of `ValueDifference`.
   public func difference(
     of key: String, from old: StorePoint, to new: StorePoint = .latest, elementsBy elements: IdentityKey = "id"
   ) throws -> ValueDifference {
@@ -83,7 +83,7 @@ extension StoreTransaction {
   ///   - new: the revision to compare to; by default the last one.
   ///   - elements: the field that identifies the elements of arrays.
   /// - Throws: the same errors as `value(_:for:at:)`; `notEncodable` if an upgraded value cannot be encoded.
-  /// - Complexity: the cost of reading, decoding and encoding both revisions, plus that of `ValueDifference`.
+  /// - Complexity: the cost of reading, decoding and encoding both revisions, plus the cost of `ValueDifference`.
   public func difference<T: Archivable>(
     of key: String, as type: T.Type, from old: StorePoint, to new: StorePoint = .latest,
     elementsBy elements: IdentityKey = "id"

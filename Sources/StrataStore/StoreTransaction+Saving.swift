@@ -16,7 +16,7 @@ extension StoreTransaction {
   ///     new revision then lacks the fields that only newer versions have; they are kept in the history.
   /// - Throws: ``StoreError`` with the code `conflict`, `newerModel`, `notEncodable`, `invalid` or `readOnly`, and errors of
   ///   the database.
-  /// - Complexity: the cost of encoding the value, plus that of reading an earlier revision of the key, see `value(_:for:at:)`.
+  /// - Complexity: the cost of encoding the value, plus the cost of reading an earlier revision of the key, see `value(_:for:at:)`.
   @discardableResult
   public func save<T: Archivable>(
     _ value: T, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always,
@@ -206,7 +206,7 @@ extension StoreTransaction {
     guard head?.row.seq != .max else {
       throw StoreError(.damaged, "the number of the last revision is invalid; salvage the store", key: key)
     }
-    // The identifier of a new key is that of its first revision, so that it need not be looked up.
+    // The identifier of a new key is the identifier of its first revision, so that it need not be looked up.
     var row = StoredRow(
       id: id, key: head?.key ?? id, seq: (head?.row.seq ?? 0) + 1, time: store.options.clock().milliseconds,
       form: .whole, action: .save, author: author, note: note)
@@ -267,7 +267,7 @@ extension EncodedRow {
 }
 
 extension Stamp {
-  /// Whether the type name is that of an array, a set or a dictionary.
+  /// Whether the type is an array, a set or a dictionary.
   var hasCollectionName: Bool {
     typeName.hasPrefix("[") && typeName.hasSuffix("]") || typeName.hasPrefix("Set<") && typeName.hasSuffix(">")
   }

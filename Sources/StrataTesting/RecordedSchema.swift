@@ -50,7 +50,7 @@ package struct RecordedSchema: Codable, Equatable {
   package var cases: [String: Case]?
   /// The versions that nested models had when this version was recorded.
   var models: [String: Int]?
-  /// The operations of the step that leads to this version.
+  /// The operations of the step to this version.
   package var steps: [String]
   /// The keys that these operations change; `nil` if a closure may change any key.
   package var stepKeys: [String]?
@@ -91,7 +91,7 @@ package struct RecordedSchema: Codable, Equatable {
     stepKeys = operations.changedKeys?.sorted()
   }
 
-  /// Returns the operations of the step that leads to a version; `nil` if there is no such step.
+  /// Returns the operations of the step to a version; `nil` if there is no such step.
   static func steps(to version: Int, of schema: ModelSchema) -> [String]? {
     schema.migration?.steps.first { $0.toVersion == version }?.operations.map(\.recordedText)
   }

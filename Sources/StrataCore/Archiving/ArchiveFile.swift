@@ -44,7 +44,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   private let decoder: ArchiveDecoder
   private let known = Mutex<Known>(.nothing)
 
-  /// What this instance knows about the file.
+  /// The state of the file when this instance last loaded or saved it.
   private enum Known {
     /// This instance has neither loaded nor saved the file, or the last load failed.
     case nothing

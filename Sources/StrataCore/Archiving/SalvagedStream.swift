@@ -13,7 +13,7 @@ final class SalvagedStream {
   init(at url: URL) { self.url = url }
 
   /// Adds a member of kind `member` with the next sequence number. Members of any other kind, and members whose type
-  /// differs from that of the first member, are left out.
+  /// differs from the one of the first member, are left out.
   func add(_ stamp: Stamp, _ body: [UInt8], _ size: Int) throws {
     guard stamp.kind == .member, stamp.typeName == (first ?? stamp).typeName else { return }
     var new = stamp

@@ -1,5 +1,5 @@
 extension Stamp {
-  /// Sets the count to that of `value`, which has the type that the stamp names. The count of an array, a set or a
+  /// Sets the count to the count of `value`, which has the type that the stamp names. The count of an array, a set or a
   /// dictionary is the number of its elements.
   package mutating func setCount(of value: ArchiveValue) {
     // The count of any value that is not a collection is 1. An optional is not a collection, although it has an

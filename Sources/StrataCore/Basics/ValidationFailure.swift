@@ -41,7 +41,7 @@ extension ArchiveError {
   public var failures: [ValidationFailure] { details.failures }
 
   /// Creates the error for failed rules. The path of the error is the common prefix of the rules' paths, and its
-  /// underlying error is that of the first rule.
+  /// underlying error is the underlying error of the first rule.
   static func invalid(_ failures: [ValidationFailure]) -> ArchiveError {
     var path = failures.first?.path ?? []
     for failure in failures.dropFirst() { path = zip(path, failure.path).prefix { $0 == $1 }.map(\.0) }

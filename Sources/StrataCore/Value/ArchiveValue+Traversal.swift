@@ -90,7 +90,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Like ``forEachInside(_:)``, but also passes the step that leads to each value; `nil` for the root of a graph.
+  /// Like ``forEachInside(_:)``, but also passes the last step of the path of each value; `nil` for the root of a graph.
   package func forEachStep(_ body: (ArchiveValue, ArchiveError.PathComponent?) throws -> Void) rethrows {
     var place = 0
     try forEachInside { value in
@@ -99,7 +99,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Like ``mapInside(_:)``, but also passes the step that leads to each value; `nil` for the root of a graph.
+  /// Like ``mapInside(_:)``, but also passes the last step of the path of each value; `nil` for the root of a graph.
   package func mapSteps(_ replacement: (ArchiveValue, ArchiveError.PathComponent?) throws -> ArchiveValue) rethrows
     -> ArchiveValue
   {
@@ -110,7 +110,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Returns the step that leads to a value; `nil` for the root of a graph.
+  /// Returns the last step of the path of a value; `nil` for the root of a graph.
   ///
   /// - Parameter place: the position of the value in the order of ``forEachInside(_:)``.
   private func step(to place: Int) -> Step? {

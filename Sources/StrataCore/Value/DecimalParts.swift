@@ -72,7 +72,7 @@ package struct DecimalParts {
 /// The memory layout of a `Decimal`, which contains the mantissa as an integer. Foundation provides the mantissa only as text,
 /// which takes microseconds and up to 167 digits.
 ///
-/// The layout is that of `NSDecimal` in Apple's Foundation and of `Decimal.Storage` in swift-foundation. The two differ in the
+/// The layout matches `NSDecimal` in Apple's Foundation and `Decimal.Storage` in swift-foundation. The two differ in the
 /// second byte.
 private struct DecimalMemory {
   let exponent: Int8

@@ -110,7 +110,7 @@ package struct ExactNumber: Comparable {
     return left.sign == .negative ? right.isSmaller(than: left) : left.isSmaller(than: right)
   }
 
-  /// Whether the magnitude of this number is smaller than that of `other`.
+  /// Whether the magnitude of this number is smaller than the magnitude of `other`.
   private func isSmaller(than other: ExactNumber) -> Bool {
     power == other.power ? digits.lexicographicallyPrecedes(other.digits) : power < other.power
   }

@@ -20,7 +20,7 @@ public import StrataCore
 /// Objects are numbered by a depth-first traversal from the top keys. Keys are visited in the order of the file, and
 /// everything inside an object is visited before the next object.
 ///
-/// The format is that of swift-corelibs-foundation's `NSKeyedArchiver`: a property list with the keys `$archiver`,
+/// The format is the one of swift-corelibs-foundation's `NSKeyedArchiver`: a property list with the keys `$archiver`,
 /// `$version`, `$top` and `$objects`, in which objects are referenced by numbers called UIDs.
 public struct KeyedArchive: Sendable {
   /// The name of the archiver: `NSKeyedArchiver`, a subclass of it, or a different program.

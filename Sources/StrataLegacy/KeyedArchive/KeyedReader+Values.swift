@@ -73,7 +73,7 @@ extension KeyedReader {
     return try recordOfNewShape(&frame, plan)
   }
 
-  /// Returns a record whose shape differs from that of the previous record with the same plan.
+  /// Returns a record whose shape differs from the shape of the previous record with the same plan.
   private mutating func recordOfNewShape(_ frame: inout Frame, _ plan: KeyedLayout.Plan) throws -> ModelRecord {
     var fields = KeyedFields(keys: plan.keys, values: [])
     swap(&fields.values, &frame.values)

@@ -74,7 +74,7 @@ final class EntityVersionCheck: Sendable {
     }
   }
 
-  /// - Throws: ``EntityError`` with the code `newerModel` or `unmigrated` if the version of the rows differs from that of the
+  /// - Throws: ``EntityError`` with the code `newerModel` or `unmigrated` if the version of the rows differs from the version of the
   ///   model.
   /// - Complexity: one or two statements on each call, because another process can migrate the rows at any time.
   func run(_ db: Database) throws {

@@ -85,7 +85,7 @@ struct Worker {
     if result.outcome.isFailure {
       answer = WorkerAnswer(number, answer.outcome, result.message ?? "", code: result.code)
     }
-    // The type is unknown if the stamp cannot be read, which the outcome already says.
+    // The type is unknown if the stamp cannot be read, which the outcome already shows.
     if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }
     answer.add(losses: result.content?.losses ?? [])
     return answer
@@ -229,7 +229,7 @@ struct Worker {
       outcome = isIntact ? .refused : .damaged
     }
     var answer = WorkerAnswer(number, outcome, result.message ?? "", code: result.code)
-    // The type is unknown if the stamp cannot be read, which the outcome already says.
+    // The type is unknown if the stamp cannot be read, which the outcome already shows.
     if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }
     return answer
   }

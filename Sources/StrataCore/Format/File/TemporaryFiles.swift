@@ -24,7 +24,7 @@ package struct TemporaryFiles {
     mark = String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// Returns whether a file name is that of a temporary file of any writer.
+  /// Returns whether a file name belongs to a temporary file of any writer.
   package static func isTemporary(_ name: some StringProtocol) -> Bool {
     name.hasPrefix(".strata-") && name.hasSuffix(".tmp")
   }

@@ -186,7 +186,7 @@ public struct JSONElement: ~Escapable {
     ArchiveError.mismatch(expected: expected, found: kindName, at: token.offset).about(refused)
   }
 
-  /// Returns the error with a byte offset, unless the error already has one. The offset is that of the value at the
+  /// Returns the error with a byte offset, unless the error already has one. The offset is the offset of the value at the
   /// error's path, or of the innermost existing value along that path.
   package func located(_ error: any Error) -> ArchiveError {
     let known = ArchiveError.wrap(error)

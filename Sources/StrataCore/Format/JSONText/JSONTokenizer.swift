@@ -27,7 +27,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     end = bytes.byteCount
   }
 
-  /// Returns the tokens of a text. The first token is that of the document's value.
+  /// Returns the tokens of a text. The first token is the token of the document's value.
   static func tokens(
     of bytes: RawSpan, limits: ArchiveLimits, depthLimit: Int
   ) throws(ArchiveError) -> JSONTokenBuffer {

@@ -3,7 +3,7 @@ public struct JSONVariant<Result>: Sendable {
   let tag: String
   /// Whether the variant reads the whole document instead of only its content.
   var readsDocument = false
-  /// Reads a document. The second argument, like that of `encode`, lists the clusters that have passed the document on.
+  /// Reads a document. The second argument, like the second argument of `encode`, lists the clusters that have passed the document on.
   let decode: @Sendable (ArchiveValue, [ObjectIdentifier]) throws -> JSONCluster<Result>.Decoded
   /// Writes an object. Returns `nil` if the object belongs to another variant.
   let encode: @Sendable (Result, [ObjectIdentifier]) throws -> ArchiveValue?

@@ -286,7 +286,7 @@ struct ValueMerger {
     return graph.schema(of: first, in: catalog).flatMap(graph.identityKey)
   }
 
-  /// Returns the policy of a field: the field's own policy, or else that of the model's type, or else the inherited one.
+  /// Returns the policy of a field: the field's own policy, or else the policy of the model's type, or else the inherited one.
   func policy(
     _ field: FieldInfo?, _ ofType: MergePolicy?, _ inherited: MergePolicy, isTyped: Bool
   ) -> MergePolicy {

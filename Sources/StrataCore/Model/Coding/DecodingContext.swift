@@ -195,7 +195,7 @@ final class DecodingCaches {
   init(_ budget: WorkBudget) { digests = ValueDigests(budget) }
 }
 
-/// What happens to a model once all of its fields are set.
+/// The work on a model once all of its fields are set.
 package enum Finishing: Sendable {
   /// Nothing. For models that are intermediate results, for example of a merge.
   case never
