@@ -215,9 +215,10 @@ struct FolderConversionTests {
     ] {
       Run("convert", input, "-o", output).expectFailure("must not contain each other")
     }
-    Run("convert", input, "-o", output, "--report", input + "/r.json").expectFailure("r.json", "originals")
+    Run("convert", input, "-o", output, "--report", input + "/r.json").expectFailure(
+      "r.json", "must not be in the input folder")
     Run("convert", input, "-o", scratch.path("way/../../x.txt/y") + "", "--report", scratch.path("way/r.json"))
-      .expectFailure("r.json", "originals")
+      .expectFailure("r.json", "must not be in the input folder")
     let file = try scratch.file("file", "x")
     Run("convert", input, "-o", file).expectFailure("is a file")
     Run("convert", input, "-o", "-").expectFailure(code: 64, "folder")

@@ -87,7 +87,7 @@ struct SchemaCommandTests {
     #expect(Run("schema", "diff", folder, "Tag").code == 0)
     let json = try JSONReader().read(Run("schema", "diff", folder, "Note", "--format", "json").output)
     #expect(json["models"]?.arrayValue?.first?["from"] == 1)
-    Run("schema", "diff", folder, "None").expectFailure(code: 2, "there are Note, Tag")
+    Run("schema", "diff", folder, "None").expectFailure(code: 2, "the models are Note, Tag")
     Run("schema", "diff", folder, "Note", "--from", "5").expectFailure(code: 2, "recorded are 1, 2")
     Run("schema", "diff", folder, "--from", "1").expectFailure(code: 64)
   }

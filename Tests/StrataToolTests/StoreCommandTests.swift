@@ -127,7 +127,8 @@ struct StoreCommandTests {
   func conditions() throws {
     try scene.save("k", "1", "--if-absent")
     scene.run("save", "k", "-", "--if-absent", input: Data("2".utf8)).expectFailure("already has a value", "key k")
-    scene.run("save", "k", "-", "--if-revision", "2", input: Data("2".utf8)).expectFailure("not 2 any more")
+    scene.run("save", "k", "-", "--if-revision", "2", input: Data("2".utf8)).expectFailure(
+      "the last revision is no longer 2")
     try scene.save("k", "2", "--if-revision", "1")
     #expect(try scene.json("show", "k")["value"] == 2)
   }
@@ -229,7 +230,7 @@ struct StoreCommandTests {
     let second = scene.run("import", folder.path("in"), "--prefix", "x/")
     #expect(second.code == 0 && second.text.hasSuffix("\n1 saved, 2 the same, 2 other, 0 failed\n"), "\(second.text)")
     #expect(second.text.hasPrefix("saved  x/a.json  revision 2\nsame  x/five.json  revision 1\n"))
-    #expect(scene.run("list", "--prefix", "x/f").text.hasPrefix("x/five.json  revision 1  Value  "))
+    #expect(scene.run("list", "--prefix", "x/f").text.contains("\nx/five.json  1         Value  "))
     #expect(scene.run("import", folder.path("none")).code == 1)
     try FileManager.default.createDirectory(atPath: folder.path("empty"), withIntermediateDirectories: true)
     #expect(scene.run("import", folder.path("empty")).code == 1)
@@ -347,20 +348,20 @@ struct StoreCommandTests {
 
   @Test("verify reads a store, alone and in a folder, and inspect shows its status")
   func verifyAndInspect() throws {
-    try scene.save("k", "[1, 2]")
-    try scene.save("k", "[1, 2, 3]")
+    try scene.save("k", #"{"n": 3}"#)
+    try scene.save("l", #"{"n": 1}"#)
     let run = Run("verify", scene.store)
     #expect(
       run.code == 0 && run.text.hasPrefix("intact  \(scene.store)  store " + " 2 revisions  "),
       "\(run.text)\(run.error)")
     #expect(Run("inspect", scene.store).text == scene.run("status").text)
     #expect(Run("inspect", scene.store, "--json").output == scene.run("status", "--json").output)
-    // Another database is no store, and a store whose pages are changed is damaged.
+    // Another database is no store, and a store with a changed value is damaged.
     let database = try scene.scratch.file("text.db", "SQLite format 3\0 and no database")
     Run("inspect", database).expectFailure("a SQLite database")
     var bytes = try Data(contentsOf: URL(fileURLWithPath: scene.store))
-    let place = try #require(bytes.lastRange(of: Data([0x1F, 0x8B]))).upperBound + 60
-    bytes[place] ^= 0xFF
+    let row = try #require(bytes.lastRange(of: Data([0x6E, 0x03])))
+    bytes[row.upperBound - 1] = 4
     let folder = scene.scratch.path("folder")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try bytes.write(to: URL(fileURLWithPath: folder + "/damaged.store"))

@@ -47,8 +47,8 @@ struct ConversionMessageTests {
       (.toUUID, "no", "a UUID is text such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),
       (
         .toString, [],
-        "text is made of a number, a boolean, a URL, a UUID, or a date of the years 0 to 9999 that is no finer than a "
-          + "billionth of a second"
+        "accepted are numbers, booleans, URLs, UUIDs, and dates of the years 0 to 9999 that are no finer than a billionth "
+          + "of a second"
       ),
       (.mapping(["a": 1]), "no", "the table has no such value; add it, or pass a fallback value as otherwise:"),
     ] as [(ValueConversion, ArchiveValue, String)])
