@@ -20,7 +20,7 @@ struct ByteRange {
     guard let offset = rest.integer(UInt64.self).flatMap({ Int(exactly: $0) }),
       let length = rest.integer(UInt64.self).flatMap({ Int(exactly: $0) }),
       !offset.addingReportingOverflow(length).overflow,
-      let location = String(validating: rest.rest, as: UTF8.self), !location.isEmpty
+      let location = String(validUTF8: rest.rest), !location.isEmpty
     else { return nil }
     (self.offset, self.length, self.location) = (offset, length, location)
   }

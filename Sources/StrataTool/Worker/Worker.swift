@@ -126,7 +126,7 @@ struct Worker {
     case .archive: throw InputFile.unknown(try files[0].archiveName)
     case .other(let found):
       guard InputFile.mayBeJSON(found) else { throw InputFile.unknown(found) }
-      guard files.count == 2, let name = String(validating: try files[1].data(), as: UTF8.self) else {
+      guard files.count == 2, let name = String(validUTF8: try files[1].data()) else {
         return WorkerAnswer(number, .invalid, "a JSON document needs the name of its model in a second part")
       }
       let document = try DataFile(files[0].path).document(in: files[0].data())

@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--format", choices=["parquet", "sequence", "folder"], default="parquet")
     add("--key", default="key", help="the column that identifies a row (key)")
     add("--column", default="archive", help="the binary column with the archives (archive)")
-    add("--steps", type=_size, default=16, help="the steps of the run, each committed by itself (16)")
+    add("--steps", type=_size, default=16, help="steps of the run, each committed by itself (16)")
     add("--by", default="", help="the column whose hash selects the step of a row (the key)")
     add("--master", help="the address of the cluster, unless spark-submit passes it")
     add("--check", action="store_true", help="read IN again at the end, and compare checksums")
