@@ -90,7 +90,7 @@ public struct ArchiveEncoder: Sendable {
   /// Returns only the body of an archive, as uncompressed CBOR, for a transport that itself compresses data and verifies checksums.
   ///
   /// - Throws: the same errors as for an archive in memory, and `limitExceeded` if references expand to more than
-  ///   ``ArchiveLimits/maxWorkPerByte`` allows for the size of the body. ``encode(_:)`` would pad the archive of such a value instead.
+  ///   ``ArchiveLimits/maxWorkPerByte`` allows for the size of the body. `encode(_:)` would pad the archive of such a value instead.
   public func encodeBody<T: Archivable>(_ value: T) throws -> Data {
     var writer = ArchiveWriter(limits: limits)
     writer.subclasses = subclasses

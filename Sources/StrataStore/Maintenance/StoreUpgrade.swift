@@ -104,7 +104,7 @@ extension SnapshotStore {
   /// next one continues with the remaining revisions. An upgrade without anything to do does not write to the store.
   ///
   /// - Parameters:
-  ///   - types: the types of the current program, as for ``upgradePlan(_:)``.
+  ///   - types: the types of the current program, as for `upgradePlan(_:)`.
   ///   - retryFailed: whether to retry the revisions that an earlier upgrade set aside.
   ///   - progress: a closure that is called after each transaction, on any thread.
   /// - Throws: ``StoreError`` with the code `readOnly`, `busy`, `full`, `damaged`; `CancellationError` if the task was
