@@ -57,7 +57,7 @@ struct MergeCommand: ToolCommand {
   @Option(help: "Which side counts where both changed a value and no rule decides; fail writes nothing.")
   var conflicts: Conflicts?
 
-  @Flag(help: "The server's document is a part: that it lacks a key says nothing.")
+  @Flag(help: "The server's document is partial: keys that it lacks stay unchanged.")
   var partial = false
 
   @Option(name: .shortAndLong, help: "The file to write; - is standard output.", completion: .file())

@@ -26,7 +26,7 @@ struct WorkerCommand: ToolCommand {
   @Option(help: "Which side counts in a merge where both changed a value and no rule decides: local or server.")
   var conflicts = MergeCommand.Conflicts.local
 
-  @Flag(help: "The server's document of a merge is a part: that it lacks a key says nothing.")
+  @Flag(help: "The server's document of a merge is partial: keys that it lacks stay unchanged.")
   var partial = false
 
   @OptionGroup(title: "Limits")
