@@ -191,7 +191,7 @@ let package = Package(
     .target(
       name: "StrataTool",
       dependencies: [
-        "StrataCore", "StrataLegacy", "StrataStore", "StrataTesting",
+        "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", "StrataTesting",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tool),
       ],
       // Links to Fixtures/json/tour: the program runs where the repository is not.

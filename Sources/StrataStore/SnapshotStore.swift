@@ -118,6 +118,10 @@ public final class SnapshotStore: Sendable {
     do { return try writer.read { db in try read(db, body) } } catch { throw readingFailure(error) }
   }
 
+  /// The synchronous ``read(_:)``, for asynchronous code that reads objects that are not `Sendable`. Blocks the thread until
+  /// `body` has returned.
+  public func readNow<R>(_ body: (StoreTransaction) throws -> R) throws -> R { try read(body) }
+
   /// Runs `body` in a write transaction. If `body` throws, all of its changes are rolled back. When this method returns, the
   /// changes have been written to disk.
   ///
@@ -150,6 +154,10 @@ public final class SnapshotStore: Sendable {
       return result
     } catch { throw failure(error) }
   }
+
+  /// The synchronous ``write(_:)``, for asynchronous code that saves objects that are not `Sendable`. Blocks the thread until
+  /// the changes have been written to disk.
+  public func writeNow<R>(_ body: (StoreTransaction) throws -> R) throws -> R { try write(body) }
 
   /// Saves as part of the app's own transaction, so that the saves and the app's changes to other tables are committed
   /// together.

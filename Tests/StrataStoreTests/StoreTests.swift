@@ -338,8 +338,3 @@ struct StoreCodableTests {
     #expect(try await store.check(.full).isClean)
   }
 }
-
-extension SnapshotStore {
-  /// Reads without concurrency, for tests that have some.
-  func readNow<R>(_ body: (StoreTransaction) throws -> R) throws -> R { try read(body) }
-}

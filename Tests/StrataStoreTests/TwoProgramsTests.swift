@@ -138,8 +138,3 @@ struct TwoProgramsTests {
     }
   }
 }
-
-extension SnapshotStore {
-  /// Saves without concurrency, for tests that have some.
-  func writeNow<R>(_ body: (StoreTransaction) throws -> R) throws -> R { try write(body) }
-}

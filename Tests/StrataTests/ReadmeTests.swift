@@ -111,8 +111,8 @@ private func keep(_ bug: Bug, in store: SnapshotStore) async throws -> Bug? {
   return saved
 }
 
-private func keep(_ drawing: Drawing, in store: SnapshotStore) throws {
-  try store.write { _ = try $0.save(drawing, as: "drawing/1") }
+private func keep(_ drawing: Drawing, in store: SnapshotStore) async throws {
+  try store.writeNow { _ = try $0.save(drawing, as: "drawing/1") }
 }
 
 private enum WithCodable {

@@ -317,4 +317,72 @@ struct WorkerTests {
     #expect(
       stamp.versions == [1, 2] && stamp.typeName == "Note" && stamp.details.contains(#""kind":"single""#), "\(stamp)")
   }
+
+  /// Runs the worker on a new thread, because a worker that downloads blocks its thread.
+  private static func ask(_ location: URL, _ offset: Int, _ length: Int, options: [String] = []) async throws -> Answer {
+    let range = range(offset, length, location.absoluteString)
+    return try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(
+          with: Result { try ask(request(1, 1, [range], marks: 1 << 31), options: options)[0] })
+      }
+    }
+  }
+
+  @Test("A range of an address is read with one range request; any other response is an error with the address")
+  func addresses() async throws {
+    let archive = try Self.old()
+    let file = Data([1, 2, 3]) + archive + Data([4, 5])
+    let sent = Mutex(0)
+    let server = try RawServer { connection in
+      guard let head = connection.head() else { return }
+      func respond(_ status: String, _ body: Data, _ headers: String = "", length: Int? = nil) {
+        connection.send("HTTP/1.1 \(status)\r\nContent-Length: \(length ?? body.count)\r\n\(headers)Connection: close\r\n\r\n")
+        connection.send(body)
+      }
+      let isRight = head.contains("bytes=3-\(archive.count + 2)\r\n")
+      let content = "Content-Range: bytes 3-\(archive.count + 2)/\(file.count)\r\n"
+      switch head.split(separator: " ")[1] {
+      case "/range" where isRight: respond("206 Partial Content", archive, content)
+      case "/moved": respond("302 Found", Data(), "Location: /range\r\n")
+      case "/whole": respond("200 OK", archive)
+      case "/ignored": respond("200 OK", archive)
+      case "/other": respond("206 Partial Content", archive, "Content-Range: bytes 0-\(archive.count - 1)/900\r\n")
+      case "/short": respond("206 Partial Content", archive.dropLast(), content)
+      case "/cut": respond("206 Partial Content", archive.dropLast(), content, length: archive.count)
+      case "/endless":
+        connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+        while sent.withLock({ $0 }) < 1 << 30, connection.send(Data(count: 1 << 16)) { sent.withLock { $0 += 1 << 16 } }
+      default: respond("404 Not Found", Data())
+      }
+    }
+    defer { server.stop() }
+    for path in ["/range", "/moved"] {
+      let answer = try await Self.ask(server.url(path), 3, archive.count)
+      #expect(answer.outcome == 1 && answer.typeName == "Note", "\(path): \(answer)")
+    }
+    #expect(try await Self.ask(server.url("/whole"), 0, 0).outcome == 1)
+    for (path, reason) in [
+      ("/ignored", "does not support range requests"), ("/endless", "does not support range requests"),
+      ("/other", "different range"), ("/short", "of the \(archive.count) bytes"), ("/cut", "/cut"), ("/none", "404"),
+    ] {
+      let answer = try await Self.ask(server.url(path), 3, archive.count)
+      #expect(answer.outcome == 36 && answer.details.contains(reason), "\(path): \(answer)")
+    }
+    let long = try await Self.ask(server.url("/endless"), 0, 0, options: ["--max-frame", "1024"])
+    #expect(long.outcome == 36 && long.details.contains("--max-frame"), "\(long)")
+    #expect(sent.withLock { $0 } < 64 << 20)
+  }
+
+  @Test("A request of exactly the longest frame is answered, and one of a byte more is skipped")
+  func longestFrame() throws {
+    let head = Self.request(1, 1, [Data()]).count - 4
+    for (size, outcome, code) in [(4_096, 32, "damaged"), (4_097, 34, "limitExceeded")] as [(Int, UInt8, String)] {
+      let archive = try Self.old()
+      let request = Self.request(1, 1, [archive + Data(count: size - head - archive.count)])
+      #expect(request.count == 4 + size)
+      let answers = try Self.ask(request, Self.request(2, 1, [archive]), options: ["--max-frame", "4096"])
+      #expect(answers.map(\.outcome) == [outcome, 1] && answers[0].details.contains(code), "\(answers)")
+    }
+  }
 }

@@ -5,25 +5,60 @@ import StrataTool
 /// The tool of an app whose tickets have changed once. Workers are tried with it (Docs/Scaling.md).
 ///
 ///     strata-tickets make 1000000 [FIRST]   writes tickets of version 1, each as a length of 4 bytes and an archive
+///     strata-tickets direct                 upgrades tickets from standard input without a worker, in the format of make
 ///     strata-tickets worker                 and the other commands of an app's tool
 @main enum Main {
   static func main() throws {
     let arguments = CommandLine.arguments.dropFirst()
-    guard arguments.first == "make" else { Tool.main(Ticket.self) }
-    guard let count = arguments.dropFirst().first.flatMap({ Int($0) }), count >= 0 else {
-      FileHandle.standardError.write(Data("usage: strata-tickets make COUNT [FIRST]\n".utf8))
-      exit(64)
-    }
-    let first = arguments.dropFirst(2).first.flatMap { Int($0) } ?? 0
-    var output = Data()
-    for id in first..<first + count {
-      let archive = try ArchiveEncoder().encode(OldTicket(id: id))
-      withUnsafeBytes(of: UInt32(archive.count).littleEndian) { output.append(contentsOf: $0) }
-      output.append(archive)
-      if output.count > 1 << 20 || id == first + count - 1 {
-        try FileHandle.standardOutput.write(contentsOf: output)
-        output.removeAll(keepingCapacity: true)
+    switch arguments.first {
+    case "make":
+      guard let count = arguments.dropFirst().first.flatMap({ Int($0) }), count >= 0 else {
+        FileHandle.standardError.write(Data("usage: strata-tickets make COUNT [FIRST]\n".utf8))
+        exit(64)
       }
+      try make(count, first: arguments.dropFirst(2).first.flatMap { Int($0) } ?? 0)
+    case "direct": try upgradeDirectly()
+    default: Tool.main(Ticket.self)
+    }
+  }
+
+  private static func make(_ count: Int, first: Int) throws {
+    var output = Output()
+    for id in first..<first + count { try output.append(ArchiveEncoder().encode(OldTicket(id: id))) }
+    try output.flush()
+  }
+
+  /// Upgrades the archives with the library alone. The difference to `worker` is the cost of frames.
+  private static func upgradeDirectly() throws {
+    let upgrader = ArchiveUpgrader(Ticket.self)
+    var output = Output()
+    var input = Data()
+    while true {
+      let piece = FileHandle.standardInput.availableData
+      guard !piece.isEmpty else { break }
+      input.append(piece)
+      while input.count >= 4 {
+        let length = input.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+        guard input.count - 4 >= length else { break }
+        try output.append(upgrader.upgrade(input.dropFirst(4).prefix(length)))
+        input = input.dropFirst(4 + length)
+      }
+    }
+    try output.flush()
+  }
+
+  private struct Output {
+    private var bytes = Data()
+
+    mutating func append(_ archive: Data) throws {
+      withUnsafeBytes(of: UInt32(archive.count).littleEndian) { bytes.append(contentsOf: $0) }
+      bytes.append(archive)
+      if bytes.count > 1 << 16 { try flush() }
+    }
+
+    mutating func flush() throws {
+      try FileHandle.standardOutput.write(contentsOf: bytes)
+      bytes.removeAll(keepingCapacity: true)
     }
   }
 }

@@ -13,8 +13,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   /// Renames a key. Fails if the record has both keys, unless `overwriting` is true.
   case rename(String, to: String, overwriting: Bool = false)
   /// Moves a value to another path, which may be inside or outside a nested record. If the record at the new path does
-  /// not exist, it is created as described by `creating`. Fails if both paths have a value, unless `overwriting` is
-  /// true.
+  /// not exist, it is created as described by `creating`. A null creates no record: the record at the new path is then
+  /// null, too. Fails if both paths have a value, unless `overwriting` is true.
   case move(ValuePath, to: ValuePath, creating: NestedRecord? = nil, overwriting: Bool = false)
   /// Removes a key. A record without the key is not changed.
   case drop(ValuePath)
@@ -105,7 +105,11 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
         throw Self.occupied("\(path)", "\(newPath)")
       }
       try record.set(nil, at: path)
-      try record.set(value, at: target[...]) { try Self.container($0, $1, creating) }
+      if value.isNull, let absent = try record.absentContainer(of: target) {
+        try record.set(.null, at: absent, making: ArchiveValue.container)
+      } else {
+        try record.set(value, at: target[...]) { try Self.container($0, $1, creating) }
+      }
     case .replaceNull(let path, let value):
       if case .null? = try record.value(at: path) { try record.set(value, at: path) }
     case .convert(let path, let conversion):
@@ -158,6 +162,14 @@ extension ModelRecord {
     // Fast path, because most paths consist of a single key.
     if let key = path.onlyKey { return self[key] }
     return try ArchiveValue.record(self).value(at: path.stepsOfRecord())
+  }
+
+  /// Returns the shortest prefix of a path at which there is no value or a null; `nil` if all containers of the path
+  /// exist.
+  fileprivate func absentContainer(of path: [ArchiveValue.Step]) throws -> ArraySlice<ArchiveValue.Step>? {
+    guard path.count > 1 else { return nil }
+    let root = ArchiveValue.record(self)
+    return try (1..<path.count).lazy.map { path.prefix($0) }.first { try root.value(at: $0)?.isNull ?? true }
   }
 
   /// Whether the value that contains the last step of a path is present and not null.

@@ -1,9 +1,6 @@
 internal import Foundation
 internal import StrataCore
-
-#if canImport(FoundationNetworking)
-  internal import FoundationNetworking
-#endif
+internal import StrataRemote
 
 /// A range of bytes in a file, or in the resource at an `http` or `https` URL.
 struct ByteRange {
@@ -19,7 +16,7 @@ struct ByteRange {
     var rest = Cursor(rest: bytes)
     guard let offset = rest.integer(UInt64.self).flatMap({ Int(exactly: $0) }),
       let length = rest.integer(UInt64.self).flatMap({ Int(exactly: $0) }),
-      !offset.addingReportingOverflow(length).overflow,
+      length > 0 || offset == 0, !offset.addingReportingOverflow(length).overflow,
       let location = String(validUTF8: rest.rest), !location.isEmpty
     else { return nil }
     (self.offset, self.length, self.location) = (offset, length, location)
@@ -57,24 +54,42 @@ struct ByteRange {
   /// Downloads the bytes with a single range request (RFC 9110 §14.2).
   private func download(limit: Int) throws -> Data {
     guard let url = URL(string: location) else { throw ToolError("\(location): is not a valid address") }
-    var request = URLRequest(url: url, timeoutInterval: 60)
-    if !isWhole { request.setValue("bytes=\(offset)-\(offset + length - 1)", forHTTPHeaderField: "Range") }
-    let answer = Mutex<Result<(Data, Int), any Error>?>(nil)
+    let request = HTTPRequest(
+      "GET", url, headers: isWhole ? [:] : ["Range": "bytes=\(offset)-\(offset + length - 1)"])
+    let response: HTTPResponse
+    do {
+      response = try Self.response(to: request, sizeLimit: isWhole ? limit : length)
+    } catch let error as RemoteError where error.code == .tooLarge {
+      guard !isWhole else { throw tooLong(limit) }
+      throw ToolError("\(location): the server sent more than the range; it does not support range requests")
+    } catch { throw ToolError(location, error) }
+    guard response.status == (isWhole ? 200 : 206) else {
+      let reason = response.status == 200 ? "; it does not support range requests" : ""
+      throw ToolError("\(location): the server responded with status \(response.status)\(reason)")
+    }
+    // RFC 9110 §15.3.7 allows a server to send a different range than the requested one.
+    guard isWhole || response.headers["Content-Range"]?.hasPrefix("bytes \(offset)-") == true else {
+      throw ToolError("\(location): the server sent a different range than the requested one")
+    }
+    return response.body
+  }
+
+  private static let transport = URLSessionTransport()
+
+  /// Blocks the thread until the response is complete, because a worker handles one request at a time.
+  private static func response(to request: HTTPRequest, sizeLimit: Int) throws -> HTTPResponse {
+    let result = Mutex<Result<HTTPResponse, any Error>?>(nil)
     let isDone = DispatchSemaphore(value: 0)
-    let task = URLSession.shared.dataTask(with: request) { data, response, error in
-      let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-      answer.withLock { $0 = error.map { .failure($0) } ?? .success((data ?? Data(), status)) }
+    Task.detached {
+      let response: Result<HTTPResponse, any Error>
+      do {
+        response = .success(try await transport.send(request, sizeLimit: sizeLimit, timeout: .seconds(60)))
+      } catch { response = .failure(error) }
+      result.withLock { $0 = response }
       isDone.signal()
     }
-    task.resume()
     isDone.wait()
-    guard let result = answer.withLock({ $0 }) else { throw ToolError("\(location): there was no answer") }
-    let (data, status) = try ToolError.at(location) { try result.get() }
-    guard status == (isWhole ? 200 : 206) else {
-      let wish = status == 200 ? "; the server sends no ranges" : ""
-      throw ToolError("\(location): the server answered with status \(status)\(wish)")
-    }
-    guard data.count <= limit else { throw tooLong(limit) }
-    return data
+    guard let response = result.withLock({ $0 }) else { throw CancellationError() }
+    return try response.get()
   }
 }

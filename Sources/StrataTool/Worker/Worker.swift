@@ -96,10 +96,14 @@ struct Worker {
     guard let type = models.type(of: stamp) else { return unknown(number, stamp) }
     let data = try file.data()
     var report = DecodingReport()
-    let upgraded =
-      try stamp.kind == .single
-      ? models.upgrade(data, stamp, limits: limits, report: &report) : upgradedStream(file, type, &report)
-    let isCurrent = stamp.kind == .single ? upgraded == data : report.isEmpty
+    let upgraded: Data
+    let isCurrent: Bool
+    if stamp.kind == .single {
+      upgraded = try models.upgrade(data, stamp, limits: limits, report: &report)
+      isCurrent = upgraded == data
+    } else {
+      (upgraded, isCurrent) = try upgradedStream(file, type, &report)
+    }
     var answer = WorkerAnswer(number, isCurrent ? .current : .upgraded, archive: isCurrent ? Data() : upgraded)
     answer.add(stamp, type)
     answer.add(report)
@@ -107,11 +111,14 @@ struct Worker {
   }
 
   /// Upgrades a complete stream, using temporary files.
-  private func upgradedStream(_ file: InputFile, _ type: ArchivedType, _ report: inout DecodingReport) throws -> Data {
+  private func upgradedStream(
+    _ file: InputFile, _ type: ArchivedType, _ report: inout DecodingReport
+  ) throws -> (upgraded: Data, isCurrent: Bool) {
     let output = FileManager.default.temporaryDirectory.appendingPathComponent("strata-" + UUID().uuidString)
     defer { try? FileManager.default.removeItem(at: output) }  // If this fails, the system deletes the file later.
-    report = try models.upgrade(file, as: type, to: DataFile(output.path), limits: limits).report
-    return Data(try AtomicFile.read(output))
+    let wasOlder: Bool
+    (_, report, wasOlder) = try models.upgrade(file, as: type, to: DataFile(output.path), limits: limits)
+    return (Data(try AtomicFile.read(output)), !wasOlder)
   }
 
   private func convert(_ number: UInt64, _ files: [InputFile]) throws -> WorkerAnswer {

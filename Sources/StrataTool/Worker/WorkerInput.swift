@@ -6,8 +6,7 @@ struct WorkerInput {
   enum Frame {
     /// The bytes of a request, without the length that precedes them.
     case request(ArraySlice<UInt8>)
-    /// A request that was skipped because it is too long. Its number is the greatest possible number if the frame is
-    /// too short to contain one.
+    /// A request that was skipped because it is longer than the limit.
     case tooLong(number: UInt64, length: Int)
   }
 
@@ -28,19 +27,18 @@ struct WorkerInput {
       guard start == buffer.count else { throw Self.cut }
       return nil
     }
-    var head = Cursor(rest: buffer[start...])
-    let length = Int(head.integer(UInt32.self) ?? 0)
+    let length = Int(buffer.bytes.littleEndian(at: start, as: UInt32.self) ?? 0)
     start += 4
     guard length > maxFrame else {
       guard try fill(length, beforeReading) else { throw Self.cut }
       defer { start += length }
       return .request(buffer[start..<start + length])
     }
-    guard try fill(8, beforeReading) else { throw Self.cut }
-    head = Cursor(rest: buffer[start...])
-    let number = head.integer(UInt64.self)
+    guard try fill(8, beforeReading), let number = buffer.bytes.littleEndian(at: start, as: UInt64.self) else {
+      throw Self.cut
+    }
     try skip(length, beforeReading)
-    return .tooLong(number: number ?? .max, length: length)
+    return .tooLong(number: number, length: length)
   }
 
   private static let cut = ToolError("standard input ends inside a frame; its last request has no answer")

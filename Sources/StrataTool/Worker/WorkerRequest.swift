@@ -87,8 +87,8 @@ struct Cursor {
   init(rest: ArraySlice<UInt8>) { self.rest = rest }
 
   /// Reads the next little-endian number; returns `nil` if not enough bytes remain.
-  mutating func integer<T: FixedWidthInteger & UnsignedInteger>(_ type: T.Type) -> T? {
-    take(MemoryLayout<T>.size)?.reversed().reduce(0) { $0 << 8 | T($1) }
+  mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) -> T? {
+    take(MemoryLayout<T>.size)?.span.bytes.littleEndian(at: 0, as: T.self)
   }
 
   mutating func take(_ count: Int) -> ArraySlice<UInt8>? {

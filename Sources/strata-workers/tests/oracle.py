@@ -8,6 +8,7 @@ TABLE RUN` compares them with the table and with the records of the run.
 import subprocess
 import sys
 from hashlib import blake2b
+from itertools import islice
 
 import psycopg
 
@@ -25,7 +26,7 @@ def archives(tool, count):
 
 
 class Upgrade:
-    """A worker that gets one request at a time."""
+    """A worker that gets 64 requests, of which none fills a pipe, and then answers them."""
 
     def __init__(self, tool):
         command = [tool, "worker"]
@@ -36,13 +37,16 @@ class Upgrade:
         length = int.from_bytes(self.process.stdout.read(4), "little")
         return self.process.stdout.read(length)
 
-    def __call__(self, data):
-        body = bytes(8) + b"\2\1" + len(data).to_bytes(4, "little") + data
-        self.process.stdin.write(len(body).to_bytes(4, "little") + body)
-        self.process.stdin.flush()
-        answer = self.frame()
-        length = int.from_bytes(answer[26:30], "little")
-        return answer[8], answer[30 : 30 + length]
+    def all(self, archives):
+        for batch in iter(lambda: list(islice(archives, 64)), []):
+            for data in batch:
+                body = bytes(8) + b"\2\1" + len(data).to_bytes(4, "little") + data
+                self.process.stdin.write(len(body).to_bytes(4, "little") + body)
+            self.process.stdin.flush()
+            for data in batch:
+                answer = self.frame()
+                length = int.from_bytes(answer[26:30], "little")
+                yield data, answer[8], answer[30 : 30 + length]
 
 
 def load(dsn, table, tool, count):
@@ -59,8 +63,8 @@ def load(dsn, table, tool, count):
         expected = f"COPY {table}_expected FROM STDIN".encode()
         with db.cursor().copy(into) as rows, other.cursor().copy(expected) as results:
             rows.set_types(["int8", "bytea"])
-            for number, data in enumerate(archives(tool, int(count))):
-                outcome, archive = upgrade(data)
+            results_in_order = upgrade.all(archives(tool, int(count)))
+            for number, (data, outcome, archive) in enumerate(results_in_order):
                 rows.write_row((number, data))
                 # A rejected or a current archive keeps its bytes.
                 results.write_row((number, outcome, digest(data), digest(archive or data)))

@@ -162,6 +162,32 @@ struct MigrationTests {
     }
   }
 
+  @Test("A null that is moved creates no record")
+  func movedNulls() throws {
+    let creating = MigrationOperation.NestedRecord("Address", version: 1)
+    let plan = MigrationPlan(
+      .step(
+        from: 1, to: 2, .move("street", to: "address.street", creating: creating),
+        .move("zip", to: "address.zip", creating: creating)))
+    func address(_ street: ArchiveValue, _ zip: ArchiveValue, _ address: ArchiveValue? = nil) throws -> ArchiveValue? {
+      var old = ModelRecord(typeName: "T", modelVersion: 1, fields: [("street", street), ("zip", zip)])
+      old["address"] = address
+      let new = try plan.upgrade(old, isComplete: true)
+      #expect(new.shape.keys == ["address"])
+      return new["address"]
+    }
+    func created(_ fields: [(String, ArchiveValue)]) -> ArchiveValue {
+      .record(ModelRecord(typeName: "Address", modelVersion: 1, fields: fields))
+    }
+    #expect(try address(.null, .null) == .null)
+    #expect(try address(.null, .null, .null) == .null)
+    #expect(try address(.null, "1") == created([("zip", "1")]))
+    #expect(try address("a", .null) == created([("street", "a"), ("zip", .null)]))
+    #expect(try address(.null, .null, created([])) == created([("street", .null), ("zip", .null)]))
+    #expect(try address("a", "1", .null) == created([("street", "a"), ("zip", "1")]))
+    #expect(throws: ArchiveError.self) { try address(.null, "1", 3) }
+  }
+
   @Test("A chain can be listed without running it")
   func listing() {
     #expect(

@@ -2,6 +2,7 @@ import FlyingFox
 import FlyingSocks
 import Foundation
 import StrataCore
+import StrataTestSupport
 
 /// A FlyingFox server on 127.0.0.1 that follows the rules of HTTP and answers with a closure. ``RawServer`` can break the rules.
 final class FaultServer: Sendable {

@@ -51,9 +51,13 @@ struct BodyInflater {
     guard ratio >= WholeDeflate.mostRatio, let used = WholeDeflate.inflate(input, size: expected, to: &body) else {
       return try feed(input)
     }
-    inputSize = used
-    crc = Checksum.crc32(of: body.bytes)
-    isFinished = true
+    let crc = Checksum.crc32(of: body.bytes)
+    // libdeflate accepts some damaged data that zlib rejects. zlib then throws the same error as without libdeflate.
+    guard input.littleEndian(at: used, as: UInt32.self) == crc else {
+      body.removeAll(keepingCapacity: true)
+      return try feed(input)
+    }
+    (inputSize, self.crc, isFinished) = (used, crc, true)
     return used
   }
 

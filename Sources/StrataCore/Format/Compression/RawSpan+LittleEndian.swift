@@ -2,7 +2,7 @@
 
 extension RawSpan {
   /// Returns the number that starts at `offset`; `nil` if the span ends before the end of the number.
-  func littleEndian<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T? {
+  package func littleEndian<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T? {
     guard offset >= 0, offset <= byteCount, byteCount - offset >= MemoryLayout<T>.size else { return nil }
     return T(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: T.self))
   }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import StrataCore
 
 #if canImport(Glibc)
@@ -8,13 +8,13 @@ import StrataCore
 #endif
 
 /// A server on 127.0.0.1 that sends arbitrary bytes from a closure, with one thread per connection.
-final class RawServer: Sendable {
+package final class RawServer: Sendable {
   /// A connection that is closed after the closure returns.
-  struct Connection: Sendable {
+  package struct Connection: Sendable {
     fileprivate let descriptor: Int32
 
     /// Reads up to the end of a header, without the content. Returns `nil` if the client has closed the connection.
-    func head() -> String? {
+    package func head() -> String? {
       var head: [UInt8] = []
       var byte: UInt8 = 0
       while recv(descriptor, &byte, 1, 0) == 1 {
@@ -25,7 +25,7 @@ final class RawServer: Sendable {
     }
 
     /// Sends all bytes. Returns `false` if the client has closed the connection.
-    @discardableResult func send(_ bytes: Data) -> Bool {
+    @discardableResult package func send(_ bytes: Data) -> Bool {
       var rest = bytes
       while !rest.isEmpty {
         #if canImport(Glibc)
@@ -46,40 +46,40 @@ final class RawServer: Sendable {
       return true
     }
 
-    @discardableResult func send(_ text: String) -> Bool { send(Data(text.utf8)) }
+    @discardableResult package func send(_ text: String) -> Bool { send(Data(text.utf8)) }
 
     /// Waits until the client closes the connection.
-    func waitForEnd() {
+    package func waitForEnd() {
       var byte: UInt8 = 0
       while recv(descriptor, &byte, 1, 0) == 1 {}
     }
 
     /// Makes the connection end with a reset instead of an orderly close.
-    func reset() {
+    package func reset() {
       var linger = linger(l_onoff: 1, l_linger: 0)
       setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
     }
   }
 
-  struct Failure: Error { let number: Int32 }
+  package struct Failure: Error { let number: Int32 }
 
-  let port: UInt16
+  package let port: UInt16
   private let listener: Int32
   private let open = Mutex<Set<Int32>>([])
   private let accepted = Mutex(0)
 
   /// The number of accepted connections.
-  var connections: Int { accepted.withLock { $0 } }
+  package var connections: Int { accepted.withLock { $0 } }
 
   /// The number of open connections.
-  var openConnections: Int { open.withLock { $0.count } }
+  package var openConnections: Int { open.withLock { $0.count } }
 
-  func url(_ path: String = "/") throws -> URL {
+  package func url(_ path: String = "/") throws -> URL {
     guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw Failure(number: EINVAL) }
     return url
   }
 
-  init(_ handle: @Sendable @escaping (Connection) -> Void) throws {
+  package init(_ handle: @Sendable @escaping (Connection) -> Void) throws {
     #if canImport(Glibc)
       let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     #else
@@ -120,7 +120,7 @@ final class RawServer: Sendable {
   }
 
   /// Closes all connections.
-  func stop() {
+  package func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
     open.withLock { for descriptor in $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } }
   }
