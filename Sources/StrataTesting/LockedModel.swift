@@ -118,15 +118,33 @@ struct LockedModel {
 
   /// Opens random records of each recorded version, and returns the problems.
   ///
-  /// - Parameter schemas: the recorded versions of all models, by name.
+  /// - Parameters:
+  ///   - schemas: the recorded versions of all models, by name.
+  ///   - current: the types of the program's fields, by model and key.
   /// - Throws: a Foundation error if the folder cannot be read.
-  func proofProblems(_ count: Int, _ schemas: [String: [RecordedSchema]], seed: UInt64) throws -> [String] {
+  func proofProblems(
+    _ count: Int, _ schemas: [String: [RecordedSchema]], current: [String: RecordedType], seed: UInt64
+  ) throws -> [String] {
+    let unlisted = schema.fields.filter { $0.archive != .excluded && given["\(name).\($0.key)"] == nil }
+      .compactMap { field in
+        RecordedType.unlistedEnum(in: field.type).map {
+          "no values of \(name).\(field.key) can be created, because the enum \($0) does not list its cases. Make it CaseIterable, or "
+            + "pass values for \(name).\(field.key) to SchemaLock"
+        }
+      }
+    guard unlisted.isEmpty else { return unlisted }
     func problems<M: VersionedModel>(_ model: M.Type) throws -> [String] {
       let recorded = try recorded().schemas.filter { $0.version <= schema.modelVersion }
-      let proof = SchemaProof<M>(versions: recorded, schemas, keys: names.keys, given: given, seed: seed)
+      let proof = SchemaProof<M>(
+        versions: recorded, schemas, keys: names.keys, given: given, current: current, seed: seed)
       return proof.problems(count)
     }
     return try problems(model)
+  }
+
+  /// The types of the program's fields, by model and key.
+  var types: [(String, RecordedType)] {
+    schema.fields.map { ("\(name).\($0.key)", RecordedType($0.type)) }
   }
 
   /// Records the current version unless it is already recorded.

@@ -62,6 +62,41 @@ indirect enum RecordedType: Equatable {
     return Dictionary(pairs(listed) + aliases, uniquingKeysWith: { first, _ in first })
   }
 
+  /// Returns the name of the first enum in a type that has raw values and is not `CaseIterable`; `nil` if there is none.
+  ///
+  /// A type that accepts a raw value that no enum has, such as a struct of a string, is not an enum.
+  static func unlistedEnum(in type: Any.Type) -> String? {
+    switch TypeShape(of: type).kind {
+    case .optional(let inner), .array(let inner), .set(let inner): unlistedEnum(in: inner)
+    case .dictionary(let keys, let values): unlistedEnum(in: keys) ?? unlistedEnum(in: values)
+    case .rawValue: cases(of: type) == nil && isClosed(type) ? String(describing: type) : nil
+    case .scalar, .opaque, .untyped, .model: nil
+    }
+  }
+
+  private static func isClosed(_ type: Any.Type) -> Bool {
+    func isClosed<T: RawRepresentable>(_ type: T.Type) -> Bool {
+      let probes: [any Sendable] = ["\u{0}no case", "\u{0}", -0x5354_5241, 0x5354, 0x53 as UInt8]
+      return probes.allSatisfy { ($0 as? T.RawValue).flatMap(T.init(rawValue:)) == nil }
+        && probes.contains { $0 is T.RawValue }
+    }
+    return (type as? any RawRepresentable.Type).map { isClosed($0) } ?? false
+  }
+
+  /// Returns the type in which each enum without known cases has the cases of the enum at the same place of `other`.
+  func listingCases(of other: RecordedType) -> RecordedType {
+    switch (self, other) {
+    case (.optional(let type), _): .optional(type.listingCases(of: other.wrapped))
+    case (_, .optional(let other)): listingCases(of: other)
+    case (.array(let element), .array(let other)): .array(element.listingCases(of: other))
+    case (.set(let element), .set(let other)): .set(element.listingCases(of: other))
+    case (.dictionary(let keys, let values), .dictionary(let otherKeys, let otherValues)):
+      .dictionary(keys.listingCases(of: otherKeys), values.listingCases(of: otherValues))
+    case (.enumeration(let raw, nil), .enumeration(raw, let cases?)): .enumeration(raw: raw, cases: cases)
+    case (.array, _), (.set, _), (.dictionary, _), (.enumeration, _), (.coded, _), (.named, _): self
+    }
+  }
+
   // MARK: Text
 
   var text: String {

@@ -21,6 +21,7 @@ struct SampleValues {
 
   private let schemas: [String: [RecordedSchema]]
   private let given: [String: [ArchiveValue]]
+  private let current: [String: RecordedType]
   private(set) var random: SplitMix
   private var variety = Variety.empty
   /// The maximum depth at which optionals and collections are filled. It ends the recursion of models that contain
@@ -31,8 +32,13 @@ struct SampleValues {
   ///   - schemas: the models that values may contain, by name. If several versions of a model are given, records of
   ///     each of them may occur.
   ///   - given: values for fields, by model and key, such as `Issue.stars`.
-  init(_ schemas: [String: [RecordedSchema]], given: [String: [ArchiveValue]] = [:], seed: UInt64) {
-    (self.schemas, self.given) = (schemas, given)
+  ///   - current: the types of the program's fields, by model and key. They list the cases of enums whose cases were
+  ///     not recorded.
+  init(
+    _ schemas: [String: [RecordedSchema]], given: [String: [ArchiveValue]] = [:],
+    current: [String: RecordedType] = [:], seed: UInt64
+  ) {
+    (self.schemas, self.given, self.current) = (schemas, given, current)
     random = SplitMix(state: seed)
   }
 
@@ -90,7 +96,8 @@ struct SampleValues {
 
   /// Returns a value for a field; `nil` if no value can be generated and the field has a default.
   private mutating func value(of field: RecordedSchema.Field, _ name: String, _ depth: Int) throws -> ArchiveValue? {
-    let type = RecordedType(parsing: field.type)
+    let recorded = RecordedType(parsing: field.type)
+    let type = current[name].map { recorded.listingCases(of: $0) } ?? recorded
     do {
       guard field.archive == ArchiveBehavior.conditional.rawValue else {
         let value = try value(of: type, depth)

@@ -73,8 +73,9 @@ public struct SchemaLock: Sendable {
     try fail(problems)
     let recorded = try locked.flatMap { try $0.recorded().schemas }
     let schemas = Dictionary(grouping: recorded, by: \.name)
+    let current = Dictionary(locked.flatMap(\.types), uniquingKeysWith: { first, _ in first })
     let seed = seed ?? .random(in: 0..<1 << 32)
-    try fail(locked.flatMap { try $0.proofProblems(archives, schemas, seed: seed) })
+    try fail(locked.flatMap { try $0.proofProblems(archives, schemas, current: current, seed: seed) })
   }
 
   private func fail(_ problems: [String]) throws {

@@ -9,6 +9,7 @@ struct SchemaProof<M: VersionedModel> {
   /// The current key for each former key.
   private let keys: [String: String]
   private let given: [String: [ArchiveValue]]
+  private let current: [String: RecordedType]
   private let seed: UInt64
   private let schema = M.schema
   private let steps: [MigrationStep]
@@ -17,11 +18,13 @@ struct SchemaProof<M: VersionedModel> {
   /// - Parameters:
   ///   - schemas: the recorded versions of all models, by name.
   ///   - given: values for fields, by model and key.
+  ///   - current: the types of the program's fields, by model and key.
   init(
     versions: [RecordedSchema], _ schemas: [String: [RecordedSchema]], keys: [String: String],
-    given: [String: [ArchiveValue]], seed: UInt64
+    given: [String: [ArchiveValue]], current: [String: RecordedType], seed: UInt64
   ) {
-    (self.versions, self.schemas, self.keys, self.given, self.seed) = (versions, schemas, keys, given, seed)
+    (self.versions, self.schemas, self.keys, self.given) = (versions, schemas, keys, given)
+    (self.current, self.seed) = (current, seed)
     steps = schema.migration?.steps ?? []
   }
 
@@ -30,7 +33,8 @@ struct SchemaProof<M: VersionedModel> {
   private func problems(ofVersion place: Int, _ count: Int) -> [String] {
     let version = versions[place]
     let title = "\(version.name) of version \(version.version)"
-    var samples = SampleValues(schemas(inside: place), given: given, seed: seed &+ UInt64(version.version))
+    var samples = SampleValues(
+      schemas(inside: place), given: given, current: current, seed: seed &+ UInt64(version.version))
     var found: [String: String] = [:]
     do {
       let empty = try samples.record(of: version, .empty)

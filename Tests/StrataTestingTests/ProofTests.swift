@@ -226,6 +226,36 @@ extension ProbeTests {
       }
     }
 
+    enum Unlisted: String, Archivable { case open, closed }
+    struct Tag: RawRepresentable, Archivable { var rawValue: String }
+
+    @Test(
+      "An enum that does not list its cases is a problem until it is CaseIterable, also for versions recorded before")
+    func unlistedEnum() throws {
+      func versions<T: Archivable>(_ type: T.Type) -> [Probe.Declaration] {
+        let old = FieldInfo("tags", [String: [T?]].self)
+        return History("", [[old, FieldInfo("state", T.self)], [old, FieldInfo("state", T?.self)]], []).versions
+      }
+      try withFolder { (folder: URL) throws in
+        for version in versions(Unlisted.self) {
+          Probe.declare(version)
+          try SchemaLock(Probe.self, folder: folder, records: true).check()
+        }
+        let found = try proof(folder, 60)
+        #expect(found.count == 2)
+        #expect(
+          found.allSatisfy { $0.contains("the enum Unlisted does not list its cases. Make it CaseIterable") },
+          "\(found)")
+        let given = ["Issue.tags": [], "Issue.state": ["open"]] as [String: [ArchiveValue]]
+        #expect(try !proof(folder, 60, given).contains { $0.contains("CaseIterable") })
+        Probe.declare(versions(State.self)[1])
+        #expect(try proof(folder, 60) == [])
+      }
+      #expect(
+        try withFolder { (folder: URL) throws in try problems(History("", [[FieldInfo("tag", Tag.self)]]), folder) }
+          == [])
+    }
+
     @Test("A closure that was changed after a version was recorded is a problem")
     func changedClosure() throws {
       func history(_ text: String) -> History {

@@ -319,7 +319,8 @@ struct WorkerTests {
   }
 
   /// Runs the worker on a new thread, because a worker that downloads blocks its thread.
-  private static func ask(_ location: URL, _ offset: Int, _ length: Int, options: [String] = []) async throws -> Answer {
+  private static func ask(_ location: URL, _ offset: Int, _ length: Int, options: [String] = []) async throws -> Answer
+  {
     let range = range(offset, length, location.absoluteString)
     return try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {
@@ -337,7 +338,8 @@ struct WorkerTests {
     let server = try RawServer { connection in
       guard let head = connection.head() else { return }
       func respond(_ status: String, _ body: Data, _ headers: String = "", length: Int? = nil) {
-        connection.send("HTTP/1.1 \(status)\r\nContent-Length: \(length ?? body.count)\r\n\(headers)Connection: close\r\n\r\n")
+        connection.send(
+          "HTTP/1.1 \(status)\r\nContent-Length: \(length ?? body.count)\r\n\(headers)Connection: close\r\n\r\n")
         connection.send(body)
       }
       let isRight = head.contains("bytes=3-\(archive.count + 2)\r\n")
