@@ -92,7 +92,8 @@ indirect enum RecordedType: Equatable {
     case (.set(let element), .set(let other)): .set(element.listingCases(of: other))
     case (.dictionary(let keys, let values), .dictionary(let otherKeys, let otherValues)):
       .dictionary(keys.listingCases(of: otherKeys), values.listingCases(of: otherValues))
-    case (.enumeration(let raw, nil), .enumeration(raw, let cases?)): .enumeration(raw: raw, cases: cases)
+    case (.enumeration(let raw, nil), .enumeration(let otherRaw, let cases?)) where raw == otherRaw:
+      .enumeration(raw: raw, cases: cases)
     case (.array, _), (.set, _), (.dictionary, _), (.enumeration, _), (.coded, _), (.named, _): self
     }
   }

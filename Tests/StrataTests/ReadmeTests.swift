@@ -218,7 +218,7 @@ struct ReadmeTests {
       #expect(stream.output == "[3, 3]\n")
       let store = try SnapshotStore(url: folder.appending(path: "bugs.store"))
       #expect(try await keep(bug, in: store)?.title == "Slow")
-      try keep(Drawing(name: "plan"), in: store)
+      try await keep(Drawing(name: "plan"), in: store)
       #expect(try await store.read { try $0.value(Drawing.self, for: "drawing/1")?.name } == "plan")
       try store.close()
     }

@@ -88,7 +88,8 @@ struct Cursor {
 
   /// Reads the next little-endian number; returns `nil` if not enough bytes remain.
   mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) -> T? {
-    take(MemoryLayout<T>.size)?.span.bytes.littleEndian(at: 0, as: T.self)
+    guard let bytes = take(MemoryLayout<T>.size) else { return nil }
+    return bytes.span.bytes.littleEndian(at: 0, as: T.self)
   }
 
   mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
