@@ -118,7 +118,7 @@ struct MergeCommit {
     return try finish(graph.referenced.objects[update.number].dynamicModel)
   }
 
-  /// Returns the objects in an order in which each follows the objects that it refers to, as far as cycles allow. The root is last.
+  /// Returns the objects in commit order: an object follows the objects that it refers to, as far as cycles allow. The root is last.
   private func finishingOrder(_ updates: [Int: ObjectLinking.Update]) throws -> [Int] {
     var order = Postorder()
     func objects(from starts: [Int]) throws -> [Int] {

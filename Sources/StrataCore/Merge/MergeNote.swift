@@ -7,7 +7,7 @@ struct MergeNote {
   let rule: String
   let sides: MergePolicy.Sides
   let result: ArchiveValue?
-  /// Whether this note settles the value at the path and everything inside it.
+  /// Whether this note decides the value at the path and everything inside that value.
   var decides = true
 
   /// The corresponding report entry, for values that contain no objects.

@@ -13,7 +13,7 @@ final class MergeTraits: SchemaNotes {
   let stateKeys: Set<String>
   /// The keys of fields that no merge changes, including ``stateKeys``.
   let keptKeys: Set<String>
-  /// Whether all fields of an object are constants, in which case a merge replaces the object.
+  /// Whether all fields of an object are constants. A merge then replaces the object.
   let hasConstantsOnly: Bool
 
   init(_ schema: ModelSchema) {
@@ -29,7 +29,6 @@ final class MergeTraits: SchemaNotes {
 }
 
 extension ModelSchema {
-  /// The merge declarations of the model.
   var mergeTraits: MergeTraits { notes(MergeTraits.self) }
 
   /// The key that identifies models of the type; `nil` if there is none.

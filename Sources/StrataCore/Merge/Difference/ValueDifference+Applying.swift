@@ -150,7 +150,7 @@ extension ValueDifference {
           guard let element = rest.removeValue(forKey: id) else { throw Self.mismatch }
           return element
         }
-        // Elements that the new order does not list follow it, like added ones.
+        // Elements that the new order does not list follow at the end, like added elements.
         return ordered + members.filter { rest[$0.id] != nil }.map(\.value)
       }
       if isKeyed { return try byID(elements).map(\.value) }

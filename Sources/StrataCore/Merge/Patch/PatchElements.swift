@@ -1,4 +1,5 @@
-/// The elements of an array while a patch is applied. They are stored in pieces, so that insertions and removals move only few elements.
+/// The elements of an array while a patch is applied. The elements are stored in pieces, so an insertion or a removal moves only a few of
+/// them.
 struct PatchElements {
   typealias Slot = PatchTree.Slot
 

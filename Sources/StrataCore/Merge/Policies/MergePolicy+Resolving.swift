@@ -23,7 +23,7 @@ extension MergePolicy {
     case .minimum: return try greater(sides, -1)
     case .sumOfDeltas:
       guard sides.isBaseKnown else { return .value(server) }
-      // Both sides cleared the value, which does not mean that both sides subtracted the amount.
+      // If both sides cleared the value, this does not mean that both sides subtracted the amount.
       if local?.isNull ?? true, server?.isNull ?? true { return .value(local ?? server) }
       return MergeArithmetic.sum(sides).map { .value($0) } ?? .conflict
     case .union, .addWins: return .conflict
