@@ -120,7 +120,7 @@ public struct JSONCluster<Result>: Sendable {
     } catch { throw ArchiveError.wrap(error).prefixed(by: path) }
   }
 
-  /// Throws the error for an unknown tag, in this cluster or in a nested one, unless this cluster skips such documents.
+  /// Throws the error for an unknown tag of this cluster or of a nested cluster, unless this cluster skips such documents.
   private func passed(_ decoded: Decoded) throws -> Decoded {
     if case .failure(let error) = decoded { guard case .skip = unknown else { throw error } }
     return decoded
