@@ -41,8 +41,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     public let typeName: String
     /// The version of the record's fields. The model's own steps upgrade the record to the current version.
     public let modelVersion: Int
-    /// The empty shape from which records are created. It is shared, so that the created records also share the shapes
-    /// with added keys.
+    /// The empty shape from which records are created. All created records share it, so they also share the shapes with
+    /// added keys.
     fileprivate let shape: RecordShape
 
     /// Describes a record of a model, at the version for which the step was written.
@@ -66,8 +66,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     }
   }
 
-  /// A description of the operation for errors. For a conversion, it does not contain the path, because the error has a
-  /// path.
+  /// A description of the operation for errors. The description of a conversion omits the path, because the error
+  /// already contains a path.
   var failure: String {
     switch self {
     case .convert(_, let conversion): "convert a value \(conversion)"
@@ -169,7 +169,7 @@ extension ModelRecord {
 
   /// Determines why there is no value at a path.
   ///
-  /// - Returns: `true` if a value along the path is null, in which case no key is missing; `false` if an incomplete
+  /// - Returns: `true` if a value along the path is null, which means that no key is missing; `false` if an incomplete
   ///   record lacks a key.
   /// - Throws: ``ArchiveError`` with the code `migrationFailed` if a complete record lacks a key.
   fileprivate func lacks(_ path: ValuePath, isComplete: Bool) throws -> Bool {
