@@ -27,7 +27,7 @@ struct RecordOptions: ParsableArguments {
     if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version takes 0 or more.") }
   }
 
-  /// Archives a JSON document. If the type is a model of the program, the model is used. If it is any other type, the
+  /// Archives a JSON document. If the type is a model of the program, the model is used. For any other type, the
   /// document becomes a record.
   func archive(of document: ArchiveValue, _ file: DataFile, _ models: ToolModels) throws -> Data {
     guard let type else { return try ArchiveEncoder().encode(document) }
