@@ -71,7 +71,8 @@ extension ArchiveValue {
     return nil
   }
 
-  /// Adds the objects on the paths to fields to this value, if `before` has an object at the same path.
+  /// Returns this value with the objects and marks that only `other` contains. An object or a mark is added only if `before` has one at the
+  /// same path.
   ///
   /// - Parameter other: this value with all objects on the paths to fields.
   fileprivate func addingObjects(of other: ArchiveValue, where before: ArchiveValue?) -> ArchiveValue {

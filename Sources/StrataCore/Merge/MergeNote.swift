@@ -1,6 +1,6 @@
 /// The decision that a merge made at one path.
 struct MergeNote {
-  /// The entity at which the path begins; `nil` for a root that is not an object.
+  /// The number of the entity (the matched objects) in which the path begins; `nil` for a root that is not an object.
   let object: Int?
   let path: [ValuePath.Component]
   let outcome: MergeReport.Outcome

@@ -4,9 +4,9 @@ final class MergeTraits: SchemaNotes {
 
   let rules: MergeRules?
   let hooks: (any KeyMerging.Type)?
-  /// The key that identifies models of the type: the key that their rules specify, or else `id`; `nil` if there is neither.
+  /// The key that identifies models of the type: the key in the type's merge rules, or else `id`; `nil` if there is neither.
   let identityKey: IdentityKey?
-  /// The indices of the fields that ``identityKey`` consists of.
+  /// The indices of the fields that form ``identityKey``.
   let identityPlaces: [Int]
   let fields: [ExactKey: FieldInfo]
   /// The keys of fields that hold a ``MergeState``.

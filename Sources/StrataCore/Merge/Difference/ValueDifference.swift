@@ -15,7 +15,8 @@ public struct ValueDifference: Sendable, Hashable {
     case removed
     /// The old and the new value differ.
     case changed
-    /// The elements of an array are in a different order. The old and new values list the identities of the elements in each order.
+    /// The elements of an array are in a different order. The old and new values are the identities of the elements in the old and the new
+    /// order.
     case reordered
   }
 

@@ -186,14 +186,14 @@ extension JSONPlan {
   }
 }
 
-/// Merges incoming fields into a model that is not in memory. The objects that its relations refer to are not merged.
+/// Merges incoming fields into a model that is not in memory. Related objects are not merged.
 package struct FieldMerging {
   private let schema: ModelSchema
   private let catalog: SchemaCatalog
   private let isWhole: Bool
-  /// For each field, whether an incoming value replaces the local one without a merge. This holds for a field with the policy `serverWins`.
-  /// It also holds if neither the field nor the model declares a policy, and the field holds neither models nor dictionaries. Hooks are not
-  /// considered (see `hasHooks`).
+  /// For each field, whether an incoming value replaces the local one without a merge. Such a field holds neither models nor dictionaries.
+  /// Either the field has the policy `serverWins`, or neither the field nor the model declares a policy. Hooks are not considered (see
+  /// `hasHooks`).
   package let isPlain: [Bool]
   package let hasHooks: Bool
 

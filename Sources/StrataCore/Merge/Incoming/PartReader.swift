@@ -1,24 +1,24 @@
 /// Reads incoming values as the types of the fields that receive them. Absent keys stay absent, at every depth.
 ///
-/// Records in the result may lack keys. Each present value has the form in which a model of the type would archive it. Class instances
-/// become parts of the graph, and the merge later matches each part with an existing object.
+/// Records in the result may lack keys. Each present value has the form in which a model of the type would archive it. A class instance
+/// becomes a part (``MergeGraph/Part``), which the merge later matches with an existing object.
 final class PartReader {
   /// The graph that receives decoded objects. Unowned, because the graph's deferred closures retain the reader.
   private unowned let graph: MergeGraph
   let context: DecodingContext
-  /// The objects of an archive's graph or of a remembered base. `parts` maps an object's index to the number of the part created from it.
+  /// The objects of an archive's graph or of a remembered base. `parts` maps the index of an object to the number of its part in `graph`.
   private var objects: [ArchiveValue] = []
   private var parts: [Int: Int] = [:]
   private var types: [String: any VersionedModel.Type] = [:]
-  /// The numbers of the parts converted from objects of other models, by source object and target type.
+  /// The numbers of the parts that were converted from objects of other models, by source object and target type.
   private var converted: [Conversion: Int] = [:]
-  /// Deferred reads of fields. A loop runs them instead of recursion, because a long chain of objects could overflow the stack.
+  /// Deferred reads of fields, run in a loop. Recursion over a long chain of objects could overflow the stack.
   private var waiting: [() throws -> Void] = []
   private var depth = 0
   /// Whether list elements and dictionary entries with an unknown enumeration case are skipped.
   private var leavesOutUnknownCases = false
-  /// The number of lists around the current value. All keys of a list element are kept, because the identity key of the elements is not
-  /// known yet.
+  /// The number of lists that enclose the current value. In list elements, all keys are kept, because the key that identifies the elements
+  /// is not known yet.
   var listDepth = 0
   /// Whether keys that are absent from an object added by a patch become null. A merge patch cannot add null (RFC 7396, section 1).
   let addsNulls: Bool
@@ -29,8 +29,8 @@ final class PartReader {
   /// In a source, an unknown enumeration case counts as absent if the field falls back to its default, because that default is not a
   /// change. A null conditional reference in a source is kept, because null clears the reference if the base is known.
   let isIncoming: Bool
-  /// Cached record shapes by schema. The inner key has one flag for each field's presence, then one for each field's unknown case, if there
-  /// are any.
+  /// Cached record shapes by schema. The inner key has a presence flag for each field. If some fields have an unknown case, a second flag
+  /// for each field follows.
   private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
 
   private struct Conversion: Hashable {
@@ -265,7 +265,7 @@ final class PartReader {
     return record
   }
 
-  /// Reads a model from JSON. A class instance becomes a part of the graph.
+  /// Reads a model from JSON. A class instance becomes a part in `graph`.
   private func jsonFields(_ json: ArchiveValue, of type: any VersionedModel.Type, _ before: ArchiveValue?) throws
     -> ArchiveValue
   {
@@ -372,7 +372,7 @@ final class PartReader {
 
   // MARK: Objects
 
-  /// Returns a reference to the part for an object. The first call for an object creates the part.
+  /// Returns a reference to the part created from an object. The first call for the object creates the part.
   private func object(_ number: Int, as type: any VersionedModel.Type) throws -> ArchiveValue {
     if context.source == .merge { return try converted(number, to: type) }
     guard objects.indices.contains(number) else {

@@ -33,13 +33,13 @@ struct ElementBytes: ~Copyable {
 
 /// The bytes of an element's identity.
 enum ElementIdentity: Hashable {
-  /// Up to seven bytes, preceded by the byte count.
+  /// An identity of up to seven bytes, stored in an integer with the byte count.
   case short(UInt64)
   case long([UInt8])
 }
 
 extension ArchiveReader {
-  /// Defines the shapes of records, so that elements can be read without the definitions that precede them.
+  /// Sets the definitions of record shapes, because single elements are read without the definitions that precede them.
   mutating func define(_ shapes: [(number: Int, shape: RecordShape)]) {
     definitions = shapes.map { Definition(number: $0.number, shape: $0.shape, matching: nil) }
   }

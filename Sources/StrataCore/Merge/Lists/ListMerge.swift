@@ -286,8 +286,8 @@ struct ListMerge {
     return .made(record, into: place)
   }
 
-  /// Decides a field without decoding, if it is a single value. If the base is known, only one side may have changed the value. Returns
-  /// `nil` if the field must be decoded.
+  /// Decides a field by its bytes if it is a single value and, when the base is known, only one side changed it. Returns `nil` if the field
+  /// must be decoded.
   private func decideByBytes(
     _ number: Int, _ identity: Range<Int>, _ base: Range<Int>?, _ local: Range<Int>, _ server: Range<Int>,
     _ reader: borrowing ArchiveReader

@@ -245,7 +245,7 @@ extension ModelSchema {
 extension VersionedModel {
   /// Stores the model's current values as the base of later merges.
   mutating func rememberAsBase() throws {
-    // Without a merge state there is nothing to store, so the model need not be decomposed.
+    // Without a merge state there is nothing to store, so the model need not be encoded.
     guard Swift.type(of: dynamicModel).schema.mergeStateKey != nil else { return }
     let snapshot = try MergeSnapshot(self)
     var state = MergeState()

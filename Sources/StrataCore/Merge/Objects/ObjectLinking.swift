@@ -57,7 +57,7 @@ struct ObjectLinking {
     for place in additions.indices { additions[place].record.values = try additions[place].record.values.map(linked) }
   }
 
-  /// Returns the value with its references set to local or new objects.
+  /// Returns the value with its references resolved to local or new objects.
   func linked(_ value: ArchiveValue) throws -> ArchiveValue {
     guard value.hasReferences else { return value }
     return try value.mapReferences { number in

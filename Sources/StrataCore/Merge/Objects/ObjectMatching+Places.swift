@@ -23,7 +23,7 @@ extension ObjectMatching {
   private mutating func fields(_ sides: SideValues) throws {
     let records = (sides.base?.recordValue, sides.local?.recordValue, sides.server?.recordValue)
     guard let pattern = records.2 ?? records.1 ?? records.0 else { return }
-    // Fields that are absent from the server's record are matched between base and local.
+    // For fields that are absent from the server's record, the base is matched with the local side.
     let others = sides.isKnownHere ? [] : (records.1?.keys ?? []).filter { records.2?[$0] == nil && records.2 != nil }
     for key in pattern.keys + others {
       let inner = SideValues(

@@ -61,7 +61,7 @@ struct ObjectMatching {
   private(set) var entities: [Entity] = []
   private var memberships: [Int: Membership] = [:]
   private var identified: [Identity: [Int]] = [:]
-  /// The values of the sides at paths that are not matched yet.
+  /// Values at the same path on all sides that are still to be matched.
   var pending: [SideValues] = []
   /// The schema of a root that is not an object.
   private let rootStructure: ModelSchema?
@@ -120,7 +120,7 @@ struct ObjectMatching {
         while let sides = pending.popLast() { try match(sides, isRoot: false) }
       }
     } while hasRefined
-    // Restores the order of the parts in the document, because they may have been matched in a different order.
+    // Restores the document order of the parts, which may have been matched in a different order.
     for entity in entities.indices where entities[entity][.server].count > 1 {
       guard entities[entity][.server].allSatisfy({ $0 < 0 }) else { continue }
       entities[entity].members[Side.server.rawValue].sort(by: >)
@@ -157,7 +157,7 @@ struct ObjectMatching {
     while next < queue.count {
       let number = queue[next]
       next += 1
-      // An object shared by the local and the server's side is identical on both, and so is everything reachable from it.
+      // An object that the local side and the server share is identical on both sides. So are all objects reachable from it.
       let isShared = side == .server && isMember(number, of: .local)
       try add(number, side)
       if isShared { continue }

@@ -1,5 +1,4 @@
-/// The elements of an array while a patch is applied. The elements are stored in pieces, so an insertion or a removal moves only a few of
-/// them.
+/// The elements of an array while a patch is applied, stored in pieces. An insertion or a removal therefore moves only a few elements.
 struct PatchElements {
   typealias Slot = PatchTree.Slot
 

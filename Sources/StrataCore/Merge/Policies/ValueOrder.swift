@@ -17,7 +17,7 @@ enum ValueOrder {
     }
   }
 
-  /// Compares values by their bytes in an archive. Both sides of an exchange therefore use the same total order.
+  /// Whether the left value is greater by its bytes in an archive. Both sides of an exchange therefore use the same total order.
   static func isGreater(_ left: ArchiveValue?, than right: ArchiveValue?) throws -> Bool {
     guard let left else { return false }
     guard let right else { return true }

@@ -222,7 +222,7 @@ extension ValueMerger {
 
   // MARK: By content
 
-  /// Merges the elements of arrays and sets like members of a set. Returns `nil` for other values.
+  /// Merges the elements of arrays and sets as if they were members of a set. Returns `nil` for other values.
   mutating func mergeMembers(
     _ sides: MergePolicy.Sides, _ policy: MergePolicy, isGrowOnly: Bool
   ) throws -> ArchiveValue? {

@@ -110,7 +110,7 @@ extension ValueMerger {
     return nil
   }
 
-  /// Whether all references to the local object can be set. This requires that it is not the root and that no constant refers to it.
+  /// Whether a new object can replace the local one. The local object must not be the root, and no constant may refer to it.
   private mutating func canBeReplaced(_ entity: Int, _ matching: ObjectMatching) throws -> Bool {
     let held = try constantEntities ?? entities(matching) { $0.isConstant }
     constantEntities = held
@@ -138,7 +138,7 @@ extension ValueMerger {
     return mirrors.reduce(0) { $0 + $1.children.count }
   }
 
-  /// Returns the entities that local objects refer to in the selected fields.
+  /// Returns the numbers of the entities that local objects refer to in the fields that `isHolder` selects.
   private func entities(
     _ matching: ObjectMatching, referredToBy isHolder: (FieldInfo) -> Bool
   ) throws -> Set<Int> {
@@ -253,8 +253,8 @@ extension ValueMerger {
     return try edits(side).contains(entity)
   }
 
-  /// Returns the entities whose fields on one side differ from the base. If such an entity has no identity, the result also contains all of
-  /// its owners.
+  /// Returns the numbers of the entities whose fields on one side differ from the base. For an entity without an identity, the result also
+  /// contains all of its owners.
   mutating func edits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     if let known = knownEdits[side] { return known }
@@ -277,7 +277,7 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns the entities whose fields on one side differ from the base.
+  /// Returns the numbers of the entities whose own fields on one side differ from the base.
   func ownEdits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     var result = Set<Int>()

@@ -15,22 +15,23 @@ struct ValueMerger {
   var notes: [MergeNote] = []
   /// The new fields of local objects, by object number.
   var updates: [Int: ModelRecord] = [:]
-  /// The entities whose local objects are replaced by new ones. ``updates`` contains the fields of the new objects.
+  /// The numbers of the entities whose local objects are replaced by new ones. ``updates`` contains the fields of the new objects.
   var replaced = Set<Int>()
-  /// The entities that constants of local objects refer to, computed on first use.
+  /// The numbers of the entities that constants of local objects refer to, computed on first use.
   var constantEntities: Set<Int>?
-  /// The entities that conditional fields of local objects refer to, computed on first use.
+  /// The numbers of the entities that conditional fields of local objects refer to, computed on first use.
   var conditionalEntities: Set<Int>?
   /// The keys of ``updates``, in the order in which they were added.
   var updated: [Int] = []
-  /// The entities that the server's values refer to, in the order of discovery. ``queued`` contains the same entities as a set.
+  /// The numbers of the entities that the server's values refer to, in the order of discovery. ``queued`` contains the same numbers as a
+  /// set.
   var pending: [Int] = []
   var queued = Set<Int>()
-  /// For each entity, the policies of this call whose paths pass through the entity.
+  /// The policies of this call whose paths pass through an entity, by entity number.
   var selectorsByObject: [Int: [Selection]] = [:]
   /// The policies that this call specifies for paths, relative to the same value as ``path``.
   var selectors: [Selection]
-  /// The entity whose fields are being merged; `nil` at a root that is not an object.
+  /// The number of the entity whose fields are being merged; `nil` at a root that is not an object.
   var object: Int?
   var path: [ValuePath.Component] = []
   /// The number of enclosing elements whose path is ambiguous, because another element has the same path.
@@ -41,9 +42,9 @@ struct ValueMerger {
   let countsEqualChanges: Bool
   /// The values that enclose the current value, outermost first.
   var owners: [(local: ArchiveValue, server: ArchiveValue)] = []
-  /// For each side, the entities that changed since the base; computed on first use.
+  /// The numbers of the entities that each side changed since the base, computed on first use.
   var knownEdits: [ObjectMatching.Side: Set<Int>] = [:]
-  /// The local and the incoming root. The path of an object is looked up in them.
+  /// The local and the incoming root, in which the paths of objects are looked up.
   var roots: [ArchiveValue] = []
   /// Whether the base is complete. An object that is missing from a complete base did not exist.
   var isBaseWhole = true
@@ -115,7 +116,7 @@ struct ValueMerger {
   ///
   /// - Parameters:
   ///   - sides: the values, which may be absent.
-  ///   - declared: the policy of the field, or of the value that contains this one.
+  ///   - declared: the policy of the field or of the enclosing value.
   ///   - shape: the shape of the value's type without optionals; `nil` if the type is not known.
   mutating func merge(_ sides: MergePolicy.Sides, _ declared: MergePolicy, _ shape: TypeShape? = nil) throws
     -> ArchiveValue?
@@ -189,7 +190,7 @@ struct ValueMerger {
     return try resolve(sides, policy)
   }
 
-  /// Merges whole documents. Objects and records are merged key by key, regardless of the policy that the call specifies.
+  /// Merges whole documents. Objects and records are merged key by key, unless the call specifies a policy for the root path.
   mutating func mergeRoot(_ sides: MergePolicy.Sides) throws -> ArchiveValue? {
     if selectedPolicy == nil, let local = sides.local, let server = sides.server,
       let merged = try mergeNested(sides, local, server, .recursive, isMatched: true)
