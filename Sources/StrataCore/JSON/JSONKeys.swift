@@ -31,7 +31,7 @@ struct JSONKeys: Sendable {
   private let slots: [Int]
   private let keyBytes: [UInt8]
 
-  /// - Parameter paths: the paths of the fields; `nil` for fields that are not looked up here.
+  /// - Parameter paths: the paths of the fields; `nil` for a field that is not in the table.
   init(_ paths: [ValuePath?]) {
     var builder = Builder(entryOfField: Array(repeating: -1, count: paths.count))
     let nodes = JSONPathTree.nodes(paths.map { $0 ?? ValuePath() })
@@ -86,7 +86,7 @@ struct JSONKeys: Sendable {
     }
   }
 
-  /// Matches the fields below an entry.
+  /// Finds the values of the fields below an entry.
   private func descend(
     _ element: JSONElement, _ entry: Int, _ places: inout [Int], _ failure: inout (entry: Int, place: Int)?,
     _ twice: inout (entry: Int, place: Int)?

@@ -85,8 +85,8 @@ public struct JSONReader: Sendable {
     }
   }
 
-  /// Reads a text and calls `body` with its value. If `body` throws an error, the position in the text is added to the error. Other errors
-  /// that were collected with it get no position, because finding many positions would be slow.
+  /// Reads a text and calls `body` with its value. If `body` throws an error, the position in the text is added to the error. Errors that
+  /// were collected with that error get no position, because finding many positions would be slow.
   func withValue<R>(of json: Data, _ body: (ArchiveValue) throws -> R) throws -> R {
     let value = try read(json)
     do { return try body(value) } catch { throw located(error, in: json) }

@@ -65,9 +65,9 @@ public struct Discriminator: Sendable {
 
   /// An object divided into its tag and its content.
   struct Parts {
-    /// `nil` if the object has no tag.
+    /// The tag; `nil` if the object has none.
     var tag: ArchiveValue?
-    /// `nil` if the member for the content is absent. A tag inside the content is not removed from it.
+    /// The content; `nil` if the member for the content is absent. A tag inside the content is not removed.
     var content: ArchiveValue?
     /// The path from the object to the content.
     var path: [ArchiveError.PathComponent] = []
@@ -125,7 +125,7 @@ public struct Discriminator: Sendable {
       var known: ArchiveValue?
       do { known = try path.value(in: value) } catch { known = .null }
       guard let known else { return try Self.tagged(value, tag, at: path.errorPath[...]) }
-      // The mapping of a variant may write the tag itself, and possibly not as a string.
+      // The variant's own mapping may have written the tag, possibly not as a string.
       guard known.tagText == tag else {
         throw ArchiveError(
           .notEncodable,

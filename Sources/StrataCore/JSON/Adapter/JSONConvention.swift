@@ -11,7 +11,7 @@ public struct JSONConvention: Sendable {
   private let key: @Sendable (String) -> String
   private var transforms: [(isFor: @Sendable (FieldInfo) -> Bool, transform: FieldTransform)] = []
 
-  /// Creates a convention that maps every field to a key computed from its own key.
+  /// Creates a convention that maps every field to a key computed from the field's own key.
   public init(keys convert: @escaping @Sendable (String) -> String) { key = convert }
 
   /// Maps every field to its key in snake case: `createdAt` to `created_at`, `htmlURL` to `html_url`.

@@ -138,12 +138,12 @@ struct JSONKinds: Sendable {
 }
 
 extension ModelSchema {
-  /// Returns the kinds that JSON distinguishes for an enum or a class.
+  /// Returns the enum cases or subclasses that JSON distinguishes.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for a mistake in the declaration of the tags.
   func jsonKinds() throws(ArchiveError) -> JSONKinds { try notes(JSONNotes.self).kinds.get() }
 
-  /// Returns the kinds of a class that JSON distinguishes from its subclasses; `nil` for any other model.
+  /// Returns the kinds of a class whose JSON has a class tag; `nil` for any other model.
   func jsonHierarchy() throws(ArchiveError) -> JSONKinds? {
     guard isObject else { return nil }
     let kinds = try jsonKinds()

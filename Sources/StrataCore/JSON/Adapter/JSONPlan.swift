@@ -39,7 +39,7 @@ package final class JSONPlan: Sendable {
       return paths.dropFirst().filter { !$0.components.isEmpty && $0.components.allSatisfy(\.isKey) }
     }
 
-    /// Returns the part of a written value that belongs at one of the paths; `nil` if there is none.
+    /// Returns the part of a written value that belongs at `path`; `nil` if there is none.
     ///
     /// - Throws: ``ArchiveError`` if the value of a field with several paths is not an object with these paths as keys.
     func part(of value: ArchiveValue, at path: ValuePath) throws -> ArchiveValue? {
@@ -54,7 +54,7 @@ package final class JSONPlan: Sendable {
       return object[path.memberKey]
     }
 
-    /// Returns the error of the field, with a suggested fix if the error is about null.
+    /// Returns the error of the field, with a suggested fix if a null caused the error.
     func naming(_ error: ArchiveError, remedyFor input: (any Sendable)?) -> ArchiveError {
       guard error.code == .typeMismatch, error.codingPath.isEmpty, !isNullable, json.transform == nil,
         json.nullPolicy == .fail, case .null? = input as? ArchiveValue
@@ -124,7 +124,7 @@ package final class JSONPlan: Sendable {
   /// Returns the parts of a document that writing the model would lose; `nil` if there are none.
   func rest(of json: ArchiveValue) -> ArchiveValue? {
     var rest = written.rest(of: json)
-    // A value that was read from a further path is written to the first path. If a path cannot be followed, reading the field throws.
+    // A value that was read from a fallback path is written to the first path. If a path cannot be followed, reading the field throws.
     for entry in entries where entry.json.isWritten && entry.json.isRead {
       guard case .firstOf(let paths) = entry.source,
         let found = try? paths.firstIndex(where: { try $0.value(in: json) != nil }),

@@ -32,7 +32,7 @@ public struct JSONVariant<Result>: Sendable {
   ///   - tag: the tag of the variant.
   ///   - adapter: reads and writes the model.
   ///   - wrap: creates the result from the model.
-  ///   - unwrap: returns the model of a result, or `nil` if the result belongs to another variant.
+  ///   - unwrap: returns the model of a result, or `nil` if the result belongs to a different variant.
   public static func model<M: SendableMetatype>(
     _ tag: String, _ adapter: JSONAdapter<M>, wrap: @escaping @Sendable (M) -> Result,
     unwrap: @escaping @Sendable (Result) -> M?
