@@ -27,9 +27,9 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   case convert(ValuePath, ValueConversion)
   /// An operation that does not change records that lack its key. Created by ``ifPresent``.
   indirect case optional(MigrationOperation)
-  /// Any other change, with a short description. `changes` lists the keys that the closure may change or remove; by
-  /// default, it may change any key. The proof of StrataTesting (Docs/Evolving.md) reports changes to keys that are not
-  /// listed.
+  /// Any other change, with a short description. `changes` lists the keys that the closure may change or remove. By
+  /// default, the closure may change any key. The proof of StrataTesting (Docs/Evolving.md) reports changes to keys
+  /// that are not listed.
   case custom(String, changes: [String]? = nil, @Sendable (inout ModelRecord) throws -> Void)
 
   /// The same operation, except that complete records may lack the key.
@@ -140,7 +140,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     )
   }
 
-  /// Returns the record into which a value is moved. Creates the record if there is only a null.
+  /// Returns the record into which a value is moved. If `found` is null, returns a new record.
   private static func container(_ found: ArchiveValue, _ step: ArchiveValue.Step, _ creating: NestedRecord?) throws
     -> ArchiveValue
   {

@@ -1,6 +1,7 @@
 /// A model with migration steps that upgrade data of older versions.
 public protocol Migratable {
-  /// The steps from each older version to the next. Declare it as a `static let`, so that it is created only once.
+  /// The steps from each older version to the next. Declare the plan as a `static let`, so that it is created only
+  /// once.
   static var migration: MigrationPlan { get }
 }
 
