@@ -5,7 +5,7 @@ internal import StrataCore
 struct FileResult {
   enum Outcome: String {
     case intact
-    /// The file was of an older version, and was written in the current version.
+    /// The file had an older version, and was upgraded to the current version.
     case upgraded
     /// The file is already in the current version.
     case current
@@ -44,7 +44,7 @@ struct FileResult {
     var type: String?
     var modelVersion: Int?
     let count: UInt64
-    /// The unit in which `count` counts.
+    /// The unit of `count`, as a noun in the singular.
     let noun: String
     let size: Int
     /// The type and version of the decoded values; `nil` if no model is registered for the archive's type.

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import StrataCore
 
-/// The options for the type and version under which a JSON document is archived.
+/// The options that set the type and version of an archived JSON document.
 struct RecordOptions: ParsableArguments {
   @Option(
     help:

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import StrataCore
 
-/// A word at the position of a command that is not the name of a command.
+/// An argument that is in the position of a command but is not the name of a command.
 struct UnknownCommand {
   let message: String
 
